@@ -1,0 +1,23 @@
+"""The one compiled part: the integer core with its Python door."""
+
+import sys
+
+from setuptools import Extension, setup
+
+# Buffers joined the stable ABI in 3.11; there, one wheel serves every later Python.
+STABLE = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+
+setup(
+    ext_modules=[
+        Extension(
+            "tcuq._core",
+            ["src/tcuq/_core.c", "src/tcuq/core/tcuq.c"],
+            depends=["src/tcuq/core/tcuq.h", "src/tcuq/core/tcuq_tables.h"],
+            include_dirs=["src/tcuq"],
+            extra_compile_args=["-std=c99", "-O3"],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+            py_limited_api=STABLE,
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
+)

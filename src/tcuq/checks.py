@@ -1,0 +1,55 @@
+"""Checks of single values, whose errors name the value and the accepted range."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+
+def _shown(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:g}"
+
+
+def integer(name: str, value: Any, low: int, high: int) -> int:
+    """Return `value` as an int in [low, high].
+
+    Examples
+    --------
+    >>> integer("burst", 0, 1, 10)
+    Traceback (most recent call last):
+    ...
+    ValueError: burst is 0; 1 to 10 is accepted
+    """
+    accepted = f"{low} to {high} is accepted"
+    if isinstance(value, bool):
+        raise ValueError(f"{name} is {value}; {accepted}")
+    try:
+        number_ = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}, not an integer; {accepted}") from None
+    if not low <= number_ <= high:
+        raise ValueError(f"{name} is {value}; {accepted}")
+    return number_
+
+
+def number(name: str, value: Any, low: float, high: float) -> float:
+    """Return `value` as a float in [low, high]; NaN is refused.
+
+    Examples
+    --------
+    >>> number("blend", 1.5, 0, 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: blend is 1.5; 0 to 1 is accepted
+    """
+    accepted = f"{_shown(low)} to {_shown(high)} is accepted"
+    if isinstance(value, (bool, str, bytes)) or value is None:
+        raise ValueError(f"{name} is {value!r}, not a number; {accepted}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}, not a number; {accepted}") from None
+    if not low <= result <= high:
+        raise ValueError(f"{name} is {result:g}; {accepted}")
+    return result

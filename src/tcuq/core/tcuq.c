@@ -1,0 +1,981 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor's arithmetic. SPEC.md is the contract; section numbers refer to it. */
+#include "tcuq.h"
+
+#include <string.h>
+
+#include "tcuq_tables.h"
+
+/* A debug build may define TCUQ_ASSERT to trap misuse of tcuq_step(). */
+#ifndef TCUQ_ASSERT
+#define TCUQ_ASSERT(condition) ((void)0)
+#endif
+
+#define HAS(signal) ((TCUQ_SIGNALS & TCUQ_BIT(signal)) != 0u)
+#define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
+#define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
+#define LAGGED_MASK (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
+#define FEATURE_MASK (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))
+
+/* Rates of the slow means, as right shifts. */
+#define FAST_SHIFT 2
+#define SLOW_SHIFT 4
+
+#define ONE 65536u
+#define Q16_MAX 65535u
+
+/* Words of one ring entry's cache: values that follow from its bytes alone. */
+#define CACHE_WORDS 4u
+
+#define STATE_HEADER_BYTES 40u
+#define STATE_MAGIC 0x51554354u /* "TCUQ" in the file */
+
+/* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
+typedef struct {
+    uint32_t mant;
+    int32_t exp;
+} norm_t;
+
+/* What one inference is reduced to before it is compared with the past. */
+typedef struct {
+    uint32_t label;
+    uint32_t top;
+    uint32_t second;
+    uint32_t mass;
+    int32_t log_sum;
+    int32_t feature_sum;
+    norm_t norm;
+} reading_t;
+
+/* Where things lie in the ring memory. */
+typedef struct {
+    uint32_t *fast;
+    uint32_t *slow;
+    int32_t *feature_mean;
+    uint32_t *cache;
+    int8_t *bytes;
+    uint32_t depth;
+    uint32_t post_bytes;
+    uint32_t entry_bytes;
+} layout_t;
+
+/* Floor of value / 2^shift; >> of a negative number is the compiler's choice in C99. */
+static int32_t shift_floor(int32_t value, uint32_t shift)
+{
+    return value >= 0 ? value >> shift : ~(~value >> shift);
+}
+
+static uint16_t saturate(uint32_t value)
+{
+    return (uint16_t)(value > Q16_MAX ? Q16_MAX : value);
+}
+
+static uint32_t used(const tcuq_params_t *p)
+{
+    return (uint32_t)p->signals & TCUQ_SIGNALS;
+}
+
+static uint32_t depth_of(const tcuq_params_t *p)
+{
+    return (used(p) & LAGGED_MASK) != 0u ? p->lags[p->lag_count - 1u] : 0u;
+}
+
+static uint32_t post_bytes_of(const tcuq_params_t *p)
+{
+    return (used(p) & TCUQ_BIT(TCUQ_DIVERGENCE)) != 0u ? p->classes : 0u;
+}
+
+static uint32_t entry_bytes_of(const tcuq_params_t *p)
+{
+    uint32_t features = (used(p) & TCUQ_BIT(TCUQ_INSTABILITY)) != 0u ? p->features : 0u;
+    return post_bytes_of(p) + features;
+}
+
+/* Words of the slow means, section 6. */
+static uint32_t mean_words_of(const tcuq_params_t *p)
+{
+    uint32_t words = 0;
+    if ((used(p) & FAST_MASK) != 0u) {
+        words += p->classes;
+    }
+    if ((used(p) & SLOW_MASK) != 0u) {
+        words += p->classes;
+    }
+    if ((used(p) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u) {
+        words += p->features;
+    }
+    return words;
+}
+
+static layout_t layout_of(const tcuq_t *m)
+{
+    const tcuq_params_t *p = m->params;
+    layout_t at;
+    at.depth = depth_of(p);
+    at.post_bytes = post_bytes_of(p);
+    at.entry_bytes = entry_bytes_of(p);
+    at.fast = m->ring;
+    at.slow = at.fast + ((used(p) & FAST_MASK) != 0u ? p->classes : 0u);
+    at.feature_mean = (int32_t *)(at.slow + ((used(p) & SLOW_MASK) != 0u ? p->classes : 0u));
+    at.cache = m->ring + mean_words_of(p);
+    at.bytes = (int8_t *)(at.cache + CACHE_WORDS * at.depth);
+    return at;
+}
+
+/* Slot of the entry `lag` steps ago. */
+static uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
+{
+    return m->head >= lag ? m->head - lag : m->head + depth - lag;
+}
+
+/* Parameters (section 2). */
+
+static int lags_ok(const tcuq_params_t *p)
+{
+    uint32_t sum = 0;
+    uint32_t last = 0;
+    uint32_t i;
+    if (p->lag_count == 0u) {
+        return (p->signals & LAGGED_MASK) == 0u;
+    }
+    if (p->lag_count > TCUQ_MAX_LAG || p->lags == NULL || p->lag_weights == NULL) {
+        return 0;
+    }
+    for (i = 0; i < p->lag_count; i++) {
+        if (p->lags[i] <= last || p->lags[i] > TCUQ_MAX_LAG) {
+            return 0;
+        }
+        last = p->lags[i];
+        sum += p->lag_weights[i];
+    }
+    /* The first lags filled after a reset must carry weight to divide by. */
+    return sum == 32768u && p->lag_weights[0] != 0u;
+}
+
+static int side_ok(uint32_t limit, uint32_t cap)
+{
+    return limit == 0u ? cap == 0u : cap >= limit && cap <= (1uL << 30);
+}
+
+int tcuq_check(const tcuq_params_t *p)
+{
+    if (p->version != TCUQ_PARAMS_VERSION) {
+        return TCUQ_ERR_VERSION;
+    }
+    if (p->signals == 0u || p->signals > TCUQ_PROFILE_EXTENDED || p->classes < 2u ||
+        p->classes > TCUQ_MAX_CLASSES || p->features > TCUQ_MAX_FEATURES ||
+        p->zero_point < -128 || p->zero_point > 127 || !lags_ok(p) ||
+        ((p->signals & FEATURE_MASK) != 0u && p->features == 0u) || p->bias > 256 * 65536 ||
+        p->bias < -256 * 65536 || p->doubt_mix > ONE || p->blend > ONE || p->spread_scale < 1u ||
+        p->spread_scale > ONE || p->level_den < 2u || p->level_den > 1000u ||
+        p->level_num < 1u || p->level_num >= p->level_den || p->steep_slope < 1u ||
+        p->steep_slope > (1uL << 24) / p->level_den || p->slope > p->steep_slope || p->knee < 0 ||
+        (uint64_t)p->slope * (uint32_t)p->knee > (1uL << 24) || p->knee > (1L << 24) ||
+        p->budget_den < 1u || p->budget_den > 1000u || p->budget_num > p->budget_den ||
+        p->burst < 1u || p->burst > 10000u || p->reserved != 0u || p->reserved2 != 0u ||
+        !side_ok(p->rise_limit, p->rise_cap) || !side_ok(p->fall_limit, p->fall_cap)) {
+        return TCUQ_ERR_PARAMS;
+    }
+    if ((p->signals & ~TCUQ_SIGNALS) != 0u) {
+        return TCUQ_ERR_SIGNALS;
+    }
+    return TCUQ_OK;
+}
+
+size_t tcuq_ring_size(const tcuq_params_t *p)
+{
+    uint32_t depth = depth_of(p);
+    size_t size = 4u * ((size_t)mean_words_of(p) + CACHE_WORDS * depth);
+    size += ((size_t)depth * entry_bytes_of(p) + 3u) & ~(size_t)3u;
+    return size < 4u ? 4u : size;
+}
+
+/* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
+static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
+{
+    uint32_t need = distance << 8;
+    uint32_t shallow = p->slope * (uint32_t)p->knee;
+    uint32_t rest;
+    if (need <= shallow) {
+        return (int32_t)((need + p->slope - 1u) / p->slope);
+    }
+    rest = need - shallow;
+    return p->knee + (int32_t)((rest + p->steep_slope - 1u) / p->steep_slope);
+}
+
+void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
+{
+    int32_t shut = debt_at(p, ONE - p->reference);
+    int32_t open = p->reference == 0u ? 0 : debt_at(p, p->reference);
+    *high = shut - 1 + p->level_den - p->level_num;
+    *low = 1 - open - p->level_num;
+}
+
+/* Start and reset. */
+
+int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
+{
+    int status = tcuq_check(p);
+    if (status != TCUQ_OK) {
+        return status;
+    }
+    if (ring == NULL || ring_bytes < tcuq_ring_size(p)) {
+        return TCUQ_ERR_SIZE;
+    }
+    memset(m, 0, sizeof *m);
+    m->params = p;
+    m->ring = ring;
+    tcuq_reset(m);
+    return TCUQ_OK;
+}
+
+void tcuq_reset(tcuq_t *m)
+{
+    m->head = 0;
+    m->fill = 0;
+    m->slow = 0;
+}
+
+/* Reading one inference (section 3). */
+
+static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
+{
+    uint32_t top = 0;
+    uint32_t second = 0;
+    uint32_t label = 0;
+    uint32_t mass = 0;
+    uint32_t logs = 0;
+    uint32_t rest;
+    uint32_t i;
+    for (i = 0; i < classes; i++) {
+        uint32_t u = (uint32_t)(probs[i] + 128);
+        mass += u;
+        logs += tcuq_xlog[u];
+        if (u > top) {
+            second = top;
+            top = u;
+            label = i;
+        } else if (u > second) {
+            second = u;
+        }
+    }
+    rest = mass < 256u ? 256u - mass : 0u;
+    r->label = label;
+    r->top = top;
+    r->second = second;
+    r->mass = mass;
+    r->log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
+}
+
+/* Floor of the square root. */
+static uint32_t root(uint32_t value)
+{
+    uint32_t result = 0;
+    uint32_t bit = 1uL << 30;
+    while (bit != 0u) {
+        if (value >= result + bit) {
+            value -= result + bit;
+            result = (result >> 1) + bit;
+        } else {
+            result >>= 1;
+        }
+        bit >>= 2;
+    }
+    return result;
+}
+
+static norm_t norm_of(uint64_t squares)
+{
+    norm_t n = {0, 0};
+    uint32_t value;
+    while (squares > 0xFFFFFFFFu) {
+        squares >>= 2;
+        n.exp++;
+    }
+    value = (uint32_t)squares;
+    if (value != 0u) {
+        while (value < (1uL << 30)) {
+            value <<= 2;
+            n.exp--;
+        }
+        n.mant = root(value);
+    }
+    return n;
+}
+
+static void read_features(reading_t *r, const int8_t *features, const tcuq_params_t *p)
+{
+    int32_t sum = 0;
+    int32_t squares = 0;
+    int32_t zero = p->zero_point;
+    uint32_t i;
+    for (i = 0; i < p->features; i++) {
+        sum += features[i];
+        squares += (int32_t)features[i] * features[i];
+    }
+    squares += p->features * zero * zero - 2 * zero * sum;
+    r->feature_sum = sum;
+    r->norm = norm_of((uint32_t)squares);
+}
+
+/* Signals (sections 5 and 6). */
+
+/* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. */
+static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
+{
+    uint32_t product;
+    uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
+    uint32_t cosine;
+    int32_t shift;
+    if (a.mant == 0u || b.mant == 0u) {
+        return a.mant == b.mant ? 0u : 32768u;
+    }
+    product = (a.mant * b.mant + 32768u) >> 16;
+    shift = -1 - a.exp - b.exp;
+    cosine = (shift >= 0 ? size << shift : size >> -shift) / product;
+    if (cosine > 32768u) {
+        cosine = 32768u;
+    }
+    return dot < 0 ? saturate(32768u + cosine) : 32768u - cosine;
+}
+
+#if HAS(TCUQ_DIVERGENCE) || HAS(TCUQ_INSTABILITY) || HAS(TCUQ_FLIPS)
+
+#if HAS(TCUQ_DIVERGENCE)
+/* Divergence of this posterior from one in the ring, Q0.16. */
+static uint32_t divergence_of(const reading_t *r, const int8_t *now, const int8_t *past,
+                              uint32_t classes, int32_t past_log_sum, uint32_t past_mass)
+{
+    uint32_t sum = 0;
+    uint32_t mass = r->mass > 256u ? r->mass : 256u;
+    uint32_t raw;
+    int32_t difference;
+    uint32_t i;
+    for (i = 0; i < classes; i++) {
+        sum += tcuq_xlog[256 + now[i] + past[i]];
+    }
+    mass += past_mass > 256u ? past_mass : 256u;
+    sum += tcuq_xlog[(r->mass < 256u ? 256u - r->mass : 0u) +
+                     (past_mass < 256u ? 256u - past_mass : 0u)];
+    difference = (int32_t)sum - r->log_sum - past_log_sum;
+    raw = difference > 0 ? (uint32_t)difference : 0u;
+    if (mass > 512u) {
+        raw = raw / mass * 512u + raw % mass * 512u / mass;
+    }
+    return saturate(raw * 2u / 3u);
+}
+#endif
+
+static void lagged_signals(const tcuq_t *m, const layout_t *at, const reading_t *r,
+                           const int8_t *probs, const int8_t *features, uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t divergence = 0;
+    uint32_t weight = 0;
+    uint32_t instability = 0;
+    uint32_t flips = 0;
+    uint32_t count = 0;
+    uint32_t i;
+    for (i = 0; i < p->lag_count && p->lags[i] <= m->fill; i++) {
+        uint32_t slot = slot_of(m, at->depth, p->lags[i]);
+        const uint32_t *cache = at->cache + CACHE_WORDS * slot;
+        const int8_t *bytes = at->bytes + at->entry_bytes * slot;
+#if HAS(TCUQ_DIVERGENCE)
+        if (at->post_bytes != 0u) {
+            divergence += (uint32_t)p->lag_weights[i] * divergence_of(r, probs, bytes, at->post_bytes,
+                                                            (int32_t)cache[0], cache[1]);
+            weight += p->lag_weights[i];
+        }
+#endif
+#if HAS(TCUQ_INSTABILITY)
+        if (at->entry_bytes != at->post_bytes) {
+            const int8_t *past = bytes + at->post_bytes;
+            int32_t past_sum = (int32_t)(cache[3] & 0xFFFFu) - 32768;
+            int32_t zero = p->zero_point;
+            int32_t dot = p->features * zero * zero - zero * (r->feature_sum + past_sum);
+            norm_t norm;
+            uint32_t j;
+            for (j = 0; j < p->features; j++) {
+                dot += (int32_t)features[j] * past[j];
+            }
+            norm.mant = cache[2] >> 16;
+            norm.exp = (int32_t)(cache[3] >> 16) - 32;
+            instability += half_distance(dot, r->norm, norm);
+        }
+#endif
+        flips += (cache[2] & 0xFFFFu) != r->label ? 1u : 0u;
+        count++;
+    }
+    if (count == 0u) {
+        return;
+    }
+    if (weight == 32768u) {
+        signals[TCUQ_DIVERGENCE] = (uint16_t)(divergence >> 15);
+    } else if (weight != 0u) {
+        signals[TCUQ_DIVERGENCE] = (uint16_t)(divergence / weight);
+    }
+    signals[TCUQ_INSTABILITY] = (uint16_t)(instability / count);
+    signals[TCUQ_FLIPS] = saturate((flips << 16) / count);
+    (void)probs;
+    (void)features;
+}
+
+static void push(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
+                 const int8_t *features)
+{
+    uint32_t *cache = at->cache + CACHE_WORDS * m->head;
+    int8_t *bytes = at->bytes + at->entry_bytes * m->head;
+    cache[0] = (uint32_t)r->log_sum;
+    cache[1] = r->mass;
+    cache[2] = r->label | (r->norm.mant << 16);
+    cache[3] = (uint32_t)(r->feature_sum + 32768) | ((uint32_t)(r->norm.exp + 32) << 16);
+    if (at->post_bytes != 0u) {
+        memcpy(bytes, probs, at->post_bytes);
+    }
+    if (at->entry_bytes != at->post_bytes) {
+        memcpy(bytes + at->post_bytes, features, at->entry_bytes - at->post_bytes);
+    }
+    m->head = (uint8_t)(m->head + 1u == at->depth ? 0u : m->head + 1u);
+    if (m->fill < at->depth) {
+        m->fill++;
+    }
+}
+#endif
+
+#if HAS(TCUQ_SPREAD_FAST) || HAS(TCUQ_SPREAD_SLOW)
+/* -p log2 p for p in Q0.16 (0..65536), in units of 1 / (192 * 512). */
+static uint32_t entropy_term(uint32_t p)
+{
+    uint32_t at;
+    uint32_t fraction;
+    int32_t value;
+    if (p <= 512u) {
+        return (tcuq_xlog[p] + 1344u * p) >> 7;
+    }
+    if (p < 8192u) {
+        at = p >> 4;
+        fraction = (p & 15u) << 3;
+    } else {
+        at = p >> 7;
+        fraction = p & 127u;
+    }
+    value = tcuq_xlog[at];
+    if (fraction != 0u) {
+        value += shift_floor((tcuq_xlog[at + 1u] - value) * (int32_t)fraction, 7);
+    }
+    return p < 8192u ? ((uint32_t)value + 36u * p) >> 3 : (uint32_t)value;
+}
+
+static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
+{
+    uint32_t terms = 0;
+    uint32_t mass = 0;
+    uint32_t rest;
+    uint32_t bits;
+    uint32_t i;
+    for (i = 0; i < p->classes; i++) {
+        uint32_t value = (mean[i] + 128u) >> 8;
+        mass += value;
+        terms += entropy_term(value);
+    }
+    rest = mass < ONE ? ONE - mass : 0u;
+    bits = (terms + entropy_term(rest)) * 2u / 3u;
+    if (bits > 0xFFFFFu) {
+        bits = 0xFFFFFu;
+    }
+    return saturate(rest + ((bits >> 4) * p->spread_scale >> 12));
+}
+#endif
+
+#if (TCUQ_SIGNALS & (FAST_MASK | SLOW_MASK)) != 0u
+static uint16_t surprise_of(const uint32_t *mean, uint32_t label)
+{
+    return saturate(ONE - ((mean[label] + 128u) >> 8));
+}
+
+static void blend_probs(uint32_t *mean, const int8_t *probs, uint32_t classes, uint32_t shift,
+                        int first)
+{
+    int32_t half = (1 << shift) >> 1;
+    uint32_t i;
+    for (i = 0; i < classes; i++) {
+        int32_t value = (probs[i] + 128) * 65536;
+        int32_t old = (int32_t)mean[i];
+        mean[i] = (uint32_t)(first ? value : old + shift_floor(value - old + half, shift));
+    }
+}
+#endif
+
+#if HAS(TCUQ_DISPLACEMENT)
+static uint16_t displacement_of(const int32_t *mean, const reading_t *r, const int8_t *features,
+                                const tcuq_params_t *p)
+{
+    int32_t dot = 0;
+    uint64_t squares = 0;
+    uint32_t i;
+    for (i = 0; i < p->features; i++) {
+        int32_t value = shift_floor(mean[i] + 256, 9);
+        dot += (int32_t)(features[i] - p->zero_point) * value;
+        squares += (uint32_t)(value * value);
+    }
+    return (uint16_t)half_distance(dot, r->norm, norm_of(squares));
+}
+
+static void blend_features(int32_t *mean, const int8_t *features, const tcuq_params_t *p, int first)
+{
+    uint32_t i;
+    for (i = 0; i < p->features; i++) {
+        int32_t value = (features[i] - p->zero_point) * 65536;
+        mean[i] = first ? value : mean[i] + shift_floor(value - mean[i] + 8, SLOW_SHIFT);
+    }
+}
+#endif
+
+/* Signals from the slow means of the past, then the means take this inference in. */
+static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
+                         const int8_t *features, uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t mask = used(p);
+    int first = m->slow == 0u;
+    (void)at;
+    (void)r;
+    (void)probs;
+    (void)features;
+    (void)signals;
+    (void)mask;
+    (void)first;
+#if (TCUQ_SIGNALS & FAST_MASK) != 0u
+    if ((mask & FAST_MASK) != 0u) {
+        if (!first) {
+            signals[TCUQ_SURPRISE_FAST] = surprise_of(at->fast, r->label);
+#if HAS(TCUQ_SPREAD_FAST)
+            if ((mask & TCUQ_BIT(TCUQ_SPREAD_FAST)) != 0u) {
+                signals[TCUQ_SPREAD_FAST] = spread_of(at->fast, p);
+            }
+#endif
+        }
+        blend_probs(at->fast, probs, p->classes, FAST_SHIFT, first);
+    }
+#endif
+#if (TCUQ_SIGNALS & SLOW_MASK) != 0u
+    if ((mask & SLOW_MASK) != 0u) {
+        if (!first) {
+            signals[TCUQ_SURPRISE_SLOW] = surprise_of(at->slow, r->label);
+#if HAS(TCUQ_SPREAD_SLOW)
+            if ((mask & TCUQ_BIT(TCUQ_SPREAD_SLOW)) != 0u) {
+                signals[TCUQ_SPREAD_SLOW] = spread_of(at->slow, p);
+            }
+#endif
+        }
+        blend_probs(at->slow, probs, p->classes, SLOW_SHIFT, first);
+    }
+#endif
+#if HAS(TCUQ_DISPLACEMENT)
+    if ((mask & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u) {
+        if (!first) {
+            signals[TCUQ_DISPLACEMENT] = displacement_of(at->feature_mean, r, features, p);
+        }
+        blend_features(at->feature_mean, features, p, first);
+    }
+#endif
+    m->slow = 1;
+}
+
+/* Score (sections 7 and 8). */
+
+/* a * share + b * (1 - share), share in 0..65536, rounded. */
+static uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
+{
+    return (a * share + b * (ONE - share) + 32768u) >> 16;
+}
+
+static uint16_t logistic(int32_t z)
+{
+    uint32_t size = z < 0 ? 0u - (uint32_t)z : (uint32_t)z;
+    uint32_t value = Q16_MAX;
+    if (size < 12u * ONE) {
+        uint32_t at = size >> 13;
+        uint32_t low = tcuq_sigmoid[at];
+        value = low + ((tcuq_sigmoid[at + 1u] - low) * (size & 8191u) >> 13);
+    }
+    return (uint16_t)(z < 0 ? ONE - value : value);
+}
+
+static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_confidence,
+                  tcuq_step_t *out)
+{
+    int32_t z = p->bias;
+    int32_t best = 0;
+    uint32_t i;
+    out->reason = TCUQ_REASON_NONE;
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        if ((used(p) & TCUQ_BIT(i)) != 0u) {
+            int32_t share = (int32_t)p->coef[i] * ((int32_t)signals[i] - p->clean_mean[i]);
+            z += shift_floor((int32_t)p->coef[i] * signals[i], 10);
+            if (share > best) {
+                best = share;
+                out->reason = (uint8_t)i;
+            }
+        }
+    }
+    out->uncertainty = logistic(z);
+    out->risk = (uint16_t)mix(out->uncertainty, inverse_confidence, p->blend);
+}
+
+/* Decisions (sections 9 to 11). */
+
+static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
+{
+    uint32_t size = debt < 0 ? 0u - (uint32_t)debt : (uint32_t)debt;
+    uint32_t knee = (uint32_t)p->knee;
+    uint32_t near = size < knee ? size : knee;
+    uint32_t moved = (p->slope * near + p->steep_slope * (size - near)) >> 8;
+    return debt < 0 ? p->reference - (int32_t)moved : p->reference + (int32_t)moved;
+}
+
+/* One side of the alarm: evidence between 0 and cap, raised at limit, cleared at 0. */
+static uint8_t watch(uint32_t *evidence, int32_t excess, uint32_t limit, uint32_t cap,
+                     uint8_t raised)
+{
+    int32_t value = (int32_t)*evidence + excess;
+    if (limit == 0u) {
+        return 0;
+    }
+    if (value < 0) {
+        value = 0;
+    } else if ((uint32_t)value > cap) {
+        value = (int32_t)cap;
+    }
+    *evidence = (uint32_t)value;
+    if ((uint32_t)value >= limit) {
+        return 1;
+    }
+    return value == 0 ? 0 : raised;
+}
+
+static void decide(tcuq_t *m, tcuq_step_t *out)
+{
+    const tcuq_params_t *p = m->params;
+    int32_t cap = (int32_t)p->burst * p->budget_den;
+    int32_t risk = out->risk;
+    uint8_t rise;
+    uint8_t fall;
+
+    out->threshold = threshold_at(p, m->debt);
+    out->flagged = risk >= out->threshold ? 1u : 0u;
+    m->debt += out->flagged != 0u ? p->level_den - p->level_num : -(int32_t)p->level_num;
+
+    out->warming_up = m->steps < p->warmup ? 1u : 0u;
+    m->steps += m->steps != 0xFFFFFFFFu ? 1u : 0u;
+    m->credit += p->budget_num;
+    m->credit = m->credit < cap ? m->credit : cap;
+    out->abstain = 0;
+    if (out->flagged != 0u && out->warming_up == 0u && m->credit >= p->budget_den) {
+        m->credit -= p->budget_den;
+        out->abstain = 1;
+    }
+
+    rise = watch(&m->rise, risk - p->rise_reference, p->rise_limit, p->rise_cap,
+                 (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
+    fall = watch(&m->fall, p->fall_reference - risk, p->fall_limit, p->fall_cap,
+                 (uint8_t)((m->alarm & TCUQ_ALARM_FALL) >> 1));
+    m->alarm = (uint8_t)(rise | (fall << 1));
+    out->alarm = m->alarm;
+}
+
+/* The step. */
+
+void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
+               uint16_t *signals)
+{
+    const tcuq_params_t *p = m->params;
+    layout_t at = layout_of(m);
+    uint16_t own[TCUQ_SIGNAL_COUNT];
+    uint32_t inverse;
+    reading_t r;
+    uint32_t i;
+
+    TCUQ_ASSERT(probs != NULL && out != NULL);
+    TCUQ_ASSERT(features != NULL || (used(p) & FEATURE_MASK) == 0u);
+
+    read_probs(&r, probs, p->classes);
+    r.feature_sum = 0;
+    r.norm.mant = 0;
+    r.norm.exp = 0;
+    if ((used(p) & FEATURE_MASK) != 0u) {
+        read_features(&r, features, p);
+    }
+    inverse = saturate(ONE - 256u * r.top);
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        own[i] = p->clean_mean[i];
+    }
+    own[TCUQ_DOUBT] =
+        (uint16_t)mix(inverse, saturate(ONE - 256u * (r.top - r.second)), p->doubt_mix);
+#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
+    if (at.depth != 0u) {
+        lagged_signals(m, &at, &r, probs, features, own);
+        push(m, &at, &r, probs, features);
+    }
+#endif
+    slow_signals(m, &at, &r, probs, features, own);
+    out->label = (uint16_t)r.label;
+    out->low_mass = r.mass < 128u ? 1u : 0u;
+    score(p, own, inverse, out);
+    decide(m, out);
+    if (signals != NULL) {
+        for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+            signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;
+        }
+    }
+}
+
+void tcuq_run(tcuq_t *m, const int8_t *probs, const int8_t *features, size_t count,
+              tcuq_step_t *out, uint16_t *signals)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        tcuq_step(m, probs, features, out + i, signals);
+        probs += m->params->classes;
+        if (features != NULL) {
+            features += m->params->features;
+        }
+        if (signals != NULL) {
+            signals += TCUQ_SIGNAL_COUNT;
+        }
+    }
+}
+
+void tcuq_two_classes(int8_t sigmoid, int8_t probs[2])
+{
+    /* 256 - u, with 256 itself out of reach: a sigmoid of 0 leaves 255 / 256. */
+    probs[0] = (int8_t)(sigmoid == -128 ? 127 : -sigmoid);
+    probs[1] = sigmoid;
+}
+
+/* Saved state (section 12). */
+
+static uint32_t crc32_add(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+    size_t i;
+    int bit;
+    for (i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (bit = 0; bit < 8; bit++) {
+            crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
+        }
+    }
+    return crc;
+}
+
+static void put32(uint8_t *bytes, uint32_t value)
+{
+    bytes[0] = (uint8_t)value;
+    bytes[1] = (uint8_t)(value >> 8);
+    bytes[2] = (uint8_t)(value >> 16);
+    bytes[3] = (uint8_t)(value >> 24);
+}
+
+static void put16(uint8_t *bytes, uint32_t value)
+{
+    bytes[0] = (uint8_t)value;
+    bytes[1] = (uint8_t)(value >> 8);
+}
+
+static uint32_t get16(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static uint32_t get32(const uint8_t *bytes)
+{
+    return get16(bytes) | get16(bytes + 2) << 16;
+}
+
+/* Fingerprint of everything in the params, so that a state finds only its own. */
+static uint32_t params_crc(const tcuq_params_t *p)
+{
+    const uint32_t fields[] = {
+        p->version,        p->signals,      p->classes,     p->features,
+        (uint16_t)p->zero_point, p->lag_count, (uint32_t)p->bias, p->doubt_mix,
+        p->blend,          p->spread_scale, p->level_num,   p->level_den,
+        p->reference,      p->slope,        p->steep_slope, (uint32_t)p->knee,
+        p->budget_num,     p->budget_den,   p->burst,       p->rise_reference,
+        p->fall_reference, p->warmup,       p->rise_limit,  p->rise_cap,
+        p->fall_limit,     p->fall_cap};
+    uint32_t crc = 0xFFFFFFFFu;
+    uint8_t word[4];
+    uint32_t i;
+    for (i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        put32(word, fields[i]);
+        crc = crc32_add(crc, word, 4);
+    }
+    for (i = 0; i < p->lag_count; i++) {
+        put32(word, p->lags[i] | (uint32_t)p->lag_weights[i] << 16);
+        crc = crc32_add(crc, word, 4);
+    }
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        put32(word, (uint16_t)p->coef[i] | (uint32_t)p->clean_mean[i] << 16);
+        crc = crc32_add(crc, word, 4);
+    }
+    return ~crc;
+}
+
+size_t tcuq_state_size(const tcuq_params_t *p)
+{
+    size_t entry = 2u + (size_t)entry_bytes_of(p);
+    return STATE_HEADER_BYTES + depth_of(p) * entry + 4u * (size_t)mean_words_of(p) + 4u;
+}
+
+int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
+{
+    const tcuq_params_t *p = m->params;
+    layout_t at = layout_of(m);
+    size_t total = tcuq_state_size(p);
+    uint8_t *next = bytes + STATE_HEADER_BYTES;
+    uint32_t i;
+    if (size < total) {
+        return TCUQ_ERR_SIZE;
+    }
+    memset(bytes, 0, total);
+    put32(bytes, STATE_MAGIC);
+    put16(bytes + 4, TCUQ_STATE_VERSION);
+    put16(bytes + 6, p->signals);
+    put16(bytes + 8, p->classes);
+    put16(bytes + 10, p->features);
+    put32(bytes + 12, params_crc(p));
+    put32(bytes + 16, m->steps);
+    put32(bytes + 20, (uint32_t)m->debt);
+    put32(bytes + 24, (uint32_t)m->credit);
+    put32(bytes + 28, m->rise);
+    put32(bytes + 32, m->fall);
+    bytes[36] = m->alarm;
+    bytes[37] = m->fill;
+    bytes[38] = m->slow;
+    bytes[39] = (uint8_t)at.depth;
+    for (i = 1; i <= m->fill; i++) {
+        uint32_t slot = slot_of(m, at.depth, i);
+        put16(next, at.cache[CACHE_WORDS * slot + 2u] & 0xFFFFu);
+        memcpy(next + 2, at.bytes + at.entry_bytes * slot, at.entry_bytes);
+        next += 2u + at.entry_bytes;
+    }
+    next = bytes + total - 4u - 4u * (size_t)mean_words_of(p);
+    if (m->slow != 0u) {
+        for (i = 0; i < mean_words_of(p); i++) {
+            put32(next, m->ring[i]);
+            next += 4;
+        }
+    }
+    put32(bytes + total - 4u, ~crc32_add(0xFFFFFFFFu, bytes, total - 4u));
+    return (int)total;
+}
+
+/* Every number that a state could carry wrongly; the bytes of the ring are free. */
+static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t depth = depth_of(p);
+    uint32_t entry = 2u + entry_bytes_of(p);
+    uint32_t words = mean_words_of(p);
+    uint32_t posts = words - ((used(p) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u ? p->features : 0u);
+    uint32_t steps = get32(bytes + 16);
+    int32_t debt = (int32_t)get32(bytes + 20);
+    int32_t credit = (int32_t)get32(bytes + 24);
+    uint32_t alarm = bytes[36];
+    uint32_t fill = bytes[37];
+    int32_t low;
+    int32_t high;
+    uint32_t i;
+    uint32_t j;
+    tcuq_debt_bounds(p, &low, &high);
+    if (debt < low || debt > high || credit < 0 || credit > (int32_t)p->burst * p->budget_den ||
+        get32(bytes + 28) > p->rise_cap || get32(bytes + 32) > p->fall_cap || alarm > 3u ||
+        fill > depth || fill > steps || bytes[38] > 1u || bytes[38] > steps ||
+        bytes[39] != depth) {
+        return 0;
+    }
+    for (i = 0; i < depth; i++) {
+        const uint8_t *at = bytes + STATE_HEADER_BYTES + entry * i;
+        reading_t r;
+        if (i >= fill) {
+            for (j = 0; j < entry; j++) {
+                if (at[j] != 0u) {
+                    return 0;
+                }
+            }
+        } else if (get16(at) >= p->classes) {
+            return 0;
+        } else if (post_bytes_of(p) != 0u) {
+            read_probs(&r, (const int8_t *)(at + 2), p->classes);
+            if (r.label != get16(at)) {
+                return 0;
+            }
+        }
+    }
+    for (i = 0; i < words; i++) {
+        int32_t mean = (int32_t)get32(bytes + total - 4u - 4u * (words - i));
+        int32_t top = 255 * 65536;
+        if (mean > top || mean < (i < posts ? 0 : -top) || (bytes[38] == 0u && mean != 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
+{
+    const tcuq_params_t *p = m->params;
+    layout_t at = layout_of(m);
+    size_t total = tcuq_state_size(p);
+    uint32_t words = mean_words_of(p);
+    uint32_t i;
+    if (size < STATE_HEADER_BYTES) {
+        return TCUQ_ERR_SIZE;
+    }
+    if (get32(bytes) != STATE_MAGIC) {
+        return TCUQ_ERR_STATE;
+    }
+    if (get16(bytes + 4) != TCUQ_STATE_VERSION) {
+        return TCUQ_ERR_VERSION;
+    }
+    if (get32(bytes + size - 4u) != ~crc32_add(0xFFFFFFFFu, bytes, size - 4u)) {
+        return TCUQ_ERR_STATE;
+    }
+    if (get32(bytes + 12) != params_crc(p)) {
+        return TCUQ_ERR_OTHER;
+    }
+    if (size != total) {
+        return TCUQ_ERR_SIZE;
+    }
+    if (!state_ok(m, bytes, total)) {
+        return TCUQ_ERR_STATE;
+    }
+    tcuq_reset(m);
+    m->steps = get32(bytes + 16);
+    m->debt = (int32_t)get32(bytes + 20);
+    m->credit = (int32_t)get32(bytes + 24);
+    m->rise = get32(bytes + 28);
+    m->fall = get32(bytes + 32);
+    m->alarm = bytes[36];
+    m->slow = bytes[38];
+#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
+    for (i = bytes[37]; i > 0u; i--) {
+        const uint8_t *entry = bytes + STATE_HEADER_BYTES + (i - 1u) * (2u + at.entry_bytes);
+        const int8_t *probs = (const int8_t *)(entry + 2);
+        reading_t r = {0, 0, 0, 0, 0, 0, {0, 0}};
+        if (at.post_bytes != 0u) {
+            read_probs(&r, probs, p->classes);
+        }
+        if (at.entry_bytes != at.post_bytes) {
+            read_features(&r, probs + at.post_bytes, p);
+        }
+        r.label = get16(entry);
+        push(m, &at, &r, probs, probs + at.post_bytes);
+    }
+#endif
+    for (i = 0; i < words; i++) {
+        m->ring[i] = get32(bytes + total - 4u - 4u * (words - i));
+    }
+    (void)at;
+    return TCUQ_OK;
+}

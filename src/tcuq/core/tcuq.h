@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* tcuq: a label-free monitor for a frozen classifier, in integers.
+ *
+ * Call tcuq_step() after every inference. It says whether to trust the label
+ * (abstain), whether the stream as a whole has changed for the worse (alarm),
+ * and why (reason). SPEC.md defines every bit of what it computes.
+ *
+ * For every input sequence:
+ *   - flagged steps: |flagged - level * t| <= the bound of tcuq_debt_bounds();
+ *   - abstentions in any n consecutive steps <= burst + budget * n.
+ * Nothing here bounds the error rate: that needs labels.
+ *
+ * The caller owns all memory. No function allocates, prints, recurses or uses
+ * floating point. One tcuq_t may be used by one thread at a time.
+ */
+#ifndef TCUQ_H
+#define TCUQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Layout of tcuq_params_t: a generated header refuses another one. */
+#define TCUQ_PARAMS_VERSION 1u
+/* Layout of the bytes that tcuq_save() writes. */
+#define TCUQ_STATE_VERSION 1u
+
+#define TCUQ_MAX_CLASSES 1000u
+#define TCUQ_MAX_FEATURES 256u
+#define TCUQ_MAX_LAG 64u
+
+/* Results of the functions that return int: TCUQ_OK, a size, or one of these. */
+enum {
+    TCUQ_OK = 0,
+    TCUQ_ERR_PARAMS = -1,  /* a field of tcuq_params_t is out of range */
+    TCUQ_ERR_SIGNALS = -2, /* a signal that this build leaves out is asked for */
+    TCUQ_ERR_SIZE = -3,    /* a buffer is too small, or a state is truncated */
+    TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
+    TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
+    TCUQ_ERR_OTHER = -6    /* a state of a monitor with other params */
+};
+
+/* Signal numbers. A number is never given to another signal. */
+enum {
+    TCUQ_DIVERGENCE = 0,    /* Jensen-Shannon divergence from lagged posteriors */
+    TCUQ_INSTABILITY = 1,   /* (1 - cosine to lagged features) / 2 */
+    TCUQ_FLIPS = 2,         /* share of lagged labels that differ from this one */
+    TCUQ_DOUBT = 3,         /* low confidence and low margin, mixed */
+    TCUQ_SURPRISE_FAST = 4, /* 1 - mean of past posteriors at this label, rate 1/4 */
+    TCUQ_SURPRISE_SLOW = 5, /* the same at rate 1/16 */
+    TCUQ_SPREAD_FAST = 6,   /* normalised entropy of that mean, rate 1/4 */
+    TCUQ_SPREAD_SLOW = 7,   /* the same at rate 1/16 */
+    TCUQ_DISPLACEMENT = 8,  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
+    TCUQ_SIGNAL_COUNT = 9
+};
+
+#define TCUQ_BIT(signal) (1u << (signal))
+#define TCUQ_PROFILE_PAPER 0x00Fu
+#define TCUQ_PROFILE_EXTENDED 0x1FFu
+
+/* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
+ * leave the code of the others out; tcuq_init() refuses params that need them. */
+#ifndef TCUQ_SIGNALS
+#define TCUQ_SIGNALS TCUQ_PROFILE_EXTENDED
+#endif
+
+/* In tcuq_step_t.reason: no signal is above its clean mean. */
+#define TCUQ_REASON_NONE 255u
+
+/* Bits of tcuq_step_t.alarm. */
+#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level */
+#define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
+
+/* Everything that is decided before deployment. Q0.16 means value * 65536.
+ * Written by `tcuq export`; must outlive the monitor. */
+typedef struct {
+    uint16_t version;        /* TCUQ_PARAMS_VERSION */
+    uint16_t signals;        /* mask of TCUQ_BIT()s in use, not 0 */
+    uint16_t classes;        /* 2..1000 */
+    uint16_t features;       /* 0..256; not 0 when a signal reads features */
+    int16_t zero_point;      /* of the features, -128..127 */
+    uint16_t lag_count;      /* 1..64; 0 only when no signal reads the past */
+    const uint8_t *lags;     /* ascending, each 1..64 */
+    const uint16_t *lag_weights; /* Q0.15, sum exactly 32768 */
+    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q5.10 */
+    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
+    int32_t bias;            /* Q16.16, |bias| <= 256 */
+    uint32_t doubt_mix;      /* Q0.16, 0..65536: share of confidence in doubt */
+    uint32_t blend;          /* Q0.16, 0..65536: share of uncertainty in risk */
+    uint32_t spread_scale;   /* 65536 / log2(classes), 1..65536 */
+    uint16_t level_num;      /* level = level_num / level_den, between 0 and 1 */
+    uint16_t level_den;      /* 2..1000 */
+    uint16_t reference;      /* threshold at zero debt, Q0.16 */
+    uint16_t reserved;       /* 0 */
+    uint32_t slope;          /* threshold per debt unit near zero, Q0.16 / 256 */
+    uint32_t steep_slope;    /* the same beyond the knee, 1..2^24 / level_den */
+    int32_t knee;            /* debt where the steep slope starts, slope * knee <= 2^24 */
+    uint16_t budget_num;     /* budget = budget_num / budget_den, 0..1 */
+    uint16_t budget_den;     /* 1..1000 */
+    uint16_t burst;          /* abstentions that may come at once, 1..10000 */
+    uint16_t rise_reference; /* risk above this feeds the rise alarm, Q0.16 */
+    uint16_t fall_reference; /* risk below this feeds the fall alarm, Q0.16 */
+    uint16_t reserved2;      /* 0 */
+    uint32_t warmup;         /* steps that never abstain */
+    uint32_t rise_limit;     /* raise the alarm here; 0 switches the side off */
+    uint32_t rise_cap;       /* evidence stops growing here, limit..2^30 */
+    uint32_t fall_limit;
+    uint32_t fall_cap;
+} tcuq_params_t;
+
+/* One monitor. Fields are private: save and load instead of copying. */
+typedef struct {
+    const tcuq_params_t *params;
+    uint32_t *ring;
+    uint32_t steps;
+    int32_t debt;
+    int32_t credit;
+    uint32_t rise;
+    uint32_t fall;
+    uint8_t alarm;
+    uint8_t head;
+    uint8_t fill;
+    uint8_t slow;
+} tcuq_t;
+
+/* What one step says. */
+typedef struct {
+    int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
+    uint16_t label;       /* class with the largest posterior, lowest index on a tie */
+    uint16_t risk;        /* Q0.16 */
+    uint16_t uncertainty; /* Q0.16 */
+    uint8_t flagged;      /* 1: risk >= threshold */
+    uint8_t abstain;      /* 1: do not act on label; flagged, and the budget allows it */
+    uint8_t alarm;        /* TCUQ_ALARM_ bits, 0 when quiet */
+    uint8_t warming_up;   /* 1: among the first `warmup` steps */
+    uint8_t reason;       /* signal number, or TCUQ_REASON_NONE */
+    uint8_t low_mass;     /* 1: posterior sums to less than a half */
+} tcuq_step_t;
+
+/* Return TCUQ_OK when every field is in range, else the error. */
+int tcuq_check(const tcuq_params_t *params);
+
+/* Return the bytes of ring memory that these params need (a multiple of 4), at
+ * least 4. Meaningful only for params that pass tcuq_check(). */
+size_t tcuq_ring_size(const tcuq_params_t *params);
+
+/* Start a monitor. `ring` has `ring_bytes` bytes and, like `params`, stays with
+ * it. Return TCUQ_OK, TCUQ_ERR_PARAMS, _SIGNALS, _VERSION or _SIZE. */
+int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
+
+/* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero
+ * point -128), `features` in the scale of the params, or NULL when no signal
+ * reads them. `signals` is NULL or TCUQ_SIGNAL_COUNT words that receive the
+ * signals in Q0.16 (0 where unused). Nothing is checked here. */
+void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
+               uint16_t *signals);
+
+/* The same as `count` calls of tcuq_step() on consecutive rows. `features` and
+ * `signals` may be NULL. */
+void tcuq_run(tcuq_t *monitor, const int8_t *probs, const int8_t *features, size_t count,
+              tcuq_step_t *out, uint16_t *signals);
+
+/* After a gap in the stream: forget past posteriors and features. Threshold,
+ * budget, alarm and warm-up go on, or the rates would not hold. */
+void tcuq_reset(tcuq_t *monitor);
+
+/* Return the exact number of bytes that tcuq_save() writes. */
+size_t tcuq_state_size(const tcuq_params_t *params);
+
+/* Write the state, the same bytes on every machine. Return their number, or
+ * TCUQ_ERR_SIZE. */
+int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
+
+/* Take over a saved state; the monitor must be initialised with the same params.
+ * Return TCUQ_OK, or an error that leaves the monitor as it was. */
+int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
+
+/* The debt, level_den * flagged - level_num * steps, never leaves [low, high],
+ * so |flag rate - level| <= max(-low, high) / level_den / t at every step t. */
+void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
+
+/* Posterior of two classes from one int8 sigmoid output (class 1). */
+void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

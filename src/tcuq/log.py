@@ -1,0 +1,182 @@
+"""`Log`: a recorded stream, its independent segments, and running a monitor over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .monitor import STEP_DTYPE, Monitor
+from .quantize import as_rows
+from .signals import SIGNALS
+
+
+def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has {array.ndim} dimensions; one value a step is needed")
+    if len(array) != length:
+        raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
+    return array
+
+
+def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    if array.dtype.kind in "iub":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
+        return array.astype(np.int64)
+    raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A recorded stream of a classifier's outputs.
+
+    Parameters
+    ----------
+    probs : array of shape (T, L)
+        Posteriors: int8 (scale 1/256, zero point -128), uint8, or float.
+    features : array of shape (T, d), optional
+    labels : array of T integers, optional
+        True classes, 0 to L - 1; a value below 0 means unknown or none of the classes (always an error).
+    segments : array of T integers, optional
+        Steps of one independent stream carry the same number and lie together; the monitor forgets
+        the past at each change.
+    shifted : array of T booleans, optional
+        True where the input is known to be degraded. Marks what is clean for the fit, and the
+        change points for the report.
+
+    Examples
+    --------
+    >>> log = Log([[0.9, 0.1], [0.2, 0.8]], labels=[0, 0])
+    >>> len(log), log.classes, log.errors().tolist()
+    (2, 2, [False, True])
+    """
+
+    probs: npt.NDArray[Any]
+    features: npt.NDArray[Any] | None = None
+    labels: npt.NDArray[Any] | None = None
+    segments: npt.NDArray[Any] | None = None
+    shifted: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        probs = as_rows("probs", self.probs)
+        put(self, "probs", probs)
+        if not 2 <= probs.shape[1] <= 1000:
+            raise ValueError(f"probs has {probs.shape[1]} classes; 2 to 1000 is accepted")
+        if self.features is not None:
+            features = as_rows("features", self.features)
+            if len(features) != len(probs):
+                raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
+            if not 1 <= features.shape[1] <= 256:
+                raise ValueError(f"features has {features.shape[1]} columns; 1 to 256 is accepted")
+            put(self, "features", features)
+        if self.labels is not None:
+            labels = _whole("labels", _column("labels", self.labels, len(probs)))
+            if len(labels) and labels.max() >= probs.shape[1]:
+                at = int(labels.argmax())
+                raise ValueError(f"labels[{at}] is {labels[at]}; at most {probs.shape[1] - 1} is accepted")
+            put(self, "labels", labels)
+        if self.segments is not None:
+            put(self, "segments", _whole("segments", _column("segments", self.segments, len(probs))))
+        if self.shifted is not None:
+            shifted = _whole("shifted", _column("shifted", self.shifted, len(probs)))
+            if len(shifted) and not np.isin(shifted, (0, 1)).all():
+                raise ValueError(f"shifted holds {shifted[~np.isin(shifted, (0, 1))][0]}; 0 or 1 is accepted")
+            put(self, "shifted", shifted.astype(bool))
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return int(self.probs.shape[1])
+
+    @property
+    def width(self) -> int:
+        """Number of features, 0 when there are none."""
+        return 0 if self.features is None else int(self.features.shape[1])
+
+    def predictions(self) -> npt.NDArray[np.int64]:
+        """Return the class of the largest posterior, the lowest on a tie."""
+        return np.argmax(self.probs, axis=1)
+
+    def errors(self) -> npt.NDArray[np.bool_]:
+        """Return where the prediction is wrong; needs labels."""
+        if self.labels is None:
+            raise ValueError("labels are missing; errors cannot be told")
+        return np.asarray(self.predictions() != self.labels)
+
+    def pieces(self) -> list[slice]:
+        """Return the segments as slices, in order.
+
+        Examples
+        --------
+        >>> Log(np.full((4, 2), 0.5), segments=[7, 7, 3, 3]).pieces()
+        [slice(0, 2, None), slice(2, 4, None)]
+        """
+        if self.segments is None:
+            return [slice(0, len(self))] if len(self) else []
+        cuts = np.flatnonzero(np.diff(self.segments)) + 1
+        edges = [0, *cuts.tolist(), len(self)]
+        return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+
+    def take(self, index: slice | npt.NDArray[Any]) -> Log:
+        """Return some of the steps, in the order given."""
+
+        def part(values: npt.NDArray[Any] | None) -> Any:
+            return None if values is None else values[index]
+
+        return Log(
+            self.probs[index], part(self.features), part(self.labels), part(self.segments), part(self.shifted)
+        )
+
+    def change_points(self) -> list[int]:
+        """Return the steps at which a known shift begins, inside a segment or at its start."""
+        if self.shifted is None:
+            return []
+        points = []
+        for piece in self.pieces():
+            part = self.shifted[piece]
+            before = np.concatenate([[False], part[:-1]])
+            points += (np.flatnonzero(part & ~before) + piece.start).tolist()
+        return points
+
+
+def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
+    """Run a monitor over a log, with a reset where a new segment begins.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    log : Log
+    signals : bool
+        Also return the signals, as `Monitor.run` does.
+
+    Returns
+    -------
+    numpy.ndarray or pair of them
+        See `Monitor.run`. Features of the log are left out when the params use none.
+    """
+    steps = np.empty(len(log), dtype=STEP_DTYPE)
+    values = np.empty((len(log), len(SIGNALS))) if signals else None
+    for index, part in _parts(log, monitor.params.features > 0):
+        if index.start:
+            monitor.reset()
+        result = monitor.run(part.probs, part.features, signals=signals)
+        if values is None:
+            steps[index] = result
+        else:
+            steps[index], values[index] = result
+    return steps if values is None else (steps, values)
+
+
+def _parts(log: Log, with_features: bool) -> Iterator[tuple[slice, Log]]:
+    bare = log if with_features else Log(log.probs, None, log.labels, log.segments, log.shifted)
+    for index in log.pieces():
+        yield index, bare.take(index)

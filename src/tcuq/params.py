@@ -1,0 +1,496 @@
+"""`Params`: everything that is decided before deployment, as a person reads it and as the core holds it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from . import _core
+from .checks import integer, number
+from .signals import FEATURE_BASED, LAGGED, SIGNALS, mask, ordered, profile_signals
+
+FORMAT = "tcuq-params"
+ONE = 65536
+COEF_UNIT = 1024
+COEF_LIMIT = 32.0
+MAX_LAG = 64
+
+STOCK_COEF = {
+    "divergence": 1.5,
+    "flips": 1.0,
+    "doubt": 3.0,
+    "surprise_fast": 1.0,
+    "surprise_slow": 0.5,
+    "spread_fast": 0.5,
+    "spread_slow": 0.5,
+}
+"""Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
+
+STOCK_BIAS = -2.5
+
+
+def _snap(value: float, unit: int) -> float:
+    """Round to the nearest multiple of 1 / unit."""
+    return math.floor(value * unit + 0.5) / unit
+
+
+@dataclass(frozen=True)
+class AlarmSide:
+    """One side of the alarm: a one-sided sum of evidence.
+
+    Parameters
+    ----------
+    allowance : float
+        How far risk may stay from its clean mean without adding evidence, in [0, 1].
+    limit : float
+        Evidence (risk x steps) at which the alarm is raised, up to 16384.
+    cap : float, optional
+        Evidence stops growing here, which bounds the time to clear. Default: twice the limit.
+    """
+
+    allowance: float
+    limit: float
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        allowance = number("alarm allowance", self.allowance, 0, 1)
+        limit = max(1 / ONE, _snap(number("alarm limit", self.limit, 0, 16384), ONE))
+        cap = min(16384.0, 2 * limit) if self.cap is None else number("alarm cap", self.cap, limit, 16384)
+        object.__setattr__(self, "allowance", _snap(allowance, ONE))
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "cap", _snap(cap, ONE))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """The frozen side of the monitor: clean mean of the risk and the two sums around it.
+
+    Parameters
+    ----------
+    mean : float
+        Mean risk on clean development data.
+    rise, fall : AlarmSide or None
+        Watch for risk above, below its clean mean; None switches a side off.
+    """
+
+    mean: float = 0.0
+    rise: AlarmSide | None = None
+    fall: AlarmSide | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _snap(number("alarm mean", self.mean, 0, 1), ONE))
+
+
+def _ratio(name: str, value: float, low: Fraction, high: Fraction) -> Fraction:
+    """Return the nearest fraction with a denominator up to 1000, kept inside [low, high]."""
+    number(name, value, float(low), float(high))
+    ratio = Fraction(value).limit_denominator(1000)
+    return min(high, max(low, ratio))
+
+
+def _weights(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[int, ...]:
+    """Return lag weights in Q0.15 that sum to exactly 32768, by largest remainders."""
+    if weights is None:
+        weights = [1 / lag for lag in lags]
+    if len(weights) != len(lags):
+        raise ValueError(f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed")
+    for weight in weights:
+        number("lag weight", weight, 0, math.inf)
+    total = math.fsum(weights)
+    if total <= 0 or not math.isfinite(total):
+        raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")
+    shares = [weight * 32768 / total for weight in weights]
+    units = [math.floor(share) for share in shares]
+    by_remainder = sorted(range(len(lags)), key=lambda i: (units[i] - shares[i], i))
+    for i in by_remainder[: 32768 - sum(units)]:
+        units[i] += 1
+    if units[0] == 0:
+        raise ValueError(f"the weight of lag {lags[0]} is {weights[0]}; at least 1/32768 of the sum is needed")
+    return tuple(units)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Params:
+    """Everything that a monitor needs to know, validated and snapped to what the core can hold.
+
+    `tcuq.fit` makes one from a development log; the defaults are a monitor without labels.
+    Numbers are snapped to the core's fixed point on construction, so that what is shown is
+    what runs, and writing and reading changes nothing.
+
+    Parameters
+    ----------
+    classes : int
+        Number of classes, 2 to 1000.
+    features : int
+        Number of features a step, 0 to 256; 0 for posterior-only operation.
+    feature_scale, feature_zero_point : float, int
+        How float features become int8, as in the runtime that makes them.
+    signals : sequence of str, optional
+        Signals in use. Default: profile ``"paper"``, without `instability` when there are no features.
+    lags : sequence of int
+        Steps to look back, each 1 to 64.
+    lag_weights : sequence of float, optional
+        Weights of the lags in `divergence`; default proportional to 1 / lag.
+    window : int
+        Longest lag that is allowed, 1 to 64. It sets the default warm-up and cannot change the risk:
+        nothing older than the largest lag is ever read.
+    warmup : int, optional
+        Steps that never abstain; default 4 x window.
+    doubt_mix : float
+        Share of confidence against margin in `doubt`, in [0, 1].
+    blend : float
+        Share of `uncertainty` against low confidence in `risk`, in [0, 1].
+    coef : mapping of str to float, optional
+        Coefficient of each signal in use, in [-32, 32).
+    bias : float
+        In [-256, 256].
+    clean_means : mapping of str to float, optional
+        Mean of each signal on clean data; stands in while there is no past.
+    level : float
+        Share of steps to flag, 0.001 to 0.999; the nearest fraction with a denominator up to 1000 is used.
+    reference : float
+        Threshold at zero debt, in [0, 1).
+    slope, steep_slope : float
+        Threshold per flag of debt near zero and beyond the knee, in risk.
+    knee : float
+        Debt, in flags, where the steep slope begins.
+    budget : float
+        Largest share of abstentions, in [0, 1].
+    burst : int
+        Abstentions that may come at once, 1 to 10000.
+    alarm : Alarm
+        The frozen side.
+    notes : mapping
+        Free text and figures about the fit; never read by the monitor.
+
+    Examples
+    --------
+    >>> params = Params(classes=10)
+    >>> params.signals
+    ('divergence', 'flips', 'doubt')
+    >>> Params.from_json(params.to_json()) == params
+    True
+    >>> Params(classes=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: classes is 1; 2 to 1000 is accepted
+    """
+
+    classes: int
+    features: int = 0
+    feature_scale: float = 1.0
+    feature_zero_point: int = 0
+    signals: tuple[str, ...] = ()
+    lags: tuple[int, ...] = (1, 2, 4)
+    lag_weights: tuple[float, ...] | None = None
+    window: int = 16
+    warmup: int | None = None
+    doubt_mix: float = 0.5
+    blend: float = 0.7
+    coef: Mapping[str, float] | None = None
+    bias: float = STOCK_BIAS
+    clean_means: Mapping[str, float] | None = None
+    level: float = 0.1
+    reference: float = 0.5
+    slope: float = 0.006
+    steep_slope: float = 0.05
+    knee: float = 10.0
+    budget: float = 0.15
+    burst: int = 8
+    alarm: Alarm = field(default_factory=Alarm)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "classes", integer("classes", self.classes, 2, 1000))
+        put(self, "features", integer("features", self.features, 0, 256))
+        scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
+        put(self, "feature_scale", scale)
+        put(self, "feature_zero_point", integer("feature_zero_point", self.feature_zero_point, -128, 127))
+        signals = ordered(self.signals) if self.signals else profile_signals("paper", self.features)
+        put(self, "signals", signals)
+        needing = [s for s in signals if s in FEATURE_BASED]
+        if needing and self.features == 0:
+            raise ValueError(f"features is 0; signal {needing[0]!r} needs 1 to 256")
+        self._snap_lags()
+        put(self, "doubt_mix", _snap(number("doubt_mix", self.doubt_mix, 0, 1), ONE))
+        put(self, "blend", _snap(number("blend", self.blend, 0, 1), ONE))
+        put(self, "coef", self._by_signal("coef", self.coef, STOCK_COEF, -COEF_LIMIT, COEF_LIMIT, COEF_UNIT))
+        put(self, "clean_means", self._by_signal("clean_means", self.clean_means, {}, 0, 1, ONE))
+        put(self, "bias", _snap(number("bias", self.bias, -256, 256), ONE))
+        self._snap_decisions()
+        if not isinstance(self.alarm, Alarm):
+            raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+        put(self, "notes", MappingProxyType(dict(self.notes)))
+        self.core()  # the core has the last word
+
+    def _snap_lags(self) -> None:
+        put = object.__setattr__
+        put(self, "window", integer("window", self.window, 1, MAX_LAG))
+        lags = tuple(integer("lag", lag, 1, MAX_LAG) for lag in self.lags)
+        if len(set(lags)) != len(lags):
+            raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
+        if not lags and any(s in LAGGED for s in self.signals):
+            raise ValueError("lags is empty; at least one of 1 to 64 is needed")
+        if lags and max(lags) > self.window:
+            raise ValueError(f"lag {max(lags)} is longer than the window; 1 to {self.window} is accepted")
+        order = sorted(range(len(lags)), key=lambda i: lags[i])
+        weights = self.lag_weights
+        if weights is not None and len(weights) == len(lags):
+            weights = tuple(weights[i] for i in order)
+        lags = tuple(sorted(lags))
+        put(self, "lags", lags)
+        put(self, "lag_weights", tuple(w / 32768 for w in _weights(lags, weights)) if lags else ())
+        warmup = 4 * self.window if self.warmup is None else self.warmup
+        put(self, "warmup", integer("warmup", warmup, 0, 2**32 - 1))
+
+    def _snap_decisions(self) -> None:
+        put = object.__setattr__
+        level = _ratio("level", self.level, Fraction(1, 1000), Fraction(999, 1000))
+        put(self, "level", float(level))
+        put(self, "budget", float(_ratio("budget", self.budget, Fraction(0), Fraction(1))))
+        put(self, "burst", integer("burst", self.burst, 1, 10000))
+        put(self, "reference", min(1 - 1 / ONE, _snap(number("reference", self.reference, 0, 1), ONE)))
+        unit = 256 * ONE / level.denominator
+        steep = math.floor(number("steep_slope", self.steep_slope, 1e-6, 1) * unit + 0.5)
+        steep = min(max(1, steep), 2**24 // level.denominator)
+        slope = math.floor(number("slope", self.slope, 0, self.steep_slope) * unit + 0.5)
+        slope = min(slope, steep)
+        knee = math.floor(number("knee", self.knee, 0, 16000) * level.denominator + 0.5)
+        if slope:
+            knee = min(knee, 2**24 // slope)
+        put(self, "steep_slope", steep / unit)
+        put(self, "slope", slope / unit)
+        put(self, "knee", knee / level.denominator)
+
+    def _by_signal(
+        self,
+        name: str,
+        given: Mapping[str, float] | None,
+        default: Mapping[str, float],
+        low: float,
+        high: float,
+        unit: int,
+    ) -> Mapping[str, float]:
+        values = default if given is None else given
+        unknown = [s for s in values if s not in (SIGNALS if given is None else self.signals)]
+        if unknown:
+            raise ValueError(f"{name} names {unknown[0]!r}; one of {', '.join(self.signals)} is accepted")
+        snapped = {}
+        for signal in self.signals:
+            value = _snap(number(f"{name}[{signal}]", values.get(signal, 0.0), low, high), unit)
+            snapped[signal] = min(value, high - 1 / unit)
+        return MappingProxyType(snapped)
+
+    @property
+    def profile(self) -> str:
+        """``"paper"``, ``"extended"``, or ``"custom"`` for another set of signals."""
+        for name in ("paper", "extended"):
+            if self.signals == profile_signals(name, self.features):
+                return name
+        return "custom"
+
+    @property
+    def depth(self) -> int:
+        """Past steps that are kept: the largest lag, or 0 when no signal looks back."""
+        return max(self.lags) if any(s in LAGGED for s in self.signals) else 0
+
+    @property
+    def ring_bytes(self) -> int:
+        """Bytes of ring memory that the core needs."""
+        return self.core().sizes()[0]
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of a saved state."""
+        return self.core().sizes()[1]
+
+    @property
+    def debt_bounds(self) -> tuple[float, float]:
+        """Lowest and highest debt, in flags, that any input sequence can reach (SPEC.md section 9)."""
+        _, _, low, high = self.core().sizes()
+        den = self.integers()["level_den"]
+        return low / den, high / den
+
+    def flag_bound(self, steps: int) -> float:
+        """Return the largest possible |flag rate - level| after so many steps, for any input.
+
+        Examples
+        --------
+        >>> round(Params(classes=10).flag_bound(1000), 3)
+        0.02
+        """
+        low, high = self.debt_bounds
+        return max(-low, high) / steps
+
+    def integers(self) -> dict[str, Any]:
+        """Return the fields of the core's `tcuq_params_t`, as integers.
+
+        Examples
+        --------
+        >>> Params(classes=10, level=0.1).integers()["level_den"]
+        10
+        """
+        assert self.coef is not None and self.clean_means is not None and self.lag_weights is not None
+        level = Fraction(self.level).limit_denominator(1000)
+        budget = Fraction(self.budget).limit_denominator(1000)
+        unit = 256 * ONE / level.denominator
+        rise, fall = self.alarm.rise, self.alarm.fall
+        top = ONE - 1
+        return {
+            "version": _core.PARAMS_VERSION,
+            "signals": mask(self.signals),
+            "classes": self.classes,
+            "features": self.features,
+            "zero_point": self.feature_zero_point,
+            "lags": list(self.lags),
+            "lag_weights": [round(w * 32768) for w in self.lag_weights],
+            "coef": [round(self.coef.get(s, 0.0) * COEF_UNIT) for s in SIGNALS],
+            "clean_mean": [round(self.clean_means.get(s, 0.0) * ONE) for s in SIGNALS],
+            "bias": round(self.bias * ONE),
+            "doubt_mix": round(self.doubt_mix * ONE),
+            "blend": round(self.blend * ONE),
+            "spread_scale": round(ONE / math.log2(self.classes)),
+            "level_num": level.numerator,
+            "level_den": level.denominator,
+            "reference": round(self.reference * ONE),
+            "slope": round(self.slope * unit),
+            "steep_slope": round(self.steep_slope * unit),
+            "knee": round(self.knee * level.denominator),
+            "budget_num": budget.numerator,
+            "budget_den": budget.denominator,
+            "burst": self.burst,
+            "warmup": self.warmup,
+            "rise_reference": min(top, round((self.alarm.mean + rise.allowance) * ONE)) if rise else 0,
+            "fall_reference": max(0, round((self.alarm.mean - fall.allowance) * ONE)) if fall else 0,
+            "rise_limit": round(rise.limit * ONE) if rise else 0,
+            "rise_cap": round((rise.cap or 0) * ONE) if rise else 0,
+            "fall_limit": round(fall.limit * ONE) if fall else 0,
+            "fall_cap": round((fall.cap or 0) * ONE) if fall else 0,
+        }
+
+    def core(self) -> _core.Core:
+        """Return a fresh core monitor with these parameters."""
+        return _core.Core(self.integers(), self.feature_scale)
+
+    def replace(self, **changes: Any) -> Params:
+        """Return a copy with some fields changed.
+
+        Examples
+        --------
+        >>> Params(classes=10).replace(budget=0.05).budget
+        0.05
+        """
+        return replace(self, **changes)
+
+    def to_json(self) -> str:
+        """Return the parameter file (SPEC.md section 14)."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the parameter file."""
+
+        def side(value: AlarmSide | None) -> dict[str, float | None] | None:
+            if value is None:
+                return None
+            return {"allowance": value.allowance, "limit": value.limit, "cap": value.cap}
+
+        content: dict[str, Any] = {"format": FORMAT, "version": _core.PARAMS_VERSION}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Mapping):
+                value = dict(value)
+            elif isinstance(value, tuple):
+                value = list(value)
+            elif isinstance(value, Alarm):
+                value = {"mean": value.mean, "rise": side(value.rise), "fall": side(value.fall)}
+            content[item.name] = value
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Params:
+        """Build from the content of a parameter file; unknown fields and versions are refused."""
+        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+            raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
+        version = content.get("version")
+        if version != _core.PARAMS_VERSION:
+            raise ValueError(f"parameters have version {version}; {_core.PARAMS_VERSION} is accepted")
+        values = {k: v for k, v in content.items() if k not in ("format", "version")}
+        known = [item.name for item in fields(cls)]
+        _known("field", values, known)
+        if "classes" not in values:
+            raise ValueError("field 'classes' is missing; 2 to 1000 is accepted")
+        for name in ("signals", "lags", "lag_weights"):
+            if values.get(name) is not None:
+                if not isinstance(values[name], Sequence) or isinstance(values[name], str):
+                    raise ValueError(f"{name} is {values[name]!r}; a list is needed")
+                values[name] = tuple(values[name])
+        for name in ("coef", "clean_means", "notes"):
+            if values.get(name) is not None and not isinstance(values[name], Mapping):
+                raise ValueError(f"{name} is {values[name]!r}; an object is needed")
+        if "alarm" in values:
+            values["alarm"] = _alarm_from(values["alarm"])
+        return cls(**values)
+
+    @classmethod
+    def from_json(cls, text: str) -> Params:
+        """Build from the text of a parameter file."""
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"not JSON: {error}") from None
+        return cls.from_dict(content)
+
+    def save(self, path: str | Path) -> None:
+        """Write the parameter file, whole or not at all."""
+        from .files import write_whole
+
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Params:
+        """Read a parameter file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: not a parameter file (not text)") from None
+        try:
+            return cls.from_json(text)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Params.from_dict, (self.to_dict(),))
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+
+def _known(what: str, values: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in values:
+        if name not in known:
+            raise ValueError(f"{what} {name!r} is unknown; one of {', '.join(known)} is accepted")
+
+
+def _alarm_from(content: Any) -> Alarm:
+    if not isinstance(content, Mapping):
+        raise ValueError(f"alarm is {content!r}; an object is needed")
+    _known("alarm field", content, ("mean", "rise", "fall"))
+    sides: dict[str, AlarmSide | None] = {}
+    for name in ("rise", "fall"):
+        side = content.get(name)
+        if side is not None:
+            if not isinstance(side, Mapping):
+                raise ValueError(f"alarm {name} is {side!r}; an object or null is needed")
+            _known(f"alarm {name} field", side, ("allowance", "limit", "cap"))
+            if "allowance" not in side or "limit" not in side:
+                raise ValueError(f"alarm {name} needs allowance and limit")
+            side = AlarmSide(**side)
+        sides[name] = side
+    return Alarm(mean=content.get("mean", 0.0), rise=sides["rise"], fall=sides["fall"])

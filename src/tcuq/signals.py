@@ -1,0 +1,84 @@
+"""The numbered signals, the profiles over them, and the stock values of a monitor without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ._core import SIGNAL_NAMES
+
+SIGNALS: tuple[str, ...] = SIGNAL_NAMES
+"""Names by number; a number is never given to another signal."""
+
+NUMBER = {name: number for number, name in enumerate(SIGNALS)}
+
+LAGGED = ("divergence", "instability", "flips")
+"""Signals that read single past steps through the ring."""
+
+FEATURE_BASED = ("instability", "displacement")
+"""Signals that read features."""
+
+SLOW = ("surprise_fast", "surprise_slow", "spread_fast", "spread_slow", "displacement")
+"""Signals that read exponentially weighted means of the past."""
+
+PROFILES: dict[str, tuple[str, ...]] = {"paper": SIGNALS[:4], "extended": SIGNALS}
+
+DESCRIPTION = {
+    "divergence": "the posterior differs from recent ones",
+    "instability": "the features point elsewhere than recently",
+    "flips": "the label differs from recent labels",
+    "doubt": "low confidence or a close second class",
+    "surprise_fast": "the last few posteriors did not expect this label",
+    "surprise_slow": "the longer past did not expect this label",
+    "spread_fast": "the last few posteriors spread over many classes",
+    "spread_slow": "the longer past spread over many classes",
+    "displacement": "the features are far from their recent mean",
+}
+"""What it means when a signal is high, in words for reports."""
+
+
+def profile_signals(profile: str, features: int) -> tuple[str, ...]:
+    """Return the signals of a profile, without those that need features when there are none.
+
+    Parameters
+    ----------
+    profile : str
+        ``"paper"`` or ``"extended"``.
+    features : int
+        Number of features a step; 0 for posterior-only operation.
+
+    Examples
+    --------
+    >>> profile_signals("paper", 0)
+    ('divergence', 'flips', 'doubt')
+    """
+    if profile not in PROFILES:
+        raise ValueError(f"profile is {profile!r}; one of {', '.join(PROFILES)} is accepted")
+    return tuple(s for s in PROFILES[profile] if features > 0 or s not in FEATURE_BASED)
+
+
+def ordered(names: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct signal names in registry order; refuse unknown ones.
+
+    Examples
+    --------
+    >>> ordered(["doubt", "divergence"])
+    ('divergence', 'doubt')
+    """
+    wanted = list(names)
+    for name in wanted:
+        if name not in NUMBER:
+            raise ValueError(f"signal {name!r} is unknown; one of {', '.join(SIGNALS)} is accepted")
+    if not wanted:
+        raise ValueError("signals is empty; at least one is needed")
+    return tuple(s for s in SIGNALS if s in wanted)
+
+
+def mask(names: Sequence[str]) -> int:
+    """Return the core's bit mask of some signals.
+
+    Examples
+    --------
+    >>> mask(("divergence", "instability", "flips", "doubt"))
+    15
+    """
+    return sum(1 << NUMBER[name] for name in names)
