@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Step
 from ._version import VERSION as __version__
+from .alarm import Alarm, AlarmSide
 from .log import Log
 from .monitor import STEP_DTYPE, Monitor
-from .params import Alarm, AlarmSide, Params
+from .params import Params
 from .signals import PROFILES, SIGNALS
 
 if TYPE_CHECKING:
-    from .fit import fit
-    from .tune import tune
+    from .fitting import fit, tune
 
 __all__ = [
     "PROFILES",
@@ -30,7 +30,7 @@ __all__ = [
     "tune",
 ]
 
-_LATER = {"fit": "fit", "tune": "tune"}
+_LATER = {"fit": "fitting", "tune": "fitting"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -53,3 +54,18 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     if not low <= result <= high:
         raise ValueError(f"{name} is {result:g}; {accepted}")
     return result
+
+
+def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a name that is not among those known.
+
+    Examples
+    --------
+    >>> known_only("field", {"hue": 1}, ("size", "shape"))
+    Traceback (most recent call last):
+    ...
+    ValueError: field 'hue' is unknown; one of size, shape is accepted
+    """
+    for name in values:
+        if name not in known:
+            raise ValueError(f"{what} {name!r} is unknown; one of {', '.join(known)} is accepted")

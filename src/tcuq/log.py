@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .monitor import STEP_DTYPE, Monitor
-from .quantize import as_rows
+from .quantize import as_rows, quantize_probs
 from .signals import SIGNALS
 
 
@@ -103,8 +104,15 @@ class Log:
         return 0 if self.features is None else int(self.features.shape[1])
 
     def predictions(self) -> npt.NDArray[np.int64]:
-        """Return the class of the largest posterior, the lowest on a tie."""
-        return np.argmax(self.probs, axis=1)
+        """Return the labels that the core gives: the largest int8 posterior, the lowest class on a tie."""
+        return np.asarray(np.argmax(quantize_probs(self.probs), axis=1), dtype=np.int64)
+
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """Return the largest posterior of each step, in [0, 1]."""
+        top = self.probs.max(axis=1).astype(np.float64)
+        if self.probs.dtype == np.int8:
+            return np.asarray((top + 128) / 256)
+        return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
     def errors(self) -> npt.NDArray[np.bool_]:
         """Return where the prediction is wrong; needs labels."""
@@ -124,7 +132,7 @@ class Log:
             return [slice(0, len(self))] if len(self) else []
         cuts = np.flatnonzero(np.diff(self.segments)) + 1
         edges = [0, *cuts.tolist(), len(self)]
-        return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+        return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
     def take(self, index: slice | npt.NDArray[Any]) -> Log:
         """Return some of the steps, in the order given."""

@@ -71,7 +71,9 @@ class Monitor:
         self.params = params
         self._core = params.core()
 
-    def step(self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False) -> Step:
+    def step(
+        self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False
+    ) -> Step:
         """Take one inference.
 
         Parameters
@@ -96,9 +98,7 @@ class Monitor:
             features = None if features is None else as_vector("features", features)
             return self._core.step(probs, features, signals)
 
-    def run(
-        self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False
-    ) -> Any:
+    def run(self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
         """Take a whole log; the same as calling `step` on each row.
 
         Parameters
@@ -143,7 +143,9 @@ class Monitor:
 
         A state that does not fit is refused and changes nothing.
         """
-        content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else Path(state).read_bytes()
+        content = (
+            bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else Path(state).read_bytes()
+        )
         status = self._core.load(content)
         if status:
             reason = _LOAD_ERRORS[status].format(size=self.params.state_bytes)
@@ -158,12 +160,12 @@ class Monitor:
     @property
     def debt(self) -> float:
         """Flags so far minus level x steps: what the guarantee is about, readable at any time."""
-        return self._core.counters()[1] / self.params.integers()["level_den"]
+        return self._core.counters()[1] / int(self.params.integers()["level_den"])
 
     @property
     def credit(self) -> float:
         """Abstentions that the budget would allow at once, now."""
-        return self._core.counters()[2] / self.params.integers()["budget_den"]
+        return self._core.counters()[2] / int(self.params.integers()["budget_den"])
 
     @property
     def alarm(self) -> int:
@@ -172,7 +174,9 @@ class Monitor:
 
     def __repr__(self) -> str:
         p = self.params
-        return f"Monitor(classes={p.classes}, features={p.features}, profile={p.profile!r}, steps={self.steps})"
+        return (
+            f"Monitor(classes={p.classes}, features={p.features}, profile={p.profile!r}, steps={self.steps})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save()))

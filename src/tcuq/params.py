@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from . import _core
-from .checks import integer, number
+from .alarm import Alarm, alarm_from
+from .checks import integer, known_only, number
+from .fixed import ONE, ratio, snap, weights_q15
 from .signals import FEATURE_BASED, LAGGED, SIGNALS, mask, ordered, profile_signals
 
 FORMAT = "tcuq-params"
-ONE = 65536
 COEF_UNIT = 1024
 COEF_LIMIT = 32.0
 MAX_LAG = 64
@@ -33,86 +34,6 @@ STOCK_COEF = {
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 
 STOCK_BIAS = -2.5
-
-
-def _snap(value: float, unit: int) -> float:
-    """Round to the nearest multiple of 1 / unit."""
-    return math.floor(value * unit + 0.5) / unit
-
-
-@dataclass(frozen=True)
-class AlarmSide:
-    """One side of the alarm: a one-sided sum of evidence.
-
-    Parameters
-    ----------
-    allowance : float
-        How far risk may stay from its clean mean without adding evidence, in [0, 1].
-    limit : float
-        Evidence (risk x steps) at which the alarm is raised, up to 16384.
-    cap : float, optional
-        Evidence stops growing here, which bounds the time to clear. Default: twice the limit.
-    """
-
-    allowance: float
-    limit: float
-    cap: float | None = None
-
-    def __post_init__(self) -> None:
-        allowance = number("alarm allowance", self.allowance, 0, 1)
-        limit = max(1 / ONE, _snap(number("alarm limit", self.limit, 0, 16384), ONE))
-        cap = min(16384.0, 2 * limit) if self.cap is None else number("alarm cap", self.cap, limit, 16384)
-        object.__setattr__(self, "allowance", _snap(allowance, ONE))
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "cap", _snap(cap, ONE))
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """The frozen side of the monitor: clean mean of the risk and the two sums around it.
-
-    Parameters
-    ----------
-    mean : float
-        Mean risk on clean development data.
-    rise, fall : AlarmSide or None
-        Watch for risk above, below its clean mean; None switches a side off.
-    """
-
-    mean: float = 0.0
-    rise: AlarmSide | None = None
-    fall: AlarmSide | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", _snap(number("alarm mean", self.mean, 0, 1), ONE))
-
-
-def _ratio(name: str, value: float, low: Fraction, high: Fraction) -> Fraction:
-    """Return the nearest fraction with a denominator up to 1000, kept inside [low, high]."""
-    number(name, value, float(low), float(high))
-    ratio = Fraction(value).limit_denominator(1000)
-    return min(high, max(low, ratio))
-
-
-def _weights(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[int, ...]:
-    """Return lag weights in Q0.15 that sum to exactly 32768, by largest remainders."""
-    if weights is None:
-        weights = [1 / lag for lag in lags]
-    if len(weights) != len(lags):
-        raise ValueError(f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed")
-    for weight in weights:
-        number("lag weight", weight, 0, math.inf)
-    total = math.fsum(weights)
-    if total <= 0 or not math.isfinite(total):
-        raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")
-    shares = [weight * 32768 / total for weight in weights]
-    units = [math.floor(share) for share in shares]
-    by_remainder = sorted(range(len(lags)), key=lambda i: (units[i] - shares[i], i))
-    for i in by_remainder[: 32768 - sum(units)]:
-        units[i] += 1
-    if units[0] == 0:
-        raise ValueError(f"the weight of lag {lags[0]} is {weights[0]}; at least 1/32768 of the sum is needed")
-    return tuple(units)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,11 +140,11 @@ class Params:
         if needing and self.features == 0:
             raise ValueError(f"features is 0; signal {needing[0]!r} needs 1 to 256")
         self._snap_lags()
-        put(self, "doubt_mix", _snap(number("doubt_mix", self.doubt_mix, 0, 1), ONE))
-        put(self, "blend", _snap(number("blend", self.blend, 0, 1), ONE))
+        put(self, "doubt_mix", snap(number("doubt_mix", self.doubt_mix, 0, 1), ONE))
+        put(self, "blend", snap(number("blend", self.blend, 0, 1), ONE))
         put(self, "coef", self._by_signal("coef", self.coef, STOCK_COEF, -COEF_LIMIT, COEF_LIMIT, COEF_UNIT))
         put(self, "clean_means", self._by_signal("clean_means", self.clean_means, {}, 0, 1, ONE))
-        put(self, "bias", _snap(number("bias", self.bias, -256, 256), ONE))
+        put(self, "bias", snap(number("bias", self.bias, -256, 256), ONE))
         self._snap_decisions()
         if not isinstance(self.alarm, Alarm):
             raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
@@ -246,17 +167,17 @@ class Params:
             weights = tuple(weights[i] for i in order)
         lags = tuple(sorted(lags))
         put(self, "lags", lags)
-        put(self, "lag_weights", tuple(w / 32768 for w in _weights(lags, weights)) if lags else ())
+        put(self, "lag_weights", tuple(w / 32768 for w in weights_q15(lags, weights)) if lags else ())
         warmup = 4 * self.window if self.warmup is None else self.warmup
         put(self, "warmup", integer("warmup", warmup, 0, 2**32 - 1))
 
     def _snap_decisions(self) -> None:
         put = object.__setattr__
-        level = _ratio("level", self.level, Fraction(1, 1000), Fraction(999, 1000))
+        level = ratio("level", self.level, Fraction(1, 1000), Fraction(999, 1000))
         put(self, "level", float(level))
-        put(self, "budget", float(_ratio("budget", self.budget, Fraction(0), Fraction(1))))
+        put(self, "budget", float(ratio("budget", self.budget, Fraction(0), Fraction(1))))
         put(self, "burst", integer("burst", self.burst, 1, 10000))
-        put(self, "reference", min(1 - 1 / ONE, _snap(number("reference", self.reference, 0, 1), ONE)))
+        put(self, "reference", min(1 - 1 / ONE, snap(number("reference", self.reference, 0, 1), ONE)))
         unit = 256 * ONE / level.denominator
         steep = math.floor(number("steep_slope", self.steep_slope, 1e-6, 1) * unit + 0.5)
         steep = min(max(1, steep), 2**24 // level.denominator)
@@ -284,7 +205,7 @@ class Params:
             raise ValueError(f"{name} names {unknown[0]!r}; one of {', '.join(self.signals)} is accepted")
         snapped = {}
         for signal in self.signals:
-            value = _snap(number(f"{name}[{signal}]", values.get(signal, 0.0), low, high), unit)
+            value = snap(number(f"{name}[{signal}]", values.get(signal, 0.0), low, high), unit)
             snapped[signal] = min(value, high - 1 / unit)
         return MappingProxyType(snapped)
 
@@ -341,8 +262,6 @@ class Params:
         level = Fraction(self.level).limit_denominator(1000)
         budget = Fraction(self.budget).limit_denominator(1000)
         unit = 256 * ONE / level.denominator
-        rise, fall = self.alarm.rise, self.alarm.fall
-        top = ONE - 1
         return {
             "version": _core.PARAMS_VERSION,
             "signals": mask(self.signals),
@@ -367,12 +286,7 @@ class Params:
             "budget_den": budget.denominator,
             "burst": self.burst,
             "warmup": self.warmup,
-            "rise_reference": min(top, round((self.alarm.mean + rise.allowance) * ONE)) if rise else 0,
-            "fall_reference": max(0, round((self.alarm.mean - fall.allowance) * ONE)) if fall else 0,
-            "rise_limit": round(rise.limit * ONE) if rise else 0,
-            "rise_cap": round((rise.cap or 0) * ONE) if rise else 0,
-            "fall_limit": round(fall.limit * ONE) if fall else 0,
-            "fall_cap": round((fall.cap or 0) * ONE) if fall else 0,
+            **self.alarm.integers(),
         }
 
     def core(self) -> _core.Core:
@@ -395,12 +309,6 @@ class Params:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the parameter file."""
-
-        def side(value: AlarmSide | None) -> dict[str, float | None] | None:
-            if value is None:
-                return None
-            return {"allowance": value.allowance, "limit": value.limit, "cap": value.cap}
-
         content: dict[str, Any] = {"format": FORMAT, "version": _core.PARAMS_VERSION}
         for item in fields(self):
             value = getattr(self, item.name)
@@ -409,7 +317,7 @@ class Params:
             elif isinstance(value, tuple):
                 value = list(value)
             elif isinstance(value, Alarm):
-                value = {"mean": value.mean, "rise": side(value.rise), "fall": side(value.fall)}
+                value = value.to_dict()
             content[item.name] = value
         return content
 
@@ -423,7 +331,7 @@ class Params:
             raise ValueError(f"parameters have version {version}; {_core.PARAMS_VERSION} is accepted")
         values = {k: v for k, v in content.items() if k not in ("format", "version")}
         known = [item.name for item in fields(cls)]
-        _known("field", values, known)
+        known_only("field", values, known)
         if "classes" not in values:
             raise ValueError("field 'classes' is missing; 2 to 1000 is accepted")
         for name in ("signals", "lags", "lag_weights"):
@@ -435,7 +343,7 @@ class Params:
             if values.get(name) is not None and not isinstance(values[name], Mapping):
                 raise ValueError(f"{name} is {values[name]!r}; an object is needed")
         if "alarm" in values:
-            values["alarm"] = _alarm_from(values["alarm"])
+            values["alarm"] = alarm_from(values["alarm"])
         return cls(**values)
 
     @classmethod
@@ -470,27 +378,3 @@ class Params:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
-
-
-def _known(what: str, values: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in values:
-        if name not in known:
-            raise ValueError(f"{what} {name!r} is unknown; one of {', '.join(known)} is accepted")
-
-
-def _alarm_from(content: Any) -> Alarm:
-    if not isinstance(content, Mapping):
-        raise ValueError(f"alarm is {content!r}; an object is needed")
-    _known("alarm field", content, ("mean", "rise", "fall"))
-    sides: dict[str, AlarmSide | None] = {}
-    for name in ("rise", "fall"):
-        side = content.get(name)
-        if side is not None:
-            if not isinstance(side, Mapping):
-                raise ValueError(f"alarm {name} is {side!r}; an object or null is needed")
-            _known(f"alarm {name} field", side, ("allowance", "limit", "cap"))
-            if "allowance" not in side or "limit" not in side:
-                raise ValueError(f"alarm {name} needs allowance and limit")
-            side = AlarmSide(**side)
-        sides[name] = side
-    return Alarm(mean=content.get("mean", 0.0), rise=sides["rise"], fall=sides["fall"])

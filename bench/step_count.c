@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the monitor over a made-up stream with dwell, for an instruction counter to watch.
+ *
+ *     step_count SIGNALS CLASSES FEATURES STEPS LAG [LAG ...]
+ *
+ * With negative STEPS the stream is made but not watched: the difference between the two
+ * runs is the monitor. Prints a checksum, so that nothing can be optimised away and runs can be compared. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcuq.h"
+
+static uint32_t seed = 1;
+
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)seed * below) >> 32);
+}
+
+int main(int argc, char **argv)
+{
+    static tcuq_params_t p;
+    static uint8_t lags[TCUQ_MAX_LAG];
+    static uint16_t weights[TCUQ_MAX_LAG];
+    static int8_t probs[TCUQ_MAX_CLASSES];
+    static int8_t features[TCUQ_MAX_FEATURES];
+    tcuq_t monitor;
+    tcuq_step_t out;
+    uint32_t *ring;
+    uint32_t label = 0;
+    uint32_t sum = 0;
+    uint32_t left = 32768;
+    long steps;
+    long t;
+    int idle;
+    int i;
+    if (argc < 6 || argc - 5 > (int)TCUQ_MAX_LAG) {
+        fprintf(stderr, "usage: step_count SIGNALS CLASSES FEATURES STEPS LAG [LAG ...]\n");
+        return 2;
+    }
+    p.version = TCUQ_PARAMS_VERSION;
+    p.signals = (uint16_t)strtoul(argv[1], NULL, 0);
+    p.classes = (uint16_t)strtoul(argv[2], NULL, 0);
+    p.features = (uint16_t)strtoul(argv[3], NULL, 0);
+    steps = strtol(argv[4], NULL, 0);
+    idle = steps < 0;
+    steps = idle ? -steps : steps;
+    p.lag_count = (uint16_t)(argc - 5);
+    for (i = 0; i < argc - 5; i++) {
+        lags[i] = (uint8_t)strtoul(argv[5 + i], NULL, 0);
+        weights[i] = (uint16_t)(i == argc - 6 ? left : 32768u / (unsigned)(argc - 5));
+        left -= weights[i];
+    }
+    p.lags = lags;
+    p.lag_weights = weights;
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        p.coef[i] = (int16_t)(1024 + 300 * i);
+        p.clean_mean[i] = 9000;
+    }
+    p.zero_point = -128;
+    p.bias = -3 * 65536;
+    p.doubt_mix = 32768;
+    p.blend = 45875;
+    p.spread_scale = 19728;
+    p.level_num = 1;
+    p.level_den = 10;
+    p.reference = 20000;
+    p.slope = 10066;
+    p.steep_slope = 83886;
+    p.knee = 100;
+    p.budget_num = 3;
+    p.budget_den = 20;
+    p.burst = 8;
+    p.warmup = 64;
+    p.rise_reference = 20000;
+    p.rise_limit = 1000000;
+    p.rise_cap = 2000000;
+    p.fall_reference = 5000;
+    p.fall_limit = 1000000;
+    p.fall_cap = 2000000;
+    ring = malloc(tcuq_ring_size(&p));
+    if (ring == NULL || tcuq_init(&monitor, &p, ring, tcuq_ring_size(&p)) != TCUQ_OK) {
+        fprintf(stderr, "step_count: refused\n");
+        return 2;
+    }
+    for (t = 0; t < steps; t++) {
+        uint32_t mass = 256;
+        if (draw(8) == 0) {
+            label = draw(p.classes);
+        }
+        memset(probs, -128, p.classes);
+        for (i = 0; i < 6 && mass > 20; i++) {
+            uint32_t share = draw(mass / 2);
+            uint32_t at = draw(p.classes);
+            if (at != label) {
+                probs[at] = (int8_t)((int)(share > 100 ? 100 : share) - 128);
+                mass -= (uint32_t)(probs[at] + 128);
+            }
+        }
+        probs[label] = (int8_t)((int)(mass > 255 ? 255 : mass) - 128);
+        for (i = 0; i < p.features; i++) {
+            features[i] = (int8_t)((int)draw(120) + (int)((label * 37u + (unsigned)i * 11u) % 100u) - 128);
+        }
+        if (idle) {
+            continue;
+        }
+        tcuq_step(&monitor, probs, features, &out, NULL);
+        sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
+    }
+    printf("%lu\n", (unsigned long)sum);
+    free(ring);
+    return 0;
+}

@@ -1,0 +1,175 @@
+"""Does time help on this stream, and what does each signal add? Answers by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..log import Log, watch
+from ..monitor import Monitor
+from ..params import Params
+from ..signals import NUMBER
+from .logistic import fit_logistic
+from .ranking import auroc
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+FOLDS = 4
+BLOCKS = 12
+HELP = 0.01
+"""AUROC that time must add before we say that it helps."""
+
+
+def folds(log: Log) -> npt.NDArray[np.int64]:
+    """Return a fold number for each step: whole segments where there are enough, else blocks of time.
+
+    Examples
+    --------
+    >>> folds(Log(np.full((24, 2), 0.5)))[:6].tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    pieces = log.pieces()
+    out = np.empty(len(log), dtype=np.int64)
+    if len(pieces) >= FOLDS:
+        for number, piece in enumerate(pieces):
+            out[piece] = number % FOLDS
+    else:
+        out[:] = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
+    return out
+
+
+def signals_of(params: Params, log: Log) -> tuple[Floats, Flags]:
+    """Return the core's signals in use (T, k), and which steps have a past to speak of."""
+    _, values = watch(Monitor(params), log, signals=True)
+    settled = np.ones(len(log), dtype=bool)
+    for piece in log.pieces():
+        settled[piece.start] = False
+    return values[:, [NUMBER[name] for name in params.signals]], settled
+
+
+def held_out_logits(
+    values: Floats, target: Flags, fold: npt.NDArray[np.int64], l2: float, nonnegative: bool
+) -> Floats:
+    """Return logits of each step from a fit on the other folds; NaN where those hold one kind only."""
+    out = np.full(len(values), np.nan)
+    for number in range(FOLDS):
+        inside = fold == number
+        rest = ~inside
+        if not inside.any() or target[rest].all() or not target[rest].any():
+            continue
+        coef, bias = fit_logistic(values[rest], target[rest], l2, nonnegative)
+        out[inside] = values[inside] @ coef + bias
+    return out
+
+
+def held_out_auroc(
+    values: Floats, target: Flags, fold: npt.NDArray[np.int64], l2: float, nonnegative: bool
+) -> float:
+    """Return the mean over folds of the AUROC of errors on the fold that was left out."""
+    logits = held_out_logits(values, target, fold, l2, nonnegative)
+    scores = [auroc(logits[fold == n], target[fold == n]) for n in range(FOLDS)]
+    scores = [score for score in scores if np.isfinite(score)]
+    return float(np.mean(scores)) if scores else float("nan")
+
+
+def shuffled(log: Log, rng: np.random.Generator) -> Log:
+    """Return the log with its steps in random order: the same inferences without their time."""
+    mixed = log.take(rng.permutation(len(log)))
+    return Log(mixed.probs, mixed.features, mixed.labels)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Held-out AUROC of errors, in several settings.
+
+    Parameters
+    ----------
+    stream, shuffle : float
+        All signals, on the stream and on its own shuffle.
+    doubt : float
+        `doubt` alone: what the current posterior says without any past.
+    without, alone : dict of str to float
+        Each signal left out; each signal alone.
+    """
+
+    stream: float
+    shuffle: float
+    doubt: float
+    without: dict[str, float]
+    alone: dict[str, float]
+
+    @property
+    def time_helps(self) -> bool:
+        """Whether the past ranks errors better than the present alone."""
+        return self.stream - self.doubt >= HELP
+
+    def sentence(self) -> str:
+        """Say it in words."""
+        figures = (
+            f"held-out AUROC of errors {self.stream:.3f} on the stream, {self.shuffle:.3f} on its own "
+            f"shuffle, {self.doubt:.3f} from the current posterior alone"
+        )
+        if self.time_helps:
+            return f"Time helps here: {figures}."
+        return (
+            f"Time does not help here: {figures}. The past adds less than {HELP}; the stream may be "
+            "shuffled, or the classifier's errors may not depend on its past."
+        )
+
+
+def weigh(
+    params: Params,
+    log: Log,
+    values: Floats,
+    settled: Flags,
+    l2: float,
+    nonnegative: bool,
+    rng: np.random.Generator,
+) -> Evidence:
+    """Measure what time and each signal add on a labelled log.
+
+    Parameters
+    ----------
+    params : Params
+        Says which signals and lags.
+    log : Log
+        With labels.
+    values, settled
+        From `signals_of`.
+    l2, nonnegative
+        As in the fit.
+    rng : numpy.random.Generator
+        For the shuffle.
+    """
+    target = log.errors()[settled]
+    fold = folds(log)[settled]
+    used = values[settled]
+
+    def score(columns: Sequence[int]) -> float:
+        return held_out_auroc(used[:, list(columns)], target, fold, l2, nonnegative)
+
+    every = range(len(params.signals))
+    mixed = shuffled(log, rng)
+    mixed_values, mixed_settled = signals_of(params, mixed)
+    doubt = Params(classes=log.classes, signals=("doubt",), lags=(), doubt_mix=params.doubt_mix)
+    doubt_values, _ = signals_of(doubt, Log(log.probs, segments=log.segments))
+    return Evidence(
+        stream=score(every),
+        shuffle=held_out_auroc(
+            mixed_values[mixed_settled],
+            mixed.errors()[mixed_settled],
+            folds(mixed)[mixed_settled],
+            l2,
+            nonnegative,
+        ),
+        doubt=held_out_auroc(doubt_values[settled], target, fold, l2, nonnegative),
+        without={
+            name: score([c for c in every if c != i]) if len(params.signals) > 1 else float("nan")
+            for i, name in enumerate(params.signals)
+        },
+        alone={name: score([i]) for i, name in enumerate(params.signals)},
+    )

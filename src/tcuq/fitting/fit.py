@@ -1,0 +1,333 @@
+"""`fit`: a development log in, `Params` out, with what was found written into their notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import integer, number
+from ..log import Log, watch
+from ..monitor import Monitor
+from ..params import COEF_LIMIT, Params
+from ..quantize import choose_feature_scale
+from ..signals import SLOW, ordered, profile_signals
+from .alarms import alarms_in, choose_alarm, stretches
+from .evidence import Evidence, signals_of, weigh
+from .logistic import balanced_weights, fit_logistic, log_loss
+from .ranking import auroc
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+FEWEST = 10
+"""Errors, and correct steps, that a labelled fit needs at the least."""
+
+SLOW_MEMORY = 48
+"""Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
+
+
+def fit(
+    log: Log,
+    *,
+    clean: Log | None = None,
+    profile: str = "paper",
+    signals: Sequence[str] | None = None,
+    lags: Sequence[int] = (1, 2, 4),
+    lag_weights: Sequence[float] | None = None,
+    window: int = 16,
+    warmup: int | None = None,
+    blend: float = 0.7,
+    doubt_mix: float = 0.5,
+    level: float | Literal["budget"] = 0.1,
+    budget: float = 0.15,
+    burst: int = 8,
+    nonnegative: bool = False,
+    l2: float = 1.0,
+    run_length: int = 10_000,
+    seed: int = 0,
+    feature_scale: float | None = None,
+    feature_zero_point: int | None = None,
+    use_features: bool = True,
+) -> Params:
+    """Fit a monitor to a development log.
+
+    With labels, coefficients come from a class-balanced, L2-regularised logistic regression of
+    misclassification on the signals as the integer core gives them. Without labels, stock
+    coefficients are used and the notes say so. Threshold and alarm come from clean steps: those of
+    `clean`, else those that the log does not mark as shifted.
+
+    Parameters
+    ----------
+    log : Log
+        Development stream; with labels it should mix clean and degraded stretches.
+    clean : Log, optional
+        Another log, of clean data only.
+    profile : {"paper", "extended"}
+        Which signals; `signals` overrides it.
+    signals : sequence of str, optional
+    lags, lag_weights, window, warmup, blend, doubt_mix, budget, burst
+        See `Params`.
+    level : float or "budget"
+        Share of steps to flag; "budget" ties it to the budget.
+    nonnegative : bool
+        Keep coefficients at 0 or above. Free signs are the default: a collapsed network is
+        suspiciously stable, and only a negative coefficient can say so.
+    l2 : float
+        Strength of the penalty on standardised signals.
+    run_length : int
+        Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
+    seed : int
+        For the bootstrap and the shuffle.
+    feature_scale, feature_zero_point : float, int, optional
+        How float features become int8; chosen from the data when left out. For int8 features the
+        zero point must be given.
+    use_features : bool
+        False makes a posterior-only monitor from a log that has features.
+
+    Returns
+    -------
+    Params
+        ``notes["fit"]`` holds the findings; `tcuq.fitting.fit_findings` says them in words.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat(rng.integers(0, 3, 200), 10)
+    >>> logits = rng.normal(0, 1, (2000, 3)) + 2.5 * np.eye(3)[truth]
+    >>> probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    >>> params = fit(Log(probs, labels=truth))
+    >>> params.coef["flips"] > 0, params.notes["fit"]["time_helps"]
+    (True, True)
+    """
+    if len(log) == 0:
+        raise ValueError("the log is empty; at least one step is needed")
+    number("l2", l2, 1e-9, 1e9)
+    integer("run_length", run_length, 10, 10_000_000)
+    integer("seed", seed, 0, 2**63 - 1)
+    warnings: list[str] = []
+    features = log.width if use_features else 0
+    scale, zero_point = _feature_format(log if features else None, feature_scale, feature_zero_point)
+    params = Params(
+        classes=log.classes,
+        features=features,
+        feature_scale=scale,
+        feature_zero_point=zero_point,
+        signals=ordered(signals) if signals is not None else profile_signals(profile, features),
+        lags=tuple(lags),
+        lag_weights=None if lag_weights is None else tuple(lag_weights),
+        window=window,
+        warmup=warmup,
+        blend=blend,
+        doubt_mix=doubt_mix,
+        level=budget if level == "budget" else level,
+        budget=budget,
+        burst=burst,
+    )
+    if params.level < params.budget:
+        warnings.append(
+            f"level {params.level:g} is below the budget {params.budget:g}: the threshold alone keeps the "
+            'budget in the long run, which then only shapes bursts; level="budget" ties them'
+        )
+    rng = np.random.default_rng(seed)
+    findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": seed}
+    clean_log, clean_runs, shifted_runs = _clean_part(params, log, clean, warnings)
+    params = _with_clean_means(params, clean_log, clean_runs)
+    if log.labels is None:
+        findings["labels"] = False
+        warnings.append(
+            "the log has no labels: stock coefficients are used, which know nothing of this classifier; "
+            "threshold and alarm are from the log itself"
+        )
+    else:
+        params, evidence, more = _fit_coefficients(params, log, l2, nonnegative, rng, warnings)
+        findings.update(more)
+        findings["time_helps"] = evidence.time_helps
+        findings["time"] = evidence.sentence()
+        findings["signals"] = _signal_table(params, evidence)
+    params, more = _fit_decisions(params, log, clean_log, clean_runs, shifted_runs, run_length, rng, warnings)
+    findings.update(more)
+    findings["warnings"] = warnings
+    return params.replace(notes={"fit": _plain(findings)})
+
+
+def _feature_format(log: Log | None, scale: float | None, zero_point: int | None) -> tuple[float, int]:
+    if log is None or log.features is None:
+        return 1.0, 0
+    if log.features.dtype == np.int8:
+        if zero_point is None:
+            raise ValueError(
+                "features are int8 and feature_zero_point is missing; -128 for a ReLU output, "
+                "0 for a symmetric one"
+            )
+        return 1.0 if scale is None else scale, zero_point
+    chosen_scale, chosen_zero = choose_feature_scale(log.features)
+    if scale is None and zero_point is None:
+        return chosen_scale, chosen_zero
+    if scale is None or zero_point is None:
+        raise ValueError("feature_scale and feature_zero_point go together; one is missing")
+    return scale, zero_point
+
+
+def _clean_part(
+    params: Params, log: Log, clean: Log | None, warnings: list[str]
+) -> tuple[Log, list[slice], list[slice]]:
+    """Return the log that holds the clean steps, its clean stretches, and the shifted ones of `log`."""
+    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & set(SLOW) else 0)
+    own_clean, shifted_runs = stretches(log, memory)
+    if clean is not None:
+        if clean.classes != log.classes:
+            raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
+        if params.features and clean.width != log.width:
+            raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
+        clean_log, runs = clean, stretches(clean, memory)[0]
+    else:
+        clean_log, runs = log, own_clean
+        if log.shifted is None:
+            warnings.append(
+                "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
+                "stretches, mark them with `shifted` or give a clean log"
+            )
+    if not runs:
+        raise ValueError("no clean steps are left; threshold and alarm need some")
+    return clean_log, runs, shifted_runs
+
+
+def _with_clean_means(params: Params, clean: Log, runs: Sequence[slice]) -> Params:
+    values, settled = signals_of(params, clean)
+    index = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+    with_past = index[settled[index]]
+    means = values[with_past if len(with_past) else index].mean(0)
+    return params.replace(clean_means=dict(zip(params.signals, means.tolist(), strict=True)))
+
+
+def _fit_coefficients(
+    params: Params, log: Log, l2: float, nonnegative: bool, rng: np.random.Generator, warnings: list[str]
+) -> tuple[Params, Evidence, dict[str, Any]]:
+    values, settled = signals_of(params, log)
+    target = log.errors()
+    used, wrong = values[settled], target[settled]
+    errors, correct = int(wrong.sum()), int((~wrong).sum())
+    if errors < FEWEST or correct < FEWEST:
+        raise ValueError(
+            f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
+            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)"
+        )
+    coef, bias = fit_logistic(used, wrong, l2, nonnegative)
+    for name, value in zip(params.signals, coef, strict=True):
+        if abs(value) >= COEF_LIMIT:
+            warnings.append(
+                f"coefficient of {name} is {value:.1f}, clipped to the {COEF_LIMIT:g} that the core holds"
+            )
+    held = np.clip(coef, -COEF_LIMIT, COEF_LIMIT)
+    fitted = params.replace(
+        coef=dict(zip(params.signals, held.tolist(), strict=True)), bias=float(np.clip(bias, -256, 256))
+    )
+    evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
+    assert fitted.coef is not None
+    stored = np.array([fitted.coef[name] for name in params.signals])
+    weights = balanced_weights(wrong)
+    exact = log_loss(used @ coef + bias, wrong, weights)
+    quantised = log_loss(used @ stored + fitted.bias, wrong, weights)
+    core = watch(Monitor(fitted), log)
+    return (
+        fitted,
+        evidence,
+        {
+            "labels": True,
+            "errors": int(target.sum()),
+            "nonnegative": nonnegative,
+            "l2": l2,
+            "loss": exact,
+            "loss_from_quantisation": quantised - exact,
+            "auroc": auroc(core["risk"], target),
+            "auroc_float": auroc(used @ coef + bias, wrong),
+            "auroc_core": auroc(core["uncertainty"][settled], wrong),
+            "auroc_confidence": auroc(-log.confidence(), target),
+        },
+    )
+
+
+def _signal_table(params: Params, evidence: Evidence) -> dict[str, dict[str, float]]:
+    assert params.coef is not None and params.clean_means is not None
+    return {
+        name: {
+            "coef": params.coef[name],
+            "clean_mean": params.clean_means[name],
+            "alone": evidence.alone[name],
+            "adds": evidence.stream - evidence.without[name],
+        }
+        for name in params.signals
+    }
+
+
+def _fit_decisions(
+    params: Params,
+    log: Log,
+    clean_log: Log,
+    clean_runs: Sequence[slice],
+    shifted_runs: Sequence[slice],
+    run_length: int,
+    rng: np.random.Generator,
+    warnings: list[str],
+) -> tuple[Params, dict[str, Any]]:
+    """Set reference, slopes and alarm from the risk on clean steps."""
+    risk = watch(Monitor(params), clean_log)["risk"]
+    runs = [risk[run] for run in clean_runs]
+    shifted = [watch(Monitor(params), log)["risk"][run] for run in shifted_runs]
+    pooled = np.sort(np.concatenate(runs))
+    count = len(pooled)
+    # The rank that a fresh clean step exceeds with probability at most `level`.
+    rank = min(count, math.ceil((1 - params.level) * (count + 1)))
+    reference = float(pooled[rank - 1])
+    high, low = np.quantile(pooled, [1 - params.level / 2, max(0.0, 1 - 2 * params.level)])
+    # Ten flags of debt move the threshold by half of what separates half the level from twice it.
+    slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
+    if count < run_length / 10:
+        warnings.append(
+            f"{count} clean steps are few for a run length of {run_length}: the alarm limit is extrapolated"
+        )
+    params = params.replace(
+        reference=reference, slope=slope, alarm=choose_alarm(runs, shifted, run_length, rng)
+    )
+    return params, {
+        "clean_steps": count,
+        "run_length": run_length,
+        "run_length_elsewhere": _run_length_elsewhere(runs, shifted, run_length, rng),
+    }
+
+
+def _run_length_elsewhere(
+    runs: Sequence[Floats], shifted: Sequence[Floats], run_length: int, rng: np.random.Generator
+) -> dict[str, int] | None:
+    """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
+    if len(runs) > 1:
+        halves = [list(runs[0::2]), list(runs[1::2])]
+    elif len(runs[0]) > 1:
+        middle = len(runs[0]) // 2
+        halves = [[runs[0][:middle]], [runs[0][middle:]]]
+    else:
+        return None
+    alarms = steps = 0
+    for here, there in ((0, 1), (1, 0)):
+        alarm = choose_alarm(halves[here], shifted, run_length, rng)
+        for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+            if side is not None:
+                raised, _ = alarms_in(halves[there], alarm.mean + sign * side.allowance, sign, side.limit)
+                alarms += raised
+        steps += sum(len(run) for run in halves[there])
+    return {"false_alarms": alarms, "steps": steps}
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON-able content with floats of six digits; NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,48 @@
+"""From real numbers to the core's fixed point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from .checks import number
+
+ONE = 65536
+"""1.0 in Q0.16."""
+
+
+def snap(value: float, unit: int) -> float:
+    """Round to the nearest multiple of 1 / unit."""
+    return math.floor(value * unit + 0.5) / unit
+
+
+def ratio(name: str, value: float, low: Fraction, high: Fraction) -> Fraction:
+    """Return the nearest fraction with a denominator up to 1000, kept inside [low, high]."""
+    number(name, value, float(low), float(high))
+    return min(high, max(low, Fraction(value).limit_denominator(1000)))
+
+
+def weights_q15(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[int, ...]:
+    """Return lag weights in Q0.15 that sum to exactly 32768, by largest remainders."""
+    if weights is None:
+        weights = [1 / lag for lag in lags]
+    if len(weights) != len(lags):
+        raise ValueError(
+            f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed"
+        )
+    for weight in weights:
+        number("lag weight", weight, 0, math.inf)
+    total = math.fsum(weights)
+    if total <= 0 or not math.isfinite(total):
+        raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")
+    shares = [weight * 32768 / total for weight in weights]
+    units = [math.floor(share) for share in shares]
+    by_remainder = sorted(range(len(lags)), key=lambda i: (units[i] - shares[i], i))
+    for i in by_remainder[: 32768 - sum(units)]:
+        units[i] += 1
+    if units[0] == 0:
+        raise ValueError(
+            f"the weight of lag {lags[0]} is {weights[0]}; at least 1/32768 of the sum is needed"
+        )
+    return tuple(units)

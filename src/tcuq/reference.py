@@ -1,0 +1,137 @@
+"""The paper's equations in float64 on the dequantised integers: for tests and plots only.
+
+Nothing that a user runs calls this; it exists so that anyone can see how far the integer
+core is from real arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .params import Params
+from .signals import SIGNALS
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What the float64 equations give: signals (T, 9), uncertainty and risk."""
+
+    signals: Floats
+    uncertainty: Floats
+    risk: Floats
+
+
+def _xlog2x(p: Floats) -> Floats:
+    return p * np.log2(p, out=np.zeros_like(p), where=p > 0)
+
+
+def _divergence(p: Floats, q: Floats) -> Floats:
+    """Jensen-Shannon divergence in bits of measures with their lost mass as one more class."""
+    mass_p, mass_q = p.sum(1), q.sum(1)
+    rest_p, rest_q = np.maximum(0, 1 - mass_p), np.maximum(0, 1 - mass_q)
+    p, q = np.column_stack([p, rest_p]), np.column_stack([q, rest_q])
+    raw: Floats = ((_xlog2x(p) + _xlog2x(q)) / 2 - _xlog2x((p + q) / 2)).sum(1)
+    mean_mass = (np.maximum(1, mass_p) + np.maximum(1, mass_q)) / 2
+    return np.asarray(np.clip(raw / mean_mass, 0, 1))
+
+
+def _half_distance(a: Floats, b: Floats) -> Floats:
+    """(1 - cosine) / 2; 0 for two zero vectors, 1/2 for one."""
+    norm_a, norm_b = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
+    product = norm_a * norm_b
+    cosine = np.divide((a * b).sum(1), product, out=np.zeros(len(a)), where=product > 0)
+    result: Floats = (1 - np.clip(cosine, -1, 1)) / 2
+    result[(norm_a == 0) & (norm_b == 0)] = 0
+    return result
+
+
+def _past_mean(values: Floats, rate: float) -> Floats:
+    """Exponentially weighted mean of the rows before each row; row 0 is meaningless."""
+    out = np.empty_like(values)
+    mean = values[0].copy()
+    out[0] = mean
+    for t in range(1, len(values)):
+        out[t] = mean
+        mean += rate * (values[t] - mean)
+    return out
+
+
+def _spread(mean: Floats) -> Floats:
+    rest = np.maximum(0, 1 - mean.sum(1))
+    entropy = -_xlog2x(mean).sum(1) - _xlog2x(rest)
+    return np.asarray(np.minimum(1, rest + entropy / np.log2(mean.shape[1])))
+
+
+def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray[Any]) -> Floats:
+    """One lagged signal: the mean over the lags that are filled, weighted for divergence."""
+    assert params.lag_weights is not None
+    total, weight = np.zeros(len(p)), np.zeros(len(p))
+    for lag, lag_weight in zip(params.lags, params.lag_weights, strict=True):
+        now, past = slice(lag, None), slice(None, max(0, len(p) - lag))
+        if name == "divergence":
+            share, value = lag_weight, _divergence(p[now], p[past])
+        elif name == "instability":
+            share, value = 1.0, _half_distance(x[now], x[past])
+        else:
+            share, value = 1.0, (labels[now] != labels[past]).astype(np.float64)
+        total[now] += share * value
+        weight[now] += share
+    assert params.clean_means is not None
+    missing = np.full(len(p), params.clean_means[name])
+    return np.asarray(np.divide(total, weight, out=missing, where=weight > 0))
+
+
+def reference(
+    params: Params, probs: npt.NDArray[np.int8], features: npt.NDArray[np.int8] | None = None
+) -> Reference:
+    """Compute signals, uncertainty and risk of one uninterrupted stream in float64.
+
+    Parameters
+    ----------
+    params : Params
+    probs : int8 array of shape (T, L)
+    features : int8 array of shape (T, d), optional
+
+    Returns
+    -------
+    Reference
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probs = np.array([[127, -128], [-128, 127]], dtype=np.int8)
+    >>> result = reference(Params(classes=2), probs)
+    >>> bool(result.signals[1, 0] > 0.99)
+    True
+    """
+    assert params.coef is not None and params.clean_means is not None
+    p = (probs.astype(np.float64) + 128) / 256
+    x = np.zeros((len(p), 1)) if features is None else features.astype(np.float64) - params.feature_zero_point
+    order = np.sort(p, axis=1)
+    top, second = order[:, -1], order[:, -2]
+    labels = np.argmax(p, axis=1)
+    signals = np.zeros((len(p), len(SIGNALS)))
+    for name in params.signals:
+        if name == "doubt":
+            value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
+        elif name in ("divergence", "instability", "flips"):
+            value = _lagged(name, params, p, x, labels)
+        elif name == "displacement":
+            value = _half_distance(x, _past_mean(x, 1 / 16))
+        else:
+            mean = _past_mean(p, 1 / 4 if name.endswith("fast") else 1 / 16)
+            surprise = name.startswith("surprise")
+            value = 1 - mean[np.arange(len(p)), labels] if surprise else _spread(mean)
+        if name not in ("doubt", "divergence", "instability", "flips") and len(p):
+            value[0] = params.clean_means[name]
+        signals[:, SIGNALS.index(name)] = value
+    coef = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
+    z = params.bias + signals @ coef
+    uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
+    return Reference(signals, uncertainty, params.blend * uncertainty + (1 - params.blend) * (1 - top))
