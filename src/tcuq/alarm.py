@@ -21,7 +21,7 @@ class AlarmSide:
     limit : float
         Evidence (risk x steps) at which the alarm is raised, up to 16384.
     cap : float, optional
-        Evidence stops growing here, which bounds the time to clear. Default: twice the limit.
+        Evidence stops growing here, which bounds the time to clear. Default: the limit.
     """
 
     allowance: float
@@ -31,7 +31,7 @@ class AlarmSide:
     def __post_init__(self) -> None:
         allowance = number("alarm allowance", self.allowance, 0, 1)
         limit = max(1 / ONE, snap(number("alarm limit", self.limit, 0, 16384), ONE))
-        cap = min(16384.0, 2 * limit) if self.cap is None else number("alarm cap", self.cap, limit, 16384)
+        cap = limit if self.cap is None else number("alarm cap", self.cap, limit, 16384)
         object.__setattr__(self, "allowance", snap(allowance, ONE))
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "cap", snap(cap, ONE))

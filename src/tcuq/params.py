@@ -18,8 +18,8 @@ from .fixed import ONE, ratio, snap, weights_q15
 from .signals import FEATURE_BASED, LAGGED, SIGNALS, mask, ordered, profile_signals
 
 FORMAT = "tcuq-params"
-COEF_UNIT = 1024
-COEF_LIMIT = 32.0
+COEF_UNIT = 512
+COEF_LIMIT = 64.0
 MAX_LAG = 64
 
 STOCK_COEF = {
@@ -68,7 +68,7 @@ class Params:
     blend : float
         Share of `uncertainty` against low confidence in `risk`, in [0, 1].
     coef : mapping of str to float, optional
-        Coefficient of each signal in use, in [-32, 32).
+        Coefficient of each signal in use, in [-64, 64).
     bias : float
         In [-256, 256].
     clean_means : mapping of str to float, optional

@@ -636,7 +636,7 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         if ((used(p) & TCUQ_BIT(i)) != 0u) {
             int32_t share = (int32_t)p->coef[i] * ((int32_t)signals[i] - p->clean_mean[i]);
-            z += shift_floor((int32_t)p->coef[i] * signals[i], 10);
+            z += shift_floor((int32_t)p->coef[i] * signals[i], 9);
             if (share > best) {
                 best = share;
                 out->reason = (uint8_t)i;

@@ -85,7 +85,7 @@ typedef struct {
     uint16_t lag_count;      /* 1..64; 0 only when no signal reads the past */
     const uint8_t *lags;     /* ascending, each 1..64 */
     const uint16_t *lag_weights; /* Q0.15, sum exactly 32768 */
-    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q5.10 */
+    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q6.9 */
     uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
     int32_t bias;            /* Q16.16, |bias| <= 256 */
     uint32_t doubt_mix;      /* Q0.16, 0..65536: share of confidence in doubt */

@@ -13,15 +13,20 @@ from ..log import Log
 
 Floats = npt.NDArray[np.float64]
 
-CHAINS = 400
+CHAINS = 60
+RESAMPLINGS = 20
+CAUTION = 0.8
+"""Quantile of the limits over resamplings of the clean data: rare clean stretches are always too few."""
+
 LONGEST = 20_000
 BLOCK = 128
-ALLOWANCES = (0.1, 0.25, 0.5, 1.0)
-"""Candidates, in standard deviations of the clean risk."""
+PIECE = 512
+ALLOWANCE = 0.5
+"""In standard deviations of the clean risk: the classical choice for a shift of one deviation."""
 
 
-def stretches(log: Log, memory: int) -> tuple[list[slice], list[slice]]:
-    """Return the clean and the shifted stretches of a log.
+def clean_stretches(log: Log, memory: int) -> list[slice]:
+    """Return the clean stretches of a log.
 
     Parameters
     ----------
@@ -33,22 +38,20 @@ def stretches(log: Log, memory: int) -> tuple[list[slice], list[slice]]:
     Examples
     --------
     >>> log = Log(np.full((6, 2), 0.5), shifted=[0, 0, 1, 1, 0, 0])
-    >>> stretches(log, 1)
-    ([slice(0, 2, None), slice(5, 6, None)], [slice(2, 4, None)])
+    >>> clean_stretches(log, 1)
+    [slice(0, 2, None), slice(5, 6, None)]
     """
-    clean, shifted = [], []
+    if log.shifted is None:
+        return log.pieces()
+    found = []
     for piece in log.pieces():
-        marks = np.zeros(piece.stop - piece.start, dtype=bool) if log.shifted is None else log.shifted[piece]
+        marks = log.shifted[piece]
         cuts = (np.flatnonzero(np.diff(marks)) + 1 + piece.start).tolist()
-        edges = [piece.start, *cuts, piece.stop]
-        for start, stop in pairwise(edges):
-            if marks[start - piece.start]:
-                shifted.append(slice(start, stop))
-            elif start == piece.start:
-                clean.append(slice(start, stop))
-            elif start + memory < stop:
-                clean.append(slice(start + memory, stop))
-    return clean, shifted
+        for start, stop in pairwise([piece.start, *cuts, piece.stop]):
+            begin = start if start == piece.start else start + memory
+            if not marks[start - piece.start] and begin < stop:
+                found.append(slice(begin, stop))
+    return found
 
 
 def resample(runs: Sequence[Floats], length: int, chains: int, rng: np.random.Generator) -> Floats:
@@ -100,7 +103,7 @@ def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float)
         evidence, on = 0.0, False
         steps += len(run)
         for excess in (sign * (run - reference)).tolist():
-            evidence = min(max(0.0, evidence + excess), 2 * limit)
+            evidence = min(max(0.0, evidence + excess), limit)
             if evidence >= limit and not on:
                 raised, on = raised + 1, True
             elif evidence == 0:
@@ -108,50 +111,35 @@ def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float)
     return raised, steps
 
 
-def delays(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> Floats:
-    """Return the steps until the alarm in each run; a run without one counts with twice its length."""
-    out = []
-    for run in runs:
-        walk = np.cumsum(sign * (run - reference))
-        evidence = walk - np.minimum(0, np.minimum.accumulate(walk))
-        hits = np.flatnonzero(evidence >= limit)
-        out.append(hits[0] + 1 if len(hits) else 2 * len(run))
-    return np.array(out, dtype=np.float64)
+def _pieces(runs: Sequence[Floats]) -> list[Floats]:
+    """Cut runs into pieces of about PIECE steps, the units that are drawn again and again."""
+    return [piece for run in runs for piece in np.array_split(run, max(1, round(len(run) / PIECE)))]
 
 
 def _side(
-    mean: float,
-    spread: float,
-    sign: int,
-    streams: Floats,
-    bad: Sequence[Floats],
-    run_length: float,
+    runs: Sequence[Floats], mean: float, spread: float, sign: int, run_length: float, rng: np.random.Generator
 ) -> AlarmSide | None:
-    """Choose the allowance by delay on shifted stretches, or half a deviation where there are none."""
-    best: tuple[float, AlarmSide] | None = None
-    for factor in ALLOWANCES if bad else (0.5,):
-        allowance = factor * spread
-        reference = mean + sign * allowance
-        if not 0 < reference < 1:
-            continue
-        limit = limit_for(streams, reference, sign, run_length)
-        lateness = float(delays(bad, reference, sign, limit).mean()) if bad else 0.0
-        if best is None or lateness < best[0]:
-            best = lateness, AlarmSide(allowance, min(limit, 8192.0))
-    return None if best is None else best[1]
+    """Set one side; None where the risk has no room on that side of its clean mean."""
+    allowance = ALLOWANCE * spread
+    reference = mean + sign * allowance
+    if not 0 < reference < 1:
+        return None
+    pieces = _pieces(runs)
+    limits = []
+    for _ in range(RESAMPLINGS):
+        drawn = [pieces[i] for i in rng.integers(0, len(pieces), len(pieces))]
+        streams = resample(drawn, int(min(run_length, LONGEST)), CHAINS, rng)
+        limits.append(limit_for(streams, reference, sign, run_length))
+    return AlarmSide(allowance, min(float(np.quantile(limits, CAUTION)), 8192.0))
 
 
-def choose_alarm(
-    clean: Sequence[Floats], shifted: Sequence[Floats], run_length: int, rng: np.random.Generator
-) -> Alarm:
+def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
     """Choose both sides of the alarm.
 
     Parameters
     ----------
     clean : sequence of arrays
         Risk on clean stretches; at least one step.
-    shifted : sequence of arrays
-        Risk on shifted stretches, to choose the allowance by delay; may be empty.
     run_length : int
         Wanted mean number of clean steps between false alarms of either side.
     rng : numpy.random.Generator
@@ -159,13 +147,10 @@ def choose_alarm(
     Returns
     -------
     Alarm
-        A side is left out when the risk has no room on that side of its clean mean.
     """
-    risk = np.concatenate(list(clean))
+    runs = [run for run in clean if len(run)]
+    risk = np.concatenate(runs)
     mean, spread = float(risk.mean()), max(float(risk.std()), 1 / 65536)
-    length = min(run_length, LONGEST)
-    streams = resample(clean, length, CHAINS, rng)
     # Each side gets half of the false alarms.
-    rise = _side(mean, spread, 1, streams, [r for r in shifted if r.mean() > mean], 2 * run_length)
-    fall = _side(mean, spread, -1, streams, [r for r in shifted if r.mean() < mean], 2 * run_length)
+    rise, fall = (_side(runs, mean, spread, sign, 2 * run_length, rng) for sign in (1, -1))
     return Alarm(mean, rise, fall)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..log import Log, watch
 from ..monitor import Monitor
-from ..params import Params
+from ..params import COEF_LIMIT, Params
 from ..signals import NUMBER
 from .logistic import fit_logistic
 from .ranking import auroc
@@ -61,7 +61,7 @@ def held_out_logits(
         rest = ~inside
         if not inside.any() or target[rest].all() or not target[rest].any():
             continue
-        coef, bias = fit_logistic(values[rest], target[rest], l2, nonnegative)
+        coef, bias = fit_logistic(values[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
         out[inside] = values[inside] @ coef + bias
     return out
 

@@ -15,7 +15,7 @@ from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
 from ..signals import SLOW, ordered, profile_signals
-from .alarms import alarms_in, choose_alarm, stretches
+from .alarms import alarms_in, choose_alarm, clean_stretches
 from .evidence import Evidence, signals_of, weigh
 from .logistic import balanced_weights, fit_logistic, log_loss
 from .ranking import auroc
@@ -134,7 +134,7 @@ def fit(
         )
     rng = np.random.default_rng(seed)
     findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": seed}
-    clean_log, clean_runs, shifted_runs = _clean_part(params, log, clean, warnings)
+    clean_log, clean_runs = _clean_part(params, log, clean, warnings)
     params = _with_clean_means(params, clean_log, clean_runs)
     if log.labels is None:
         findings["labels"] = False
@@ -148,7 +148,7 @@ def fit(
         findings["time_helps"] = evidence.time_helps
         findings["time"] = evidence.sentence()
         findings["signals"] = _signal_table(params, evidence)
-    params, more = _fit_decisions(params, log, clean_log, clean_runs, shifted_runs, run_length, rng, warnings)
+    params, more = _fit_decisions(params, clean_log, clean_runs, run_length, rng, warnings)
     findings.update(more)
     findings["warnings"] = warnings
     return params.replace(notes={"fit": _plain(findings)})
@@ -172,18 +172,16 @@ def _feature_format(log: Log | None, scale: float | None, zero_point: int | None
     return scale, zero_point
 
 
-def _clean_part(
-    params: Params, log: Log, clean: Log | None, warnings: list[str]
-) -> tuple[Log, list[slice], list[slice]]:
-    """Return the log that holds the clean steps, its clean stretches, and the shifted ones of `log`."""
+def _clean_part(params: Params, log: Log, clean: Log | None, warnings: list[str]) -> tuple[Log, list[slice]]:
+    """Return the log that holds the clean steps, and its clean stretches."""
     memory = max(params.depth, SLOW_MEMORY if set(params.signals) & set(SLOW) else 0)
-    own_clean, shifted_runs = stretches(log, memory)
+    own_clean = clean_stretches(log, memory)
     if clean is not None:
         if clean.classes != log.classes:
             raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
         if params.features and clean.width != log.width:
             raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
-        clean_log, runs = clean, stretches(clean, memory)[0]
+        clean_log, runs = clean, clean_stretches(clean, memory)
     else:
         clean_log, runs = log, own_clean
         if log.shifted is None:
@@ -193,7 +191,7 @@ def _clean_part(
             )
     if not runs:
         raise ValueError("no clean steps are left; threshold and alarm need some")
-    return clean_log, runs, shifted_runs
+    return clean_log, runs
 
 
 def _with_clean_means(params: Params, clean: Log, runs: Sequence[slice]) -> Params:
@@ -216,15 +214,12 @@ def _fit_coefficients(
             f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
             f"least {FEWEST} of each are needed (leave the labels out for a fit without them)"
         )
-    coef, bias = fit_logistic(used, wrong, l2, nonnegative)
+    coef, bias = fit_logistic(used, wrong, l2, 0.0 if nonnegative else -COEF_LIMIT)
     for name, value in zip(params.signals, coef, strict=True):
-        if abs(value) >= COEF_LIMIT:
-            warnings.append(
-                f"coefficient of {name} is {value:.1f}, clipped to the {COEF_LIMIT:g} that the core holds"
-            )
-    held = np.clip(coef, -COEF_LIMIT, COEF_LIMIT)
+        if abs(value) > COEF_LIMIT - 0.1:
+            warnings.append(f"coefficient of {name} is held at {value:.0f}, the most that the core stores")
     fitted = params.replace(
-        coef=dict(zip(params.signals, held.tolist(), strict=True)), bias=float(np.clip(bias, -256, 256))
+        coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=float(np.clip(bias, -256, 256))
     )
     evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
     assert fitted.coef is not None
@@ -266,10 +261,8 @@ def _signal_table(params: Params, evidence: Evidence) -> dict[str, dict[str, flo
 
 def _fit_decisions(
     params: Params,
-    log: Log,
     clean_log: Log,
     clean_runs: Sequence[slice],
-    shifted_runs: Sequence[slice],
     run_length: int,
     rng: np.random.Generator,
     warnings: list[str],
@@ -277,7 +270,6 @@ def _fit_decisions(
     """Set reference, slopes and alarm from the risk on clean steps."""
     risk = watch(Monitor(params), clean_log)["risk"]
     runs = [risk[run] for run in clean_runs]
-    shifted = [watch(Monitor(params), log)["risk"][run] for run in shifted_runs]
     pooled = np.sort(np.concatenate(runs))
     count = len(pooled)
     # The rank that a fresh clean step exceeds with probability at most `level`.
@@ -290,18 +282,16 @@ def _fit_decisions(
         warnings.append(
             f"{count} clean steps are few for a run length of {run_length}: the alarm limit is extrapolated"
         )
-    params = params.replace(
-        reference=reference, slope=slope, alarm=choose_alarm(runs, shifted, run_length, rng)
-    )
+    params = params.replace(reference=reference, slope=slope, alarm=choose_alarm(runs, run_length, rng))
     return params, {
         "clean_steps": count,
         "run_length": run_length,
-        "run_length_elsewhere": _run_length_elsewhere(runs, shifted, run_length, rng),
+        "run_length_elsewhere": _run_length_elsewhere(runs, run_length, rng),
     }
 
 
 def _run_length_elsewhere(
-    runs: Sequence[Floats], shifted: Sequence[Floats], run_length: int, rng: np.random.Generator
+    runs: Sequence[Floats], run_length: int, rng: np.random.Generator
 ) -> dict[str, int] | None:
     """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
     if len(runs) > 1:
@@ -313,7 +303,7 @@ def _run_length_elsewhere(
         return None
     alarms = steps = 0
     for here, there in ((0, 1), (1, 0)):
-        alarm = choose_alarm(halves[here], shifted, run_length, rng)
+        alarm = choose_alarm(halves[here], run_length, rng)
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             if side is not None:
                 raised, _ = alarms_in(halves[there], alarm.mean + sign * side.allowance, sign, side.limit)

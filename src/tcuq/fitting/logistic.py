@@ -23,7 +23,7 @@ def log_loss(logits: Floats, target: npt.NDArray[np.bool_], weights: Floats) -> 
 
 
 def fit_logistic(
-    signals: Floats, target: npt.NDArray[np.bool_], l2: float, nonnegative: bool = False
+    signals: Floats, target: npt.NDArray[np.bool_], l2: float, low: float = -64.0, high: float = 63.99
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
@@ -37,8 +37,8 @@ def fit_logistic(
         Both values must occur.
     l2 : float
         Strength of the penalty; the bias is free.
-    nonnegative : bool
-        Keep all coefficients at 0 or above.
+    low, high : float
+        Bounds of the coefficients, 0 between them or at one of them; by default what the core can hold.
 
     Returns
     -------
@@ -61,6 +61,9 @@ def fit_logistic(
     penalty = np.full(width + 1, l2)
     penalty[-1] = 1e-9
     beta = np.zeros(width + 1)
+    # A constant signal has an infinite scale; its bounds are irrelevant, as its gradient is 0.
+    finite = np.where(np.isfinite(scale), scale, 1.0)
+    lowest, highest = np.append(low * finite, -np.inf), np.append(high * finite, np.inf)
 
     def objective(at: Floats) -> float:
         return float(log_loss(x @ at, target, weights) * count + (penalty * at * at).sum() / 2)
@@ -69,18 +72,14 @@ def fit_logistic(
     for _ in range(100):
         probability = 1 / (1 + np.exp(-np.clip(x @ beta, -500, 500)))
         gradient = x.T @ (weights * (probability - target)) + penalty * beta
-        free = np.ones(width + 1, dtype=bool)
-        if nonnegative:
-            # At the boundary, a coefficient moves only where the objective falls inwards.
-            free[:-1] = (beta[:-1] > 0) | (gradient[:-1] < 0)
+        # At a bound, a coefficient moves only where the objective falls inwards.
+        free = ((beta > lowest) | (gradient < 0)) & ((beta < highest) | (gradient > 0))
         curvature = (x[:, free] * (weights * probability * (1 - probability))[:, None]).T @ x[:, free]
         step = np.zeros(width + 1)
         step[free] = np.linalg.solve(curvature + np.diag(penalty[free]), gradient[free])
         size = 1.0
         while True:
-            trial = beta - size * step
-            if nonnegative:
-                trial[:-1] = np.maximum(0, trial[:-1])
+            trial = np.clip(beta - size * step, lowest, highest)
             trial_value = objective(trial)
             if trial_value <= value or size < 1e-8:
                 break

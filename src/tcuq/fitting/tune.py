@@ -14,7 +14,7 @@ from ..checks import integer
 from ..cost import cost
 from ..log import Log, watch
 from ..monitor import Monitor
-from ..params import Params
+from ..params import COEF_LIMIT, Params
 from ..signals import profile_signals
 from .evidence import FOLDS, folds, held_out_logits, signals_of
 from .fit import fit
@@ -221,7 +221,7 @@ def _fit_on(
 ) -> tuple[Floats, Floats, float]:
     values, settled = signals_of(params, log)
     use = settled & steps
-    coef, bias = fit_logistic(values[use], log.errors()[use], l2, nonnegative)
+    coef, bias = fit_logistic(values[use], log.errors()[use], l2, 0.0 if nonnegative else -COEF_LIMIT)
     return values, coef, bias
 
 
@@ -239,7 +239,7 @@ def _best_level(
 ) -> float:
     """Return the level under which accepted steps of the search part err least within the budget."""
     values, coef, bias = _fit_on(params, log, fold != CHECK_FOLD, l2, nonnegative)
-    held = {n: float(np.clip(c, -32, 32)) for n, c in zip(params.signals, coef, strict=True)}
+    held = dict(zip(params.signals, coef.tolist(), strict=True))
     means = dict(zip(params.signals, values.mean(0).tolist(), strict=True))
     fitted = params.replace(coef=held, bias=float(np.clip(bias, -256, 256)), clean_means=means)
     searched = np.flatnonzero(fold != CHECK_FOLD)

@@ -1,0 +1,9 @@
+"""The whole job on real data that ships with scikit-learn: train, stream, fit, watch, report."""
+
+from __future__ import annotations
+
+from .digits import Classifier, train
+from .main import main
+from .stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
+
+__all__ = ["DEV_CORRUPTIONS", "TEST_CORRUPTIONS", "Classifier", "main", "make_log", "train"]

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Make the virtual environment with the given extras; with "test" as the first argument, also fetch
+# the tools that some tests use. What cannot be installed is named, and those tests skip themselves.
+set -eu
+cd "$(dirname "$0")/.."
+kind=$1
+extras=$2
+python=${PYTHON:-python3}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Debian packages, only as root and only on a machine that has apt.
+fetch() {
+    if have apt-get && [ "$(id -u)" = 0 ]; then
+        if [ -z "${updated:-}" ]; then
+            apt-get update -qq || true
+            updated=yes
+        fi
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 && return 0
+    fi
+    echo "setup: not installed: $* (on Debian, as root: apt-get install $*)" >&2
+    return 1
+}
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    fetch python3-venv || exit 1
+fi
+if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
+    fetch python3-dev || exit 1
+fi
+if [ "$kind" = test ]; then
+    have clang || fetch clang || true
+    if have clang; then
+        version=$(clang -dumpversion | cut -d. -f1)
+        [ -n "$(find "$(clang -print-resource-dir)" -name 'libclang_rt.asan*' 2>/dev/null | head -n 1)" ] ||
+            fetch "libclang-rt-$version-dev" || true
+    fi
+    have valgrind || fetch valgrind || true
+    have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
+    have chromium || fetch chromium || true
+    # Instruction counts are promised for x86-64; other machines count them in an emulator.
+    if [ "$(uname -m)" != x86_64 ]; then
+        have x86_64-linux-gnu-gcc || fetch gcc-x86-64-linux-gnu libc6-dev-amd64-cross || true
+        have qemu-x86_64 || fetch qemu-user || true
+    fi
+fi
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]"
