@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .params import Params
-from .signals import SIGNALS
+from .signals import LAGGED, SIGNALS, SLOW
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,28 +110,47 @@ def reference(
     >>> bool(result.signals[1, 0] > 0.99)
     True
     """
-    assert params.coef is not None and params.clean_means is not None
     p = (probs.astype(np.float64) + 128) / 256
-    x = np.zeros((len(p), 1)) if features is None else features.astype(np.float64) - params.feature_zero_point
+    if features is None:
+        return exact(params, p, np.zeros((len(p), 1)))
+    return exact(params, p, features.astype(np.float64) - params.feature_zero_point)
+
+
+def exact(params: Params, p: Floats, x: Floats) -> Reference:
+    """Compute the same on real posteriors and features, without any quantisation.
+
+    Parameters
+    ----------
+    params : Params
+    p : array of shape (T, L)
+    x : array of shape (T, d)
+        In any scale, with zero at zero.
+    """
+    assert params.coef is not None and params.clean_means is not None
     order = np.sort(p, axis=1)
     top, second = order[:, -1], order[:, -2]
     labels = np.argmax(p, axis=1)
+    means = {
+        speed: _past_mean(p, rate)
+        for speed, rate in (("fast", 1 / 4), ("slow", 1 / 16))
+        if any(name.endswith(speed) for name in params.signals)
+    }
     signals = np.zeros((len(p), len(SIGNALS)))
     for name in params.signals:
-        if name == "doubt":
-            value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
-        elif name in ("divergence", "instability", "flips"):
+        kind, _, speed = name.partition("_")
+        if name in LAGGED:
             value = _lagged(name, params, p, x, labels)
+        elif name == "doubt":
+            value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
         elif name == "displacement":
             value = _half_distance(x, _past_mean(x, 1 / 16))
+        elif kind == "surprise":
+            value = 1 - means[speed][np.arange(len(p)), labels]
         else:
-            mean = _past_mean(p, 1 / 4 if name.endswith("fast") else 1 / 16)
-            surprise = name.startswith("surprise")
-            value = 1 - mean[np.arange(len(p)), labels] if surprise else _spread(mean)
-        if name not in ("doubt", "divergence", "instability", "flips") and len(p):
+            value = _spread(means[speed])
+        if name in SLOW and len(p):
             value[0] = params.clean_means[name]
         signals[:, SIGNALS.index(name)] = value
-    coef = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
-    z = params.bias + signals @ coef
+    z = params.bias + signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     return Reference(signals, uncertainty, params.blend * uncertainty + (1 - params.blend) * (1 - top))

@@ -267,6 +267,7 @@ static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
     r->log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
 }
 
+#if (TCUQ_SIGNALS & FEATURE_MASK) != 0u
 /* Floor of the square root. */
 static uint32_t root(uint32_t value)
 {
@@ -303,6 +304,7 @@ static norm_t norm_of(uint64_t squares)
     return n;
 }
 
+#if HAS(TCUQ_INSTABILITY)
 /* Dot product of raw bytes: most of a step's time, so four at a time. */
 static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
 {
@@ -318,6 +320,7 @@ static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
     }
     return sum;
 }
+#endif
 
 static void read_features(reading_t *r, const int8_t *features, const tcuq_params_t *p)
 {
@@ -332,8 +335,6 @@ static void read_features(reading_t *r, const int8_t *features, const tcuq_param
     r->feature_sum = sum;
     r->norm = norm_of((uint32_t)(squares - 2 * zero * sum));
 }
-
-/* Signals (sections 5 and 6). */
 
 /* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. */
 static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
@@ -353,8 +354,11 @@ static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
     }
     return dot < 0 ? saturate(32768u + cosine) : 32768u - cosine;
 }
+#endif
 
-#if HAS(TCUQ_DIVERGENCE) || HAS(TCUQ_INSTABILITY) || HAS(TCUQ_FLIPS)
+/* Signals (sections 5 and 6). */
+
+#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
 
 #if HAS(TCUQ_DIVERGENCE)
 /* Divergence of this posterior from one in the ring, Q0.16. */
@@ -394,7 +398,9 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const reading_t 
     for (i = 0; i < p->lag_count && p->lags[i] <= m->fill; i++) {
         uint32_t slot = slot_of(m, at->depth, p->lags[i]);
         const uint32_t *cache = at->cache + CACHE_WORDS * slot;
+#if HAS(TCUQ_DIVERGENCE) || HAS(TCUQ_INSTABILITY)
         const int8_t *bytes = at->bytes + at->entry_bytes * slot;
+#endif
 #if HAS(TCUQ_DIVERGENCE)
         if (at->post_bytes != 0u) {
             divergence += (uint32_t)p->lag_weights[i] * divergence_of(r, probs, bytes, at->post_bytes,
@@ -727,9 +733,11 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     r.feature_sum = 0;
     r.norm.mant = 0;
     r.norm.exp = 0;
+#if (TCUQ_SIGNALS & FEATURE_MASK) != 0u
     if ((used(p) & FEATURE_MASK) != 0u) {
         read_features(&r, features, p);
     }
+#endif
     inverse = saturate(ONE - 256u * r.top);
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         own[i] = p->clean_mean[i];
@@ -894,6 +902,14 @@ int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
     return (int)total;
 }
 
+static int evidence_ok(uint32_t evidence, uint32_t limit, uint32_t cap, uint32_t raised)
+{
+    if (raised != 0u ? evidence == 0u : limit != 0u && evidence >= limit) {
+        return 0;
+    }
+    return evidence <= cap;
+}
+
 /* Every number that a state could carry wrongly; the bytes of the ring are free. */
 static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
 {
@@ -913,9 +929,10 @@ static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
     uint32_t j;
     tcuq_debt_bounds(p, &low, &high);
     if (debt < low || debt > high || credit < 0 || credit > (int32_t)p->burst * p->budget_den ||
-        get32(bytes + 28) > p->rise_cap || get32(bytes + 32) > p->fall_cap || alarm > 3u ||
-        fill > depth || fill > steps || bytes[38] > 1u || bytes[38] > steps ||
-        bytes[39] != depth) {
+        !evidence_ok(get32(bytes + 28), p->rise_limit, p->rise_cap, alarm & TCUQ_ALARM_RISE) ||
+        !evidence_ok(get32(bytes + 32), p->fall_limit, p->fall_cap, alarm & TCUQ_ALARM_FALL) ||
+        alarm > 3u || fill > depth || fill > steps || bytes[38] > 1u || bytes[38] > steps ||
+        (depth != 0u && (fill != 0u) != (bytes[38] != 0u)) || bytes[39] != depth) {
         return 0;
     }
     for (i = 0; i < depth; i++) {
@@ -990,9 +1007,11 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         if (at.post_bytes != 0u) {
             read_probs(&r, probs, p->classes);
         }
+#if HAS(TCUQ_INSTABILITY)
         if (at.entry_bytes != at.post_bytes) {
             read_features(&r, probs + at.post_bytes, p);
         }
+#endif
         r.label = get16(entry);
         push(m, &at, &r, probs, probs + at.post_bytes);
     }

@@ -43,19 +43,18 @@ enum {
     TCUQ_ERR_OTHER = -6    /* a state of a monitor with other params */
 };
 
-/* Signal numbers. A number is never given to another signal. */
-enum {
-    TCUQ_DIVERGENCE = 0,    /* Jensen-Shannon divergence from lagged posteriors */
-    TCUQ_INSTABILITY = 1,   /* (1 - cosine to lagged features) / 2 */
-    TCUQ_FLIPS = 2,         /* share of lagged labels that differ from this one */
-    TCUQ_DOUBT = 3,         /* low confidence and low margin, mixed */
-    TCUQ_SURPRISE_FAST = 4, /* 1 - mean of past posteriors at this label, rate 1/4 */
-    TCUQ_SURPRISE_SLOW = 5, /* the same at rate 1/16 */
-    TCUQ_SPREAD_FAST = 6,   /* normalised entropy of that mean, rate 1/4 */
-    TCUQ_SPREAD_SLOW = 7,   /* the same at rate 1/16 */
-    TCUQ_DISPLACEMENT = 8,  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
-    TCUQ_SIGNAL_COUNT = 9
-};
+/* Signal numbers. A number is never given to another signal. (Macros, because
+ * TCUQ_SIGNALS is tested by the preprocessor, to which an enum is 0.) */
+#define TCUQ_DIVERGENCE 0    /* Jensen-Shannon divergence from lagged posteriors */
+#define TCUQ_INSTABILITY 1   /* (1 - cosine to lagged features) / 2 */
+#define TCUQ_FLIPS 2         /* share of lagged labels that differ from this one */
+#define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
+#define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this label, rate 1/4 */
+#define TCUQ_SURPRISE_SLOW 5 /* the same at rate 1/16 */
+#define TCUQ_SPREAD_FAST 6   /* normalised entropy of that mean, rate 1/4 */
+#define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
+#define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
+#define TCUQ_SIGNAL_COUNT 9
 
 #define TCUQ_BIT(signal) (1u << (signal))
 #define TCUQ_PROFILE_PAPER 0x00Fu

@@ -13,8 +13,7 @@ from ..audit import audit
 from ..cost import cost
 from ..fitting import fit, fit_findings
 from ..fitting.ranking import auroc
-from ..io import Decisions, write_decisions
-from ..io.writers import write_log
+from ..io import Decisions, write_decisions, write_log
 from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import Params
@@ -122,19 +121,24 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "flag_bound": params.flag_bound(len(log)),
         "accuracy_accepted": float(right[~abstain].mean()),
         "accuracy_abstained": float(right[abstain].mean()),
+        "accuracy_accepted_quiet": float(right[~abstain & ~on].mean()),
         "auroc": auroc(steps["risk"], ~right),
         "shifts": len(delays),
         "shifts_alarmed": sum(delay is not None for delay in delays),
-        "delay_median": float(np.median([d for d in delays if d is not None] or [np.nan])),
+        "delay_median": _median([d for d in delays if d is not None]),
         "false_alarms": int((~shifted[onsets]).sum()),
         "clean_steps": int((~shifted).sum()),
         "ram_bytes": cost(params).ram_bytes,
     }
 
 
+def _median(values: list[int]) -> float:
+    return float(np.median(values)) if values else float("nan")
+
+
 def _delays(on: npt.NDArray[np.bool_], shifted: npt.NDArray[np.bool_], starts: list[int]) -> list[int | None]:
     """Return steps from each start of a shift to the alarm; None where it stayed quiet to the end."""
-    delays = []
+    delays: list[int | None] = []
     for start in starts:
         stretch = int(np.argmin(np.append(shifted[start:], False)))
         hits = np.flatnonzero(on[start : start + stretch])
@@ -159,7 +163,7 @@ def table(r: dict[str, Any]) -> str:
         ("    classifier right on those", f"{r['accuracy_abstained']:.1%}"),
         (
             "    classifier right on the others",
-            f"{r['accuracy_accepted']:.1%}   ({r['accuracy_accepted_plain']:.1%} with confidence alone as risk)",
+            f"{r['accuracy_accepted']:.1%}   ({r['accuracy_accepted_plain']:.1%} with confidence alone)",
         ),
         ("  flagged", f"{r['flagged']:.1%}   (aim {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
         (
@@ -167,6 +171,7 @@ def table(r: dict[str, Any]) -> str:
             f"{r['auroc']:.3f}   ({r['auroc_plain']:.3f} with confidence alone)",
         ),
         ("  raised the ALARM in", f"{alarmed} (median)"),
+        ("    classifier right on steps accepted while it was quiet", f"{r['accuracy_accepted_quiet']:.1%}"),
         ("  raised it on clean images", f"{r['false_alarms']} time(s) in {r['clean_steps']:,} steps"),
         ("It needs, on a microcontroller,", f"{r['ram_bytes']} bytes of RAM"),
         ("Every decision was derived again from the log", "passed" if r["audit"] else "FAILED"),

@@ -1,0 +1,31 @@
+"""`tcuq demo`: the whole way from a log to a report, on data that comes along."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare, progress
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(subparsers, "demo", "try everything on example data", "tcuq demo --out demo", command)
+    parser.add_argument(
+        "--out", metavar="FOLDER", default="tcuq-demo", help="where to write (default: tcuq-demo)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random numbers (default: 0)")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Run the demonstration."""
+    from importlib import import_module
+
+    with progress(args) as bar:
+        found = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
+    lines = [f"{name}: {value}" for name, value in found.items() if not isinstance(value, (dict, list))]
+    answer(args, found, str(found.get("text") or "\n".join(lines)))
+    return 0

@@ -1,0 +1,42 @@
+"""`tcuq inspect`: what a parameter file or a saved state holds."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .common import about, declare, print_json
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    example = "tcuq inspect monitor.json"
+    help = "say what a parameter file or a saved state holds, costs and promises"
+    parser = declare(subparsers, "inspect", help, example, command)
+    parser.add_argument("file", metavar="FILE", help="parameter file or saved state; the content tells which")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Describe the file."""
+    from ..inspect import describe_params, describe_state, render
+    from ..params import Params
+
+    content = Path(args.file).read_bytes()
+    if content[:4] == b"TCUQ":
+        with about(args.file):
+            found = describe_state(content)
+    elif content.lstrip()[:1] == b"{":
+        found = describe_params(Params.load(args.file))
+    else:
+        raise ValueError(
+            f"{args.file}: is neither a parameter file (JSON) nor a saved state (begins with TCUQ)"
+        )
+    if args.json:
+        print_json({"file": args.file, **found})
+    else:
+        print(render(found))
+    return 0

@@ -1,0 +1,48 @@
+"""`tcuq report`: a decision log as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    example = "tcuq report decisions.csv -o report.html --params monitor.json --log input.csv"
+    parser = declare(subparsers, "report", "show a decision log as one HTML page", example, command)
+    parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
+    parser.add_argument("-o", "--output", metavar="OUT.html", required=True, help="page to write")
+    parser.add_argument(
+        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, over its extension"
+    )
+    parser.add_argument("--params", metavar="PARAMS", help="parameter file, for the bounds")
+    parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")
+    parser.add_argument("--title", metavar="T", help="title of the page")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write the page."""
+    from ..io import read_decisions, read_log
+    from ..io.sources import check_target
+    from ..params import Params
+
+    check_target(args.output)
+    decisions = read_decisions(args.decisions, args.format)
+    params = None if args.params is None else Params.load(args.params)
+    log = None if args.log is None else read_log(args.log)
+    if log is not None and len(log) != len(decisions):
+        raise ValueError(
+            f"{args.log}: has {len(log)} steps; {len(decisions)} are accepted, as in {args.decisions}"
+        )
+    from ..report import write_report
+
+    write_report(
+        args.output, decisions.steps, params=params, log=log, signals=decisions.signals, title=args.title
+    )
+    answer(args, {"report": args.output, "steps": len(decisions)}, f"wrote {args.output}")
+    return 0

@@ -1,0 +1,43 @@
+"""`tcuq tune`: the best settings that fit into a memory and instruction budget."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare, given, progress
+from .fit import add_shared, shared_options
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    example = "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000"
+    parser = declare(
+        subparsers, "tune", "search settings that fit a device, then fit a monitor", example, command
+    )
+    add_shared(parser)
+    parser.add_argument("--max-bytes", type=int, metavar="N", required=True, help="most bytes of RAM")
+    parser.add_argument(
+        "--max-instructions", type=int, metavar="N", required=True, help="most instructions a step"
+    )
+    parser.add_argument("--trials", type=int, metavar="N", help="settings to try")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Search, fit and write the parameters."""
+    from ..io import read_log
+    from ..io.sources import check_target, put
+
+    check_target(args.output)
+    log = read_log(args.log, args.format)
+    options = shared_options(args) | given(args, "max_bytes", "max_instructions", "trials")
+    from ..fitting import tune, tune_findings
+
+    with progress(args) as bar:
+        params = tune(log, progress=bar, **options)
+    put(args.output, params.to_json())
+    answer(args, {"params": args.output, "tune": params.notes.get("tune")}, tune_findings(params))
+    return 0

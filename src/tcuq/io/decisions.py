@@ -1,0 +1,169 @@
+"""Decisions of a run: what is kept of them, and writing them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..monitor import STEP_DTYPE, reason_names
+from ..signals import NUMBER, SIGNALS
+from .sources import format_of, put
+
+COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
+"""Columns of a decision file, in order; with signals, `low_mass` and one column a signal follow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What a monitor said, step by step.
+
+    Parameters
+    ----------
+    steps : array of `tcuq.STEP_DTYPE`
+        As `Monitor.run` gives them.
+    first : int
+        Number of the first step: 0 for a fresh monitor, else the steps that it had taken before.
+    signals : array of shape (T, 9), optional
+        As `Monitor.run` gives them, 0 where unused.
+    used : sequence of str
+        Names of the signals that are kept; empty without signals.
+    numbers : array of T integers, optional
+        Step numbers as a file gives them; by default they count up from `first`.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
+    >>> Decisions(steps).columns[:4]
+    ('step', 'label', 'risk', 'threshold')
+    """
+
+    steps: npt.NDArray[Any]
+    first: int = 0
+    signals: npt.NDArray[np.float64] | None = None
+    used: tuple[str, ...] = ()
+    numbers: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
+            raise TypeError(
+                f"steps is {type(self.steps).__name__}; a row of tcuq.STEP_DTYPE a step is needed"
+            )
+        if self.signals is not None and self.signals.shape != (len(self.steps), len(SIGNALS)):
+            raise ValueError(
+                f"signals have shape {self.signals.shape}; ({len(self.steps)}, {len(SIGNALS)}) is needed"
+            )
+        if self.numbers is not None and self.numbers.shape != (len(self.steps),):
+            raise ValueError(f"numbers have shape {self.numbers.shape}; ({len(self.steps)},) is needed")
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that are written."""
+        return COLUMNS if self.signals is None else (*COLUMNS, "low_mass", *self.used)
+
+    def step_numbers(self) -> npt.NDArray[np.int64]:
+        """Return the number of each step."""
+        if self.numbers is not None:
+            return self.numbers
+        return np.arange(self.first, self.first + len(self), dtype=np.int64)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns as arrays; `reason` as a code, 255 for none."""
+        found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
+        for name in self.columns[1:]:
+            if self.signals is not None and name in NUMBER:
+                found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
+            else:
+                found[name] = np.ascontiguousarray(self.steps[name])
+        return found
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the columns of each step; `reason` as a name, "" for none."""
+        arrays = self.arrays()
+        columns = [values.tolist() for values in arrays.values()]
+        columns[list(arrays).index("reason")] = reason_names(arrays["reason"])
+        return zip(*columns, strict=True)
+
+
+class RowText:
+    r"""Turn rows of decisions into lines of CSV or JSON.
+
+    Every fraction is a multiple of 1/65536. Six decimals are within 5e-7 of it, a thirtieth of half
+    a unit, so ``round(x * 65536)`` gives back the core's integer exactly.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    format : str
+        ``"csv"`` or ``"jsonl"``.
+
+    Examples
+    --------
+    >>> RowText(COLUMNS, "csv").line((0, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt"))
+    '0,1,0.250000,0.500000,0.125000,0,0,1,doubt\n'
+    """
+
+    def __init__(self, columns: Sequence[str], format: str) -> None:
+        csv = format == "csv"
+        parts = []
+        for place, name in enumerate(columns):
+            whole = name in ("step", "label", "alarm")
+            flag = name in ("abstain", "warming_up", "low_mass")
+            text = "{%d:d}" if whole or (flag and csv) else "{%d}" if flag or name == "reason" else "{%d:.6f}"
+            parts.append(text % place if csv else f"{json.dumps(name)}: {text % place}")
+        self.header = ",".join(columns) + "\n" if csv else ""
+        self._pattern = ",".join(parts) + "\n" if csv else "{{" + ", ".join(parts) + "}}\n"
+        self._words = [] if csv else [i for i, name in enumerate(columns) if name in _WORDED]
+
+    def line(self, row: tuple[Any, ...]) -> str:
+        """Return the line of one step."""
+        if not self._words:
+            return self._pattern.format(*row)
+        cells = list(row)
+        for place in self._words:
+            cells[place] = json.dumps(cells[place])
+        return self._pattern.format(*cells)
+
+
+_WORDED = ("abstain", "warming_up", "reason", "low_mass")
+
+
+def encode_decisions(decisions: Decisions, format: str) -> bytes:
+    """Return decisions as the bytes of a file.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    format : str
+        ``"csv"``, ``"jsonl"`` or ``"npz"``.
+    """
+    if format == "npz":
+        file = io.BytesIO()
+        np.savez_compressed(file, **decisions.arrays())  # type: ignore[arg-type]
+        return file.getvalue()
+    text = RowText(decisions.columns, format)
+    return (text.header + "".join(map(text.line, decisions.rows()))).encode()
+
+
+def write_decisions(path: str | Path, decisions: Decisions, format: str | None = None) -> None:
+    """Write decisions, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        ``"-"`` is standard output.
+    decisions : Decisions
+    format : str, optional
+        One of `FORMATS`; by default the extension tells.
+    """
+    put(path, encode_decisions(decisions, format_of(path, format)))

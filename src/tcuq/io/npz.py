@@ -1,0 +1,76 @@
+"""Logs as NPZ: one named array a column."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..log import Log
+from .values import bad_features, bad_posteriors, make_log
+
+KEYS = ("probs", "features", "labels", "segments", "shifted")
+
+
+def arrays_of(content: bytes, where: str, accepted: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of an NPZ file; refuse keys that are not accepted, and anything pickled."""
+    try:
+        archive = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        archive = None
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError(f"{where}: is not an NPZ file, or is damaged")
+    with archive:
+        for key in archive.files:
+            if key not in accepted:
+                raise ValueError(f"{where}: key {key!r} is unknown; {', '.join(accepted)} are accepted")
+        arrays = {}
+        for key in archive.files:
+            try:
+                arrays[key] = np.asarray(archive[key])
+            except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+                raise ValueError(
+                    f"{where}: array {key!r} is damaged or holds objects; numbers are accepted"
+                ) from None
+    return arrays
+
+
+def read_npz(content: bytes, where: str) -> Log:
+    """Read a log from the bytes of an NPZ file.
+
+    Parameters
+    ----------
+    content : bytes
+    where : str
+        Name of the file in messages.
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> np.savez(file, probs=np.array([[0.75, 0.25]]), labels=np.array([0]))
+    >>> len(read_npz(file.getvalue(), "log.npz"))
+    1
+    """
+    arrays = arrays_of(content, where, KEYS)
+    if "probs" not in arrays:
+        raise ValueError(f"{where}: key 'probs' is missing; {', '.join(KEYS)} are accepted")
+    try:
+        log = make_log(**arrays)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
+    if not len(log):
+        raise ValueError(f"{where}: holds no steps; at least one row is needed")
+    bad: dict[int, str] = {}
+    if log.features is not None and log.features.dtype.kind == "f":
+        bad.update(bad_features(log.features, raw=False))
+    if log.probs.dtype.kind == "f":
+        bad.update(bad_posteriors(log.probs, raw=False))
+    if bad:
+        row = min(bad)
+        raise ValueError(f"{where}, row {row}: {bad[row]}")
+    return log

@@ -1,0 +1,204 @@
+"""Reading logs and decisions in whatever format they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..log import Log
+from ..monitor import NO_REASON, STEP_DTYPE
+from ..signals import NUMBER, SIGNALS
+from .csv import read_csv
+from .decisions import COLUMNS, Decisions
+from .jsonl import parse_object, read_jsonl
+from .npz import arrays_of, read_npz
+from .sources import at_line, decode_lines, format_of, read_bytes, read_lines, shown
+from .values import Bad, number_shown
+
+ONE = 65536
+MAX_INT32 = 2**31 - 1
+_LIMITS: dict[str, tuple[float, float]] = {
+    "step": (0, 2**53),
+    "label": (0, 999),
+    "risk": (0, (ONE - 1) / ONE),
+    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
+    "uncertainty": (0, (ONE - 1) / ONE),
+    "abstain": (0, 1),
+    "alarm": (0, 3),
+    "warming_up": (0, 1),
+    "low_mass": (0, 1),
+    **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
+}
+_FRACTIONS = {"risk", "threshold", "uncertainty", *SIGNALS}
+_FLAGS = {"abstain", "warming_up", "low_mass"}
+
+
+def read_log(path: str | Path, format: str | None = None, on_bad: Bad | None = None) -> Log:
+    """Read a log of a classifier's outputs.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.npz``, ``.jsonl`` or ``.ndjson``; ``"-"`` is standard input.
+    format : str, optional
+        One of `FORMATS`; it overrides the extension.
+    on_bad : callable, optional
+        Called with the message of each bad line of a text format, which is skipped. Without it, the
+        first bad line is an error that names the line.
+
+    Returns
+    -------
+    Log
+        Posteriors and features are int8 when every number is whole and fits, else float.
+    """
+    kind, where = format_of(path, format), shown(path)
+    if kind == "npz":
+        return read_npz(read_bytes(path), where)
+    lines = decode_lines(read_lines(path))
+    return read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad)
+
+
+def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
+    """Read decisions that `write_decisions` wrote; anything else is refused.
+
+    Parameters
+    ----------
+    path : path
+        ``"-"`` is standard input.
+    format : str, optional
+        One of `FORMATS`; it overrides the extension.
+    """
+    kind, where = format_of(path, format), shown(path)
+    if kind == "npz":
+        columns = arrays_of(read_bytes(path), where, (*COLUMNS, "low_mass", *SIGNALS))
+        _check_columns(list(columns), where)
+        for name, values in columns.items():
+            if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
+                shape = f"{values.dtype} of shape {values.shape}"
+                raise ValueError(f"{where}: {name} is {shape}; one number a step is accepted")
+        lines = list(range(len(columns["step"])))
+        return _assemble(columns, lines, where, "row")
+    texts = ((n, text.rstrip("\r\n")) for n, text in enumerate(decode_lines(read_lines(path)), 1))
+    filled = [(n, text) for n, text in texts if text.strip()]
+    names, rows = _csv_rows(filled, where) if kind == "csv" else _jsonl_rows(filled, where)
+    numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+    return _assemble({name: table[:, i] for i, name in enumerate(names)}, numbers, where, "line")
+
+
+def _check_columns(names: list[str], where: str) -> None:
+    """Refuse other columns than those that are written, in the order that they are written."""
+    for name in names:
+        if name not in COLUMNS and name != "low_mass" and name not in NUMBER:
+            raise ValueError(f"{where}: column {name!r} is unknown; {', '.join(COLUMNS)} are accepted")
+    for name in COLUMNS:
+        if name not in names:
+            raise ValueError(f"{where}: column {name!r} is missing; {', '.join(COLUMNS)} are accepted")
+    extra = [name for name in names if name in NUMBER]
+    if (extra and "low_mass" not in names) or len(set(names)) != len(names):
+        raise ValueError(
+            f"{where}: columns are {', '.join(names)}; each once, and low_mass with signals, is accepted"
+        )
+
+
+def _csv_rows(lines: list[tuple[int, str]], where: str) -> tuple[list[str], list[list[float]]]:
+    names = lines[0][1].split(",") if lines else []
+    _check_columns(names, where)
+    at = names.index("reason")
+    rows = []
+    for number, text in lines[1:]:
+        cells = text.split(",")
+        if len(cells) != len(names):
+            message = f"the row has {len(cells)} values; {len(names)} are accepted, as in the header"
+            raise ValueError(at_line(where, number, message))
+        try:
+            cells[at] = str(_code(cells[at]))
+            rows.append([_number(name, text) for name, text in zip(names, cells, strict=True)])
+        except ValueError as error:
+            raise ValueError(at_line(where, number, str(error))) from None
+    return names, rows
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}; a number is accepted") from None
+
+
+def _code(reason: Any) -> int:
+    if reason == "":
+        return NO_REASON
+    if not isinstance(reason, str) or reason not in NUMBER:
+        raise ValueError(f"reason is {reason!r}; empty or one of {', '.join(SIGNALS)} is accepted")
+    return NUMBER[reason]
+
+
+def _jsonl_rows(lines: Iterable[tuple[int, str]], where: str) -> tuple[list[str], list[list[float]]]:
+    names: list[str] = []
+    rows = []
+    for number, text in lines:
+        try:
+            content = parse_object(text)
+            if not names:
+                _check_columns(list(content), where)
+                names = list(content)
+            if content.keys() != set(names):
+                raise ValueError(
+                    f"keys are {', '.join(content)}; {', '.join(names)} are accepted, as on the first line"
+                )
+            content["reason"] = _code(content["reason"])
+            for name, value in content.items():
+                kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
+                if type(value) not in kinds:
+                    accepted = "true or false" if name in _FLAGS else "a number"
+                    raise ValueError(f"{name} is {value!r}; {accepted} is accepted")
+            rows.append([float(content[name]) for name in names])
+        except (ValueError, OverflowError) as error:
+            text = str(error)
+            raise ValueError(text if text.startswith(where) else at_line(where, number, text)) from None
+    return names, rows
+
+
+def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str, unit: str) -> Decisions:
+    """Check every value against its range and put the columns together."""
+    if not lines:
+        raise ValueError(f"{where}: holds no steps; at least one is needed")
+    steps = np.zeros(len(lines), dtype=STEP_DTYPE)
+    signals = np.zeros((len(lines), len(SIGNALS)))
+    for name, given in columns.items():
+        values = given.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            if name == "reason":
+                wrong, accepted = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON)), "0 to 8 or 255"
+            else:
+                low, high = _LIMITS[name]
+                accepted = f"{number_shown(low)} to {number_shown(high)}"
+                wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
+            if name in _FRACTIONS:
+                # Six decimals leave at most 0.033 of a unit; more was not written by this package.
+                exact = np.round(values * ONE)
+                off = ~wrong & (np.abs(values * ONE - exact) > 0.04)
+                accepted = (
+                    "a multiple of 1/65536, to six decimals," if off.any() and not wrong.any() else accepted
+                )
+                wrong, values = wrong | off, exact / ONE
+            else:
+                wrong |= values != np.floor(values)
+        if wrong.any():
+            row = int(wrong.argmax())
+            value = number_shown(float(given[row]))
+            raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}; {accepted} is accepted")
+        if name in NUMBER:
+            signals[:, NUMBER[name]] = values
+        elif name != "step":
+            steps[name] = values
+    steps["flagged"] = steps["risk"] >= steps["threshold"]
+    numbers = columns["step"].astype(np.int64)
+    with_signals = "low_mass" in columns
+    used = tuple(name for name in SIGNALS if name in columns)
+    return Decisions(steps, int(numbers[0]), signals if with_signals else None, used, numbers)

@@ -1,0 +1,155 @@
+"""Packing a stream into the few bytes that the page carries and its script unpacks."""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..log import Log
+from ..signals import DESCRIPTION, SIGNALS
+
+FLAGGED, ABSTAIN, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
+"""Bits of the flags byte of a step."""
+
+EXACT_STEPS = 200_000
+"""Up to here the page carries every step; a longer timeline is kept as min, mean and max of cells."""
+
+EXACT_SIGNAL_STEPS = 20_000
+CELLS = 50_000
+SIGNAL_CELLS = 8_192
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Equal stretches of a series: where they start, and min, mean and max of each.
+
+    Examples
+    --------
+    >>> cells = Cells.of(np.array([1.0, 3.0, 2.0]), 2)
+    >>> cells.starts.tolist(), cells.low.tolist(), cells.mean.tolist(), cells.high.tolist()
+    ([0, 2], [1.0, 2.0], [2.0, 2.0], [3.0, 2.0])
+    """
+
+    starts: npt.NDArray[np.int64]
+    low: npt.NDArray[Any]
+    mean: npt.NDArray[np.float64]
+    high: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any], per: int) -> Cells:
+        """Cut a series, or the columns of a table, into cells of `per` steps; the last may be shorter."""
+        starts = np.arange(0, len(values), per)
+        total = np.add.reduceat(values.astype(np.float64), starts, axis=0)
+        sizes = np.diff(np.append(starts, len(values))).reshape((-1,) + (1,) * (values.ndim - 1))
+        low = np.minimum.reduceat(values, starts, axis=0)
+        high = np.maximum.reduceat(values, starts, axis=0)
+        # Clipping removes what rounding adds: a mean is never outside its range.
+        return cls(starts, low, np.clip(total / sizes, low, high), high)
+
+
+def per_cell(steps: int, cells: int) -> int:
+    """Return how many steps a cell takes so that there are at most so many cells.
+
+    Examples
+    --------
+    >>> per_cell(300, 1000), per_cell(1001, 1000)
+    (1, 2)
+    """
+    return max(1, math.ceil(steps / cells))
+
+
+def base(values: npt.NDArray[Any]) -> str:
+    """Return the little-endian bytes of an array in base64."""
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+
+
+def words(values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
+    """Return real numbers as Q0.16, clipped; exact for the risk of the core."""
+    return np.clip(np.rint(values * 65536), 0, 65535).astype(np.uint16)
+
+
+def flag_bits(decisions: npt.NDArray[Any], log: Log | None) -> npt.NDArray[np.uint8]:
+    """Return one byte a step: what was decided, and what is known about the input."""
+    bits = np.zeros(len(decisions), dtype=np.uint8)
+    for name, bit in (
+        ("flagged", FLAGGED),
+        ("abstain", ABSTAIN),
+        ("warming_up", WARM),
+        ("low_mass", LOW_MASS),
+    ):
+        bits[decisions[name].astype(bool)] |= bit
+    bits[(decisions["alarm"] & 1) != 0] |= RISE
+    bits[(decisions["alarm"] & 2) != 0] |= FALL
+    if log is not None and log.shifted is not None:
+        bits[log.shifted] |= SHIFTED
+    if log is not None:
+        bits[[piece.start for piece in log.pieces()[1:]]] |= BORDER
+    return bits
+
+
+def _shares(hits: npt.NDArray[np.bool_], per: int) -> npt.NDArray[np.uint8]:
+    """Return the share of hits in each cell in 1/255, never 0 where there is a hit."""
+    mean = Cells.of(hits, per).mean
+    return np.maximum(np.rint(mean * 255), mean > 0).astype(np.uint8)
+
+
+def pack_timeline(
+    decisions: npt.NDArray[Any], log: Log | None, wrong: npt.NDArray[np.bool_] | None
+) -> dict[str, Any]:
+    """Return the timeline: every step up to `EXACT_STEPS`, cells beyond."""
+    steps = len(decisions)
+    risk, threshold = words(decisions["risk"]), words(decisions["threshold"])
+    bits = flag_bits(decisions, log)
+    packed: dict[str, Any] = {"steps": steps, "per": 1}
+    if steps <= EXACT_STEPS:
+        label = decisions["label"]
+        packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
+        packed["reason"] = base(decisions["reason"].astype(np.uint8))
+        wide = label.min() < 0 or label.max() > 255
+        packed["label_bytes"] = 2 if wide else 1
+        packed["label"] = base(label.astype(np.uint16 if wide else np.uint8))
+        if wrong is not None:
+            packed["wrong"] = base(np.packbits(wrong, bitorder="little"))
+        return packed
+    per = per_cell(steps, CELLS)
+    packed["per"] = per
+    cells = Cells.of(risk, per)
+    packed |= {"risk_low": base(cells.low), "risk_high": base(cells.high)}
+    packed["risk"] = base(np.rint(cells.mean).astype(np.uint16))
+    limits = Cells.of(threshold, per)
+    packed |= {"threshold_low": base(limits.low), "threshold": base(limits.high)}
+    packed["flags"] = base(np.bitwise_or.reduceat(bits, cells.starts))
+    packed["flagged_share"] = base(_shares((bits & FLAGGED) != 0, per))
+    packed["abstain_share"] = base(_shares((bits & ABSTAIN) != 0, per))
+    if wrong is not None:
+        packed["wrong_share"] = base(_shares(wrong, per))
+    return packed
+
+
+def pack_signals(signals: npt.NDArray[np.float64], columns: list[int]) -> dict[str, Any]:
+    """Return some signals as bytes: every step up to `EXACT_SIGNAL_STEPS`, min, mean and max beyond."""
+    steps = len(signals)
+    per = 1 if steps <= EXACT_SIGNAL_STEPS else per_cell(steps, SIGNAL_CELLS)
+    rows = []
+    for column in columns:
+        values = np.clip(np.rint(signals[:, column] * 255), 0, 255).astype(np.uint8)
+        row = {"name": SIGNALS[column]}
+        if per == 1:
+            row["mean"] = base(values)
+        else:
+            cells = Cells.of(values, per)
+            row |= {"low": base(cells.low), "high": base(cells.high)}
+            row["mean"] = base(np.rint(cells.mean).astype(np.uint8))
+        rows.append(row)
+    return {"per": per, "rows": rows}
+
+
+def reasons() -> list[list[str]]:
+    """Return name and meaning of each reason, by number."""
+    return [[name, DESCRIPTION[name]] for name in SIGNALS]

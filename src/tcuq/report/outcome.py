@@ -1,0 +1,126 @@
+"""What the labels and the known shifts of a log tell about the decisions."""
+
+from __future__ import annotations
+
+from . import figures
+from .sections import keyed, legend, section, table, tile
+from .summary import BINS, Curve, Reliability, Response, Share
+from .text import DASH, NBSP, count, decimal, escape, percent, plural, short
+
+SHOWN_DELAYS = 60
+SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
+
+
+def accuracy(shares: dict[str, Share]) -> str:
+    """Return accuracy by decision."""
+    rows = []
+    for name, share in shares.items():
+        if share.of:
+            low, high = share.interval()
+            span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
+            rate, drawn = percent(share.rate), figures.interval(share)
+        else:
+            rate, span, drawn = "none", "", ""
+        rows.append(
+            [
+                escape(name),
+                keyed(f"{name}-steps", count(share.of)),
+                keyed(f"{name}-right", count(share.hits)),
+                keyed(f"{name}-accuracy", rate),
+                keyed(f"{name}-interval", span),
+                drawn,
+            ]
+        )
+    return table(
+        ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""], rows, "numbers intervals"
+    )
+
+
+def labelled(
+    shares: dict[str, Share], own: Curve, plain: Curve, point: tuple[float, float], found: Reliability
+) -> str:
+    """Return what the labels tell."""
+    keys = [
+        ("risk", f"risk of the monitor, area {decimal(own.aurc, 4)}"),
+        ("plain", f"1 {DASH} largest posterior, area {decimal(plain.aurc, 4)}"),
+        ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
+    ]
+    bins = [
+        [
+            f"{decimal(k / BINS, 2)} {DASH} {decimal((k + 1) / BINS, 2)}",
+            count(int(found.counts[k])),
+            conf,
+            acc,
+        ]
+        for k in range(BINS)
+        for conf, acc in [
+            (decimal(float(found.confidence[k])), decimal(float(found.accuracy[k])))
+            if found.counts[k]
+            else ("", "")
+        ]
+    ]
+    area = [
+        ["risk of the monitor", keyed("aurc", decimal(own.aurc, 4))],
+        [f"1 {DASH} largest posterior", keyed("aurc-plain", decimal(plain.aurc, 4))],
+    ]
+    body = (
+        accuracy(shares)
+        + f'<div class="pair"><figure><figcaption>Error rate of the kept steps</figcaption>{legend(keys)}'
+        + figures.coverage_curves(own, plain, point)
+        + '<p class="fact">A curve sorts the whole stream at once; the monitor decides step by step, with a '
+        + "threshold that adapts, so its point need not lie on the curve.</p>"
+        + table(["score", "area under the curve (lower is better)"], area, "numbers")
+        + "</figure><figure><figcaption>Confidence against accuracy</figcaption>"
+        + legend(
+            [("accuracy", "accuracy in the bin"), ("dot", "at its mean confidence"), ("level", "calibrated")]
+        )
+        + figures.reliability(found)
+        + f'<p class="fact">Expected calibration error {keyed("ece", decimal(found.ece, 4))}</p>'
+        + "<details><summary>Numbers of the bins</summary>"
+        + table(["confidence", "steps", "mean confidence", "accuracy"], bins, "numbers")
+        + "</details></figure></div>"
+    )
+    lead = (
+        "The log has true labels, which the monitor never saw. A label below 0 means unknown or none of the "
+        "classes and counts as an error. Tied scores share their errors evenly."
+    )
+    return section("labels", "Against the true labels", lead, body)
+
+
+def delays(found: Response) -> str:
+    """Return how long the alarm took after each known shift."""
+    rate = found.false_rate
+    missed, before = found.number("not raised"), found.number("already raised")
+    median = "none" if found.median is None else f"{short(found.median)} steps"
+    tiles = (
+        tile("Median delay", median, "median-delay", f"of {plural(found.number('raised'), 'shift')} answered")
+        + tile("Missed", count(missed), "missed", f"of {plural(len(found.delays), 'known shift')}")
+        + tile("Already raised", count(before), "already", "alarm was on when the shift began")
+        + tile(
+            "False alarms",
+            "none" if rate is None else f"{rate:.2f}",
+            "false-rate",
+            f"per 1,000 clean steps ({count(found.false_alarms)} in {count(found.clean_steps)})",
+        )
+    )
+    rows = []
+    for d in found.delays[:SHOWN_DELAYS]:
+        delay = "" if d.steps is None else count(d.steps)
+        rows.append(
+            [
+                f"{count(d.start)} {DASH} {count(d.end - 1)}",
+                count(d.end - d.start),
+                d.outcome,
+                SIDES.get(d.side, ""),
+                delay,
+            ]
+        )
+    more = len(found.delays) - len(rows)
+    rest = f'<p class="fact">and {plural(more, "more shift")}</p>' if more > 0 else ""
+    head = ["shifted steps", "length", "alarm", "side", "delay in steps"]
+    body = f'<dl class="tiles">{tiles}</dl>' + (table(head, rows, "numbers delays") + rest if rows else "")
+    lead = (
+        "Delay counts from the first shifted step; 0 is an alarm at that very step. A shift is missed when "
+        "it ends without an alarm. An alarm that begins at a clean step is false."
+    )
+    return section("delays", "Alarm against known shifts", lead, body)

@@ -1,0 +1,89 @@
+// Unpacking the stream and thinning it to one sample a pixel.
+// The scripts of the page share one function scope: this one, draw.js, timeline.js, then report.js.
+
+const BIT = { flagged: 1, abstain: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
+
+function bytes(text) {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
+
+function words(text) {
+  return new Uint16Array(bytes(text).buffer);
+}
+
+function unpack(data) {
+  const risk = words(data.risk);
+  const threshold = words(data.threshold);
+  const stream = {
+    steps: data.steps, per: data.per, cells: risk.length, top: data.top, risk, threshold,
+    riskLow: data.risk_low ? words(data.risk_low) : risk,
+    riskHigh: data.risk_high ? words(data.risk_high) : risk,
+    thresholdLow: data.threshold_low ? words(data.threshold_low) : threshold,
+    flags: bytes(data.flags),
+    reason: data.reason ? bytes(data.reason) : null,
+    label: data.label ? (data.label_bytes === 2 ? words(data.label) : bytes(data.label)) : null,
+    reasons: data.reasons, shifts: data.shifts,
+  };
+  // Shares of a cell in 1/255: from the flags where a cell is one step, else as packed.
+  const shares = (packed, hit) => {
+    if (packed) return bytes(packed);
+    const out = new Uint8Array(stream.cells);
+    for (let i = 0; i < out.length; i++) out[i] = hit(i) ? 255 : 0;
+    return out;
+  };
+  stream.flagged = shares(data.flagged_share, (i) => stream.flags[i] & BIT.flagged);
+  stream.abstain = shares(data.abstain_share, (i) => stream.flags[i] & BIT.abstain);
+  stream.wrong = null;
+  if (data.wrong || data.wrong_share) {
+    const bits = data.wrong ? bytes(data.wrong) : null;
+    stream.wrong = shares(data.wrong_share, (i) => (bits[i >> 3] >> (i & 7)) & 1);
+  }
+  stream.onsets = [];
+  const raised = BIT.rise | BIT.fall;
+  for (let i = 0; i < stream.cells; i++) {
+    if (stream.flags[i] & raised && !(i && stream.flags[i - 1] & raised)) stream.onsets.push(i * data.per);
+  }
+  stream.signals = [];
+  if (data.signals) {
+    for (const row of data.signals.rows) {
+      const mean = bytes(row.mean);
+      stream.signals.push({
+        name: row.name, per: data.signals.per, cells: mean.length, mean,
+        low: row.low ? bytes(row.low) : mean, high: row.high ? bytes(row.high) : mean,
+      });
+    }
+  }
+  return stream;
+}
+
+// The cells in view, and one more on each side so that lines run out of the frame, in at most `most`
+// groups of neighbours; every cell is in exactly one group.
+function groups(view, per, cells, most) {
+  const first = Math.max(0, Math.floor(view.from / per) - 1);
+  const last = Math.min(cells, Math.ceil(view.to / per) + 1);
+  const number = Math.max(1, Math.min(last - first, Math.floor(most)));
+  const starts = new Int32Array(number + 1);
+  for (let g = 0; g <= number; g++) starts[g] = first + Math.floor((g * (last - first)) / number);
+  return starts;
+}
+
+// Extremes and mean of each group: no peak is lost, however many steps a pixel holds.
+function extremes(starts, low, mean, high) {
+  const number = starts.length - 1;
+  const out = { low: new Float64Array(number), mean: new Float64Array(number), high: new Float64Array(number) };
+  for (let g = 0; g < number; g++) {
+    let least = Infinity, most = -Infinity, sum = 0;
+    for (let i = starts[g]; i < starts[g + 1]; i++) {
+      if (low[i] < least) least = low[i];
+      if (high[i] > most) most = high[i];
+      sum += mean[i];
+    }
+    out.low[g] = least;
+    out.high[g] = most;
+    out.mean[g] = sum / (starts[g + 1] - starts[g]);
+  }
+  return out;
+}

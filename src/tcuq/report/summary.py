@@ -1,0 +1,268 @@
+"""The figures of the report, computed from decisions, parameters and labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..log import Log
+from ..params import Params
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+BINS = 15
+
+
+@dataclass(frozen=True)
+class Share:
+    """Hits among trials.
+
+    Examples
+    --------
+    >>> share = Share(8, 10)
+    >>> share.rate, [round(x, 3) for x in share.interval()]
+    (0.8, [0.49, 0.943])
+    """
+
+    hits: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        """Hits / trials, 0 without trials."""
+        return self.hits / self.of if self.of else 0.0
+
+    def interval(self) -> tuple[float, float]:
+        """Return the Wilson interval at 95 %; (0, 1) without trials."""
+        if not self.of:
+            return 0.0, 1.0
+        z2 = 1.959963984540054**2
+        centre = self.hits + z2 / 2
+        spread = math.sqrt(z2 * (self.hits * (self.of - self.hits) / self.of + z2 / 4))
+        low, high = (centre - spread) / (self.of + z2), (centre + spread) / (self.of + z2)
+        # The ends are exact where nothing or everything hits; floats would miss them by a hair.
+        return (0.0 if self.hits == 0 else low), (1.0 if self.hits == self.of else high)
+
+
+def share(hits: Bools, among: Bools | None = None) -> Share:
+    """Count hits among all steps, or among some.
+
+    Examples
+    --------
+    >>> share(np.array([True, False]))
+    Share(hits=1, of=2)
+    """
+    if among is None:
+        return Share(int(hits.sum()), len(hits))
+    return Share(int(hits[among].sum()), int(among.sum()))
+
+
+def onsets(alarm: npt.NDArray[Any]) -> Ints:
+    """Return the steps at which an alarm of either side begins, none having been there before.
+
+    Examples
+    --------
+    >>> onsets(np.array([1, 1, 0, 2, 3, 0])).tolist()
+    [0, 3]
+    """
+    raised = alarm != 0
+    before = np.concatenate([[False], raised[:-1]])
+    return np.flatnonzero(raised & ~before)
+
+
+@dataclass(frozen=True)
+class FlagRate:
+    """The running flag rate and, with parameters, what bounds it."""
+
+    running: Floats
+    level: float | None = None
+    debt: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the debt stayed in its bounds at every step; True when there are none."""
+        if self.debt is None or self.bounds is None:
+            return True
+        hair = 1e-6
+        return self.bounds[0] - hair <= self.debt[0] and self.debt[1] <= self.bounds[1] + hair
+
+
+def flag_rate(flagged: Bools, params: Params | None) -> FlagRate:
+    """Return the running flag rate and the debt that it was kept by."""
+    flags = np.cumsum(flagged, dtype=np.int64)
+    steps = np.arange(1, len(flagged) + 1)
+    if params is None:
+        return FlagRate(flags / steps)
+    numbers = params.integers()
+    # Integers, as the core keeps them: a float level would drift over a million steps.
+    debt = flags * numbers["level_den"] - steps * numbers["level_num"]
+    low, high = int(min(0, debt.min())), int(max(0, debt.max()))
+    den = numbers["level_den"]
+    return FlagRate(flags / steps, params.level, (low / den, high / den), params.debt_bounds)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The most abstentions in any so many consecutive steps, and the most that may be."""
+
+    steps: int
+    most: int
+    bound: int | None
+
+
+def window_lengths(steps: int) -> list[int]:
+    """Return 1, 2, 5, 10, ... up to the whole stream.
+
+    Examples
+    --------
+    >>> window_lengths(30)
+    [1, 2, 5, 10, 20, 30]
+    """
+    lengths = [m * 10**e for e in range(len(str(steps))) for m in (1, 2, 5) if m * 10**e < steps]
+    return [*lengths, steps]
+
+
+def windows(abstain: Bools, params: Params | None) -> list[Window]:
+    """Return the worst window of each length.
+
+    Examples
+    --------
+    >>> [w.most for w in windows(np.array([1, 0, 1, 1, 0], dtype=bool), None)]
+    [1, 2, 3]
+    """
+    total = np.concatenate([[0], np.cumsum(abstain, dtype=np.int64)])
+    found = []
+    for steps in window_lengths(len(abstain)):
+        most = int((total[steps:] - total[:-steps]).max())
+        bound = None
+        if params is not None:
+            numbers = params.integers()
+            bound = min(steps, numbers["burst"] + numbers["budget_num"] * steps // numbers["budget_den"])
+        found.append(Window(steps, most, bound))
+    return found
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Error rate among the kept steps against the share kept, safest first."""
+
+    coverage: Floats
+    error: Floats
+
+    @property
+    def aurc(self) -> float:
+        """Area under the curve: the mean of the error rates at 1, 2, ..., T kept steps."""
+        return float(self.error.mean())
+
+
+def risk_coverage(score: Floats, wrong: Bools) -> Curve:
+    """Return the curve of a score, low meaning safe; tied steps share their errors evenly.
+
+    Examples
+    --------
+    >>> risk_coverage(np.array([0.1, 0.2, 0.2]), np.array([False, True, False])).error.round(3).tolist()
+    [0.0, 0.25, 0.333]
+    """
+    order = np.argsort(score, kind="stable")
+    ranked, errors = score[order], wrong[order].astype(np.float64)
+    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    sizes = np.diff(np.concatenate([starts, [len(ranked)]]))
+    even = np.repeat(np.add.reduceat(errors, starts) / sizes, sizes)
+    kept = np.arange(1, len(ranked) + 1)
+    return Curve(kept / len(ranked), np.cumsum(even) / kept)
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Accuracy and mean confidence in equal-width bins of confidence; 0 where a bin is empty."""
+
+    counts: Ints
+    confidence: Floats
+    accuracy: Floats
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error: the mean gap, weighted by count."""
+        weight = self.counts / max(1, int(self.counts.sum()))
+        return float((weight * np.abs(self.accuracy - self.confidence)).sum())
+
+
+def reliability(top: Floats, right: Bools) -> Reliability:
+    """Sort steps into bins of confidence, each open below and closed above."""
+    index = np.clip(np.ceil(top * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    counts = np.bincount(index, minlength=BINS)
+    safe = np.maximum(counts, 1)
+    return Reliability(
+        counts,
+        np.bincount(index, weights=top, minlength=BINS) / safe,
+        np.bincount(index, weights=right.astype(np.float64), minlength=BINS) / safe,
+    )
+
+
+@dataclass(frozen=True)
+class Delay:
+    """What the alarm did about one known shift; `steps` is None unless it was raised in time."""
+
+    start: int
+    end: int
+    outcome: str
+    steps: int | None = None
+    side: int = 0
+
+
+@dataclass(frozen=True)
+class Response:
+    """The alarm against all known shifts."""
+
+    delays: list[Delay]
+    false_alarms: int
+    clean_steps: int
+
+    @property
+    def median(self) -> float | None:
+        """Median delay of the alarms that were raised."""
+        found = [d.steps for d in self.delays if d.steps is not None]
+        return float(np.median(found)) if found else None
+
+    def number(self, outcome: str) -> int:
+        """Return how many shifts ended so: "raised", "not raised" or "already raised"."""
+        return sum(d.outcome == outcome for d in self.delays)
+
+    @property
+    def false_rate(self) -> float | None:
+        """False alarms per 1,000 clean steps; None when no step is clean."""
+        return 1000 * self.false_alarms / self.clean_steps if self.clean_steps else None
+
+
+def response(alarm: npt.NDArray[Any], log: Log) -> Response | None:
+    """Compare the alarm with the known shifts of a log; None when the log does not tell them.
+
+    The delay is counted from the first shifted step: 0 when the alarm is raised at that very step.
+    A shift ends at the first clean step or where its segment ends.
+    """
+    if log.shifted is None:
+        return None
+    ends = np.flatnonzero(np.diff(log.shifted.astype(np.int8)) == -1) + 1
+    stops = np.unique(np.concatenate([ends, [piece.stop for piece in log.pieces()]]).astype(np.int64))
+    raised = np.flatnonzero(alarm)
+    delays = []
+    for start in log.change_points():
+        end = int(stops[np.searchsorted(stops, start, side="right")])
+        if start and alarm[start - 1]:
+            delays.append(Delay(start, end, "already raised", side=int(alarm[start - 1])))
+            continue
+        at = int(np.searchsorted(raised, start))
+        if at < len(raised) and raised[at] < end:
+            step = int(raised[at])
+            delays.append(Delay(start, end, "raised", step - start, int(alarm[step])))
+        else:
+            delays.append(Delay(start, end, "not raised"))
+    false = int((~log.shifted[onsets(alarm)]).sum())
+    return Response(delays, false, int((~log.shifted).sum()))

@@ -1,0 +1,198 @@
+// The timeline: risk, threshold, bands of alarm and shift, and the lanes below.
+
+function lanesOf(stream) {
+  const lanes = ["flagged", "abstained"];
+  if (stream.wrong) lanes.push("wrong");
+  lanes.push("alarm");
+  if (stream.shifts) lanes.push("shift");
+  return lanes;
+}
+
+function drawTimeline(canvas, stream, view, ink) {
+  const { pen, width, height, scale } = surface(canvas);
+  const x = scaleX(view, width);
+  const room = Math.max(1, width - GUTTER - RIGHT);
+  const starts = groups(view, stream.per, stream.cells, room);
+  const xs = middles(starts, stream.per, stream.steps, x);
+  const lanes = lanesOf(stream);
+  const top = 8, bottom = height - AXIS - lanes.length * LANE - 6;
+  const y = (word) => bottom - (Math.min(word / 65536, stream.top) / stream.top) * (bottom - top);
+  const flags = new Uint8Array(xs.length);
+  for (let g = 0; g < xs.length; g++) {
+    for (let i = starts[g]; i < starts[g + 1]; i++) flags[g] |= stream.flags[i];
+  }
+  pen.font = "11.5px " + ink.font;
+  const step = niceStep(stream.top / 5);
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  for (let k = 0; k * step <= stream.top + 1e-9; k++) {
+    const at = Math.round(y(k * step * 65536)) + 0.5;
+    pen.strokeStyle = ink.line;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    pen.moveTo(GUTTER, at);
+    pen.lineTo(width - RIGHT, at);
+    pen.stroke();
+    pen.fillStyle = ink.muted;
+    pen.fillText(String(Number((k * step).toFixed(4))), GUTTER - 8, at);
+  }
+  pen.save();
+  pen.translate(12, (top + bottom) / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.textAlign = "center";
+  pen.fillText("risk", 0, 0);
+  pen.restore();
+
+  pen.save();
+  pen.beginPath();
+  pen.rect(GUTTER, 0, room, height);
+  pen.clip();
+  const run = (bit, draw) => eachRun(flags, bit, starts, stream.per, stream.steps, x, draw);
+  const paint = (fill, alpha, from, to) => (a, b) => {
+    pen.globalAlpha = alpha;
+    pen.fillStyle = fill;
+    pen.fillRect(a, from, Math.max(1, b - a), to - from);
+    pen.globalAlpha = 1;
+  };
+  const rise = hatch(pen, ink.rise, true, scale), fall = hatch(pen, ink.fall, false, scale);
+  run(BIT.shifted, paint(ink.shift, 0.13, top, bottom));
+  run(BIT.rise, paint(rise, 1, top, bottom));
+  run(BIT.fall, paint(fall, 1, top, bottom));
+  // The alarm usually lies over the shift; a solid rim keeps the shift in sight beneath it.
+  run(BIT.shifted, paint(ink.shift, 1, top - 5, top - 1));
+  drawBorders(pen, stream, view, x, top, bottom, room, ink);
+
+  const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
+  pen.lineJoin = "round";
+  const ranged = starts[starts.length - 1] - starts[0] > xs.length || stream.per > 1;
+  if (ranged) {
+    pen.fillStyle = pen.strokeStyle = ink.risk;
+    pen.lineWidth = 0.75;
+    pen.globalAlpha = 0.3;
+    band(pen, xs, risk.low, risk.high, y);
+    pen.globalAlpha = 1;
+  }
+  pen.strokeStyle = ink.risk;
+  pen.lineWidth = 1.4;
+  polyline(pen, xs, risk.mean, y);
+  const limit = extremes(starts, stream.thresholdLow, stream.threshold, stream.threshold);
+  pen.strokeStyle = ink.threshold;
+  pen.lineWidth = 1.6;
+  if (ranged) {
+    pen.fillStyle = ink.threshold;
+    pen.globalAlpha = 0.35;
+    pen.lineWidth = 0.75;
+    band(pen, xs, limit.low, limit.high, y);
+    pen.globalAlpha = 1;
+    pen.lineWidth = 1.5;
+  }
+  polyline(pen, xs, limit.mean, y);
+  if (!ranged) drawMarks(pen, stream, starts, xs, y, ink);
+  pen.restore();
+
+  lanes.forEach((lane, row) => {
+    const from = bottom + 8 + row * LANE, to = from + LANE - 4;
+    pen.fillStyle = ink.muted;
+    pen.textAlign = "right";
+    pen.textBaseline = "middle";
+    pen.fillText(lane, GUTTER - 8, (from + to) / 2);
+    pen.globalAlpha = 0.45;
+    pen.fillStyle = ink.line;
+    pen.fillRect(GUTTER, from, room, to - from);
+    pen.globalAlpha = 1;
+    pen.save();
+    pen.beginPath();
+    pen.rect(GUTTER, from, room, to - from);
+    pen.clip();
+    if (lane === "flagged") density(pen, stream.flagged, starts, stream, x, from, to, ink.muted);
+    if (lane === "abstained") {
+      density(pen, stream.abstain, starts, stream, x, from, to, ink.abstain);
+      run(BIT.warm, paint(ink.muted, 0.6, (from + to) / 2 - 1, (from + to) / 2 + 1));
+    }
+    if (lane === "wrong") density(pen, stream.wrong, starts, stream, x, from, to, ink.wrong);
+    if (lane === "alarm") {
+      run(BIT.rise, paint(rise, 1, from, to));
+      run(BIT.fall, paint(fall, 1, from, to));
+      arrows(pen, run, from, to, ink);
+    }
+    if (lane === "shift") run(BIT.shifted, paint(ink.shift, 0.75, from, to));
+    pen.restore();
+  });
+  timeTicks(pen, view, width, height - AXIS + 2, ink);
+  return { top, bottom, y };
+}
+
+function arrows(pen, run, from, to, ink) {
+  const middle = (from + to) / 2;
+  for (const [bit, color, turn] of [[BIT.rise, ink.rise, -1], [BIT.fall, ink.fall, 1]]) {
+    run(bit, (a, b) => {
+      const at = Math.max(a, GUTTER) + 7;
+      if (b - at < 6) return;
+      pen.fillStyle = color;
+      pen.beginPath();
+      pen.moveTo(at - 4.5, middle - turn * 3.5);
+      pen.lineTo(at + 4.5, middle - turn * 3.5);
+      pen.lineTo(at, middle + turn * 4);
+      pen.fill();
+    });
+  }
+}
+
+function density(pen, share, starts, stream, x, from, to, color) {
+  pen.fillStyle = color;
+  for (let g = 0; g + 1 < starts.length; g++) {
+    let sum = 0;
+    for (let i = starts[g]; i < starts[g + 1]; i++) sum += share[i];
+    if (!sum) continue;
+    // One hit among a hundred steps must still be seen, so the shade starts well above nothing.
+    pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(sum / (255 * (starts[g + 1] - starts[g])));
+    const a = x(starts[g] * stream.per), b = x(Math.min(stream.steps, starts[g + 1] * stream.per));
+    pen.fillRect(a, from, Math.max(1, b - a - (b - a > 3 ? 1 : 0)), to - from);
+  }
+  pen.globalAlpha = 1;
+}
+
+function drawBorders(pen, stream, view, x, top, bottom, room, ink) {
+  const first = Math.max(0, Math.floor(view.from / stream.per)), last = Math.min(stream.cells, Math.ceil(view.to / stream.per));
+  const found = [];
+  for (let i = first; i < last; i++) if (stream.flags[i] & BIT.border) found.push(x(i * stream.per));
+  // Too many lines would be a wall; then short ticks at the top tell where segments begin.
+  const short = found.length > room / 8;
+  pen.strokeStyle = ink.muted;
+  pen.lineWidth = 1;
+  pen.setLineDash(short ? [] : [3, 4]);
+  pen.globalAlpha = short ? 0.5 : 0.9;
+  pen.beginPath();
+  for (const at of found) {
+    pen.moveTo(Math.round(at) + 0.5, top);
+    pen.lineTo(Math.round(at) + 0.5, short ? top + 5 : bottom);
+  }
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.globalAlpha = 1;
+}
+
+function drawMarks(pen, stream, starts, xs, y, ink) {
+  const gap = xs.length > 1 ? xs[1] - xs[0] : 20;
+  const size = Math.max(3, Math.min(5, gap * 0.7));
+  for (let g = 0; g < xs.length; g++) {
+    const flags = stream.flags[starts[g]], at = y(stream.risk[starts[g]]);
+    pen.beginPath();
+    if (flags & BIT.abstain) {
+      pen.moveTo(xs[g], at - size);
+      pen.lineTo(xs[g] + size, at);
+      pen.lineTo(xs[g], at + size);
+      pen.lineTo(xs[g] - size, at);
+      pen.closePath();
+      pen.fillStyle = ink.abstain;
+      pen.fill();
+    } else if (gap > 5 || flags & BIT.flagged) {
+      pen.arc(xs[g], at, Math.min(3, size * 0.8), 0, 7);
+      pen.fillStyle = flags & BIT.flagged ? ink.card : ink.risk;
+      pen.strokeStyle = ink.risk;
+      pen.lineWidth = 1.4;
+      pen.fill();
+      if (flags & BIT.flagged) pen.stroke();
+    }
+  }
+}

@@ -1,0 +1,47 @@
+"""Made-up streams for tests, and drivers that put the risk where a test wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tcuq import Params
+
+
+def dwell_stream(
+    steps: int, classes: int, features: int, rng: np.random.Generator, dwell: float = 8, shifted: bool = False
+) -> tuple[Any, Any, Any, Any]:
+    """Return float posteriors, float features, true labels and marks of degraded stretches."""
+    changes = rng.random(steps) < 1 / dwell
+    changes[:1] = True
+    truth = rng.integers(0, classes, int(changes.sum()))[np.cumsum(changes) - 1]
+    marks = (np.arange(steps) // 250) % 2 == 1 if shifted else np.zeros(steps, dtype=bool)
+    logits = rng.normal(0, 1, (steps, classes))
+    logits[np.arange(steps), truth] += np.where(marks, 1.5, 4.5)
+    exps = np.exp(logits - logits.max(1, keepdims=True))
+    probs = exps / exps.sum(1, keepdims=True)
+    centres = rng.normal(0, 1, (classes, max(1, features)))
+    noise = rng.normal(0, 0.3, (steps, max(1, features))) * np.where(marks, 3, 1)[:, None]
+    values = np.maximum(0, centres[truth] + noise)
+    return probs, values if features else None, truth, marks
+
+
+def int8_stream(steps: int, classes: int, features: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return int8 posteriors and features (zero point -128)."""
+    rng = np.random.default_rng(seed)
+    probs, values, _, _ = dwell_stream(steps, classes, features, rng, shifted=True)
+    probs8 = (np.clip(np.floor(probs * 256 + 0.5), 0, 255) - 128).astype(np.int8)
+    if values is None:
+        return probs8, None
+    return probs8, (np.clip(values * 60, 0, 255) - 128).astype(np.int8)
+
+
+def direct_params(**options: Any) -> Params:
+    """Return params whose risk is 1 - confidence: a test then sets the risk through the posterior."""
+    return Params(classes=2, signals=("doubt",), lags=(), blend=0.0, **options)
+
+
+def posterior_of(level: int) -> Any:
+    """Return an int8 posterior of two classes whose risk is 65536 - 256 * level, at most 65535."""
+    return np.array([level - 128, -128], dtype=np.int8)

@@ -1,0 +1,436 @@
+"""Reading logs, writing decisions, and refusing what is not one."""
+
+import io
+import json
+import os
+import pickle
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcuq import SIGNALS, STEP_DTYPE, Log, Monitor, Params
+from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions
+from tcuq.io.decisions import COLUMNS
+from tcuq.io.sources import put
+
+
+def stream(steps=40, classes=4, width=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return Log(
+        rng.dirichlet(np.ones(classes), steps),
+        rng.normal(size=(steps, width)),
+        rng.integers(-1, classes, steps),
+        np.repeat(np.arange(4), steps // 4),
+        rng.integers(0, 2, steps),
+    )
+
+
+def as_int8(log):
+    rng = np.random.default_rng(1)
+    probs = rng.integers(-128, 128, log.probs.shape).astype(np.int8)
+    features = rng.integers(-128, 128, log.features.shape).astype(np.int8)
+    return Log(probs, features, log.labels, log.segments, log.shifted)
+
+
+def csv_text(log):
+    names = [f"p{i}" for i in range(log.classes)] + [f"f{i}" for i in range(log.width)]
+    lines = [",".join([*names, "step", "label", "segment", "shifted"])]
+    for t in range(len(log)):
+        row = [*log.probs[t].tolist(), *log.features[t].tolist(), f"t{t}"]
+        row += [int(log.labels[t]), int(log.segments[t]), int(log.shifted[t])]
+        lines.append(",".join(map(str, row)))
+    return "\n".join(lines) + "\n"
+
+
+def jsonl_text(log):
+    lines = []
+    for t in range(len(log)):
+        row = {"probs": log.probs[t].tolist(), "features": log.features[t].tolist()}
+        row |= {"label": int(log.labels[t]), "segment": int(log.segments[t]), "shifted": bool(log.shifted[t])}
+        lines.append(json.dumps(row))
+    return "\n".join(lines) + "\n"
+
+
+def write(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def npz_bytes(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def same_log(a, b):
+    for name in ("probs", "features", "labels", "segments", "shifted"):
+        left, right = getattr(a, name), getattr(b, name)
+        assert left.dtype == right.dtype, name
+        np.testing.assert_array_equal(left, right, name)
+
+
+@pytest.mark.parametrize("make", [stream, lambda: as_int8(stream())], ids=["float", "int8"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "ndjson", "npz"])
+def test_a_log_survives_every_format(tmp_path, make, kind):
+    log = make()
+    if kind == "npz":
+        columns = ("probs", "features", "labels", "segments", "shifted")
+        content = npz_bytes(**{name: getattr(log, name) for name in columns})
+    else:
+        content = csv_text(log) if kind == "csv" else jsonl_text(log)
+    same_log(read_log(write(tmp_path, f"log.{kind}", content)), log)
+
+
+@pytest.mark.parametrize("header", ["p", "p0"])
+def test_one_sigmoid_column_becomes_two_classes(tmp_path, header):
+    log = read_log(write(tmp_path, "a.csv", f"{header}\n0.25\n1\n"))
+    assert log.probs.tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    log = read_log(write(tmp_path, "b.csv", f"{header}\n-128\n5\n"))
+    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[127, -128], [-5, 5]]
+    log = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'))
+    assert log.probs.tolist() == [[0.75, 0.25]]
+    log = read_log(write(tmp_path, "d.npz", npz_bytes(probs=np.array([0.25, 0.5]))))
+    assert log.probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+
+
+def test_certain_posteriors_are_floats_and_not_int8(tmp_path):
+    log = read_log(write(tmp_path, "a.csv", "p0,p1,f0\n0,1,3\n1,0,-4\n"))
+    assert log.probs.dtype == np.float64 and log.features.dtype == np.int8
+    log = read_log(write(tmp_path, "b.csv", "p0,p1,f0\n0,1,300\n1,0,-4\n"))
+    assert log.features.dtype == np.float64
+
+
+def test_whole_posteriors_above_one_are_int8_even_when_none_is_negative(tmp_path):
+    log = read_log(write(tmp_path, "a.csv", "p0,p1\n0,1\n5,3\n"))
+    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[0, 1], [5, 3]]
+
+
+def test_csv_takes_a_byte_order_mark_blank_lines_quotes_crlf_and_words(tmp_path):
+    content = b'\xef\xbb\xbf"p0", p1,shifted\r\n0.5,"0.5",True\r\n\r\n0.25,0.75,false\r\n'
+    log = read_log(write(tmp_path, "a.csv", content))
+    assert len(log) == 2 and log.shifted.tolist() == [True, False]
+
+
+BAD_CSV = [
+    ("", "is empty; a header"),
+    ("p0,p1\n", "holds no steps"),
+    ("p0,p1,speed\n0.5,0.5,3\n", "line 1: column 'speed' is unknown; p0, p1"),
+    ("p0,p2\n0.5,0.5\n", "line 1: column 'p1' is missing"),
+    ("f0,label\n1,0\n", "line 1: column 'p0' is missing"),
+    ("p0,p1,p0\n1,0,1\n", "line 1: column 'p0' stands twice"),
+    ("p0,p1\n0.5,0.5\n0.5\n", "line 3: the row has 1 values; 2 are accepted"),
+    ("p0,p1\n0.5,0.5\n0.5,abc\n", "line 3: p1 is 'abc'; a number is accepted"),
+    ("p0,p1\n0.5,\n", "line 2: p1 is ''; a number is accepted"),
+    ("p0,p1\n0.5,0_5\n", "line 2: p1 is '0_5'; a number"),
+    ("p0,p1\n0.5,0.5\n\nnan,0.5\n", "line 4: p0 is 'nan'; a number is accepted"),
+    ("p0,p1\n0.5,inf\n", "line 2: p1 is 'inf'; a number is accepted"),
+    ("p0,p1\n1.25,-0.25\n", "line 2: p0 is 1.25; 0 to 1 is accepted"),
+    ("p0,p1\n0.5,0.5\n0.5,0.25\n", "line 3: probs sum to 0.75; a sum within 0.01 of 1"),
+    ("p0,p1\n-128,127\n-128,300\n", "line 3: p1 is 300; -128 to 127 is accepted"),
+    ("p0,p1,f0\n0.5,0.5,1e300\n", "line 2: f0 is 1e.300; a finite number is accepted"),
+    ("p0,p1,label\n0.5,0.5,2\n", "line 2: label is 2; at most 1 is accepted"),
+    ("p0,p1,label\n0.5,0.5,0.5\n", "line 2: label is 0.5; an integer is accepted"),
+    ("p0,p1,segment\n0.5,0.5,x\n", "line 2: segment is 'x'; an integer is accepted"),
+    ("p0,p1,shifted\n0.5,0.5,2\n", "line 2: shifted is 2; 0 or 1 is accepted"),
+    ('p0,p1\n0.5,"0.5\n', "line 2: "),
+    (b"p0,p1\n0.5,\xff\n", "line 2: p1 is "),
+    (b"p0,p1\n0.5,0.5\x00\n", "line 2: "),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_CSV)
+def test_bad_csv_names_line_value_and_what_is_accepted(tmp_path, content, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_log(write(tmp_path, "bad.csv", content))
+    assert "bad.csv" in str(error.value)
+
+
+GOOD = '{"probs": [0.5, 0.5], "label": 1}\n'
+BAD_JSONL = [
+    ("", "holds no steps"),
+    ("\n\n", "holds no steps"),
+    (GOOD + "{\n", "line 2: not JSON"),
+    (GOOD + "[0.5, 0.5]\n", "line 2: the line holds"),
+    (
+        GOOD + '{"probs": [0.5, 0.5], "label": 1, "speed": 1}\n',
+        "line 2: key 'speed' is unknown; probs, features",
+    ),
+    (GOOD + '{"label": 1}\n', "line 2: key 'probs' is missing"),
+    (GOOD + '{"probs": [0.5, 0.5]}\n', "line 2: key 'label' is missing; the first line has probs, label"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "segment": 1}\n', "line 2: key 'segment' is new"),
+    (GOOD + '{"probs": [0.5, 0.25, 0.25], "label": 1}\n', "line 2: probs has 3 values; 2 are accepted"),
+    (GOOD + '{"probs": [0.5, NaN], "label": 1}\n', r"line 2: probs\[1\] is nan; 0 to 1 is accepted"),
+    (GOOD + '{"probs": [0.5, -Infinity], "label": 1}\n', r"line 2: probs\[1\] is -inf; 0 to 1"),
+    (GOOD + '{"probs": [1.5, -0.5], "label": 1}\n', r"line 2: probs\[0\] is 1.5; 0 to 1"),
+    (GOOD + '{"probs": [0.5, 0.25], "label": 1}\n', "line 2: probs sum to 0.75"),
+    (GOOD + '{"probs": [0.5, "x"], "label": 1}\n', 'line 2: probs holds "x"; numbers are accepted'),
+    (GOOD + '{"probs": [true, false], "label": 1}\n', "line 2: probs holds true; numbers"),
+    (GOOD + '{"probs": 0.5, "label": 1}\n', "line 2: probs is 0.5; a list of numbers"),
+    (GOOD + '{"probs": [], "label": 1}\n', "line 2: probs is ..; a list of numbers"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "line 2: label is 2; at most 1 is accepted"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 1.5}\n', "line 2: label is 1.5; an integer"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', "line 2: label is null; an integer"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' stands twice"),
+    (GOOD + "[" * 100_000 + "\n", "line 2: n"),
+    ('{"probs": [0.5, 0.5], "shifted": 2}\n', "line 1: shifted is 2; true or false"),
+    (
+        '{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n',
+        "line 2: probs holds 0.5; the first line has integers",
+    ),
+    ('{"probs": [-128, 127]}\n{"probs": [-128, 128]}\n', r"line 2: probs\[1\] is 128; -128 to 127"),
+    ('{"probs": [0.5, 1%s]}\n' % ("0" * 400), "line 1: probs holds an integer of more than 300 digits"),
+    ('{"probs": [0.5, 0.5], "features": [1e39]}\n', r"line 1: features\[0\] is 1e.39; a finite number"),
+    (b'{"probs": [0.5, 0.5\xff]}\n', "line 1: not JSON"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_JSONL)
+def test_bad_json_lines_name_line_value_and_what_is_accepted(tmp_path, content, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_log(write(tmp_path, "bad.jsonl", content))
+    assert "bad.jsonl" in str(error.value)
+
+
+EVEN = np.full((3, 2), 0.5)
+BAD_NPZ = [
+    (b"", "not an NPZ file"),
+    (b"something else", "not an NPZ file"),
+    (pickle.dumps([1]), "not an NPZ file"),
+    (npz_bytes(probs=EVEN)[:-40], "not an NPZ file, or is damaged"),
+    (npz_bytes(labels=[0]), "key 'probs' is missing; probs, features"),
+    (npz_bytes(probs=EVEN, speed=[1]), "key 'speed' is unknown; probs, features, labels"),
+    (npz_bytes(probs=np.array([[0.5, None]], dtype=object)), "array 'probs' is damaged or holds objects"),
+    (npz_bytes(probs=EVEN, labels=[0, 1]), "labels has 2 entries, probs has 3 rows"),
+    (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "features have 2 rows, probs have 3"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, 2]), r"labels\[2\] is 2; at most 1"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "labels has dtype float64; integers"),
+    (npz_bytes(probs=EVEN, shifted=[0, 1, 2]), "shifted holds 2"),
+    (npz_bytes(probs=EVEN.astype(np.int64)), "probs has dtype int64; int8, uint8"),
+    (npz_bytes(probs=EVEN[None]), "probs has 3 dimensions"),
+    (npz_bytes(probs=np.empty((0, 2))), "holds no steps"),
+    (npz_bytes(probs=np.array([[0.5, 0.5], [0.5, np.nan]])), r"row 1: probs\[1\] is nan; 0 to 1"),
+    (npz_bytes(probs=np.array([[0.5, 0.5], [np.inf, -np.inf]])), r"row 1: probs\[0\] is inf; 0 to 1"),
+    (npz_bytes(probs=EVEN * 0.9), "row 0: probs sum to 0.9"),
+    (npz_bytes(probs=EVEN, features=np.array([[0.0], [1.0], [np.inf]])), r"row 2: features\[0\] is inf"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_NPZ)
+def test_bad_npz_says_what_is_wrong(tmp_path, content, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_log(write(tmp_path, "bad.npz", content))
+    assert "bad.npz" in str(error.value)
+
+
+def test_a_single_array_is_not_an_npz(tmp_path):
+    file = io.BytesIO()
+    np.save(file, EVEN)
+    with pytest.raises(ValueError, match="not an NPZ file"):
+        read_log(write(tmp_path, "bad.npz", file.getvalue()))
+
+
+def test_bad_lines_can_be_skipped_and_are_told(tmp_path):
+    told = []
+    path = write(tmp_path, "a.csv", "p0,p1\n0.5,0.5\nx,1\n0.5\n0.9,0.9\n0.25,0.75\nnan,1\n")
+    assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [0.25, 0.75]]
+    assert sorted(message.split(": ")[0][-6:] for message in told) == ["line 3", "line 4", "line 5", "line 7"]
+    told.clear()
+    path = write(tmp_path, "a.jsonl", '{"speed": 1}\n{"probs": [0.5, 0.5]}\n{\n{"probs": [1.0, 0.0]}\n')
+    assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [1.0, 0.0]]
+    assert [message.split(": ")[0][-6:] for message in told] == ["line 1", "line 3"]
+
+
+def test_one_wild_row_does_not_change_how_an_int8_file_is_read(tmp_path):
+    told = []
+    path = write(tmp_path, "a.csv", "p0,p1\n-128,127\n-128,500\nnan,0\n0,0\n")
+    log = read_log(path, on_bad=told.append)
+    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[-128, 127], [0, 0]] and len(told) == 2
+
+
+def test_formats_by_extension_and_choice():
+    assert format_of("a.CSV") == "csv" and format_of("a.csv", "npz") == "npz"
+    for path, chosen, message in [
+        ("a", None, "extension '' is unknown"),
+        ("a.csv", "xml", "format is 'xml'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            format_of(path, chosen)
+
+
+def test_a_long_csv_is_read_quickly(tmp_path):
+    rng = np.random.default_rng(0)
+    table = np.hstack([rng.dirichlet(np.ones(10), 20_000), rng.normal(size=(20_000, 32))])
+    names = ",".join([f"p{i}" for i in range(10)] + [f"f{i}" for i in range(32)])
+    lines = [",".join(f"{x:.6f}" for x in row) for row in table.tolist()]
+    path = write(tmp_path, "long.csv", "\n".join([names, *lines]))
+    start = time.perf_counter()
+    assert len(read_log(path)) == 20_000
+    # A fifth of 100,000 rows; they are meant to take 5 s, so this leaves a wide margin for slow machines.
+    assert time.perf_counter() - start < 4
+
+
+def decisions(signals=True, steps=60):
+    params = Params(classes=4, features=3, warmup=5, budget=0.3, level=0.3)
+    log = stream(steps)
+    result, values = Monitor(params).run(log.probs, log.features, signals=True)
+    return Decisions(result, 7, values, params.signals) if signals else Decisions(result, 7)
+
+
+def same_decisions(a, b, columns=STEP_DTYPE.names):
+    for name in columns:
+        np.testing.assert_array_equal(a.steps[name], b.steps[name], name)
+    np.testing.assert_array_equal(a.step_numbers(), b.step_numbers())
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+@pytest.mark.parametrize("signals", [False, True])
+def test_decisions_come_back_exactly(tmp_path, kind, signals):
+    path = tmp_path / f"d.{kind}"
+    wanted = decisions(signals)
+    write_decisions(path, wanted)
+    found = read_decisions(path)
+    same_decisions(found, wanted)
+    if signals:
+        assert found.used == wanted.used
+        np.testing.assert_array_equal(found.signals, wanted.signals)
+    else:
+        assert found.signals is None
+
+
+def test_the_columns_are_these(tmp_path):
+    names = "step,label,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
+    for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
+        path = tmp_path / "d.csv"
+        write_decisions(path, decisions(signals))
+        assert path.read_text().splitlines()[0] == names + extra
+        path = tmp_path / "d.jsonl"
+        write_decisions(path, decisions(signals))
+        assert ",".join(json.loads(path.read_text().splitlines()[0])) == names + extra
+        path = tmp_path / "d.npz"
+        write_decisions(path, decisions(signals))
+        with np.load(path, allow_pickle=False) as arrays:
+            assert ",".join(arrays.files) == names + extra
+            assert arrays["reason"].dtype == np.uint8 and arrays["abstain"].dtype == bool
+
+
+@given(
+    st.lists(st.integers(0, 65535), min_size=1, max_size=20),
+    st.integers(-(2**31) + 1, 2**31 - 1),
+    st.sampled_from(["csv", "jsonl", "npz"]),
+)
+def test_every_integer_of_the_core_survives_six_decimals(tmp_path_factory, units, threshold, kind):
+    steps = np.zeros(len(units), dtype=STEP_DTYPE)
+    steps["risk"] = steps["uncertainty"] = np.array(units) / 65536
+    steps["threshold"] = threshold / 65536
+    steps["flagged"] = steps["risk"] >= steps["threshold"]
+    path = tmp_path_factory.mktemp("d") / f"d.{kind}"
+    write_decisions(path, Decisions(steps))
+    same_decisions(read_decisions(path), Decisions(steps))
+
+
+HEAD = ",".join(COLUMNS)
+FINE = "0,1,0.250000,0.500000,0.250000,0,0,1,doubt"
+BAD_DECISIONS = [
+    ("", "column 'step' is missing"),
+    (HEAD + "\n", "holds no steps"),
+    (HEAD + ",speed\n", "column 'speed' is unknown"),
+    (HEAD + ",doubt\n", "low_mass with signals"),
+    (HEAD.replace("risk,", "") + "\n", "column 'risk' is missing"),
+    (f"{HEAD}\n{FINE}\n1,2\n", "line 3: the row has 2 values; 9 are accepted"),
+    (f"{HEAD}\n{FINE.replace('doubt', 'mood')}\n", "line 2: reason is 'mood'; empty or one of divergence"),
+    (f"{HEAD}\n{FINE.replace('0.500000', 'x')}\n", "line 2: threshold is 'x'; a number"),
+    (f"{HEAD}\n{FINE.replace('0.500000', 'nan')}\n", "line 2: threshold is nan"),
+    (f"{HEAD}\n\n{FINE.replace('0,1,0.25', '0,1,1.25')}\n", "line 3: risk is 1.25; 0 to 0.99"),
+    (
+        f"{HEAD}\n{FINE.replace('0.500000', '0.500005')}\n",
+        "line 2: threshold is 0.500005; a multiple of 1/65536",
+    ),
+    (f"{HEAD}\n{FINE.replace('0,0,1,d', '2,0,1,d')}\n", "line 2: abstain is 2; 0 to 1"),
+    (f"{HEAD}\n{FINE.replace('0,0,1,d', '0,4,1,d')}\n", "line 2: alarm is 4; 0 to 3"),
+    (f"{HEAD}\n{FINE.replace('0,1,0.25', '0,1.5,0.25')}\n", "line 2: label is 1.5"),
+    (f"{HEAD}\n-{FINE.replace('0,1,0.25', '1,1,0.25')}\n", "line 2: step is -1"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_DECISIONS)
+def test_bad_decisions_are_refused(tmp_path, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_decisions(write(tmp_path, "d.csv", content))
+
+
+def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
+    write_decisions(tmp_path / "d.jsonl", decisions(False, 4))
+    lines = (tmp_path / "d.jsonl").read_text().splitlines()
+    for change, message in [
+        (("true", "1"), "line 2: warming_up is 1; true or false"),
+        (('"step"', '"stop"'), "line 2: keys are stop"),
+        (('"alarm": 0', '"alarm": 0.5'), "line 2: alarm is 0.5"),
+        (("}", ""), "line 2: not JSON"),
+    ]:
+        changed = "\n".join([lines[0], lines[1].replace(*change), *lines[2:]])
+        with pytest.raises(ValueError, match=message):
+            read_decisions(write(tmp_path, "e.jsonl", changed))
+    arrays = decisions(False, 4).arrays()
+    for change, message in [
+        ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
+        ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
+        ({"reason": np.array([0, 9, 0, 0])}, "row 1: reason is 9; 0 to 8 or 255"),
+        ({"mood": arrays["risk"]}, "key 'mood' is unknown"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | change)))
+
+
+def test_decisions_of_another_shape_are_refused():
+    steps = decisions(False).steps
+    for change, message in [
+        ({"steps": np.zeros(3)}, "STEP_DTYPE"),
+        ({"signals": np.zeros((2, 9))}, "signals have shape"),
+        ({"numbers": np.zeros(2, dtype=np.int64)}, "numbers have shape"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            Decisions(**{"steps": steps, **change})
+
+
+def test_nothing_is_left_when_writing_fails(tmp_path, monkeypatch):
+    path = write(tmp_path, "d.csv", "old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device", ".d.csv.tmp")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left") as error:
+        write_decisions(path, decisions())
+    assert error.value.filename == str(path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["d.csv"]
+
+
+def test_targets_that_cannot_be_are_refused(tmp_path):
+    write(tmp_path, "file", "x")
+    for path, message in [
+        (tmp_path / "missing" / "d.csv", "does not exist"),
+        (tmp_path / "file" / "d.csv", "does not exist"),
+        (tmp_path, "is a folder"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            put(path, b"x")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path):
+    link = tmp_path / "nowhere"
+    link.symlink_to(os.devnull)
+    put(link, b"x")
+    assert link.is_symlink()
+
+
+def test_all_signals_are_accepted_as_columns(tmp_path):
+    params = Params(classes=4, features=3, signals=SIGNALS)
+    log = stream()
+    result, values = Monitor(params).run(log.probs, log.features, signals=True)
+    write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))
+    np.testing.assert_array_equal(read_decisions(tmp_path / "d.csv").signals, values)

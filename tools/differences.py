@@ -1,0 +1,129 @@
+"""How far the integer core is from float64: random parameters, random streams.
+
+    python tools/differences.py [STEPS]     default 1,000,000
+
+Prints the largest and mean difference of the risk on the same dequantised input, and, per number
+of classes, against input that was never quantised.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcuq import Monitor, Params
+from tcuq.quantize import quantize_probs
+from tcuq.reference import exact, reference
+from tcuq.signals import SIGNALS, profile_signals
+
+LENGTH = 2500
+"""Steps with one set of parameters."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Largest and mean |risk of the core - risk in float64|."""
+
+    largest: float
+    mean: float
+    steps: int
+
+
+def random_stream(
+    steps: int, classes: int, features: int, zero: int, rng: np.random.Generator
+) -> tuple[Any, Any]:
+    """Return float posteriors and int8 features with a random dwell, sharpness and feature scale."""
+    changes = rng.random(steps) < 1 / rng.choice([1, 4, 16, 64])
+    changes[0] = True
+    labels = rng.integers(0, classes, int(changes.sum()))[np.cumsum(changes) - 1]
+    logits = rng.normal(0, rng.uniform(0.2, 3), (steps, classes))
+    logits[np.arange(steps), labels] += rng.uniform(0, 10) * rng.random(steps)
+    exps = np.exp(logits - logits.max(1, keepdims=True))
+    width = max(1, features)
+    values = rng.normal(0, 1, (classes, width))[labels] + rng.normal(0, rng.uniform(0.1, 2), (steps, width))
+    values *= 10 ** rng.uniform(-0.3, 2)
+    if rng.random() < 0.5:
+        values = np.maximum(values, 0)
+    raw = np.clip(np.round(values) + zero, -128, 127).astype(np.int8)
+    return exps / exps.sum(1, keepdims=True), raw if features else None
+
+
+def random_params(rng: np.random.Generator, classes: int) -> Params:
+    """Return parameters from the whole allowed range."""
+    features = int(rng.choice([0, 1, 4, 16, 32, 64, 256]))
+    count = int(rng.integers(1, 6))
+    lags = tuple(int(lag) for lag in rng.choice(np.arange(1, 65), count, replace=False))
+    signals = profile_signals(("paper", "extended")[int(rng.integers(2))], features)
+    return Params(
+        classes=classes,
+        features=features,
+        feature_zero_point=int(rng.integers(-128, 128)),
+        signals=signals,
+        lags=lags,
+        window=64,
+        lag_weights=tuple(rng.random(count) + 1e-3),
+        doubt_mix=float(rng.random()),
+        blend=float(rng.random()),
+        coef={name: float(rng.uniform(-64, 63.9)) for name in signals},
+        clean_means={name: float(rng.random()) for name in signals},
+    )
+
+
+def centred(params: Params, signals: Any) -> Params:
+    """Move the bias so that the logistic works in its steep part, where differences show."""
+    assert params.coef is not None
+    z = signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
+    return params.replace(bias=float(np.clip(-np.median(z), -256, 256)))
+
+
+def on_integers(steps: int, seed: int = 0) -> Difference:
+    """Compare on the same dequantised input, posteriors of any sum included."""
+    rng = np.random.default_rng(seed)
+    largest = total = 0.0
+    done = 0
+    while done < steps:
+        classes = int(2 ** rng.uniform(1, np.log2(1000)))
+        params = random_params(rng, classes)
+        probs, raw = random_stream(LENGTH, classes, params.features, params.feature_zero_point, rng)
+        ints = quantize_probs(probs)
+        if rng.random() < 0.15:
+            ints = rng.integers(-128, 128, ints.shape).astype(np.int8)
+        params = centred(params, reference(params, ints, raw).signals)
+        gap = np.abs(Monitor(params).run(ints, raw)["risk"] - reference(params, ints, raw).risk)
+        largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
+    return Difference(largest, total / done, done)
+
+
+def on_reals(classes: int, steps: int, seed: int = 0) -> Difference:
+    """Compare with float64 on posteriors that were never quantised, with ordinary coefficients."""
+    rng = np.random.default_rng(seed)
+    largest = total = 0.0
+    done = 0
+    while done < steps:
+        signals = profile_signals("paper", 0)
+        params = Params(classes=classes, signals=signals)
+        probs, _ = random_stream(LENGTH, classes, 0, 0, rng)
+        real = exact(params, probs, np.zeros((LENGTH, 1)))
+        gap = np.abs(Monitor(params).run(probs)["risk"] - real.risk)
+        largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
+    return Difference(largest, total / done, done)
+
+
+def main() -> int:
+    """Print both tables."""
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    same = on_integers(steps)
+    print(f"same dequantised input, {same.steps:,} steps: largest {same.largest:.5f}, mean {same.mean:.6f}")
+    print("\nunquantised input, stock coefficients, posterior only:")
+    print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
+    for classes in (2, 10, 35, 100, 200, 1000):
+        found = on_reals(classes, 50_000)
+        print(f"{classes:>8} {found.largest:>9.4f} {found.mean:>9.5f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,864 @@
+# SPDX-License-Identifier: MIT
+"""Write the shared test vectors, `vectors/*.vec` (SPEC.md, section 15).
+
+`python vectors/gen.py` rewrites them all; `python vectors/gen.py --check` compares and changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import struct
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from oracle import NAMES, NO_REASON, Monitor, Params, Step
+
+FOLDER = Path(__file__).resolve().parent
+MAX_BYTES = 1_800_000
+
+PAPER, EXTENDED = 15, 511
+COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600)
+NEGATIVE = (-1550, 1300, -450, 2000, 750, -600, -350, 550, -1200)
+CLEAN = (9000, 6000, 8000, 12000, 20000, 30000, 22000, 36000, 7000)
+
+# One inference: probs and features as int8 values.
+Row = tuple[list[int], list[int]]
+Marks = dict[int, tuple[str, ...]]
+
+
+class Dice:
+    """Integers from the Mersenne twister.
+
+    Only `getrandbits` is used, and no float: other methods of `random` may change between versions of Python.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._bits = random.Random(zlib.crc32(name.encode())).getrandbits
+
+    def below(self, n: int) -> int:
+        """Return an integer in 0..n-1."""
+        return self._bits(32) * n >> 32
+
+    def between(self, low: int, high: int) -> int:
+        """Return an integer in low..high."""
+        return low + self.below(high - low + 1)
+
+    def chance(self, percent: int) -> bool:
+        """Return True in `percent` of a hundred calls."""
+        return self.below(100) < percent
+
+    def shuffled(self, n: int) -> list[int]:
+        """Return a permutation of 0..n-1."""
+        order = list(range(n))
+        for i in range(n - 1, 0, -1):
+            j = self.below(i + 1)
+            order[i], order[j] = order[j], order[i]
+        return order
+
+
+# Posterior (0..255) at a step; one centred feature at a step.
+MakeU = Callable[[Dice, int], list[int]]
+MakeX = Callable[[Dice, int, int], int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One vector file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the case and of its file.
+    why : str
+        What the case is there for; written as a comment.
+    params : Params
+        Parameters of the monitor.
+    rows : list of Row
+        The inferences.
+    marks : dict
+        Row number -> what happens before that row (`save`, `load`, `reset`).
+    """
+
+    name: str
+    why: str
+    params: Params
+    rows: list[Row]
+    marks: Marks = field(default_factory=dict)
+
+
+def weights(count: int, kind: str = "falling") -> tuple[int, ...]:
+    """Return lag weights that sum to 32768: `falling`, `equal` or with a zero in the `gap`."""
+    shares = [1] * count if kind == "equal" else [2 ** min(12, count - 1 - i) for i in range(count)]
+    if kind == "gap":
+        shares = [0 if i % 2 else share for i, share in enumerate(shares)]
+    out = [32768 * share // sum(shares) for share in shares]
+    return (out[0] + 32768 - sum(out), *out[1:])
+
+
+def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **changes: Any) -> Params:
+    """Return parameters with defaults that give a lively run.
+
+    Parameters
+    ----------
+    signals, classes, features, lags
+        As in SPEC.md, section 2.
+    **changes
+        Any other field.
+
+    Returns
+    -------
+    Params
+    """
+    base: dict[str, Any] = {
+        "version": 1,
+        "zero_point": 0,
+        "lag_weights": weights(len(lags)) if lags else (),
+        "coef": COEF,
+        "clean_mean": CLEAN,
+        "bias": -4 * 65536,
+        "doubt_mix": 32768,
+        "blend": 45000,
+        "spread_scale": round(65536 / math.log2(classes)),
+        "level_num": 1,
+        "level_den": 10,
+        "reference": 24000,
+        "slope": 40000,
+        "steep_slope": 260000,
+        "knee": 50,
+        "budget_num": 3,
+        "budget_den": 20,
+        "burst": 3,
+        "warmup": 8,
+        "rise_reference": 26000,
+        "fall_reference": 9000,
+        "rise_limit": 60000,
+        "rise_cap": 150000,
+        "fall_limit": 20000,
+        "fall_cap": 50000,
+    }
+    return Params(signals=signals, classes=classes, features=features, lags=lags, **(base | changes))
+
+
+def clip8(value: int) -> int:
+    """Return `value` as the nearest int8."""
+    return min(127, max(-128, value))
+
+
+def posterior(dice: Dice, classes: int, label: int, strength: int, mass: int = 256) -> list[int]:
+    """Return u (0..255) with about `strength` percent of the mass of all others at `label`."""
+    share = [1 << dice.below(10) for _ in range(classes)]
+    share[label] = 0
+    share[label] = max(1, sum(share) * strength // 100)
+    total = sum(share)
+    return [min(255, (2 * mass * s + total) // (2 * total)) for s in share]
+
+
+def dwell(dice: Dice, params: Params, steps: int, mass: int = 256) -> list[Row]:
+    """Return a stream that stays with one class for a while, with a corrupted part past its first half."""
+    scale = dice.between(20, 100)
+    prototypes: dict[int, list[int]] = {}
+    rows: list[Row] = []
+    label = left = 0
+    for t in range(steps):
+        corrupted = 45 * steps <= 100 * t < 70 * steps
+        if left == 0:
+            label, left = dice.below(params.classes), dice.between(3, 18)
+        left -= 1
+        if label not in prototypes:
+            prototypes[label] = [dice.between(-scale, scale) for _ in range(params.features)]
+        shown = dice.below(params.classes) if corrupted and dice.chance(40) else label
+        strength = dice.between(30, 160) if corrupted else dice.between(350, 5000)
+        noise = 60 if corrupted else 6
+        u = posterior(dice, params.classes, shown, strength, mass)
+        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[label]]
+        rows.append(([c - 128 for c in u], x))
+    return rows
+
+
+def from_u(dice: Dice, params: Params, posteriors: Iterable[list[int]]) -> list[Row]:
+    """Return rows with the given posteriors (0..255) and features of one noisy class."""
+    base = [dice.between(-50, 50) for _ in range(params.features)]
+    rows = []
+    for u in posteriors:
+        x = [clip8(params.zero_point + v + dice.between(-9, 9)) for v in base]
+        rows.append(([c - 128 for c in u], x))
+    return rows
+
+
+def one_hot(classes: int, at: int, high: int = 255, low: int = 0) -> list[int]:
+    """Return a posterior of two values."""
+    return [high if c == at else low for c in range(classes)]
+
+
+def _grid() -> Iterable[Case]:
+    """Yield both profiles, with and without features, over the shapes."""
+    shapes = [
+        (2, 16, (1,), 0),
+        (2, 32, (1, 2, 4), 5),
+        (2, 64, (1, 4, 16, 64), -128),
+        (10, 16, (2, 7, 16), 127),
+        (10, 32, tuple(range(1, 9)), -128),
+        (10, 64, (1, 2, 3, 5, 8), 0),
+        (35, 16, (1, 2, 4), 5),
+        (35, 32, (1, 2, 3, 5, 8), 0),
+        (200, 32, (1, 2, 3, 5, 8), 127),
+        (200, 64, (1, 2, 4), -128),
+    ]
+    for classes, features, lags, zero_point in shapes:
+        for profile, mask in (("paper", PAPER), ("extended", EXTENDED)):
+            name = f"{profile}_L{classes}_d{features}_lag{lags[-1]}"
+            steps = 30 if classes >= 200 else 90 if lags[-1] == 64 else 60
+            params = make(mask, classes, features, lags, zero_point=zero_point)
+            yield Case(name, "dwell, a corrupted part, dwell again", params, dwell(Dice(name), params, steps))
+    for classes, lags, mask in (
+        (2, (1, 2, 4), 13),
+        (10, (1, 4, 16, 64), 253),
+        (10, (2, 7, 16), 13),
+        (35, (1, 2, 3, 5, 8), 253),
+        (200, tuple(range(1, 9)), 13),
+        (200, (1, 2, 4), 253),
+        (1000, (1,), 13),
+        (1000, (1, 2), 253),
+    ):
+        name = f"posterior_only_{mask}_L{classes}"
+        steps = 12 if classes == 1000 else 30 if classes == 200 else 80
+        params = make(mask, classes, 0, lags)
+        yield Case(name, "no features at all", params, dwell(Dice(name), params, steps))
+    name = "features_present_but_unread"
+    params = make(13, 10, 16, (1, 2, 4))
+    yield Case(name, "features of 16 values that no signal reads", params, dwell(Dice(name), params, 40))
+    for mask in (PAPER, EXTENDED):
+        name = f"widest_features_mask{mask}"
+        params = make(mask, 10, 256, (1, 2, 4), zero_point=-128)
+        yield Case(name, "256 features", params, dwell(Dice(name), params, 24))
+
+
+def _masks() -> Iterable[Case]:
+    """Yield each signal alone, and masks that leave parts of the memory out."""
+    lags: tuple[int, ...]
+    for n, title in enumerate(NAMES):
+        name = f"only_{title}"
+        coef = tuple(4500 if i == n else 777 for i in range(9))
+        lags = (1, 2, 4) if n <= 2 else ()
+        params = make(1 << n, 10, 16 if n in (1, 8) else 0, lags, coef=coef, bias=-3 * 65536)
+        yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 45))
+    for name, mask, classes, features, lags in (
+        ("mask_no_divergence", EXTENDED & ~1, 35, 32, (1, 2, 4)),
+        ("mask_no_instability", EXTENDED & ~2, 35, 32, (1, 2, 3, 5, 8)),
+        ("mask_no_divergence_no_instability", EXTENDED & ~3, 10, 16, (2, 7, 16)),
+        ("mask_no_ring", EXTENDED & ~7, 10, 16, ()),
+        ("mask_no_ring_lags_given", EXTENDED & ~7, 10, 16, (1, 2, 4)),
+        ("mask_paper_no_divergence", 14, 200, 16, (1, 4, 16, 64)),
+        ("mask_paper_no_instability_with_features", 13, 10, 32, (1, 2, 3, 5, 8)),
+        ("mask_fast_only", 0x50, 35, 0, ()),
+        ("mask_slow_only", 0xA0, 35, 0, ()),
+        ("mask_surprise_fast_spread_slow", 0x90, 10, 0, ()),
+        ("mask_flips_displacement", 0x104, 10, 64, (1, 2, 4)),
+    ):
+        params = make(mask, classes, features, lags, bias=-2 * 65536)
+        yield Case(
+            name, f"signals 0x{mask:03X}", params, dwell(Dice(name), params, 30 if classes == 200 else 50)
+        )
+
+
+def _posteriors() -> Iterable[Case]:
+    """Yield posteriors that no softmax gives, or that it gives at its limits."""
+
+    def case(name: str, why: str, mask: int, classes: int, make_u: MakeU, steps: int = 40) -> Case:
+        features = 16 if mask & 0x102 else 0
+        params = make(mask, classes, features, (1, 2, 4), coef=COEF)
+        dice = Dice(name)
+        return Case(name, why, params, from_u(dice, params, [make_u(dice, t) for t in range(steps)]))
+
+    def tied(dice: Dice, t: int) -> list[int]:
+        u = [dice.below(10) for _ in range(10)]
+        for c in dice.shuffled(10)[: 2 + t % 4]:
+            u[c] = 60
+        return u
+
+    def boundary(dice: Dice, t: int) -> list[int]:
+        mass = (126, 127, 128, 129, 254, 255, 256, 257, 258)[t % 9]
+        top = 63 + dice.below(30)
+        return [top - 40, 40, mass - top - 30, 30, 0, 0, 0, 0, 0, 0]
+
+    def halves(classes: int) -> MakeU:
+        return lambda dice, t: [255 if (c < classes // 2) == (t // 3 % 2 == 0) else 0 for c in range(classes)]
+
+    yield case(
+        "post_saturated", "255 at one class", EXTENDED, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10)
+    )
+    yield case("post_saturated_L2", "255 at one of two", PAPER, 2, lambda dice, t: one_hot(2, t // 5 % 2))
+    yield case("post_tied", "two to five classes share the top", EXTENDED, 10, tied)
+    yield case("post_equal", "all classes equal", EXTENDED, 10, lambda dice, t: [25 + t % 2] * 10)
+    yield case("post_equal_L2", "128 and 128", EXTENDED, 2, lambda dice, t: [128, 128])
+    yield case("post_all_255", "every class at 255", EXTENDED, 35, lambda dice, t: [255] * 35, 24)
+    yield case(
+        "post_all_255_L1000",
+        "every class at 255, the largest sums",
+        253,
+        1000,
+        lambda dice, t: [255] * 1000,
+        5,
+    )
+    yield case("post_all_0", "no mass at all", EXTENDED, 10, lambda dice, t: [0] * 10)
+    yield case(
+        "post_none_or_all",
+        "every class at 0 or at 255",
+        EXTENDED,
+        10,
+        lambda dice, t: [255 * dice.below(2)] * 10 if t % 3 else [0, 255] * 5,
+    )
+    yield case(
+        "post_heavy", "random bytes", EXTENDED, 35, lambda dice, t: [dice.below(256) for _ in range(35)]
+    )
+    yield case(
+        "post_heavy_L200", "the entropy is clipped", 253, 200, lambda dice, t: [94 + dice.below(3)] * 200, 20
+    )
+    yield case("post_disjoint_heavy", "divergence is exactly 1", 253, 10, halves(10))
+    yield case("post_disjoint_heavy_L200", "divergence is exactly 1", 13, 200, halves(200), 20)
+    yield case(
+        "post_nearly_same",
+        "steps of one unit: the table error is larger than the divergence",
+        253,
+        10,
+        lambda dice, t: [190 + 5 * c + dice.below(2) for c in range(10)],
+    )
+    yield case(
+        "post_low_mass",
+        "most is lost",
+        EXTENDED,
+        35,
+        lambda dice, t: [dice.below(1 + t // 4) for _ in range(35)],
+    )
+    yield case(
+        "post_low_mass_L200",
+        "near-equal classes round to nothing",
+        253,
+        200,
+        lambda dice, t: posterior(dice, 200, t // 7, 1 + 3 * (t % 5)),
+        24,
+    )
+    yield case(
+        "post_mass_boundaries",
+        "around a half and around the whole",
+        EXTENDED,
+        10,
+        boundary,
+    )
+    yield case(
+        "post_white_noise", "no dwell", EXTENDED, 10, lambda dice, t: posterior(dice, 10, dice.below(10), 150)
+    )
+
+
+def _features() -> Iterable[Case]:
+    """Yield feature vectors at the corners of the cosine."""
+
+    def case(name: str, why: str, zero_point: int, make_x: MakeX, features: int = 16) -> Case:
+        params = make(EXTENDED, 10, features, (1, 2, 4), zero_point=zero_point)
+        dice = Dice(name)
+        rows = [
+            (probs, [clip8(zero_point + make_x(dice, t, j)) for j in range(features)])
+            for t, (probs, _) in enumerate(dwell(dice, params, 40))
+        ]
+        return Case(name, why, params, rows)
+
+    yield case("feat_zero", "always the zero vector", 5, lambda dice, t, j: 0)
+    yield case(
+        "feat_sometimes_zero",
+        "zero vectors now and then",
+        0,
+        lambda dice, t, j: 0 if t % 5 < 2 else 9 * j - 40,
+    )
+    yield case(
+        "feat_opposite", "the sign turns", 0, lambda dice, t, j: (7 * j + 3) * (-1 if t // 4 % 2 else 1)
+    )
+    yield case("feat_tiny", "components of -1, 0, 1", -128, lambda dice, t, j: dice.below(3) - 1)
+    yield case(
+        "feat_one_component", "orthogonal axes", 127, lambda dice, t, j: -255 if j == t // 6 % 16 else 0
+    )
+    yield case(
+        "feat_largest", "all at the end of the range", -128, lambda dice, t, j: 255 - dice.below(2), 256
+    )
+    yield case(
+        "feat_largest_negative", "all at the other end", 127, lambda dice, t, j: dice.below(2) - 255, 64
+    )
+    yield case("feat_noise", "white noise", 5, lambda dice, t, j: dice.between(-128, 127), 32)
+
+    # After these four values the mean lies just below 128: it rounds to 2^15, the largest there is. With all
+    # 256 features at 255 this is the largest dot product, and the only one that is shifted right.
+    values = (107, 245, 240, 197, 255, 255, 128, 1, 255)
+    for name, zero_point, sign in (("feat_largest_dot", -128, 1), ("feat_largest_dot_negative", 127, -1)):
+        params = make(0x100, 2, 256, (), zero_point=zero_point)
+        rows = [(one_hot(2, 0, 72, -128), [zero_point + sign * value] * 256) for value in values]
+        yield Case(name, "the mean feature rounds up to 2^15", params, rows)
+    name = "feat_mean_fades"
+    params = make(0x108, 2, 16, ())
+    rows = [(one_hot(2, 0, 72, -128), [(j - 7) * (t == 0) for j in range(16)]) for t in range(90)]
+    yield Case(name, "zero vectors: the mean goes to nothing", params, rows)
+
+
+def _streams() -> Iterable[Case]:
+    """Yield constant and pinned streams, extreme and negative coefficients, permuted classes."""
+    name = "stream_constant"
+    params = make(EXTENDED, 10, 16, (1, 2, 3, 5, 8))
+    yield Case(name, "the same inference again and again", params, dwell(Dice(name), params, 1) * 80)
+
+    silent: dict[str, Any] = {"coef": (0,) * 9, "blend": 65536}
+    for name, bias, reference in (("stream_risk_max", 256, 60000), ("stream_risk_min", -256, 3000)):
+        params = make(13, 10, 0, (1, 2, 4), bias=bias * 65536, reference=reference, **silent)
+        yield Case(name, "risk is pinned: the debt meets its bound", params, dwell(Dice(name), params, 60))
+    name = "stream_risk_jumps"
+    params = make(
+        8, 2, 0, (), coef=(0, 0, 0, 32767, 0, 0, 0, 0, 0), bias=-32 * 65536, blend=65536, doubt_mix=65536
+    )
+    rows = from_u(Dice(name), params, [one_hot(2, 0, 255 if t // 20 % 2 else 128, 120) for t in range(120)])
+    yield Case(name, "from the least risk to the largest and back", params, rows)
+
+    for name, coef, bias in (
+        ("coef_largest", 32767, 256),
+        ("coef_least", -32768, -256),
+        ("coef_largest_against_bias", 32767, -256),
+    ):
+        params = make(
+            EXTENDED, 10, 16, (1, 2, 4), coef=(coef,) * 9, bias=bias * 65536, clean_mean=(65535, 0, 1) * 3
+        )
+        yield Case(name, "coefficients at the end of their range", params, dwell(Dice(name), params, 40))
+    for name, mask, classes in (("coef_negative_paper", PAPER, 10), ("coef_negative_extended", EXTENDED, 35)):
+        params = make(mask, classes, 16, (1, 2, 4), coef=NEGATIVE, bias=-65536)
+        yield Case(name, "negative coefficients", params, dwell(Dice(name), params, 60))
+
+    for name, mask, classes, lags in (
+        ("permuted_paper", PAPER, 10, (1, 2, 4)),
+        ("permuted_extended", EXTENDED, 35, (1, 2, 3, 5, 8)),
+    ):
+        params = make(mask, classes, 16, lags)
+        dice = Dice(name)
+        rows = [(untied(probs), x) for probs, x in dwell(dice, params, 50)]
+        order = dice.shuffled(classes)
+        yield Case(f"{name}_a", "with its twin: only labels may differ", params, rows)
+        twin = [([probs[order[c]] for c in range(classes)], x) for probs, x in rows]
+        yield Case(f"{name}_b", "the same stream, classes permuted", params, twin)
+
+
+def untied(probs: list[int]) -> list[int]:
+    """Return `probs` with a single largest value, by lowering the others that share it."""
+    top = max(probs)
+    at = probs.index(top)
+    return [value if c == at else min(value, top - 1) for c, value in enumerate(probs)]
+
+
+def _states() -> Iterable[Case]:
+    """Yield resets, saves and loads at all kinds of moments."""
+    every: Marks = {0: ("save",), 1: ("save",), 5: ("save", "load"), 30: ("save",), 36: ("load", "save")}
+
+    def case(
+        name: str, why: str, shape: tuple[int, int, int], lags: tuple[int, ...], steps: int, marks: Marks
+    ) -> Case:
+        mask, classes, features = shape
+        params = make(mask, classes, features, lags, zero_point=5, warmup=10)
+        return Case(name, why, params, dwell(Dice(name), params, steps), marks)
+
+    small, near, far, deep = (EXTENDED, 10, 16), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
+    third: Marks = dict.fromkeys(range(0, 24, 3), ("save", "load"))
+    ninth: Marks = dict.fromkeys(range(5, 60, 9), ("reset",))
+    yield case("reset_midway", "reset", small, near, 60, {20: ("reset",), 41: ("reset",)})
+    yield case("reset_at_once", "reset before the first step", small, near, 20, {0: ("reset", "save")})
+    yield case("reset_often", "reset before the lags fill", small, far, 60, ninth)
+    after: Marks = {25: ("reset", "save"), 26: ("save",)}
+    yield case("reset_then_save", "save right after reset", (EXTENDED, 35, 16), near, 50, after)
+    empty: Marks = {70: ("reset", "save", "load")}
+    yield case("reset_save_load", "load an emptied state", (PAPER, 10, 16), deep, 90, empty)
+    yield case("save_first", "save before the first step, load it", small, far, 40, {0: ("save", "load")})
+    yield case("save_midway", "save", (PAPER, 35, 32), (1, 2, 3, 5, 8), 60, {3: ("save",), 31: ("save",)})
+    yield case("save_load", "save, load, go on", small, near, 60, every)
+    yield case("save_load_paper", "save, load, go on", (PAPER, 10, 32), far, 60, every)
+    yield case("save_load_no_ring", "save, load, go on", (EXTENDED & ~7, 10, 16), (), 60, every)
+    yield case("save_load_posterior_only", "save, load, go on", (253, 35, 0), (1, 2, 3, 5, 8), 60, every)
+    wrapped: Marks = {100: ("save", "load")}
+    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EXTENDED, 2, 16), deep, 110, wrapped)
+    yield case("save_load_often", "load after each third step", (255, 10, 16), (1, 2, 3), 24, third)
+
+    name = "load_goes_back"
+    params = make(EXTENDED, 10, 16, (1, 2, 3, 5, 8))
+    rows = dwell(Dice(name), params, 40)
+    back: Marks = {20: ("save",), 40: ("load",)}
+    yield Case(name, "the same steps twice from one state", params, rows + rows[20:], back)
+
+
+def _thresholds() -> Iterable[Case]:
+    """Yield the corners of the debt map, the budget and the alarm."""
+    for name, why, changes in (
+        ("map_one_slope", "slope equals steep_slope", {"slope": 90000, "steep_slope": 90000}),
+        ("map_flat_near_zero", "slope 0", {"slope": 0, "knee": 25}),
+        ("map_no_knee", "knee 0", {"knee": 0, "steep_slope": 50000}),
+        ("map_flattest", "the widest bounds", {"slope": 0, "steep_slope": 1, "knee": 2**24}),
+        ("map_long_knee", "slope * knee at its limit", {"slope": 1, "steep_slope": 1677721, "knee": 2**24}),
+        ("map_steepest", "level 1/2", {"level_den": 2, "slope": 2**23, "steep_slope": 2**23, "knee": 2}),
+        ("map_reference_0", "open is 0", {"reference": 0}),
+        ("map_reference_1", "open is 1", {"reference": 1}),
+        ("map_reference_65535", "shut is near", {"reference": 65535}),
+        (
+            "level_1_1000",
+            "level 1/1000",
+            {"level_den": 1000, "slope": 300, "steep_slope": 16777, "knee": 900},
+        ),
+        (
+            "level_999_1000",
+            "level 999/1000",
+            {"level_num": 999, "level_den": 1000, "slope": 500, "steep_slope": 16777, "knee": 1000},
+        ),
+        ("level_1_2", "level 1/2", {"level_den": 2, "slope": 200000, "steep_slope": 900000, "knee": 9}),
+        (
+            "level_37_100",
+            "level 37/100",
+            {"level_num": 37, "level_den": 100, "slope": 3000, "steep_slope": 20000, "knee": 200},
+        ),
+        ("budget_0", "never abstains", {"budget_num": 0, "budget_den": 1, "burst": 1, "warmup": 0}),
+        ("budget_1", "abstains at each flag", {"budget_num": 1, "budget_den": 1, "burst": 1, "warmup": 0}),
+        ("budget_burst_1", "one at a time", {"burst": 1, "warmup": 0}),
+        (
+            "budget_burst_large",
+            "the largest burst",
+            {"burst": 10000, "budget_num": 1000, "budget_den": 1000, "warmup": 0},
+        ),
+        ("budget_warm_start", "no warm-up", {"budget_num": 1, "budget_den": 2, "warmup": 0}),
+        ("budget_endless_warmup", "the longest warm-up", {"warmup": 2**32 - 1}),
+        ("alarm_off", "both sides off", {"rise_limit": 0, "rise_cap": 0, "fall_limit": 0, "fall_cap": 0}),
+        ("alarm_rise_only", "fall is off", {"fall_limit": 0, "fall_cap": 0}),
+        (
+            "alarm_fall_only",
+            "rise is off",
+            {"rise_limit": 0, "rise_cap": 0, "fall_limit": 9000, "fall_cap": 30000},
+        ),
+        ("alarm_cap_is_limit", "limit equals cap", {"rise_cap": 60000, "fall_cap": 20000}),
+        ("alarm_limit_1", "least limit", {"rise_limit": 1, "rise_cap": 1, "fall_limit": 1, "fall_cap": 1}),
+        (
+            "alarm_far_cap",
+            "cap 2^30",
+            {"rise_cap": 2**30, "fall_cap": 2**30, "rise_reference": 0, "fall_reference": 65535},
+        ),
+    ):
+        params = make(PAPER, 10, 16, (1, 2, 4), **changes)
+        yield Case(name, why, params, dwell(Dice(name), params, 80))
+
+
+def _fuzz() -> Iterable[Case]:
+    """Yield parameters drawn from all over their ranges."""
+    for number in range(10):
+        name = f"fuzz_{number}"
+        dice = Dice(name)
+        signals = dice.between(1, 511)
+        classes, features = dice.between(2, 40), dice.between(1, 40)
+        lags = tuple(sorted(1 + lag for lag in dice.shuffled((8, 20, 64)[number % 3])[: dice.between(1, 7)]))
+        den = dice.between(2, 1000)
+        steep = dice.between(1, 2**24 // den)
+        slope = dice.below(steep + 1)
+        budget_den = dice.between(1, 1000)
+        wide = number % 2
+        params = make(
+            signals,
+            classes,
+            features,
+            lags,
+            lag_weights=weights(len(lags), ("falling", "equal", "gap")[dice.below(3)]),
+            zero_point=dice.between(-128, 127),
+            coef=tuple(dice.between(-32768, 32767) if wide else dice.between(-2000, 4500) for _ in range(9)),
+            clean_mean=tuple(dice.below(65536) for _ in range(9)),
+            bias=dice.between(-(2**24), 2**24) if wide else dice.between(-(2**18), 2**18),
+            doubt_mix=dice.below(65537),
+            blend=dice.below(65537),
+            level_num=dice.between(1, den - 1),
+            level_den=den,
+            reference=dice.below(65536),
+            slope=slope,
+            steep_slope=steep,
+            knee=dice.below(min(2000, 2**24 // max(1, slope)) + 1),
+            budget_num=dice.below(budget_den + 1),
+            budget_den=budget_den,
+            burst=dice.between(1, 50),
+            warmup=dice.below(30),
+            rise_reference=dice.below(65536),
+            fall_reference=dice.below(65536),
+            rise_limit=dice.between(1, 200000),
+            rise_cap=dice.between(200000, 300000),
+            fall_limit=dice.between(1, 200000),
+            fall_cap=dice.between(200000, 300000),
+        )
+        rows = dwell(dice, params, 70, mass=(256, 256, 700, 90)[number % 4])
+        marks = {dice.between(10, 30): ("save", "load"), dice.between(31, 50): ("reset",), 60: ("save",)}
+        yield Case(name, "parameters from all over", params, rows, marks)
+    name = "weights_with_gaps"
+    params = make(PAPER, 10, 16, (1, 2, 3, 5, 8), lag_weights=weights(5, "gap"))
+    yield Case(name, "some lags weigh nothing", params, dwell(Dice(name), params, 40))
+
+
+def _edges() -> Iterable[Case]:
+    """Yield numbers that lie exactly on an edge: rounding, comparison, padding."""
+    for classes, features, lags in (
+        (2, 7, (1,)),
+        (3, 3, (1,)),
+        (7, 2, (1, 3)),
+        (5, 1, (2,)),
+        (9, 15, (3, 5)),
+    ):
+        name = f"odd_sizes_L{classes}_d{features}"
+        params = make(EXTENDED, classes, features, lags)
+        yield Case(name, "sizes that are no multiples of four", params, dwell(Dice(name), params, 30))
+
+    # Tied tops make b = 65535, so that the weighted sum of `doubt` is just under a half.
+    name = "edge_mix"
+    tops: tuple[int, ...] = (100, 60, 100, 40, 100)
+    share = 32767 * pow(1 - 256 * 100, -1, 65536) % 65536
+    params = make(8, 2, 0, (), doubt_mix=share)
+    yield Case(
+        name, "doubt is just under a half unit", params, from_u(Dice(name), params, [[u, u] for u in tops])
+    )
+
+    name = "edge_cosine"
+    params = make(PAPER, 2, 2, (1,))
+    rows = [(one_hot(2, 0, 72, -128), x) for x in ([8, 7], [81, 27], [16, 14], [27, 81], [32, 28]) * 2]
+    yield Case(name, "the product of two norms is just under a half unit", params, rows)
+
+    # The largest component of the mean decides the scale of all: 2^15 - 1 or 2^15 of its units.
+    for name, lead in (("edge_scale_below", (107, 245, 240, 197)), ("edge_scale_at", (128,))):
+        params = make(0x100, 2, 9, (), zero_point=-128)
+        dice = Dice(name)
+        rows = []
+        for t in range(60):
+            x = [dice.between(0, 90) for _ in range(8)]
+            x.append(lead[t] if t < len(lead) else 128)
+            rows.append((one_hot(2, 0, 72, -128), [v - 128 for v in x]))
+        yield Case(name, "the mean feature at an edge of its scale", params, rows)
+
+    name = "edge_reason"
+    params = make(8, 2, 0, (), coef=(1,) * 9, clean_mean=(25599,) * 9, doubt_mix=65536)
+    tops = (155, 156, 157, 156, 156, 255)
+    rows = from_u(Dice(name), params, [[256 - u, u] for u in tops])
+    yield Case(name, "a signal that is one unit above its mean", params, rows)
+    params = make(0xF0, 2, 0, (), coef=(1000,) * 9, clean_mean=(100,) * 9)
+    name = "edge_reason_tie"
+    yield Case(
+        name,
+        "two signals that pull alike",
+        params,
+        from_u(Dice(name), params, [[0, 250]] * 8 + [[250, 0]] * 8),
+    )
+
+    name = "edge_threshold"
+    params = make(8, 2, 0, (), blend=0, reference=65536 - 256 * 156, slope=25600, steep_slope=25600, knee=0)
+    tops = (156, 157, 156, 155, 160, 156, 140, 156)
+    rows = from_u(Dice(name), params, [[20, u] for u in tops])
+    yield Case(name, "risk equals the threshold", params, rows)
+
+
+def cases() -> list[Case]:
+    """Return all cases, with a save at the end of each and one midway where states are small."""
+    out = []
+    for group in (_grid, _masks, _posteriors, _features, _streams, _states, _thresholds, _fuzz, _edges):
+        for case in group():
+            end = len(case.rows)
+            marks = {end: ("save",), **case.marks}
+            if not case.marks and case.params.state_size < 2000:
+                marks[end // 2] = ("save",)
+            out.append(replace(case, marks=marks))
+    names = Counter(case.name for case in out)
+    repeated = [name for name, count in names.items() if count > 1]
+    if repeated:
+        raise ValueError(f"names used twice: {repeated}")
+    return out
+
+
+def hexed(values: list[int]) -> str:
+    """Return int8 values in hexadecimal, `-` when there is none."""
+    return struct.pack(f"{len(values)}b", *values).hex() or "-"
+
+
+def render(case: Case) -> tuple[str, list[Step], set[str]]:
+    """Run one case.
+
+    Parameters
+    ----------
+    case : Case
+        What to run.
+
+    Returns
+    -------
+    text : str
+        Content of the file.
+    steps : list of Step
+        Result of each row.
+    seen : set of str
+        Rare branches that were taken.
+    """
+    p = case.params
+    bounds = p.bounds()
+    lines = [
+        f"# {case.why}",
+        f"case {case.name}",
+        "params " + " ".join(f"{key}={value}" for key, value in p.scalars().items()),
+        "lags " + (" ".join(map(str, p.lags)) or "-"),
+        "lag_weights " + (" ".join(map(str, p.lag_weights)) or "-"),
+        "coef " + " ".join(map(str, p.coef)),
+        "clean_mean " + " ".join(map(str, p.clean_mean)),
+        f"sizes {p.ring_size} {p.state_size}",
+        f"bounds {bounds[0]} {bounds[1]}",
+    ]
+    monitor, state, steps, seen = Monitor(p), b"", [], set()
+    for t in range(len(case.rows) + 1):
+        for mark in case.marks.get(t, ()):
+            if mark == "save":
+                state = monitor.save()
+                lines.append(f"save {state.hex()}")
+            elif mark == "load":
+                seen |= monitor.seen
+                monitor = Monitor.load(p, state)
+                if monitor.save() != state:
+                    raise AssertionError(f"{case.name}: a loaded state is saved otherwise")
+                lines.append("load")
+            else:
+                monitor.reset()
+                lines.append("reset")
+        if t == len(case.rows):
+            break
+        probs, features = case.rows[t]
+        out = monitor.step(probs, features)
+        if not bounds[0] <= monitor.debt <= bounds[1]:
+            raise AssertionError(f"{case.name}: the debt left its bounds")
+        steps.append(out)
+        numbers = [out.threshold, out.label, out.risk, out.uncertainty, out.flagged, out.abstain, out.alarm]
+        numbers += [out.warming_up, out.reason, out.low_mass, *out.signals]
+        lines.append(f"step {hexed(probs)} {hexed(features)} " + " ".join(map(str, numbers)))
+    lines.append("end")
+    return "\n".join(lines) + "\n", steps, seen | monitor.seen
+
+
+REQUIRED = (
+    "abstain",
+    "alarm fall",
+    "alarm fall cleared",
+    "alarm rise",
+    "alarm rise cleared",
+    "both alarms",
+    "both vectors zero",
+    "budget spent",
+    "cosine clipped at 1",
+    "divergence clipped at 0",
+    "divergence saturated",
+    "dot shifted right",
+    "entropy clipped",
+    "entropy coarse",
+    "entropy fine",
+    "entropy middle",
+    "heavy mass",
+    "logistic clipped high",
+    "logistic clipped low",
+    "low_mass",
+    "mean feature rounded up to 2^15",
+    "mean feature unscaled",
+    "norm scaled down",
+    "obtuse angle",
+    "one vector zero",
+    "opposite vectors",
+    "risk == threshold",
+    "threshold <= 0",
+    "threshold > 65535",
+    "unflagged at threshold > 65535",
+    "warming up and flagged",
+    *(f"reason {n}" for n in (*range(9), NO_REASON)),
+)
+
+
+def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
+    """Return which items of `REQUIRED` (and others) a case hits."""
+    hit = set(seen)
+    for (probs, _), step in zip(case.rows, steps, strict=True):
+        mass = sum(probs) + 128 * len(probs)
+        for name, holds in (
+            ("abstain", step.abstain),
+            ("both alarms", step.alarm == 3),
+            ("heavy mass", mass > 384),
+            ("low_mass", step.low_mass),
+            ("risk == threshold", step.risk == step.threshold),
+            ("threshold <= 0", step.threshold <= 0),
+            ("threshold > 65535", step.threshold > 65535),
+            ("unflagged at threshold > 65535", step.threshold > 65535 and not step.flagged),
+            ("warming up and flagged", step.warming_up and step.flagged),
+            (f"reason {step.reason}", True),
+        ):
+            if holds:
+                hit.add(name)
+    return hit
+
+
+def check_twins(results: dict[str, list[Step]]) -> None:
+    """Fail when permuting the classes changed more than labels."""
+    for name in [name for name in results if name.startswith("permuted_") and name.endswith("_a")]:
+        first, second = results[name], results[name[:-1] + "b"]
+        if [replace(step, label=0) for step in first] != [replace(step, label=0) for step in second]:
+            raise AssertionError(f"{name}: a permutation of the classes changes the result")
+        if [step.label for step in first] == [step.label for step in second]:
+            raise AssertionError(f"{name}: the permutation does nothing")
+
+
+def generate() -> tuple[dict[str, str], Counter[str]]:
+    """Return the content of every file, and in how many cases each item of `coverage` occurs."""
+    files: dict[str, str] = {}
+    count: Counter[str] = Counter()
+    results: dict[str, list[Step]] = {}
+    for case in cases():
+        text, steps, seen = render(case)
+        files[f"{case.name}.vec"] = text
+        results[case.name] = steps
+        count.update(coverage(case, steps, seen))
+    check_twins(results)
+    return files, count
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the files; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the files; exit 1 where one differs"
+    )
+    check = parser.parse_args(arguments).check
+
+    files, count = generate()
+    total = sum(map(len, files.values()))
+    print(f"{len(files)} cases, {total} bytes", file=sys.stderr)
+    for name in REQUIRED:
+        print(f"{count[name]:4d} cases: {name}", file=sys.stderr)
+    missing = [name for name in REQUIRED if not count[name]]
+    if missing:
+        print(f"never hit: {', '.join(missing)}", file=sys.stderr)
+        return 1
+    if total > MAX_BYTES:
+        print(f"more than {MAX_BYTES} bytes", file=sys.stderr)
+        return 1
+
+    extra = [path for path in sorted(FOLDER.glob("*.vec")) if path.name not in files]
+    if not check:
+        for path in extra:
+            path.unlink()
+        for name, text in files.items():
+            (FOLDER / name).write_bytes(text.encode("ascii"))
+        return 0
+    wrong = [f"{path.name}: not written by gen.py" for path in extra]
+    for name, text in files.items():
+        path = FOLDER / name
+        if not path.exists():
+            wrong.append(f"{name}: missing")
+        elif path.read_bytes() != text.encode("ascii"):
+            wrong.append(f"{name}: differs")
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
