@@ -8,21 +8,27 @@ watches it, less the same program that only makes it. The same binary gives the 
 
 from __future__ import annotations
 
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
 STEPS = 500
 
+Counter = Callable[[int, int, int, Sequence[int]], float]
+"""Instructions a step from signals, classes, features and lags."""
+
 
 def build(folder: Path, compiler: str = "gcc", flags: Sequence[str] = ("-O2",)) -> Path:
     """Compile the counting program into `folder` and return it."""
-    program = folder / "step_count"
+    program = folder / f"step_count_{Path(compiler).name}"
     sources = [ROOT / "bench" / "step_count.c", CORE / "tcuq.c"]
     subprocess.run(
         [compiler, "-std=c99", *flags, f"-I{CORE}", *map(str, sources), "-o", str(program)], check=True
@@ -55,6 +61,41 @@ def count(program: Path, signals: int, classes: int, features: int, lags: Sequen
     return (busy - idle) / STEPS
 
 
+X86_64_HINT = (
+    "counting x86-64 instructions here needs: apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross "
+    "qemu-user (on x86-64 itself: valgrind)"
+)
+
+
+def x86_64_counter(folder: Path) -> Counter | None:
+    """Return a counter of x86-64 instructions: callgrind there, an emulator elsewhere, None without tools."""
+    if platform.machine() == "x86_64":
+        if shutil.which("valgrind") is None:
+            return None
+        return partial(count, build(folder))
+    if shutil.which("x86_64-linux-gnu-gcc") is None or shutil.which("qemu-x86_64") is None:
+        return None
+    program = build(folder, "x86_64-linux-gnu-gcc", ("-O2", "-static"))
+    plugin = folder / "count.so"
+    source = ROOT / "bench" / "qemu_count.c"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(plugin)], check=True)
+
+    def emulated(signals: int, classes: int, features: int, lags: Sequence[int]) -> float:
+        totals = []
+        for steps in (STEPS, -STEPS):
+            arguments = map(str, (signals, classes, features, steps, *lags))
+            done = subprocess.run(
+                ["qemu-x86_64", "-plugin", str(plugin), str(program), *arguments],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            totals.append(int(done.stderr.split()[-1]))
+        return (totals[0] - totals[1]) / STEPS
+
+    return emulated
+
+
 CONFIGURATIONS: list[tuple[int, int, int, tuple[int, ...]]] = [
     (15, 10, 32, (1, 2, 4)),
     (13, 10, 0, (1, 2, 4)),
@@ -74,11 +115,19 @@ CONFIGURATIONS: list[tuple[int, int, int, tuple[int, ...]]] = [
 def main() -> int:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
-        program = build(Path(folder))
-        print(f"{'signals':>8} {'classes':>8} {'features':>9} {'instructions':>13}  lags")
+        machine = platform.machine()
+        counters: dict[str, Counter | None] = {machine: partial(count, build(Path(folder)))}
+        if machine != "x86_64":
+            counters["x86_64"] = x86_64_counter(Path(folder))
+        known = {name: counter for name, counter in counters.items() if counter is not None}
+        print(
+            f"{'signals':>8} {'classes':>8} {'features':>9}" + "".join(f"{n:>10}" for n in known) + "  lags"
+        )
         for signals, classes, features, lags in CONFIGURATIONS:
-            instructions = count(program, signals, classes, features, lags)
-            print(f"{signals:>8} {classes:>8} {features:>9} {instructions:>13.1f}  {list(lags)}")
+            counts = "".join(f"{c(signals, classes, features, lags):>10.1f}" for c in known.values())
+            print(f"{signals:>8} {classes:>8} {features:>9}{counts}  {list(lags)}")
+        if len(known) < len(counters):
+            print(X86_64_HINT, file=sys.stderr)
     return 0
 
 

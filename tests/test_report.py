@@ -290,7 +290,7 @@ def test_short_streams(params: Params, steps: int) -> None:
 
 
 def test_edges_of_the_cells() -> None:
-    assert packing.per_cell(packing.EXACT_STEPS + 1, packing.CELLS) == 5
+    assert packing.per_cell(packing.EXACT_STEPS + 1, packing.CELLS) == 3
     page = render(steps_of(np.zeros(packing.EXACT_STEPS + 1)))
     assert len(unpack(packed(page)["flags"], "u1")) == 40_001
 

@@ -63,6 +63,8 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
     const char *format;
     t->kind = 0;
     if (PyObject_GetBuffer(object, &t->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+        /* Exporters differ in what they raise; monitor.py converts and tries again on this one. */
+        PyErr_Format(PyExc_BufferError, "%s is not one contiguous array", name);
         return -1;
     }
     format = t->view.format == NULL ? "B" : t->view.format;

@@ -30,11 +30,12 @@ class AlarmSide:
 
     def __post_init__(self) -> None:
         allowance = number("alarm allowance", self.allowance, 0, 1)
-        limit = max(1 / ONE, snap(number("alarm limit", self.limit, 0, 16384), ONE))
-        cap = limit if self.cap is None else number("alarm cap", self.cap, limit, 16384)
+        given = number("alarm limit", self.limit, 0, 16384)
+        limit = max(1 / ONE, snap(given, ONE))
+        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, 16384), ONE)
         object.__setattr__(self, "allowance", snap(allowance, ONE))
         object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "cap", snap(cap, ONE))
+        object.__setattr__(self, "cap", max(limit, cap))
 
 
 @dataclass(frozen=True)

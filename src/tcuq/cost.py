@@ -65,15 +65,15 @@ def cost(params: Params) -> Cost:
         + 7,
         divisions=2 * divergence + instability + displaced + 2 * spreads + 2 * bool(lags),
         instructions=round(
-            250
-            + 13.4 * classes
-            + 250 * bool(lags)
-            + 37 * lags
-            + divergence * (51 + 8.7 * classes)
-            + instability * (66 + 5 * width)
-            + vectors * (310 + 6.3 * width)
-            + means * (84 + 11.9 * classes)
-            + spreads * (98 + 21.9 * classes)
-            + displaced * (208 + 36.4 * width)
+            396
+            + 13 * classes
+            + 148 * bool(lags)
+            + 34 * lags
+            + divergence * (46 + 8.9 * classes)
+            + instability * (76 + 4.9 * width)
+            + vectors * (254 + 6.2 * width)
+            + means * 12.2 * classes
+            + spreads * (155 + 21.8 * classes)
+            + displaced * (240 + 36.9 * width)
         ),
     )

@@ -179,7 +179,7 @@ class Params:
         put(self, "burst", integer("burst", self.burst, 1, 10000))
         put(self, "reference", min(1 - 1 / ONE, snap(number("reference", self.reference, 0, 1), ONE)))
         unit = 256 * ONE / level.denominator
-        steep = math.floor(number("steep_slope", self.steep_slope, 1e-6, 1) * unit + 0.5)
+        steep = math.floor(number("steep_slope", self.steep_slope, 1e-7, 1) * unit + 0.5)
         steep = min(max(1, steep), 2**24 // level.denominator)
         slope = math.floor(number("slope", self.slope, 0, self.steep_slope) * unit + 0.5)
         slope = min(slope, steep)

@@ -94,17 +94,9 @@ static uint32_t entry_bytes_of(const tcuq_params_t *p)
 /* Words of the slow means, section 6. */
 static uint32_t mean_words_of(const tcuq_params_t *p)
 {
-    uint32_t words = 0;
-    if ((used(p) & FAST_MASK) != 0u) {
-        words += p->classes;
-    }
-    if ((used(p) & SLOW_MASK) != 0u) {
-        words += p->classes;
-    }
-    if ((used(p) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u) {
-        words += p->features;
-    }
-    return words;
+    uint32_t words = (used(p) & FAST_MASK) != 0u ? p->classes : 0u;
+    words += (used(p) & SLOW_MASK) != 0u ? p->classes : 0u;
+    return words + ((used(p) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u ? p->features : 0u);
 }
 
 static layout_t layout_of(const tcuq_t *m)
@@ -210,8 +202,6 @@ void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
     *high = shut - 1 + p->level_den - p->level_num;
     *low = 1 - open - p->level_num;
 }
-
-/* Start and reset. */
 
 int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
 {
@@ -356,8 +346,6 @@ static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 }
 #endif
 
-/* Signals (sections 5 and 6). */
-
 #if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
 
 #if HAS(TCUQ_DIVERGENCE)
@@ -385,6 +373,7 @@ static uint32_t divergence_of(const reading_t *r, const int8_t *now, const int8_
 }
 #endif
 
+/* Signals 0 to 2, section 5. */
 static void lagged_signals(const tcuq_t *m, const layout_t *at, const reading_t *r,
                            const int8_t *probs, const int8_t *features, uint16_t *signals)
 {
@@ -434,8 +423,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const reading_t 
     }
     signals[TCUQ_INSTABILITY] = (uint16_t)(instability / count);
     signals[TCUQ_FLIPS] = saturate((flips << 16) / count);
-    (void)probs;
-    (void)features;
+    (void)probs, (void)features;
 }
 
 static void push(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
@@ -568,13 +556,7 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, cons
     const tcuq_params_t *p = m->params;
     uint32_t mask = used(p);
     int first = m->slow == 0u;
-    (void)at;
-    (void)r;
-    (void)probs;
-    (void)features;
-    (void)signals;
-    (void)mask;
-    (void)first;
+    (void)at, (void)r, (void)probs, (void)features, (void)signals, (void)mask, (void)first;
 #if (TCUQ_SIGNALS & FAST_MASK) != 0u
     if ((mask & FAST_MASK) != 0u) {
         if (!first) {
@@ -612,14 +594,13 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, cons
     m->slow = 1;
 }
 
-/* Score (sections 7 and 8). */
-
 /* a * share + b * (1 - share), share in 0..65536, rounded. */
 static uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
 {
     return (a * share + b * (ONE - share) + 32768u) >> 16;
 }
 
+/* Section 7. */
 static uint16_t logistic(int32_t z)
 {
     uint32_t size = z < 0 ? 0u - (uint32_t)z : (uint32_t)z;
@@ -632,6 +613,7 @@ static uint16_t logistic(int32_t z)
     return (uint16_t)(z < 0 ? ONE - value : value);
 }
 
+/* Sections 7 and 8. */
 static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_confidence,
                   tcuq_step_t *out)
 {
@@ -659,8 +641,8 @@ static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
 {
     uint32_t size = debt < 0 ? 0u - (uint32_t)debt : (uint32_t)debt;
     uint32_t knee = (uint32_t)p->knee;
-    uint32_t near = size < knee ? size : knee;
-    uint32_t moved = (p->slope * near + p->steep_slope * (size - near)) >> 8;
+    uint32_t shallow = size < knee ? size : knee;
+    uint32_t moved = (p->slope * shallow + p->steep_slope * (size - shallow)) >> 8;
     return debt < 0 ? p->reference - (int32_t)moved : p->reference + (int32_t)moved;
 }
 
@@ -672,11 +654,7 @@ static uint8_t watch(uint32_t *evidence, int32_t excess, uint32_t limit, uint32_
     if (limit == 0u) {
         return 0;
     }
-    if (value < 0) {
-        value = 0;
-    } else if ((uint32_t)value > cap) {
-        value = (int32_t)cap;
-    }
+    value = value < 0 ? 0 : (uint32_t)value > cap ? (int32_t)cap : value;
     *evidence = (uint32_t)value;
     if ((uint32_t)value >= limit) {
         return 1;
@@ -713,8 +691,6 @@ static void decide(tcuq_t *m, tcuq_step_t *out)
     m->alarm = (uint8_t)(rise | (fall << 1));
     out->alarm = m->alarm;
 }
-
-/* The step. */
 
 void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals)
@@ -966,7 +942,6 @@ static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
 int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 {
     const tcuq_params_t *p = m->params;
-    layout_t at = layout_of(m);
     size_t total = tcuq_state_size(p);
     uint32_t words = mean_words_of(p);
     uint32_t i;
@@ -1001,6 +976,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     m->slow = bytes[38];
 #if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
     for (i = bytes[37]; i > 0u; i--) {
+        layout_t at = layout_of(m);
         const uint8_t *entry = bytes + STATE_HEADER_BYTES + (i - 1u) * (2u + at.entry_bytes);
         const int8_t *probs = (const int8_t *)(entry + 2);
         reading_t r = {0, 0, 0, 0, 0, 0, {0, 0}};
@@ -1019,6 +995,5 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     for (i = 0; i < words; i++) {
         m->ring[i] = get32(bytes + total - 4u - 4u * (words - i));
     }
-    (void)at;
     return TCUQ_OK;
 }

@@ -16,7 +16,7 @@ from ..signals import DESCRIPTION, SIGNALS
 FLAGGED, ABSTAIN, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
 """Bits of the flags byte of a step."""
 
-EXACT_STEPS = 200_000
+EXACT_STEPS = 120_000
 """Up to here the page carries every step; a longer timeline is kept as min, mean and max of cells."""
 
 EXACT_SIGNAL_STEPS = 20_000

@@ -1,0 +1,104 @@
+"""The alarm: an adapting threshold does not hide a drop, and a collapse is seen too."""
+
+from __future__ import annotations
+
+import numpy as np
+from streams import direct_params, dwell_stream, posterior_of
+
+from tcuq import Alarm, AlarmSide, Log, Monitor, fit
+from tcuq.fitting.alarms import alarms_in, choose_alarm, highest_evidence, resample
+
+CLEAN, BAD, COLLAPSED = 230, 90, 255
+
+
+def risk_stream(*parts: tuple[int, int]) -> np.ndarray:
+    """Return posteriors for stretches of (confidence around, steps), with a little noise."""
+    rng = np.random.default_rng(0)
+    levels = np.concatenate([np.clip(rng.normal(c, 8, n), 0, 255).astype(int) for c, n in parts])
+    return np.array([posterior_of(level) for level in levels])
+
+
+def watched(alarm: Alarm, *parts: tuple[int, int]) -> np.ndarray:
+    return Monitor(direct_params(warmup=0, reference=0.15, alarm=alarm)).run(risk_stream(*parts))
+
+
+ALARM = Alarm(0.1, AlarmSide(0.05, 2.0), AlarmSide(0.02, 1.0))
+
+
+def test_a_sustained_drop_stays_raised_while_the_threshold_adapts_and_clears_after_recovery() -> None:
+    steps = watched(ALARM, (CLEAN, 500), (BAD, 3000), (CLEAN, 1000))
+    assert not steps["alarm"][:500].any()
+    bad = steps[500:3500]
+    first = int(np.argmax(bad["alarm"] == 1))
+    assert 0 < first < 20
+    assert (bad["alarm"][first:] == 1).all(), "raised to the end of the drop"
+    late = bad[-1000:]
+    assert abs(late["flagged"].mean() - 0.1) < 0.02, "the adaptive threshold has long adapted"
+    assert late["threshold"].mean() > steps["threshold"][:500].mean() + 0.3
+    after = steps[3500:]
+    cleared = int(np.argmax(after["alarm"] == 0))
+    assert 0 < cleared < 200 and not after["alarm"][cleared:].any()
+
+
+def test_a_collapse_that_lowers_the_risk_is_seen_on_the_low_side() -> None:
+    steps = watched(ALARM, (CLEAN, 500), (COLLAPSED, 500), (CLEAN, 500))
+    assert not steps["alarm"][:500].any()
+    assert (steps["alarm"][600:1000] == 2).all()
+    assert steps["alarm"][-1] == 0
+
+
+def test_without_the_low_side_the_collapse_goes_unseen() -> None:
+    steps = watched(Alarm(0.1, AlarmSide(0.05, 2.0)), (CLEAN, 500), (COLLAPSED, 500))
+    assert not steps["alarm"].any()
+
+
+def test_reset_does_not_clear_an_alarm() -> None:
+    monitor = Monitor(direct_params(warmup=0, alarm=ALARM))
+    monitor.run(risk_stream((BAD, 100)))
+    monitor.reset()
+    assert monitor.alarm == 1
+    assert monitor.step(posterior_of(BAD)).alarm == 1
+
+
+def test_evidence_is_a_reflected_walk() -> None:
+    rng = np.random.default_rng(0)
+    excess = rng.normal(-0.1, 1, (5, 300))
+    for row, highest in zip(excess, highest_evidence(excess), strict=True):
+        evidence = best = 0.0
+        for value in row:
+            evidence = max(0.0, evidence + value)
+            best = max(best, evidence)
+        assert np.isclose(best, highest)
+
+
+def test_resampling_keeps_blocks_together() -> None:
+    runs = [np.arange(0, 300) / 1000, np.arange(500, 800) / 1000]
+    streams = resample(runs, 1000, 20, np.random.default_rng(0))
+    steps = np.diff(streams, axis=1)
+    assert streams.shape == (20, 1000)
+    assert (np.isclose(steps, 0.001)).mean() > 0.98, "only the joints of blocks jump"
+
+
+def test_the_limit_gives_about_the_wanted_run_length() -> None:
+    """On independent risk, where there is no dependence to miss; the quantile is a cautious one."""
+    rng = np.random.default_rng(0)
+    make = lambda n: rng.beta(2, 6, n)  # noqa: E731
+    alarm = choose_alarm([make(20_000)], 1000, rng)
+    alarms = steps = 0
+    for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+        assert side is not None
+        raised, steps = alarms_in([make(200_000)], alarm.mean + sign * side.allowance, sign, side.limit)
+        alarms += raised
+    assert 800 <= steps / alarms <= 4000
+
+
+def test_a_fitted_alarm_tells_degraded_from_clean() -> None:
+    rng = np.random.default_rng(1)
+    probs, features, truth, marks = dwell_stream(12_000, 10, 16, rng, shifted=True)
+    params = fit(Log(probs, features, truth, shifted=marks), run_length=2000)
+    probs, features, truth, marks = dwell_stream(12_000, 10, 16, rng, shifted=True)
+    alarm = Monitor(params).run(probs, features)["alarm"] & 1
+    assert alarm[marks].mean() > 0.7
+    # After a shift the alarm takes a while to clear; the last 100 steps of each clean stretch are past that.
+    settled = ~marks & (np.arange(len(marks)) % 250 >= 150)
+    assert alarm[settled].mean() < 0.1

@@ -1,0 +1,153 @@
+"""The core as a piece of firmware: warnings, sizes, what it pulls in, and how many instructions it takes."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import instructions
+import make_tables
+import pytest
+
+from tcuq import Params
+from tcuq.cost import CONTEXT_BYTES, cost
+from tcuq.signals import SIGNALS
+
+ROOT = Path(__file__).parent.parent
+CORE = ROOT / "src" / "tcuq" / "core"
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror", f"-I{CORE}"]
+M4 = ["-mthumb", "-mcpu=cortex-m4"]
+
+
+def need(tool: str, package: str) -> str:
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is missing: apt-get install {package}")
+    return path
+
+
+def compile_core(compiler: str, target: Path, *flags: str) -> Path:
+    subprocess.run([compiler, *STRICT, *flags, "-c", str(CORE / "tcuq.c"), "-o", str(target)], check=True)
+    return target
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Os"])
+def test_no_warnings(compiler: str, level: str, tmp_path: Path) -> None:
+    compile_core(need(compiler, compiler), tmp_path / "core.o", level)
+
+
+@pytest.mark.parametrize("mask", [*(1 << n for n in range(9)), 13, 15, 253, 0x1F0, 0x102])
+def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
+    compile_core(need("gcc", "gcc"), tmp_path / "core.o", "-O2", f"-DTCUQ_SIGNALS={mask}")
+
+
+@pytest.mark.parametrize("mask", [*(1 << n for n in range(9)), 13, 15, 253])
+def test_leaving_signals_out_changes_no_result(mask: int, tmp_path: Path) -> None:
+    """The same stream through a full build and through one that can compute nothing else."""
+    gcc = need("gcc", "gcc")
+    lags = ["1", "2", "4"]
+    arguments = [str(mask), "10", "32", "400", *lags]
+    sums = []
+    for number, flags in enumerate([[], [f"-DTCUQ_SIGNALS={mask}"]]):
+        program = tmp_path / f"p{number}"
+        sources = [str(ROOT / "bench" / "step_count.c"), str(CORE / "tcuq.c")]
+        subprocess.run([gcc, *STRICT, *flags, *sources, "-o", str(program)], check=True)
+        sums.append(subprocess.run([program, *arguments], check=True, capture_output=True).stdout)
+    assert sums[0] == sums[1]
+    refused = subprocess.run([tmp_path / "p1", str(511 & ~mask), *arguments[1:]], capture_output=True)
+    assert refused.returncode == 2, "params that need other signals are refused"
+
+
+def test_the_header_serves_cplusplus(tmp_path: Path) -> None:
+    compiler = need("g++", "g++")
+    source = tmp_path / "use.cpp"
+    source.write_text('#include "tcuq.h"\nint main() { return tcuq_ring_size == 0; }\n')
+    flags = ["-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-long-long", f"-I{CORE}"]
+    subprocess.run([compiler, *flags, "-c", str(source), "-o", str(tmp_path / "u.o")], check=True)
+
+
+def test_only_three_headers_and_two_functions_of_the_library(tmp_path: Path) -> None:
+    text = "".join((CORE / name).read_text() for name in ("tcuq.c", "tcuq.h", "tcuq_tables.h"))
+    assert set(re.findall(r"#include <(.+?)>", text)) == {"stddef.h", "stdint.h", "string.h"}
+    assert not re.search(r"\b(float|double|malloc|free|printf)\b", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+    # Cortex-M0 has neither an FPU nor 64-bit helpers: what is missing shows as a name.
+    compiler = need("arm-none-eabi-gcc", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
+    target = compile_core(compiler, tmp_path / "m0.o", "-Os", "-mthumb", "-mcpu=cortex-m0")
+    names = subprocess.run(
+        ["arm-none-eabi-nm", "-u", target], check=True, capture_output=True, text=True
+    ).stdout
+    undefined = set(names.replace("U ", "").split())
+    allowed = {"memcpy", "memset", "__aeabi_idiv", "__aeabi_uidiv", "__aeabi_uidivmod", "__aeabi_lmul"}
+    assert undefined <= allowed | {"__gnu_thumb1_case_uqi", "__gnu_thumb1_case_shi"}, undefined
+
+
+def test_the_core_is_under_a_thousand_lines_and_documents_what_is_public() -> None:
+    assert len((CORE / "tcuq.c").read_text().splitlines()) < 1000
+    header = (CORE / "tcuq.h").read_text()
+    for declaration in re.finditer(r"\n(?:int|void|size_t) (tcuq_\w+)\(", header):
+        before = header[: declaration.start()].rstrip()
+        assert before.endswith("*/"), f"{declaration.group(1)} has no comment"
+
+
+def test_tables_are_what_the_script_makes() -> None:
+    assert make_tables.HEADER.read_text() == make_tables.render()
+
+
+def test_the_registry_is_the_same_in_c_and_python() -> None:
+    header = (CORE / "tcuq.h").read_text()
+    for number, name in enumerate(SIGNALS):
+        assert re.search(rf"#define TCUQ_{name.upper()} {number}\b", header)
+
+
+def test_ram_and_state_at_the_defaults() -> None:
+    params = Params(classes=10, features=32, lags=(1, 2, 4))
+    assert CONTEXT_BYTES + params.ring_bytes <= 320
+    assert params.state_bytes <= 400
+
+
+def test_size_on_a_cortex_m4(tmp_path: Path) -> None:
+    compiler = need("arm-none-eabi-gcc", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
+    check = tmp_path / "check.c"
+    check.write_text(f'#include "tcuq.h"\nextern char fits[sizeof(tcuq_t) == {CONTEXT_BYTES} ? 1 : -1];\n')
+    subprocess.run([compiler, *STRICT, *M4, "-c", str(check), "-o", str(tmp_path / "c.o")], check=True)
+    for mask, most in ((15, 5120), (511, 6144)):
+        target = compile_core(compiler, tmp_path / "m4.o", "-Os", *M4, f"-DTCUQ_SIGNALS={mask}")
+        sizes = subprocess.run(
+            ["arm-none-eabi-size", target], check=True, capture_output=True, text=True
+        ).stdout
+        text, data, bss = (int(n) for n in sizes.splitlines()[1].split()[:3])
+        print(f"Cortex-M4 -Os, signals {mask}: {text} bytes")
+        assert text <= most and data == 0 and bss == 0
+
+
+# Instructions a step that the defaults took when last looked at, with 3 % for another compiler's taste.
+NATIVE_MOST = {"aarch64": 2170, "x86_64": 2445}
+
+
+def test_instructions_do_not_creep_up(tmp_path: Path) -> None:
+    need("valgrind", "valgrind")
+    gcc = need("gcc", "gcc")
+    machine = platform.machine()
+    if machine not in NATIVE_MOST:
+        pytest.skip(f"no count is on record for {machine}")
+    program = instructions.build(tmp_path, gcc)
+    first = instructions.count(program, 15, 10, 32, (1, 2, 4))
+    assert first == instructions.count(program, 15, 10, 32, (1, 2, 4)), "repeatable to the instruction"
+    print(f"{machine}: {first:.1f} instructions a step")
+    assert first <= NATIVE_MOST[machine]
+
+
+def test_instructions_on_x86_64_and_the_cost_model(tmp_path: Path) -> None:
+    counter = instructions.x86_64_counter(tmp_path)
+    if counter is None:
+        pytest.skip(instructions.X86_64_HINT)
+    assert counter(15, 10, 32, (1, 2, 4)) <= 3000
+    for signals, classes, features, lags in instructions.CONFIGURATIONS:
+        names = tuple(SIGNALS[n] for n in range(9) if signals >> n & 1)
+        params = Params(classes=classes, features=features, signals=names, lags=lags, window=64)
+        counted = counter(signals, classes, features, lags)
+        assert abs(cost(params).instructions - counted) <= 0.1 * counted, (signals, classes, features, lags)

@@ -1,0 +1,225 @@
+"""The offline fit, the search, and what they say."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from streams import dwell_stream
+
+from tcuq import Log, Monitor, fit, tune
+from tcuq.cost import cost
+from tcuq.fitting import fit_findings, tune_findings
+from tcuq.fitting.evidence import folds
+from tcuq.fitting.logistic import balanced_weights, fit_logistic
+from tcuq.fitting.ranking import auroc
+from tcuq.log import watch
+
+
+def make_log(steps: int = 6000, features: int = 16, seed: int = 0, dwell: float = 8, **keep: bool) -> Log:
+    probs, values, truth, marks = dwell_stream(
+        steps, 10, features, np.random.default_rng(seed), dwell, shifted=True
+    )
+    return Log(
+        probs,
+        values,
+        truth if keep.get("labels", True) else None,
+        shifted=marks if keep.get("shifted", True) else None,
+    )
+
+
+@pytest.mark.parametrize("l2", [0.1, 1.0, 100.0])
+def test_regression_agrees_with_scikit_learn(l2: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((2000, 4)) * [1, 0.2, 3, 1]
+    target = rng.random(2000) < 1 / (1 + np.exp(-(x @ [2, -5, 0.5, 0] - 2)))
+    coef, bias = fit_logistic(x, target, l2)
+    scale = x.std(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = LogisticRegression(C=1 / l2, class_weight="balanced", tol=1e-10, max_iter=10_000)
+        other.fit((x - x.mean(0)) / scale, target)
+    assert np.allclose(coef * scale, other.coef_[0], atol=1e-4)
+    assert np.isclose(bias + coef @ x.mean(0), other.intercept_[0], atol=1e-4)
+
+
+def test_nonnegative_regression_is_optimal_on_its_side() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((1500, 3))
+    target = rng.random(1500) < 1 / (1 + np.exp(-(x @ [3, -4, 1])))
+    coef, _ = fit_logistic(x, target, 1.0, low=0.0)
+    assert (coef >= 0).all() and coef[1] == 0 and coef[0] > 1
+    # The optimum with the offending signal left out is the same one.
+    without, _ = fit_logistic(x[:, [0, 2]], target, 1.0)
+    assert np.allclose(coef[[0, 2]], without, atol=1e-5)
+
+
+def test_balanced_weights_and_constant_signals() -> None:
+    target = np.array([True] * 10 + [False] * 90)
+    weights = balanced_weights(target)
+    assert np.isclose(weights[target].sum(), weights[~target].sum()) and np.isclose(weights.mean(), 1)
+    coef, _ = fit_logistic(np.column_stack([np.ones(100), target + 0.0]), target, 1.0)
+    assert coef[0] == 0 and coef[1] > 0
+
+
+def test_auroc_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        score, target = rng.integers(0, 6, 60), rng.random(60) < 0.4
+        if 0 < target.sum() < 60:
+            assert np.isclose(auroc(score, target), roc_auc_score(target, score))
+    assert np.isnan(auroc([1.0, 2.0], [True, True]))
+
+
+def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalises() -> None:
+    params = fit(make_log(), run_length=1000)
+    other = make_log(seed=7)
+    risk = watch(Monitor(params), other)["risk"]
+    assert auroc(risk, other.errors()) > auroc(-other.confidence(), other.errors()) + 0.03
+    found = params.notes["fit"]
+    assert found["time_helps"] and abs(found["loss_from_quantisation"]) < 1e-4
+    assert abs(found["auroc_core"] - found["auroc_float"]) < 1e-3
+    assert "Time helps here" in fit_findings(params)
+
+
+def test_fit_says_when_time_does_not_help() -> None:
+    params = fit(make_log(dwell=1.0, features=0), run_length=1000)
+    found = params.notes["fit"]
+    assert not found["time_helps"]
+    assert "Time does not help here" in fit_findings(params)
+    assert abs(found["signals"]["flips"]["adds"]) < 0.01
+
+
+def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
+    # With every step of another class, staying the same is what is suspicious.
+    rng = np.random.default_rng(0)
+    truth = np.arange(4000) % 10
+    logits = rng.normal(0, 1, (4000, 10)) + 3 * np.eye(10)[truth]
+    stuck = np.arange(4000) % 400 >= 300
+    logits[stuck] = 4 * np.eye(10)[0] + rng.normal(0, 1, (int(stuck.sum()), 10))
+    log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=stuck)
+    free, kept = fit(log, run_length=500), fit(log, run_length=500, nonnegative=True)
+    assert free.coef is not None and kept.coef is not None
+    assert min(free.coef.values()) < -0.5 and min(kept.coef.values()) >= 0
+    assert free.notes["fit"]["auroc"] > kept.notes["fit"]["auroc"] + 0.05
+
+
+def test_without_labels_the_fit_says_so_plainly() -> None:
+    params = fit(make_log(labels=False), run_length=1000)
+    found = params.notes["fit"]
+    assert found["labels"] is False
+    assert any("no labels" in w and "stock coefficients" in w for w in found["warnings"])
+    assert params.alarm.rise is not None
+    clean = make_log(seed=3)
+    risk = watch(Monitor(params), clean)["risk"][~clean.shifted]
+    assert abs((risk >= params.reference).mean() - params.level) < 0.05, "the threshold fits clean data"
+
+
+def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:
+    log = make_log()
+    params = fit(log, run_length=1000, level=0.2)
+    steps, signals = watch(Monitor(params), log, signals=True)
+    assert log.shifted is not None and params.clean_means is not None
+    clean = ~log.shifted
+    assert abs((steps["risk"][clean] >= params.reference).mean() - 0.2) < 0.02
+    assert abs(signals[clean, 3].mean() - params.clean_means["doubt"]) < 0.01
+
+
+def test_a_clean_log_sets_threshold_and_alarm() -> None:
+    clean = make_log(seed=5).take(np.flatnonzero(~make_log(seed=5).shifted))
+    params = fit(make_log(shifted=False), clean=Log(clean.probs, clean.features), run_length=1000)
+    marked = fit(make_log(), run_length=1000)
+    assert abs(params.reference - marked.reference) < 0.1
+    assert not any("no steps are marked" in w for w in params.notes["fit"]["warnings"])
+
+
+def test_segments_are_independent_streams() -> None:
+    """Cutting a log into segments of one step removes all past, so lagged signals fall silent."""
+    log = make_log(800)
+    assert log.labels is not None
+    cut = Log(log.probs, log.features, log.labels, np.arange(800), log.shifted)
+    with pytest.raises(ValueError, match="0 errors and 0 correct steps after the first of each segment"):
+        fit(cut, run_length=100)
+    assert set(folds(Log(log.probs, segments=np.repeat(np.arange(8), 100))).tolist()) == {0, 1, 2, 3}
+
+
+def test_level_can_follow_the_budget_and_is_warned_about_otherwise() -> None:
+    log = make_log(2000)
+    tied, apart = fit(log, level="budget", budget=0.2, run_length=500), fit(log, run_length=500)
+    assert tied.level == 0.2 and not any("below the budget" in w for w in tied.notes["fit"]["warnings"])
+    assert any("below the budget" in w for w in apart.notes["fit"]["warnings"])
+
+
+def test_int8_logs_need_a_zero_point_and_then_work() -> None:
+    log = make_log(2000)
+    assert log.features is not None
+    raw = Log(
+        (np.clip(np.floor(log.probs * 256 + 0.5), 0, 255) - 128).astype(np.int8),
+        (np.clip(log.features * 60, 0, 255) - 128).astype(np.int8),
+        log.labels,
+        shifted=log.shifted,
+    )
+    with pytest.raises(ValueError, match="feature_zero_point is missing; -128 for a ReLU output"):
+        fit(raw, run_length=500)
+    params = fit(raw, feature_zero_point=-128, run_length=500)
+    assert params.feature_zero_point == -128 and params.features == 16
+    assert fit(raw, use_features=False, run_length=500).features == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda log: log.take(slice(0, 0)), {}, "the log is empty"),
+        (lambda log: Log(log.probs, labels=log.predictions()), {}, "the log has 0 errors and"),
+        (lambda log: log, {"run_length": 1}, "run_length is 1; 10 to 10000000 is accepted"),
+        (lambda log: log, {"l2": 0}, "l2 is 0"),
+        (lambda log: log, {"profile": "best"}, "profile is 'best'; one of paper, extended is accepted"),
+        (lambda log: log, {"feature_scale": 0.1}, "feature_scale and feature_zero_point go together"),
+        (lambda log: log, {"clean": Log([[0.5, 0.5]])}, "the clean log has 2 classes, the log has 10"),
+        (lambda log: Log(log.probs, shifted=np.ones(len(log))), {}, "no clean steps are left"),
+    ],
+)
+def test_bad_fits_are_refused(change: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit(change(make_log(600)), **options)
+
+
+def test_the_fit_is_repeatable() -> None:
+    log = make_log(2000)
+    assert fit(log, run_length=500, seed=3) == fit(log, run_length=500, seed=3)
+
+
+def test_tune_finds_settings_within_the_limits_and_reports_progress() -> None:
+    log, calls = make_log(5000), []
+    params = tune(
+        log,
+        max_bytes=420,
+        max_instructions=6000,
+        trials=25,
+        run_length=500,
+        progress=lambda done, total, text: calls.append((done, total, text)),
+    )
+    price, found = cost(params), params.notes["tune"]
+    assert price.ram_bytes <= 420 and price.instructions <= 6000
+    assert calls[-1][:2] == (25, 25) and [c[0] for c in calls] == list(range(1, 26))
+    assert 0 < found["within_limits"] <= 25
+    assert found["search_auroc"] >= found["search_auroc_default"]
+    assert found["check_auroc"] > 0.8
+    assert "steps that no search saw" in tune_findings(params)
+    assert tune(log, max_bytes=420, max_instructions=6000, trials=25, run_length=500) == params
+
+
+def test_tune_refuses_what_it_cannot_do() -> None:
+    log = make_log(1500)
+    with pytest.raises(
+        ValueError, match=r"none of 3 settings fits 40 bytes and 10000 instructions; the default"
+    ):
+        tune(log, max_bytes=40, trials=3, run_length=100)
+    with pytest.raises(ValueError, match="labels are missing"):
+        tune(make_log(500, labels=False))
+    with pytest.raises(ValueError, match="lags is searched by tune"):
+        tune(log, lags=(1,))
