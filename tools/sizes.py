@@ -1,0 +1,69 @@
+"""Bytes of the core on Cortex-M, and of RAM and saved state for some configurations.
+
+    python tools/sizes.py
+
+Needs gcc-arm-none-eabi and libnewlib-arm-none-eabi for the first table.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tcuq import Params
+from tcuq.cost import cost
+from tcuq.signals import profile_signals
+
+CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
+BUILDS = (
+    ("paper", 0x00F),
+    ("paper, posterior only", 0x00D),
+    ("extended", 0x1FF),
+    ("extended, posterior only", 0x0FD),
+)
+CONFIGURATIONS = (
+    ("paper", 10, 32),
+    ("paper", 10, 0),
+    ("extended", 10, 32),
+    ("extended", 10, 0),
+    ("paper", 35, 64),
+    ("extended", 200, 64),
+)
+
+
+def code_bytes(cpu: str, mask: int) -> int:
+    """Return text and tables of the core at -Os."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "core.o"
+        flags = ["-std=c99", "-Os", "-mthumb", f"-mcpu={cpu}", f"-DTCUQ_SIGNALS={mask}"]
+        subprocess.run(["arm-none-eabi-gcc", *flags, "-c", CORE / "tcuq.c", "-o", target], check=True)
+        sizes = subprocess.run(["arm-none-eabi-size", target], check=True, capture_output=True, text=True)
+        return int(sizes.stdout.splitlines()[1].split()[0])
+
+
+def main() -> int:
+    """Print both tables."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        print("code sizes need: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi", file=sys.stderr)
+    else:
+        print(f"{'code and tables at -Os':<28}{'Cortex-M0':>12}{'Cortex-M4':>12}")
+        for name, mask in BUILDS:
+            m0, m4 = code_bytes("cortex-m0", mask), code_bytes("cortex-m4", mask)
+            print(f"{name:<28}{m0:>12,}{m4:>12,}")
+        print()
+    print(
+        f"{'profile':<10}{'classes':>8}{'features':>9}{'RAM':>7}{'state':>7}{'instructions (estimate)':>25}"
+    )
+    for profile, classes, features in CONFIGURATIONS:
+        params = Params(classes=classes, features=features, signals=profile_signals(profile, features))
+        price = cost(params)
+        row = f"{price.ram_bytes:>7,}{price.state_bytes:>7,}{price.instructions:>25,}"
+        print(f"{profile:<10}{classes:>8}{features:>9}{row}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
