@@ -147,6 +147,34 @@ def test_segments_are_independent_streams() -> None:
     assert set(folds(Log(log.probs, segments=np.repeat(np.arange(8), 100))).tolist()) == {0, 1, 2, 3}
 
 
+def test_kinds_of_shift_take_turns_in_being_held_out() -> None:
+    log = make_log(4000)
+    kinds = np.where(log.shifted, 1 + np.arange(4000) // 250 % 3, 0)
+    told = Log(log.probs, log.features, log.labels, shifted=kinds)
+    fold = folds(told)
+    for kind in (1, 2, 3):
+        assert len(set(fold[kinds == kind].tolist())) == 1
+    assert len(set(fold[kinds == 0].tolist())) == 4
+    assert told.take(slice(500, 900)).kinds.tolist() == kinds[500:900].tolist()
+    assert "kinds of shift held out in turn" in fit(told, run_length=500).notes["fit"]["time"]
+
+
+def test_a_signal_that_does_not_carry_over_is_named() -> None:
+    """Features that tell errors of one kind by staying and of the other by moving."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    kinds = np.arange(n) // 100 % 3
+    probs = rng.dirichlet(np.ones(3) * 2, n)
+    truth = probs.argmax(1)
+    wrong = (kinds > 0) & (rng.random(n) < 0.5)
+    truth = np.where(wrong, (truth + 1) % 3, truth)
+    still, moving = np.tile([1.0, 0.0], (n, 1)), rng.normal(0, 1, (n, 2))
+    mild = still + rng.normal(0, 0.4, (n, 2))
+    features = np.where((kinds == 1)[:, None], still, np.where((kinds == 2)[:, None], moving, mild))
+    params = fit(Log(probs, features, truth, shifted=kinds), run_length=500)
+    assert any(w.startswith("instability costs") for w in params.notes["fit"]["warnings"])
+
+
 def test_level_can_follow_the_budget_and_is_warned_about_otherwise() -> None:
     log = make_log(2000)
     tied, apart = fit(log, level="budget", budget=0.2, run_length=500), fit(log, run_length=500)

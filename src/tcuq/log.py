@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -46,9 +46,10 @@ class Log:
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
-    shifted : array of T booleans, optional
-        True where the input is known to be degraded. Marks what is clean for the fit, and the
-        change points for the report.
+    shifted : array of T booleans or integers, optional
+        0 where the input is clean, 1 to 255 where it is known to be degraded: the kind of shift, if
+        there are several. Marks what is clean for the fit, kinds to hold out, and the change points
+        for the report. Afterwards `shifted` is boolean and `kinds` holds the integers.
 
     Examples
     --------
@@ -62,6 +63,7 @@ class Log:
     labels: npt.NDArray[Any] | None = None
     segments: npt.NDArray[Any] | None = None
     shifted: npt.NDArray[Any] | None = None
+    kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -86,9 +88,11 @@ class Log:
             put(self, "segments", _whole("segments", _column("segments", self.segments, len(probs))))
         if self.shifted is not None:
             shifted = _whole("shifted", _column("shifted", self.shifted, len(probs)))
-            if len(shifted) and not np.isin(shifted, (0, 1)).all():
-                raise ValueError(f"shifted holds {shifted[~np.isin(shifted, (0, 1))][0]}; 0 or 1 is accepted")
-            put(self, "shifted", shifted.astype(bool))
+            odd = (shifted < 0) | (shifted > 255)
+            if odd.any():
+                raise ValueError(f"shifted holds {shifted[odd][0]}; 0 to 255 is accepted")
+            put(self, "kinds", shifted.astype(np.uint8))
+            put(self, "shifted", shifted > 0)
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -141,7 +145,7 @@ class Log:
             return None if values is None else values[index]
 
         return Log(
-            self.probs[index], part(self.features), part(self.labels), part(self.segments), part(self.shifted)
+            self.probs[index], part(self.features), part(self.labels), part(self.segments), part(self.kinds)
         )
 
     def change_points(self) -> list[int]:
@@ -185,6 +189,6 @@ def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
 
 
 def _parts(log: Log, with_features: bool) -> Iterator[tuple[slice, Log]]:
-    bare = log if with_features else Log(log.probs, None, log.labels, log.segments, log.shifted)
+    bare = log if with_features else Log(log.probs, None, log.labels, log.segments, log.kinds)
     for index in log.pieces():
         yield index, bare.take(index)

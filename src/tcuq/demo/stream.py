@@ -89,7 +89,7 @@ def make_log(
     Returns
     -------
     Log
-        With features, labels and the known shifts; one segment.
+        With features, labels and the kinds of shift; one segment.
     """
     rng = np.random.default_rng(seed)
     by_digit = [np.flatnonzero(data.digits == digit) for digit in range(10)]
@@ -100,14 +100,14 @@ def make_log(
     index = np.array([rng.choice(by_digit[digit]) for digit in digits])
     images = jitter(data.images[index], rng)
 
-    shifted = np.zeros(steps, dtype=bool)
+    shifted = np.zeros(steps, dtype=np.uint8)
     at, bad = 0, bool(rng.integers(2))
     while at < steps:
         stop = min(steps, at + 100 + int(rng.geometric(1 / (STRETCH - 100))))
         if bad:
-            corruption = corruptions[int(rng.integers(len(corruptions)))]
-            images[at:stop] = corruption(images[at:stop], rng)
-            shifted[at:stop] = True
+            kind = int(rng.integers(len(corruptions)))
+            images[at:stop] = corruptions[kind](images[at:stop], rng)
+            shifted[at:stop] = kind + 1
         at, bad = stop, not bad
     probs, hidden = classifier(images)
     return Log(probs.astype(np.float32), hidden.astype(np.float32), digits, shifted=shifted)

@@ -25,21 +25,33 @@ HELP = 0.01
 
 
 def folds(log: Log) -> npt.NDArray[np.int64]:
-    """Return a fold number for each step: whole segments where there are enough, else blocks of time.
+    """Return a fold number for each step.
+
+    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of
+    shift apart, all steps of a kind go into one fold: what is held out is then a kind that the fit
+    has not seen, which is what a device will meet.
 
     Examples
     --------
     >>> folds(Log(np.full((24, 2), 0.5)))[:6].tolist()
     [0, 0, 1, 1, 2, 2]
+    >>> folds(Log(np.full((6, 2), 0.5), shifted=[0, 7, 0, 9, 9, 7]))[[1, 3, 4, 5]].tolist()
+    [0, 1, 1, 0]
     """
     pieces = log.pieces()
-    out = np.empty(len(log), dtype=np.int64)
+    out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
     if len(pieces) >= FOLDS:
         for number, piece in enumerate(pieces):
             out[piece] = number % FOLDS
-    else:
-        out[:] = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
+    for number, kind in enumerate(shift_kinds(log)):
+        out[log.kinds == kind] = number % FOLDS
     return out
+
+
+def shift_kinds(log: Log) -> list[int]:
+    """Return the kinds of shift that a log tells apart; none when there are fewer than two."""
+    found = [] if log.kinds is None else [int(kind) for kind in np.unique(log.kinds) if kind]
+    return found if len(found) > 1 else []
 
 
 def signals_of(params: Params, log: Log) -> tuple[Floats, Flags]:
@@ -79,7 +91,7 @@ def held_out_auroc(
 def shuffled(log: Log, rng: np.random.Generator) -> Log:
     """Return the log with its steps in random order: the same inferences without their time."""
     mixed = log.take(rng.permutation(len(log)))
-    return Log(mixed.probs, mixed.features, mixed.labels)
+    return Log(mixed.probs, mixed.features, mixed.labels, shifted=mixed.kinds)
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,8 @@ class Evidence:
         `doubt` alone: what the current posterior says without any past.
     without, alone : dict of str to float
         Each signal left out; each signal alone.
+    kinds : int
+        Kinds of shift that took turns in being held out; 0 when segments or stretches of time did.
     """
 
     stream: float
@@ -101,6 +115,7 @@ class Evidence:
     doubt: float
     without: dict[str, float]
     alone: dict[str, float]
+    kinds: int = 0
 
     @property
     def time_helps(self) -> bool:
@@ -109,8 +124,9 @@ class Evidence:
 
     def sentence(self) -> str:
         """Say it in words."""
+        turns = f" with {self.kinds} kinds of shift held out in turn" if self.kinds else ""
         figures = (
-            f"held-out AUROC of errors {self.stream:.3f} on the stream, {self.shuffle:.3f} on its own "
+            f"held-out AUROC of errors {self.stream:.3f} on the stream{turns}, {self.shuffle:.3f} on its own "
             f"shuffle, {self.doubt:.3f} from the current posterior alone"
         )
         if self.time_helps:
@@ -172,4 +188,5 @@ def weigh(
             for i, name in enumerate(params.signals)
         },
         alone={name: score([i]) for i, name in enumerate(params.signals)},
+        kinds=len(shift_kinds(log)),
     )

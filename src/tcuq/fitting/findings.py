@@ -63,6 +63,7 @@ def tune_findings(params: Params) -> str:
         return "These parameters carry no findings of a search."
     price = cost(params)
     lags = ", ".join(map(str, params.lags))
+    profile = params.profile if params.features else f"{params.profile} on posteriors only"
 
     def shown(value: float | None) -> str:
         return "unknown" if value is None else f"{value:.4f}"
@@ -71,7 +72,7 @@ def tune_findings(params: Params) -> str:
         [
             f"{found['trials']} settings, {found['within_limits']} within {found['max_bytes']:,} bytes and "
             f"{found['max_instructions']:,} instructions.",
-            f"Chosen: profile {params.profile}, lags {lags} weighted {found['weight_law']}, "
+            f"Chosen: profile {profile}, lags {lags} weighted {found['weight_law']}, "
             f"doubt mix {params.doubt_mix:g}, blend {params.blend:.2f}, level {params.level:g}, window "
             f"{params.window}: {price.ram_bytes} bytes, about {price.instructions:,} instructions a step.",
             f"AUROC of errors on the {found['check_steps']:,} steps that no search saw: "

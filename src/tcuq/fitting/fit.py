@@ -26,6 +26,9 @@ Flags = npt.NDArray[np.bool_]
 FEWEST = 10
 """Errors, and correct steps, that a labelled fit needs at the least."""
 
+HARM = 0.005
+"""Held-out AUROC that a signal may cost before the fit speaks up."""
+
 SLOW_MEMORY = 48
 """Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
 
@@ -148,6 +151,12 @@ def fit(
         findings["time_helps"] = evidence.time_helps
         findings["time"] = evidence.sentence()
         findings["signals"] = _signal_table(params, evidence)
+        warnings += [
+            f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
+            "over; leave it out with `signals`, or `use_features` if it reads features"
+            for name, row in findings["signals"].items()
+            if row["adds"] <= -HARM
+        ]
     params, more = _fit_decisions(params, clean_log, clean_runs, run_length, rng, warnings)
     findings.update(more)
     findings["warnings"] = warnings

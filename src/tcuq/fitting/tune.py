@@ -43,6 +43,7 @@ class _Choice:
     lags: tuple[int, ...]
     weight_law: str
     doubt_mix: float
+    use_features: bool
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -50,11 +51,9 @@ class _Choice:
             "lags": self.lags,
             "lag_weights": tuple(WEIGHT_LAWS[self.weight_law](lag) for lag in self.lags),
             "doubt_mix": self.doubt_mix,
+            "use_features": self.use_features,
             "window": max(16, *self.lags),
         }
-
-
-DEFAULT = _Choice("paper", (1, 2, 4), "1/lag", 0.5)
 
 
 def tune(
@@ -68,7 +67,7 @@ def tune(
     budget: float = 0.15,
     **fit_options: Any,
 ) -> Params:
-    """Search lags, lag weights, window, blend, level, doubt mix and profile, then fit with the best.
+    """Search lags, lag weights, window, blend, level, doubt mix, profile and features, then fit.
 
     Settings are scored by the AUROC of errors that `risk` reaches on segments held out of the
     coefficient fit. A quarter of the segments takes no part in the search at all; the notes give the
@@ -106,6 +105,7 @@ def tune(
         raise ValueError("labels are missing; tune needs them to tell errors")
     _refuse_searched(fit_options)
     start = fit(log, budget=budget, seed=seed, **{"run_length": 1000, **fit_options})
+    default = _Choice("paper", (1, 2, 4), "1/lag", 0.5, start.features > 0)
     rng = np.random.default_rng(seed)
     fold = folds(log)
     l2, nonnegative = fit_options.get("l2", 1.0), fit_options.get("nonnegative", False)
@@ -113,13 +113,13 @@ def tune(
     best: tuple[float, _Choice, float] | None = None
     default_score = float("nan")
     fitting = 0
-    for number, choice in enumerate(_choices(trials, rng)):
+    for number, choice in enumerate(_choices(trials, default, rng)):
         params = _params(start, choice)
         price = cost(params)
         if price.ram_bytes <= max_bytes and price.instructions <= max_instructions:
             fitting += 1
             score, blend = _search_score(params, log, fold, l2, nonnegative)
-            if choice == DEFAULT:
+            if choice == default:
                 default_score = score
             if best is None or score > best[0]:
                 best = score, choice, blend
@@ -127,7 +127,7 @@ def tune(
             text = "nothing fits yet" if best is None else f"best AUROC {best[0]:.4f}"
             progress(number + 1, trials, text)
     if best is None:
-        price = cost(_params(start, DEFAULT))
+        price = cost(_params(start, default))
         raise ValueError(
             f"none of {trials} settings fits {max_bytes} bytes and {max_instructions} instructions; the "
             f"default needs {price.ram_bytes} and {price.instructions}"
@@ -138,7 +138,7 @@ def tune(
         log, **{**fit_options, **choice.settings()}, blend=blend, level=level, budget=budget, seed=seed
     )
     check = {
-        "default": _check_score(_params(start, DEFAULT), 0.7, log, fold, l2, nonnegative),
+        "default": _check_score(_params(start, default), 0.7, log, fold, l2, nonnegative),
         "chosen": _check_score(_params(start, choice), blend, log, fold, l2, nonnegative),
     }
     found = {
@@ -163,9 +163,9 @@ def _refuse_searched(options: dict[str, Any]) -> None:
             raise ValueError(f"{name} is searched by tune; use fit to set it")
 
 
-def _choices(trials: int, rng: np.random.Generator) -> list[_Choice]:
+def _choices(trials: int, default: _Choice, rng: np.random.Generator) -> list[_Choice]:
     """Return the default, then random settings, each once."""
-    chosen = [DEFAULT]
+    chosen = [default]
     for _ in range(50 * trials):
         if len(chosen) >= trials:
             break
@@ -176,6 +176,7 @@ def _choices(trials: int, rng: np.random.Generator) -> list[_Choice]:
             lags,
             list(WEIGHT_LAWS)[int(rng.integers(len(WEIGHT_LAWS)))],
             DOUBT_MIXES[int(rng.integers(len(DOUBT_MIXES)))],
+            default.use_features and bool(rng.integers(2)),
         )
         if choice not in chosen:
             chosen.append(choice)
@@ -184,8 +185,9 @@ def _choices(trials: int, rng: np.random.Generator) -> list[_Choice]:
 
 def _params(start: Params, choice: _Choice) -> Params:
     settings = choice.settings()
-    signals = profile_signals(settings.pop("profile"), start.features)
-    return start.replace(signals=signals, coef=None, clean_means=None, **settings)
+    features = start.features if settings.pop("use_features") else 0
+    signals = profile_signals(settings.pop("profile"), features)
+    return start.replace(features=features, signals=signals, coef=None, clean_means=None, **settings)
 
 
 def _risk(logits: Floats, confidence: Floats, blend: float) -> Floats:

@@ -72,7 +72,7 @@ def _cell(name: str, text: str) -> float:
     word = text.strip().lower()
     if name == "shifted" and word in _WORDS:
         return _WORDS[word]
-    accepted = "0 or 1" if name == "shifted" else "an integer" if name in PLAIN else "a number"
+    accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
     try:
         value = float(text)
     except ValueError:
@@ -192,7 +192,7 @@ def bad_plain(table: npt.NDArray[np.float64], place: dict[str, int], classes: in
             continue
         values = table[:, place[name]]
         if name == "shifted":
-            wrong, accepted = ~np.isin(values, (0, 1)), "0 or 1"
+            wrong, accepted = ~np.isin(values, np.arange(256)), "0 to 255"
         else:
             wrong, accepted = (values != np.floor(values)) | (np.abs(values) > 2**53), "an integer"
         if name == "label":

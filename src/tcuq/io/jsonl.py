@@ -24,7 +24,7 @@ class Row(NamedTuple):
     features: npt.NDArray[Any] | None
     label: int | None
     segment: int | None
-    shifted: bool | None
+    shifted: int | None
 
 
 class RowParser:
@@ -115,8 +115,8 @@ class RowParser:
             if key in content and (type(value) is not int or abs(value) > 2**53):
                 raise ValueError(f"{key} is {_short(value)}; an integer is accepted")
         shifted = content.get("shifted")
-        if "shifted" in content and shifted not in (False, True):
-            raise ValueError(f"shifted is {_short(shifted)}; true or false is accepted")
+        if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
+            raise ValueError(f"shifted is {_short(shifted)}; true, false or 0 to 255 is accepted")
         classes = max(2, len(probs))
         if content.get("label", -1) >= classes:
             raise ValueError(f"label is {content['label']}; at most {classes - 1} is accepted")
@@ -126,7 +126,7 @@ class RowParser:
             features.astype(np.int8) if features is not None and raw_features else features,
             content.get("label"),
             content.get("segment"),
-            None if shifted is None else bool(shifted),
+            None if shifted is None else int(shifted),
         )
 
 

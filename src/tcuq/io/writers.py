@@ -21,7 +21,7 @@ def write_log(path: str | Path, log: Log) -> None:
         Should end in ``.npz``.
     log : Log
     """
-    columns = {key: getattr(log, key) for key in KEYS}
+    columns = {key: getattr(log, "kinds" if key == "shifted" else key) for key in KEYS}
     file = io.BytesIO()
     np.savez_compressed(file, **{k: v for k, v in columns.items() if v is not None})
     write_whole(path, file.getvalue())
