@@ -99,7 +99,7 @@ def main(
     result["audit"] = verdict.ok
     result["findings"] = fit_findings(params)
     result["files"] = [str(folder / name) for name in FILES]
-    result["text"] = table(result)
+    result["text"] = f"{table(result)}\n\nNow open {folder / 'report.html'}"
     return result
 
 
