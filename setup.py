@@ -1,11 +1,17 @@
 """The one compiled part: the integer core with its Python door."""
 
 import sys
+import sysconfig
 
 from setuptools import Extension, setup
 
 # Buffers joined the stable ABI in 3.11; there, one wheel serves every later Python.
-STABLE = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+# Free-threaded builds have no stable ABI.
+STABLE = (
+    sys.version_info >= (3, 11)
+    and sys.implementation.name == "cpython"
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 
 setup(
     ext_modules=[

@@ -62,6 +62,18 @@ def test_leaving_signals_out_changes_no_result(mask: int, tmp_path: Path) -> Non
     assert refused.returncode == 2, "params that need other signals are refused"
 
 
+def test_a_mask_may_be_written_as_in_the_header(tmp_path: Path) -> None:
+    """Without parentheses of its own: the core must put them."""
+    need("size", "binutils")
+    sizes = []
+    for number, mask in enumerate(["12", "TCUQ_BIT(TCUQ_FLIPS)|TCUQ_BIT(TCUQ_DOUBT)"]):
+        target = compile_core("gcc", tmp_path / f"{number}.o", "-Os", f"-DTCUQ_SIGNALS={mask}")
+        sizes.append(
+            subprocess.run(["size", target], check=True, capture_output=True, text=True).stdout.split()[6]
+        )
+    assert sizes[0] == sizes[1]
+
+
 def test_the_header_serves_cplusplus(tmp_path: Path) -> None:
     compiler = need("g++", "g++")
     source = tmp_path / "use.cpp"

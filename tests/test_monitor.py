@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from streams import direct_params, dwell_stream, int8_stream, posterior_of
 
 from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params
+from tcuq._core import Core
 from tcuq.log import watch
 from tcuq.quantize import quantize_features, quantize_probs, two_classes
 from tcuq.signals import profile_signals
@@ -116,6 +117,38 @@ def test_quantisation_is_that_of_an_int8_runtime() -> None:
     assert quantize_features([[0.5, -0.5, 1.5, -1.5, 1e9, -1e9]], 1.0, 0).tolist() == [
         [1, -1, 2, -2, 127, -128]
     ]
+
+
+def test_the_last_float_below_a_half_step_rounds_down() -> None:
+    below = np.nextafter(np.float32(0.5 / 256), np.float32(0))
+    row = np.array([[below, 1 - below]], dtype=np.float32)
+    assert quantize_probs(row)[0, 0] == -128
+
+
+def test_unaligned_arrays_are_read_like_any_other() -> None:
+    params = make_params()
+    probs, values, _, _ = dwell_stream(1, 10, 32, np.random.default_rng(0))
+    shifted = [np.frombuffer(b"\0" + a[0].tobytes(), np.float64, offset=1) for a in (probs, values)]
+    assert Monitor(params).step(*shifted) == Monitor(params).step(probs[0], values[0])
+
+
+def test_the_binding_refuses_scales_that_are_none() -> None:
+    fields = make_params().integers()
+    for scale in (0.0, float("nan"), float("inf"), 1e-60, -1.0):
+        with pytest.raises(ValueError, match="feature_scale must be a positive float32"):
+            Core(fields, scale)
+
+
+def test_an_entry_that_changes_the_fields_while_they_are_read() -> None:
+    fields = make_params().integers()
+
+    class Evil:
+        def __index__(self) -> int:
+            fields["lags"] = None
+            return 1
+
+    fields["lags"] = [Evil(), 2, 4]
+    assert Core(fields).sizes()[0] > 0
 
 
 def test_a_sigmoid_becomes_two_classes() -> None:
@@ -259,6 +292,9 @@ def test_states_of_other_params_and_versions_are_refused() -> None:
         Monitor(monitor.params.replace(blend=0.5)).load(state)
     with pytest.raises(ValueError, match="another state version"):
         monitor.load(changed(state, 4, 2, 2))
+    for offset in (6, 8, 10):
+        with pytest.raises(ValueError, match="other parameters"):
+            monitor.load(changed(state, offset, 77, 2))
 
 
 def test_the_step_counter_stops_instead_of_wrapping() -> None:

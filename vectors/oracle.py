@@ -173,15 +173,23 @@ class Params:
 
     def threshold(self, debt: int) -> int:
         """Return the threshold at `debt`, section 9."""
-        size = abs(debt)
+        word(self.distance(abs(debt)))
+        return self.threshold_anywhere(debt)
+
+    def distance(self, size: int) -> int:
+        """Return how far a debt of this size moves the threshold, in 1/256 of Q0.16."""
         near = min(size, self.knee)
-        moved = word(self.slope * near + self.steep_slope * (size - near)) >> 8
+        return self.slope * near + self.steep_slope * (size - near)
+
+    def threshold_anywhere(self, debt: int) -> int:
+        """Return the threshold also at debts that no input can cause, where 32 bits may not do."""
+        moved = self.distance(abs(debt)) >> 8
         return self.reference + moved if debt >= 0 else self.reference - moved
 
     def bounds(self) -> tuple[int, int]:
         """Return the least and the greatest debt that any input can cause, section 9."""
-        shut = _least(lambda debt: self.threshold(debt) > 65535)
-        open_ = _least(lambda size: self.threshold(-size) <= 0)
+        shut = _least(lambda debt: self.threshold_anywhere(debt) > 65535)
+        open_ = _least(lambda size: self.threshold_anywhere(-size) <= 0)
         return 1 - open_ - self.level_num, shut - 1 + self.level_den - self.level_num
 
 

@@ -21,7 +21,7 @@ typedef struct {
     uint8_t warming_up;
     uint8_t reason;
     uint8_t low_mass;
-    uint8_t unused[2];
+    uint8_t unused[6]; /* 40 bytes on every ABI */
 } row_t;
 
 typedef struct {
@@ -68,7 +68,7 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
         return -1;
     }
     format = t->view.format == NULL ? "B" : t->view.format;
-    if (*format == '@' || *format == '=' || *format == '<') {
+    if (*format == '@' || *format == '=' || (PY_LITTLE_ENDIAN && *format == '<')) {
         format++;
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
@@ -97,8 +97,14 @@ static int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t
 
 static float value_at(const table_t *t, Py_ssize_t at)
 {
-    return t->kind == 'f' ? ((const float *)t->view.buf)[at]
-                          : (float)((const double *)t->view.buf)[at];
+    float single;
+    double wide;
+    if (t->kind == 'f') { /* copied: a buffer need not be aligned */
+        memcpy(&single, (const char *)t->view.buf + at * (Py_ssize_t)sizeof single, sizeof single);
+        return single;
+    }
+    memcpy(&wide, (const char *)t->view.buf + at * (Py_ssize_t)sizeof wide, sizeof wide);
+    return (float)wide;
 }
 
 /* Complain about one element; `row` is left out for a single step. */
@@ -106,7 +112,7 @@ static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssiz
                      double value, const char *accepted)
 {
     char number[40];
-    PyOS_snprintf(number, sizeof number, "%.6g", value);
+    PyOS_snprintf(number, sizeof number, "%.9g", value);
     if (t->view.ndim == 2 && column >= 0) {
         PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is %s; %s", name, row, column, number, accepted);
     } else if (t->view.ndim == 2) {
@@ -172,12 +178,22 @@ static const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
         if (t->kind == 'B') {
             u = ((const uint8_t *)t->view.buf)[at];
         } else {
-            u = (int)(value_at(t, at) * 256.0f + 0.5f);
+            u = (int)((double)value_at(t, at) * 256.0 + 0.5);
             u = u > 255 ? 255 : u;
         }
         space[i] = (int8_t)(u - 128);
     }
     return space;
+}
+
+/* A scale that float32 holds as a positive number: others would divide by zero or give NaN. */
+static int scale_ok(double scale)
+{
+    if (isfinite((float)scale) && (float)scale > 0.0f) {
+        return 1;
+    }
+    PyErr_SetString(PyExc_ValueError, "feature_scale must be a positive float32");
+    return 0;
 }
 
 static int8_t quantize_feature(float x, float scale, int zero)
@@ -316,8 +332,8 @@ static int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
         return -1;
     }
     if (view->len != size) {
-        PyBuffer_Release(view);
         PyErr_Format(PyExc_ValueError, "output has %zd bytes, %zd needed", view->len, size);
+        PyBuffer_Release(view);
         return -1;
     }
     return 0;
@@ -368,8 +384,7 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         row->warming_up = s.warming_up;
         row->reason = s.reason;
         row->low_mass = s.low_mass;
-        row->unused[0] = 0;
-        row->unused[1] = 0;
+        memset(row->unused, 0, sizeof row->unused);
     }
     result = Py_None;
     Py_INCREF(result);
@@ -465,24 +480,25 @@ static Py_ssize_t get_numbers(PyObject *fields, const char *name, long long low,
         PyErr_Format(PyExc_KeyError, "%s", name);
         return -1;
     }
+    Py_INCREF(list); /* an entry's __index__ could take it out of `fields` */
     count = PySequence_Size(list);
     if (count > most) {
         PyErr_Format(PyExc_ValueError, "%s has %zd entries; at most %zd are accepted", name, count, most);
-        return -1;
+        count = -1;
     }
     for (i = 0; i < count; i++) {
         PyObject *item = PySequence_GetItem(list, i);
         values[i] = item == NULL ? -1 : PyLong_AsLongLong(item);
         Py_XDECREF(item);
-        if (PyErr_Occurred() != NULL) {
-            return -1;
-        }
-        if (values[i] < low || values[i] > high) {
+        if (values[i] == -1 && PyErr_Occurred() != NULL) {
+            count = -1;
+        } else if (values[i] < low || values[i] > high) {
             PyErr_Format(PyExc_ValueError, "%s[%zd] is %lld; %lld to %lld is accepted", name, i,
                          values[i], low, high);
-            return -1;
+            count = -1;
         }
     }
+    Py_DECREF(list);
     return count;
 }
 
@@ -578,6 +594,9 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale)) {
+        return NULL;
+    }
+    if (!scale_ok(scale)) {
         return NULL;
     }
     self = (core_t *)alloc(type, 0);
@@ -695,7 +714,7 @@ static PyObject *quantize_features(PyObject *module, PyObject *args)
     Py_ssize_t i;
     (void)module;
     if (!PyArg_ParseTuple(args, "OOndi", &source, &target, &width, &scale, &zero) ||
-        table_open(&t, source, "features", width, 2) < 0) {
+        !scale_ok(scale) || table_open(&t, source, "features", width, 2) < 0) {
         return NULL;
     }
     if (t.kind == 'b' || t.kind == 'B') {

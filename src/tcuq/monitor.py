@@ -70,6 +70,8 @@ class Monitor:
             raise TypeError(f"params is {type(params).__name__}; a Params is needed")
         self.params = params
         self._core = params.core()
+        fields = params.integers()
+        self._level_den, self._budget_den = int(fields["level_den"]), int(fields["budget_den"])
 
     def step(
         self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False
@@ -160,12 +162,12 @@ class Monitor:
     @property
     def debt(self) -> float:
         """Flags so far minus level x steps: what the guarantee is about, readable at any time."""
-        return self._core.counters()[1] / int(self.params.integers()["level_den"])
+        return self._core.counters()[1] / self._level_den
 
     @property
     def credit(self) -> float:
         """Abstentions that the budget would allow at once, now."""
-        return self._core.counters()[2] / int(self.params.integers()["budget_den"])
+        return self._core.counters()[2] / self._budget_den
 
     @property
     def alarm(self) -> int:

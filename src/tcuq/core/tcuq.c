@@ -11,7 +11,7 @@
 #define TCUQ_ASSERT(condition) ((void)0)
 #endif
 
-#define HAS(signal) ((TCUQ_SIGNALS & TCUQ_BIT(signal)) != 0u)
+#define HAS(signal) (((TCUQ_SIGNALS) & TCUQ_BIT(signal)) != 0u)
 #define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
 #define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
 #define LAGGED_MASK (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
@@ -72,7 +72,7 @@ static uint16_t saturate(uint32_t value)
 
 static uint32_t used(const tcuq_params_t *p)
 {
-    return (uint32_t)p->signals & TCUQ_SIGNALS;
+    return (uint32_t)p->signals & (TCUQ_SIGNALS);
 }
 
 static uint32_t depth_of(const tcuq_params_t *p)
@@ -124,9 +124,7 @@ static uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
 
 static int lags_ok(const tcuq_params_t *p)
 {
-    uint32_t sum = 0;
-    uint32_t last = 0;
-    uint32_t i;
+    uint32_t sum = 0, last = 0, i;
     if (p->lag_count == 0u) {
         return (p->signals & LAGGED_MASK) == 0u;
     }
@@ -168,7 +166,7 @@ int tcuq_check(const tcuq_params_t *p)
         !side_ok(p->rise_limit, p->rise_cap) || !side_ok(p->fall_limit, p->fall_cap)) {
         return TCUQ_ERR_PARAMS;
     }
-    if ((p->signals & ~TCUQ_SIGNALS) != 0u) {
+    if ((p->signals & ~(TCUQ_SIGNALS)) != 0u) {
         return TCUQ_ERR_SIGNALS;
     }
     return TCUQ_OK;
@@ -177,9 +175,9 @@ int tcuq_check(const tcuq_params_t *p)
 size_t tcuq_ring_size(const tcuq_params_t *p)
 {
     uint32_t depth = depth_of(p);
-    size_t size = 4u * ((size_t)mean_words_of(p) + CACHE_WORDS * depth);
-    size += ((size_t)depth * entry_bytes_of(p) + 3u) & ~(size_t)3u;
-    return size < 4u ? 4u : size;
+    uint32_t size = 4u * (mean_words_of(p) + CACHE_WORDS * depth);
+    size += (depth * entry_bytes_of(p) + 3u) & ~(uint32_t)3u;
+    return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
 }
 
 /* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
@@ -235,8 +233,7 @@ static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
     uint32_t label = 0;
     uint32_t mass = 0;
     uint32_t logs = 0;
-    uint32_t rest;
-    uint32_t i;
+    uint32_t rest, i;
     for (i = 0; i < classes; i++) {
         uint32_t u = (uint32_t)(probs[i] + 128);
         mass += u;
@@ -257,7 +254,7 @@ static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
     r->log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
 }
 
-#if (TCUQ_SIGNALS & FEATURE_MASK) != 0u
+#if ((TCUQ_SIGNALS) & FEATURE_MASK) != 0u
 /* Floor of the square root. */
 static uint32_t root(uint32_t value)
 {
@@ -329,9 +326,8 @@ static void read_features(reading_t *r, const int8_t *features, const tcuq_param
 /* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. */
 static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
-    uint32_t product;
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
-    uint32_t cosine;
+    uint32_t product, cosine;
     int32_t shift;
     if (a.mant == 0u || b.mant == 0u) {
         return a.mant == b.mant ? 0u : 32768u;
@@ -346,7 +342,7 @@ static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 }
 #endif
 
-#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
+#if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
 
 #if HAS(TCUQ_DIVERGENCE)
 /* Divergence of this posterior from one in the ring, Q0.16. */
@@ -355,9 +351,8 @@ static uint32_t divergence_of(const reading_t *r, const int8_t *now, const int8_
 {
     uint32_t sum = 0;
     uint32_t mass = r->mass > 256u ? r->mass : 256u;
-    uint32_t raw;
+    uint32_t raw, i;
     int32_t difference;
-    uint32_t i;
     for (i = 0; i < classes; i++) {
         sum += tcuq_xlog[256 + now[i] + past[i]];
     }
@@ -452,8 +447,7 @@ static void push(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t
 /* -p log2 p for p in Q0.16 (0..65536), in units of 1 / (192 * 512). */
 static uint32_t entropy_term(uint32_t p)
 {
-    uint32_t at;
-    uint32_t fraction;
+    uint32_t at, fraction;
     int32_t value;
     if (p <= 512u) {
         return (tcuq_xlog[p] + 1344u * p) >> 7;
@@ -476,9 +470,7 @@ static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 {
     uint32_t terms = 0;
     uint32_t mass = 0;
-    uint32_t rest;
-    uint32_t bits;
-    uint32_t i;
+    uint32_t rest, bits, i;
     for (i = 0; i < p->classes; i++) {
         uint32_t value = (mean[i] + 128u) >> 8;
         mass += value;
@@ -493,7 +485,7 @@ static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 }
 #endif
 
-#if (TCUQ_SIGNALS & (FAST_MASK | SLOW_MASK)) != 0u
+#if ((TCUQ_SIGNALS) & (FAST_MASK | SLOW_MASK)) != 0u
 static uint16_t surprise_of(const uint32_t *mean, uint32_t label)
 {
     return saturate(ONE - ((mean[label] + 128u) >> 8));
@@ -557,7 +549,7 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, cons
     uint32_t mask = used(p);
     int first = m->slow == 0u;
     (void)at, (void)r, (void)probs, (void)features, (void)signals, (void)mask, (void)first;
-#if (TCUQ_SIGNALS & FAST_MASK) != 0u
+#if ((TCUQ_SIGNALS) & FAST_MASK) != 0u
     if ((mask & FAST_MASK) != 0u) {
         if (!first) {
             signals[TCUQ_SURPRISE_FAST] = surprise_of(at->fast, r->label);
@@ -570,7 +562,7 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, cons
         blend_probs(at->fast, probs, p->classes, FAST_SHIFT, first);
     }
 #endif
-#if (TCUQ_SIGNALS & SLOW_MASK) != 0u
+#if ((TCUQ_SIGNALS) & SLOW_MASK) != 0u
     if ((mask & SLOW_MASK) != 0u) {
         if (!first) {
             signals[TCUQ_SURPRISE_SLOW] = surprise_of(at->slow, r->label);
@@ -667,8 +659,7 @@ static void decide(tcuq_t *m, tcuq_step_t *out)
     const tcuq_params_t *p = m->params;
     int32_t cap = (int32_t)p->burst * p->budget_den;
     int32_t risk = out->risk;
-    uint8_t rise;
-    uint8_t fall;
+    uint8_t rise, fall;
 
     out->threshold = threshold_at(p, m->debt);
     out->flagged = risk >= out->threshold ? 1u : 0u;
@@ -709,7 +700,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     r.feature_sum = 0;
     r.norm.mant = 0;
     r.norm.exp = 0;
-#if (TCUQ_SIGNALS & FEATURE_MASK) != 0u
+#if ((TCUQ_SIGNALS) & FEATURE_MASK) != 0u
     if ((used(p) & FEATURE_MASK) != 0u) {
         read_features(&r, features, p);
     }
@@ -720,7 +711,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     }
     own[TCUQ_DOUBT] =
         (uint16_t)mix(inverse, saturate(ONE - 256u * (r.top - r.second)), p->doubt_mix);
-#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
+#if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
     if (at.depth != 0u) {
         lagged_signals(m, &at, &r, probs, features, own);
         push(m, &at, &r, probs, features);
@@ -829,6 +820,17 @@ static uint32_t params_crc(const tcuq_params_t *p)
     return ~crc;
 }
 
+/* The first 16 bytes of a state: what it is, and whose. */
+static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
+{
+    put32(bytes, STATE_MAGIC);
+    put16(bytes + 4, TCUQ_STATE_VERSION);
+    put16(bytes + 6, p->signals);
+    put16(bytes + 8, p->classes);
+    put16(bytes + 10, p->features);
+    put32(bytes + 12, params_crc(p));
+}
+
 size_t tcuq_state_size(const tcuq_params_t *p)
 {
     size_t entry = 2u + (size_t)entry_bytes_of(p);
@@ -840,18 +842,13 @@ int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
     const tcuq_params_t *p = m->params;
     layout_t at = layout_of(m);
     size_t total = tcuq_state_size(p);
-    uint8_t *next = bytes + STATE_HEADER_BYTES;
+    uint8_t *next = size < total ? bytes : bytes + STATE_HEADER_BYTES;
     uint32_t i;
     if (size < total) {
         return TCUQ_ERR_SIZE;
     }
     memset(bytes, 0, total);
-    put32(bytes, STATE_MAGIC);
-    put16(bytes + 4, TCUQ_STATE_VERSION);
-    put16(bytes + 6, p->signals);
-    put16(bytes + 8, p->classes);
-    put16(bytes + 10, p->features);
-    put32(bytes + 12, params_crc(p));
+    put_identity(p, bytes);
     put32(bytes + 16, m->steps);
     put32(bytes + 20, (uint32_t)m->debt);
     put32(bytes + 24, (uint32_t)m->credit);
@@ -899,10 +896,8 @@ static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
     int32_t credit = (int32_t)get32(bytes + 24);
     uint32_t alarm = bytes[36];
     uint32_t fill = bytes[37];
-    int32_t low;
-    int32_t high;
-    uint32_t i;
-    uint32_t j;
+    int32_t low, high;
+    uint32_t i, j;
     tcuq_debt_bounds(p, &low, &high);
     if (debt < low || debt > high || credit < 0 || credit > (int32_t)p->burst * p->budget_den ||
         !evidence_ok(get32(bytes + 28), p->rise_limit, p->rise_cap, alarm & TCUQ_ALARM_RISE) ||
@@ -944,6 +939,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     const tcuq_params_t *p = m->params;
     size_t total = tcuq_state_size(p);
     uint32_t words = mean_words_of(p);
+    uint8_t identity[16];
     uint32_t i;
     if (size < STATE_HEADER_BYTES) {
         return TCUQ_ERR_SIZE;
@@ -957,8 +953,11 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     if (get32(bytes + size - 4u) != ~crc32_add(0xFFFFFFFFu, bytes, size - 4u)) {
         return TCUQ_ERR_STATE;
     }
-    if (get32(bytes + 12) != params_crc(p)) {
-        return TCUQ_ERR_OTHER;
+    put_identity(p, identity);
+    for (i = 6; i < sizeof identity; i++) {
+        if (bytes[i] != identity[i]) {
+            return TCUQ_ERR_OTHER;
+        }
     }
     if (size != total) {
         return TCUQ_ERR_SIZE;
@@ -974,7 +973,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     m->fall = get32(bytes + 32);
     m->alarm = bytes[36];
     m->slow = bytes[38];
-#if (TCUQ_SIGNALS & LAGGED_MASK) != 0u
+#if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
     for (i = bytes[37]; i > 0u; i--) {
         layout_t at = layout_of(m);
         const uint8_t *entry = bytes + STATE_HEADER_BYTES + (i - 1u) * (2u + at.entry_bytes);

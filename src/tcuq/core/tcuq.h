@@ -37,7 +37,7 @@ enum {
     TCUQ_OK = 0,
     TCUQ_ERR_PARAMS = -1,  /* a field of tcuq_params_t is out of range */
     TCUQ_ERR_SIGNALS = -2, /* a signal that this build leaves out is asked for */
-    TCUQ_ERR_SIZE = -3,    /* a buffer is too small, or a state is truncated */
+    TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
     TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
     TCUQ_ERR_OTHER = -6    /* a state of a monitor with other params */
@@ -169,8 +169,8 @@ void tcuq_reset(tcuq_t *monitor);
 /* Return the exact number of bytes that tcuq_save() writes. */
 size_t tcuq_state_size(const tcuq_params_t *params);
 
-/* Write the state, the same bytes on every machine. Return their number, or
- * TCUQ_ERR_SIZE. */
+/* Write the state, the same bytes on every machine. Return their number (at most
+ * 32767 where int has 16 bits), or TCUQ_ERR_SIZE. */
 int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 
 /* Take over a saved state; the monitor must be initialised with the same params.
