@@ -1,6 +1,6 @@
 # Thin: each target is one command after its set-up.
 BIN := .venv/bin
-SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/*.c src/tcuq/core/*)
+SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
 .PHONY: help demo test bench vectors tables clean
 

@@ -17,8 +17,8 @@ setup(
     ext_modules=[
         Extension(
             "tcuq._core",
-            ["src/tcuq/_core.c", "src/tcuq/core/tcuq.c"],
-            depends=["src/tcuq/core/tcuq.h", "src/tcuq/core/tcuq_tables.h"],
+            ["src/tcuq/binding/module.c", "src/tcuq/binding/input.c", "src/tcuq/core/tcuq.c"],
+            depends=["src/tcuq/binding/input.h", "src/tcuq/core/tcuq.h", "src/tcuq/core/tcuq_tables.h"],
             include_dirs=["src/tcuq"],
             extra_compile_args=["-std=c99", "-O3"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],

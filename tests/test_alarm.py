@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from streams import direct_params, dwell_stream, posterior_of
 
 from tcuq import Alarm, AlarmSide, Log, Monitor, fit
@@ -71,25 +72,45 @@ def test_evidence_is_a_reflected_walk() -> None:
         assert np.isclose(best, highest)
 
 
-def test_resampling_keeps_blocks_together() -> None:
-    runs = [np.arange(0, 300) / 1000, np.arange(500, 800) / 1000]
-    streams = resample(runs, 1000, 20, np.random.default_rng(0))
-    steps = np.diff(streams, axis=1)
-    assert streams.shape == (20, 1000)
-    assert (np.isclose(steps, 0.001)).mean() > 0.98, "only the joints of blocks jump"
+def test_resampling_keeps_blocks_together_and_leaves_nothing_out() -> None:
+    risk = np.arange(300) / 1000
+    streams = resample(risk, 1000, 200, np.random.default_rng(0))
+    assert streams.shape == (200, 1000)
+    assert np.isclose(np.diff(streams, axis=1), 0.001).mean() > 0.98, "only joints and the wrap jump"
+    counts = np.bincount(np.round(streams * 1000).astype(int).ravel(), minlength=300)
+    assert counts.min() > 0.7 * counts.mean(), "the ends are drawn like the middle"
 
 
-def test_the_limit_gives_about_the_wanted_run_length() -> None:
-    """On independent risk, where there is no dependence to miss; the quantile is a cautious one."""
+def test_one_long_quiet_run_does_not_silence_many_short_ones() -> None:
     rng = np.random.default_rng(0)
-    make = lambda n: rng.beta(2, 6, n)  # noqa: E731
-    alarm = choose_alarm([make(20_000)], 1000, rng)
-    alarms = steps = 0
-    for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
-        assert side is not None
-        raised, steps = alarms_in([make(200_000)], alarm.mean + sign * side.allowance, sign, side.limit)
-        alarms += raised
-    assert 800 <= steps / alarms <= 4000
+    noisy = [rng.beta(2, 6, 100) for _ in range(50)]
+    before = choose_alarm(noisy, 1000, np.random.default_rng(1))
+    after = choose_alarm([*noisy, np.full(129, 0.25)], 1000, np.random.default_rng(1))
+    assert before.fall is not None and after.fall is not None
+    assert abs(after.fall.limit - before.fall.limit) < 0.3 * before.fall.limit
+
+
+def test_hardly_any_or_constant_clean_data_does_not_make_a_hair_trigger() -> None:
+    rng = np.random.default_rng(0)
+    few = choose_alarm([rng.beta(2, 6, 100)], 1000, rng)
+    assert few.rise is None and few.fall is None
+    constant = choose_alarm([np.full(1000, 0.3)], 1000, rng)
+    assert constant.rise is not None and constant.rise.limit >= 0.05 and constant.rise.allowance >= 0.009
+
+
+@pytest.mark.parametrize(("clean", "wanted"), [(40_000, 1000), (8000, 10_000), (2000, 10_000)])
+def test_the_limit_gives_about_the_wanted_run_length(clean: int, wanted: int) -> None:
+    """Also where the data cannot show it; on independent risk, where there is no dependence to miss."""
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        alarm = choose_alarm([rng.beta(2, 6, clean)], wanted, rng)
+        other, alarms = rng.beta(2, 6, 20 * wanted), 0
+        for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+            assert side is not None
+            alarms += alarms_in([other], alarm.mean + sign * side.allowance, sign, side.limit)[0]
+        found.append(len(other) / max(1, alarms))
+    assert wanted / 2 <= np.median(found) <= 4 * wanted, found
 
 
 def test_a_fitted_alarm_tells_degraded_from_clean() -> None:

@@ -94,6 +94,24 @@ def test_fit_says_when_time_does_not_help() -> None:
     assert abs(found["signals"]["flips"]["adds"]) < 0.01
 
 
+def test_an_unbalanced_shuffled_stream_is_not_said_to_profit_from_time() -> None:
+    """With one frequent class, flips tell errors without any order in time."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(4, 8000, p=[0.7, 0.1, 0.1, 0.1])
+    logits = rng.normal(0, 1, (8000, 4)) + 2.5 * np.eye(4)[truth]
+    found = fit(Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth), run_length=500)
+    assert not found.notes["fit"]["time_helps"]
+    assert "not through time" in fit_findings(found)
+
+
+def test_a_tied_reference_does_not_flag_all_of_the_tie() -> None:
+    probs = np.tile([0.75, 0.25], (600, 1))
+    probs[::20] = [0.5, 0.5]
+    params = fit(Log(probs, shifted=np.zeros(600)), level=0.1, run_length=100)
+    risk = Monitor(params).run(probs)["risk"]
+    assert (risk >= params.reference).mean() <= 0.1
+
+
 def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
     # With every step of another class, staying the same is what is suspicious.
     rng = np.random.default_rng(0)
@@ -241,8 +259,21 @@ def test_tune_finds_settings_within_the_limits_and_reports_progress() -> None:
     assert tune(log, max_bytes=420, max_instructions=6000, trials=25, run_length=500) == params
 
 
+def test_the_part_that_no_search_sees_holds_a_shift_when_kinds_are_named() -> None:
+    log = make_log(4000)
+    kinds = np.where(log.shifted, 1 + np.arange(4000) // 500 % 2, 0)
+    params = tune(Log(log.probs, log.features, log.labels, shifted=kinds), trials=2, run_length=100)
+    assert params.notes["tune"]["check_errors"] > 100
+
+
 def test_tune_refuses_what_it_cannot_do() -> None:
     log = make_log(1500)
+    one_place = log.predictions()
+    one_place[510:640] = (one_place[510:640] + 1) % 10
+    for shift in (0, 500, 1000):
+        with pytest.raises(ValueError, match=r"errors and \d+ correct steps"):
+            wrong = Log(log.probs, labels=np.where(np.arange(1500) == shift, one_place, log.predictions()))
+            tune(wrong, trials=2, run_length=100)
     with pytest.raises(
         ValueError, match=r"none of 3 settings fits 40 bytes and 10000 instructions; the default"
     ):

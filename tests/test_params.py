@@ -165,6 +165,14 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
         ({"alarm": 3}, "alarm is 3; an object is needed"),
         ({"lags": 3}, "lags is 3; a list is needed"),
         ({"coef": [1]}, r"coef is \[1\]; an object is needed"),
+        ({"signals": []}, "signals is empty"),
+        ({"signals": [["doubt"]]}, "a list of names is needed"),
+        ({"lags": None}, "lags is None; a list is needed"),
+        ({"notes": None}, "notes is None; an object is needed"),
+        ({"version": True}, "parameters have version True"),
+        ({"level": 10**400}, "level is beyond all floats"),
+        ({"lag_weights": [1e308, 1e308, 1e308]}, "lag weight is 1e\\+308; 0 to 1000000000 is accepted"),
+        ({"alarm": {"rise": {"allowance": 0, "limit": 0}}}, "alarm limit is 0; 1.5"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -172,6 +180,41 @@ def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: 
     path.write_text(json.dumps({**Params(classes=3).to_dict(), **change}))
     with pytest.raises(ValueError, match=message):
         Params.load(path)
+
+
+def test_notes_must_survive_a_file_and_numpy_numbers_are_numbers() -> None:
+    assert Params(classes=2, notes={"a": (1, 2)}).notes["a"] == [1, 2]
+    for notes in ({"x": float("nan")}, {"x": np.int64(1)}, {"x": object()}, {"x": "\ud800"}):
+        with pytest.raises(ValueError, match="notes cannot be written as JSON"):
+            Params(classes=2, notes=notes)
+    params = Params(classes=np.int64(3), level=np.float32(0.1), budget=np.float64(0.2), lags=np.array([1, 2]))
+    assert params == Params(classes=3, level=float(np.float32(0.1)), budget=0.2, lags=(1, 2))
+    with pytest.raises(TypeError, match=r"alarm rise is 0\.5; an AlarmSide or None is needed"):
+        Alarm(0.1, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a list of names is needed"):
+        Params(classes=2, signals="doubt")  # type: ignore[arg-type]
+
+
+def test_a_field_that_comes_twice_is_refused_and_a_byte_order_mark_is_not() -> None:
+    text = Params(classes=3).to_json()
+    assert Params.from_json("\ufeff" + text) == Params(classes=3)
+    with pytest.raises(ValueError, match="field 'classes' comes twice"):
+        Params.from_json(text.replace('"classes": 3,', '"classes": 3, "classes": 4,'))
+    with pytest.raises(ValueError, match="not JSON"):
+        Params.from_json("[" * 100_000)
+
+
+def test_writing_follows_links_and_keeps_permissions(tmp_path: Path) -> None:
+    real = tmp_path / "real.json"
+    real.write_text("old")
+    real.chmod(0o600)
+    (tmp_path / "link.json").symlink_to(real)
+    Params(classes=2).save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink() and Params.load(real) == Params(classes=2)
+    assert real.stat().st_mode & 0o777 == 0o600
+    Params(classes=2).save(tmp_path / ("n" * 250))
+    Params(classes=2).save("/dev/null")
+    assert not Path("/dev/null").is_file()
 
 
 def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:

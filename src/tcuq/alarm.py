@@ -30,7 +30,7 @@ class AlarmSide:
 
     def __post_init__(self) -> None:
         allowance = number("alarm allowance", self.allowance, 0, 1)
-        given = number("alarm limit", self.limit, 0, 16384)
+        given = number("alarm limit", self.limit, 1 / ONE, 16384)
         limit = max(1 / ONE, snap(given, ONE))
         cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, 16384), ONE)
         object.__setattr__(self, "allowance", snap(allowance, ONE))
@@ -55,6 +55,9 @@ class Alarm:
     fall: AlarmSide | None = None
 
     def __post_init__(self) -> None:
+        for name, side in (("rise", self.rise), ("fall", self.fall)):
+            if side is not None and not isinstance(side, AlarmSide):
+                raise TypeError(f"alarm {name} is {side!r}; an AlarmSide or None is needed")
         object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
 
     def to_dict(self) -> dict[str, Any]:

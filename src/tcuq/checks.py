@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 def _shown(value: float) -> str:
-    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:g}"
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:g}"
 
 
 def integer(name: str, value: Any, low: int, high: int) -> int:
@@ -51,6 +50,8 @@ def number(name: str, value: Any, low: float, high: float) -> float:
         result = float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} is {value!r}, not a number; {accepted}") from None
+    except OverflowError:
+        raise ValueError(f"{name} is beyond all floats; {accepted}") from None
     if not low <= result <= high:
         raise ValueError(f"{name} is {result:g}; {accepted}")
     return result

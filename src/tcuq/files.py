@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     OSError
         Naming the target, whichever file of the way failed.
     """
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link to the new content
     data = content.encode() if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():
@@ -36,15 +37,21 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tcuq.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        # mkstemp makes private files; give the usual permissions of a new file instead.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _mode(target: Path) -> int:
+    """Return the permissions of the file that is replaced, or those of a new file."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

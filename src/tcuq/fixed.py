@@ -19,8 +19,8 @@ def snap(value: float, unit: int) -> float:
 
 def ratio(name: str, value: float, low: Fraction, high: Fraction) -> Fraction:
     """Return the nearest fraction with a denominator up to 1000, kept inside [low, high]."""
-    number(name, value, float(low), float(high))
-    return min(high, max(low, Fraction(value).limit_denominator(1000)))
+    exact = Fraction(number(name, value, float(low), float(high)))
+    return min(high, max(low, exact.limit_denominator(1000)))
 
 
 def weights_q15(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[int, ...]:
@@ -32,7 +32,7 @@ def weights_q15(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[i
             f"lag_weights has {len(weights)} entries; one for each of the {len(lags)} lags is needed"
         )
     for weight in weights:
-        number("lag weight", weight, 0, math.inf)
+        number("lag weight", weight, 0, 1e9)
     total = math.fsum(weights)
     if total <= 0 or not math.isfinite(total):
         raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")

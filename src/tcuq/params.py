@@ -134,7 +134,10 @@ class Params:
         scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
         put(self, "feature_scale", scale)
         put(self, "feature_zero_point", integer("feature_zero_point", self.feature_zero_point, -128, 127))
-        signals = ordered(self.signals) if self.signals else profile_signals("paper", self.features)
+        given = self.signals
+        if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+            raise ValueError(f"signals is {given!r}; a list of names is needed")
+        signals = ordered(given) if given else profile_signals("paper", self.features)
         put(self, "signals", signals)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
@@ -148,7 +151,7 @@ class Params:
         self._snap_decisions()
         if not isinstance(self.alarm, Alarm):
             raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
-        put(self, "notes", MappingProxyType(dict(self.notes)))
+        put(self, "notes", MappingProxyType(_plain(self.notes)))
         self.core()  # the core has the last word
 
     def _snap_lags(self) -> None:
@@ -327,7 +330,7 @@ class Params:
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
         version = content.get("version")
-        if version != _core.PARAMS_VERSION:
+        if version != _core.PARAMS_VERSION or isinstance(version, bool):
             raise ValueError(f"parameters have version {version}; {_core.PARAMS_VERSION} is accepted")
         values = {k: v for k, v in content.items() if k not in ("format", "version")}
         known = [item.name for item in fields(cls)]
@@ -335,12 +338,12 @@ class Params:
         if "classes" not in values:
             raise ValueError("field 'classes' is missing; 2 to 1000 is accepted")
         for name in ("signals", "lags", "lag_weights"):
-            if values.get(name) is not None:
-                if not isinstance(values[name], Sequence) or isinstance(values[name], str):
-                    raise ValueError(f"{name} is {values[name]!r}; a list is needed")
-                values[name] = tuple(values[name])
+            if name in values:
+                values[name] = _list(name, values[name])
+        if values.get("signals") == ():
+            raise ValueError("signals is empty; at least one is needed")
         for name in ("coef", "clean_means", "notes"):
-            if values.get(name) is not None and not isinstance(values[name], Mapping):
+            if name in values and not isinstance(values[name], Mapping):
                 raise ValueError(f"{name} is {values[name]!r}; an object is needed")
         if "alarm" in values:
             values["alarm"] = alarm_from(values["alarm"])
@@ -350,8 +353,8 @@ class Params:
     def from_json(cls, text: str) -> Params:
         """Build from the text of a parameter file."""
         try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
+            content = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
+        except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"not JSON: {error}") from None
         return cls.from_dict(content)
 
@@ -378,3 +381,30 @@ class Params:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+
+def _list(name: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; a list is needed")
+    return tuple(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object; a key that comes twice is a mistake that one of its readers would never see."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"field {twice!r} comes twice")
+    return content
+
+
+def _plain(notes: Any) -> dict[str, Any]:
+    """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
+    if not isinstance(notes, Mapping):
+        raise ValueError(f"notes is {notes!r}; an object is needed")
+    try:
+        content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
+        json.dumps(content, ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"notes cannot be written as JSON: {error}") from None
+    return content

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 Corruption = Callable[[Floats, np.random.Generator], Floats]
 
 DWELL = 8
-STRETCH = 200
+STRETCH = 400
 
 
 def noise(images: Floats, rng: np.random.Generator) -> Floats:
@@ -74,7 +74,7 @@ def make_log(
     """Let the classifier watch a stream.
 
     A digit stays for a geometric number of steps with mean 8, each step showing another jittered
-    image of it; clean and corrupted stretches of mean length 200 alternate, starting with either.
+    image of it; clean and corrupted stretches of mean length 400 alternate, starting with either.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def make_log(
     shifted = np.zeros(steps, dtype=np.uint8)
     at, bad = 0, bool(rng.integers(2))
     while at < steps:
-        stop = min(steps, at + 100 + int(rng.geometric(1 / (STRETCH - 100))))
+        stop = min(steps, at + STRETCH // 2 + int(rng.geometric(2 / STRETCH)))
         if bad:
             kind = int(rng.integers(len(corruptions)))
             images[at:stop] = corruptions[kind](images[at:stop], rng)

@@ -13,16 +13,25 @@ from ..log import Log
 
 Floats = npt.NDArray[np.float64]
 
-CHAINS = 60
+CHAINS = 200
 RESAMPLINGS = 20
-CAUTION = 0.8
+CAUTION = 0.9
 """Quantile of the limits over resamplings of the clean data: rare clean stretches are always too few."""
 
 LONGEST = 20_000
 BLOCK = 128
-PIECE = 512
+PIECE = 256
+SUPPORT = 4
+"""Clean steps, per step of run length, from which a limit is read off; beyond, it is extrapolated."""
+
+FEWEST = 200
+"""Clean steps below which no alarm is set."""
+
 ALLOWANCE = 0.5
 """In standard deviations of the clean risk: the classical choice for a shift of one deviation."""
+
+LEAST_SPREAD, LEAST_LIMIT = 0.02, 0.05
+"""Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
 
 
 def clean_stretches(log: Log, memory: int) -> list[slice]:
@@ -54,27 +63,19 @@ def clean_stretches(log: Log, memory: int) -> list[slice]:
     return found
 
 
-def resample(runs: Sequence[Floats], length: int, chains: int, rng: np.random.Generator) -> Floats:
+def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -> Floats:
     """Draw streams of clean risk: blocks of consecutive steps, put end to end.
 
-    Blocks keep the dependence between neighbours, which is what makes false alarms cluster.
+    Blocks keep the dependence between neighbours, which is what makes false alarms cluster. A block
+    that reaches the end goes on at the beginning, so that every step is drawn equally often.
 
     Returns
     -------
     array of shape (chains, length)
     """
-    longest = max(len(run) for run in runs)
-    block = min(BLOCK, longest)
-    usable = [run for run in runs if len(run) >= block]
-    risk = np.concatenate(usable)
-    starts, at = [], 0
-    for run in usable:
-        starts.append(np.arange(at, at + len(run) - block + 1))
-        at += len(run)
-    pool = np.concatenate(starts)
-    blocks = -(-length // block)
-    chosen = rng.choice(pool, size=(chains, blocks))
-    index = (chosen[:, :, None] + np.arange(block)).reshape(chains, -1)[:, :length]
+    block = min(BLOCK, len(risk))
+    chosen = rng.integers(0, len(risk), size=(chains, -(-length // block), 1))
+    index = (chosen + np.arange(block)).reshape(chains, -1)[:, :length] % len(risk)
     return risk[index]
 
 
@@ -85,15 +86,35 @@ def highest_evidence(excess: Floats) -> Floats:
     return np.asarray((walk - floor).max(axis=1))
 
 
-def limit_for(streams: Floats, reference: float, sign: int, run_length: float) -> float:
+def limit_for(
+    risk: Floats, reference: float, sign: int, run_length: float, rng: np.random.Generator
+) -> float:
     """Return the limit at which false alarms come once in `run_length` clean steps on average.
 
-    The time to a false alarm is close to exponential, so the wanted limit is the one that a share
-    exp(-length / run_length) of the streams never reaches.
+    The time to a false alarm is close to exponential: a share exp(-n / run_length) of streams of n
+    steps never reaches the limit. Run lengths that the data cannot show are extrapolated: a limit
+    grows with the logarithm of its run length, as the tail of a one-sided sum is exponential.
+
+    Parameters
+    ----------
+    risk : array
+        Clean risk; the alarm survives gaps, so stretches may simply follow each other.
+    reference, sign
+        Level and side: sign * (risk - reference) is summed.
+    run_length : float
+    rng : numpy.random.Generator
     """
-    highest = highest_evidence(sign * (streams - reference))
-    share = float(np.exp(-streams.shape[1] / run_length))
-    return float(np.quantile(highest, share)) + 1 / 65536
+    shown = len(risk) / SUPPORT
+    length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
+    highest = highest_evidence(sign * (resample(risk, length, CHAINS, rng) - reference))
+
+    def read_off(wanted: float) -> float:
+        return float(np.quantile(highest, np.exp(-length / wanted)))
+
+    if run_length <= 5 * length:
+        return read_off(run_length)
+    near, far = read_off(length), read_off(5 * length)
+    return far + (far - near) / np.log(5) * float(np.log(run_length / (5 * length)))
 
 
 def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> tuple[int, int]:
@@ -127,10 +148,10 @@ def _side(
     pieces = _pieces(runs)
     limits = []
     for _ in range(RESAMPLINGS):
-        drawn = [pieces[i] for i in rng.integers(0, len(pieces), len(pieces))]
-        streams = resample(drawn, int(min(run_length, LONGEST)), CHAINS, rng)
-        limits.append(limit_for(streams, reference, sign, run_length))
-    return AlarmSide(allowance, min(float(np.quantile(limits, CAUTION)), 8192.0))
+        drawn = np.concatenate([pieces[i] for i in rng.integers(0, len(pieces), len(pieces))])
+        limits.append(limit_for(drawn, reference, sign, run_length, rng))
+    limit = max(LEAST_LIMIT, float(np.quantile(limits, CAUTION)))
+    return AlarmSide(allowance, min(limit, 8192.0))
 
 
 def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
@@ -139,7 +160,7 @@ def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Genera
     Parameters
     ----------
     clean : sequence of arrays
-        Risk on clean stretches; at least one step.
+        Risk on clean stretches.
     run_length : int
         Wanted mean number of clean steps between false alarms of either side.
     rng : numpy.random.Generator
@@ -147,10 +168,13 @@ def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Genera
     Returns
     -------
     Alarm
+        With both sides off when there are fewer than `FEWEST` clean steps.
     """
     runs = [run for run in clean if len(run)]
     risk = np.concatenate(runs)
-    mean, spread = float(risk.mean()), max(float(risk.std()), 1 / 65536)
+    mean, spread = float(risk.mean()), max(float(risk.std()), LEAST_SPREAD)
+    if len(risk) < FEWEST:
+        return Alarm(mean)
     # Each side gets half of the false alarms.
     rise, fall = (_side(runs, mean, spread, sign, 2 * run_length, rng) for sign in (1, -1))
     return Alarm(mean, rise, fall)

@@ -36,7 +36,7 @@ def folds(log: Log) -> npt.NDArray[np.int64]:
     >>> folds(Log(np.full((24, 2), 0.5)))[:6].tolist()
     [0, 0, 1, 1, 2, 2]
     >>> folds(Log(np.full((6, 2), 0.5), shifted=[0, 7, 0, 9, 9, 7]))[[1, 3, 4, 5]].tolist()
-    [0, 1, 1, 0]
+    [3, 2, 2, 3]
     """
     pieces = log.pieces()
     out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
@@ -44,7 +44,8 @@ def folds(log: Log) -> npt.NDArray[np.int64]:
         for number, piece in enumerate(pieces):
             out[piece] = number % FOLDS
     for number, kind in enumerate(shift_kinds(log)):
-        out[log.kinds == kind] = number % FOLDS
+        # From the last fold down: `tune` keeps that one for its check, and it must hold a shift.
+        out[log.kinds == kind] = (FOLDS - 1 - number) % FOLDS
     return out
 
 
@@ -119,8 +120,8 @@ class Evidence:
 
     @property
     def time_helps(self) -> bool:
-        """Whether the past ranks errors better than the present alone."""
-        return self.stream - self.doubt >= HELP
+        """Whether the order of the steps adds to what the steps say without it."""
+        return self.stream - max(self.doubt, self.shuffle) >= HELP
 
     def sentence(self) -> str:
         """Say it in words."""
@@ -129,8 +130,12 @@ class Evidence:
             f"held-out AUROC of errors {self.stream:.3f} on the stream{turns}, {self.shuffle:.3f} on its own "
             f"shuffle, {self.doubt:.3f} from the current posterior alone"
         )
+        if not np.isfinite([self.stream, self.shuffle, self.doubt]).all():
+            return f"Whether time helps cannot be told, with too few errors in some of the folds: {figures}."
         if self.time_helps:
             return f"Time helps here: {figures}."
+        if self.stream - self.doubt >= HELP:
+            return f"The signals help here, but not through time, as the shuffle does as well: {figures}."
         return (
             f"Time does not help here: {figures}. The past adds less than {HELP}; the stream may be "
             "shuffled, or the classifier's errors may not depend on its past."

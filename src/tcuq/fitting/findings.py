@@ -75,7 +75,8 @@ def tune_findings(params: Params) -> str:
             f"Chosen: profile {profile}, lags {lags} weighted {found['weight_law']}, "
             f"doubt mix {params.doubt_mix:g}, blend {params.blend:.2f}, level {params.level:g}, window "
             f"{params.window}: {price.ram_bytes} bytes, about {price.instructions:,} instructions a step.",
-            f"AUROC of errors on the {found['check_steps']:,} steps that no search saw: "
-            f"{shown(found['check_auroc'])}, default settings {shown(found['check_auroc_default'])}.",
+            f"AUROC of errors on the {found['check_steps']:,} steps that no search saw, with "
+            f"{found['check_errors']} errors: {shown(found['check_auroc'])}, default settings "
+            f"{shown(found['check_auroc_default'])}.",
         ]
     )

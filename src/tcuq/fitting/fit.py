@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import integer, number
+from ..fixed import ONE
 from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
 from ..signals import SLOW, ordered, profile_signals
-from .alarms import alarms_in, choose_alarm, clean_stretches
+from .alarms import FEWEST as FEWEST_CLEAN
+from .alarms import SUPPORT, alarms_in, choose_alarm, clean_stretches
 from .evidence import Evidence, signals_of, weigh
 from .logistic import balanced_weights, fit_logistic, log_loss
 from .ranking import auroc
@@ -284,12 +286,18 @@ def _fit_decisions(
     # The rank that a fresh clean step exceeds with probability at most `level`.
     rank = min(count, math.ceil((1 - params.level) * (count + 1)))
     reference = float(pooled[rank - 1])
+    if (pooled >= reference).mean() > params.level:
+        # Flagging is >=, so a tie at the reference would flag all of it.
+        reference = min(1.0, reference + 1 / ONE)
     high, low = np.quantile(pooled, [1 - params.level / 2, max(0.0, 1 - 2 * params.level)])
     # Ten flags of debt move the threshold by half of what separates half the level from twice it.
     slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
-    if count < run_length / 10:
+    if count < FEWEST_CLEAN:
+        warnings.append(f"no alarm is set: {count} clean steps are too few, {FEWEST_CLEAN} are needed")
+    elif count < SUPPORT * 2 * run_length:
         warnings.append(
-            f"{count} clean steps are few for a run length of {run_length}: the alarm limit is extrapolated"
+            f"{count:,} clean steps cannot show one false alarm in {run_length:,}: the alarm limit is "
+            "extrapolated, and false alarms may come several times as often"
         )
     params = params.replace(reference=reference, slope=slope, alarm=choose_alarm(runs, run_length, rng))
     return params, {

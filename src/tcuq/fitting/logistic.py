@@ -69,7 +69,9 @@ def fit_logistic(
         return float(log_loss(x @ at, target, weights) * count + (penalty * at * at).sum() / 2)
 
     value = objective(beta)
-    for _ in range(100):
+    # A step of gradient / steepest never goes up; it takes over where a bound blocks Newton's step.
+    steepest = np.linalg.eigvalsh((x * weights[:, None]).T @ x)[-1] / 4 + penalty.max()
+    for _ in range(1000):
         probability = 1 / (1 + np.exp(-np.clip(x @ beta, -500, 500)))
         gradient = x.T @ (weights * (probability - target)) + penalty * beta
         # At a bound, a coefficient moves only where the objective falls inwards.
@@ -77,17 +79,12 @@ def fit_logistic(
         curvature = (x[:, free] * (weights * probability * (1 - probability))[:, None]).T @ x[:, free]
         step = np.zeros(width + 1)
         step[free] = np.linalg.solve(curvature + np.diag(penalty[free]), gradient[free])
-        size = 1.0
-        while True:
-            trial = np.clip(beta - size * step, lowest, highest)
-            trial_value = objective(trial)
-            if trial_value <= value or size < 1e-8:
-                break
-            size /= 2
-        done = value - trial_value <= 1e-10 * (1 + abs(value))
-        if trial_value <= value:
-            beta, value = trial, trial_value
-        if done:
+        trials = [np.clip(beta - size * step, lowest, highest) for size in (1.0, 0.5, 0.1)]
+        trials.append(np.clip(beta - gradient / steepest, lowest, highest))
+        values = [objective(trial) for trial in trials]
+        best = int(np.argmin(values))
+        if value - values[best] <= 1e-12 * (1 + abs(value)):
             break
+        beta, value = trials[best], values[best]
     coef = beta[:-1] / scale
     return coef, float(beta[-1] - coef @ mean)

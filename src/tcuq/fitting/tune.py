@@ -17,7 +17,7 @@ from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..signals import profile_signals
 from .evidence import FOLDS, folds, held_out_logits, signals_of
-from .fit import fit
+from .fit import FEWEST, fit
 from .logistic import fit_logistic
 from .ranking import auroc
 
@@ -110,10 +110,12 @@ def tune(
     fold = folds(log)
     l2, nonnegative = fit_options.get("l2", 1.0), fit_options.get("nonnegative", False)
 
+    _need_both_kinds(log.errors()[fold != CHECK_FOLD])
+    choices = _choices(trials, default, rng)
     best: tuple[float, _Choice, float] | None = None
     default_score = float("nan")
     fitting = 0
-    for number, choice in enumerate(_choices(trials, default, rng)):
+    for number, choice in enumerate(choices):
         params = _params(start, choice)
         price = cost(params)
         if price.ram_bytes <= max_bytes and price.instructions <= max_instructions:
@@ -121,16 +123,16 @@ def tune(
             score, blend = _search_score(params, log, fold, l2, nonnegative)
             if choice == default:
                 default_score = score
-            if best is None or score > best[0]:
+            if math.isfinite(score) and (best is None or score > best[0]):
                 best = score, choice, blend
         if progress is not None:
             text = "nothing fits yet" if best is None else f"best AUROC {best[0]:.4f}"
-            progress(number + 1, trials, text)
+            progress(number + 1, len(choices), text)
     if best is None:
         price = cost(_params(start, default))
         raise ValueError(
-            f"none of {trials} settings fits {max_bytes} bytes and {max_instructions} instructions; the "
-            f"default needs {price.ram_bytes} and {price.instructions}"
+            f"none of {len(choices)} settings fits {max_bytes} bytes and {max_instructions} instructions; "
+            f"the default needs {price.ram_bytes} and {price.instructions}"
         )
     score, choice, blend = best
     level = _best_level(_params(start, choice).replace(blend=blend), log, fold, l2, nonnegative, budget)
@@ -142,7 +144,7 @@ def tune(
         "chosen": _check_score(_params(start, choice), blend, log, fold, l2, nonnegative),
     }
     found = {
-        "trials": trials,
+        "trials": len(choices),
         "within_limits": fitting,
         "max_bytes": max_bytes,
         "max_instructions": max_instructions,
@@ -152,6 +154,7 @@ def tune(
         "check_auroc_default": None if math.isnan(check["default"]) else round(check["default"], 6),
         "check_auroc": None if math.isnan(check["chosen"]) else round(check["chosen"], 6),
         "check_steps": int((fold == CHECK_FOLD).sum()),
+        "check_errors": int(log.errors()[fold == CHECK_FOLD].sum()),
         "weight_law": choice.weight_law,
     }
     return params.replace(notes={**params.notes, "tune": found})
@@ -161,6 +164,15 @@ def _refuse_searched(options: dict[str, Any]) -> None:
     for name in ("profile", "signals", "lags", "lag_weights", "window", "blend", "doubt_mix", "level"):
         if name in options:
             raise ValueError(f"{name} is searched by tune; use fit to set it")
+
+
+def _need_both_kinds(wrong: npt.NDArray[np.bool_]) -> None:
+    errors, correct = int(wrong.sum()), int((~wrong).sum())
+    if errors < FEWEST or correct < FEWEST:
+        raise ValueError(
+            f"the part of the log that is searched has {errors} errors and {correct} correct steps; at least "
+            f"{FEWEST} of each are needed"
+        )
 
 
 def _choices(trials: int, default: _Choice, rng: np.random.Generator) -> list[_Choice]:

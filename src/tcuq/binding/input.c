@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "binding/input.h"
+
+#include <math.h>
+#include <string.h>
+
+void table_close(table_t *t)
+{
+    if (t->kind != 0) {
+        PyBuffer_Release(&t->view);
+        t->kind = 0;
+    }
+}
+
+int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
+                      int dimensions)
+{
+    const char *format;
+    t->kind = 0;
+    if (PyObject_GetBuffer(object, &t->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+        /* Exporters differ in what they raise; monitor.py converts and tries again on this one. */
+        PyErr_Format(PyExc_BufferError, "%s is not one contiguous array", name);
+        return -1;
+    }
+    format = t->view.format == NULL ? "B" : t->view.format;
+    if (*format == '@' || *format == '=' || (PY_LITTLE_ENDIAN && *format == '<')) {
+        format++;
+    }
+    if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
+        PyErr_Format(PyExc_TypeError, "%s has element type '%s'; int8, uint8, float32 or float64 is accepted",
+                     name, t->view.format == NULL ? "?" : t->view.format);
+        PyBuffer_Release(&t->view);
+        return -1;
+    }
+    if (t->view.ndim != dimensions) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions; %d expected", name, t->view.ndim,
+                     dimensions);
+        PyBuffer_Release(&t->view);
+        return -1;
+    }
+    t->rows = dimensions == 2 ? t->view.shape[0] : 1;
+    t->width = t->view.shape[dimensions - 1];
+    if (t->width != width) {
+        PyErr_Format(PyExc_ValueError, "%s has %zd values a step; the params say %zd", name, t->width,
+                     width);
+        PyBuffer_Release(&t->view);
+        return -1;
+    }
+    t->kind = *format;
+    return 0;
+}
+
+static float value_at(const table_t *t, Py_ssize_t at)
+{
+    float single;
+    double wide;
+    if (t->kind == 'f') { /* copied: a buffer need not be aligned */
+        memcpy(&single, (const char *)t->view.buf + at * (Py_ssize_t)sizeof single, sizeof single);
+        return single;
+    }
+    memcpy(&wide, (const char *)t->view.buf + at * (Py_ssize_t)sizeof wide, sizeof wide);
+    return (float)wide;
+}
+
+/* Complain about one element; `row` is left out for a single step. */
+static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssize_t column,
+                     double value, const char *accepted)
+{
+    char number[40];
+    PyOS_snprintf(number, sizeof number, "%.9g", value);
+    if (t->view.ndim == 2 && column >= 0) {
+        PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is %s; %s", name, row, column, number, accepted);
+    } else if (t->view.ndim == 2) {
+        PyErr_Format(PyExc_ValueError, "%s[%zd] sums to %s; %s", name, row, number, accepted);
+    } else if (column >= 0) {
+        PyErr_Format(PyExc_ValueError, "%s[%zd] is %s; %s", name, column, number, accepted);
+    } else {
+        PyErr_Format(PyExc_ValueError, "%s sums to %s; %s", name, number, accepted);
+    }
+}
+
+int check_probs(const table_t *t)
+{
+    Py_ssize_t row;
+    Py_ssize_t i;
+    if (t->kind == 'b' || t->kind == 'B') {
+        return 0;
+    }
+    for (row = 0; row < t->rows; row++) {
+        double sum = 0;
+        for (i = 0; i < t->width; i++) {
+            float p = value_at(t, row * t->width + i);
+            if (!(p >= 0.0f && p <= 1.0f)) {
+                complain("probs", t, row, i, p, "each must be a number in [0, 1]");
+                return -1;
+            }
+            sum += p;
+        }
+        if (fabs(sum - 1.0) > 0.01) {
+            complain("probs", t, row, -1, sum, "float posteriors must sum to 1 within 0.01");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int check_features(const table_t *t)
+{
+    Py_ssize_t i;
+    if (t->kind == 0 || t->kind == 'b' || t->kind == 'B') {
+        return 0;
+    }
+    for (i = 0; i < t->rows * t->width; i++) {
+        float x = value_at(t, i);
+        if (!isfinite(x)) {
+            complain("features", t, i / t->width, i % t->width, x, "each must be finite");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
+{
+    Py_ssize_t i;
+    if (t->kind == 'b') {
+        return (const int8_t *)t->view.buf + row * t->width;
+    }
+    for (i = 0; i < t->width; i++) {
+        Py_ssize_t at = row * t->width + i;
+        int u;
+        if (t->kind == 'B') {
+            u = ((const uint8_t *)t->view.buf)[at];
+        } else {
+            u = (int)((double)value_at(t, at) * 256.0 + 0.5);
+            u = u > 255 ? 255 : u;
+        }
+        space[i] = (int8_t)(u - 128);
+    }
+    return space;
+}
+
+int scale_ok(double scale)
+{
+    if (isfinite((float)scale) && (float)scale > 0.0f) {
+        return 1;
+    }
+    PyErr_SetString(PyExc_ValueError, "feature_scale must be a positive float32");
+    return 0;
+}
+
+static int8_t quantize_feature(float x, float scale, int zero)
+{
+    float q = roundf(x / scale) + (float)zero;
+    return (int8_t)(q < -128.0f ? -128.0f : q > 127.0f ? 127.0f : q);
+}
+
+const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space)
+{
+    Py_ssize_t i;
+    if (t->kind == 0) {
+        return NULL;
+    }
+    if (t->kind == 'b') {
+        return (const int8_t *)t->view.buf + row * t->width;
+    }
+    for (i = 0; i < t->width; i++) {
+        space[i] = quantize_feature(value_at(t, row * t->width + i), scale, zero);
+    }
+    return space;
+}
+
+int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
+{
+    if (PyObject_GetBuffer(object, view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+        return -1;
+    }
+    if (view->len != size) {
+        PyErr_Format(PyExc_ValueError, "output has %zd bytes, %zd needed", view->len, size);
+        PyBuffer_Release(view);
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *quantize_probs(PyObject *module, PyObject *args)
+{
+    PyObject *source;
+    PyObject *target;
+    PyObject *result = NULL;
+    Py_ssize_t width;
+    Py_buffer out;
+    table_t t;
+    Py_ssize_t i;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOn", &source, &target, &width) ||
+        table_open(&t, source, "probs", width, 2) < 0) {
+        return NULL;
+    }
+    if (check_probs(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
+        for (i = 0; i < t.rows; i++) {
+            int8_t *row = (int8_t *)out.buf + i * width;
+            const int8_t *done = probs_row(&t, i, row);
+            if (done != row) {
+                memcpy(row, done, (size_t)width);
+            }
+        }
+        PyBuffer_Release(&out);
+        result = Py_None;
+        Py_INCREF(result);
+    }
+    table_close(&t);
+    return result;
+}
+
+PyObject *quantize_features(PyObject *module, PyObject *args)
+{
+    PyObject *source;
+    PyObject *target;
+    PyObject *result = NULL;
+    Py_ssize_t width;
+    double scale;
+    int zero;
+    Py_buffer out;
+    table_t t;
+    Py_ssize_t i;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOndi", &source, &target, &width, &scale, &zero) ||
+        !scale_ok(scale) || table_open(&t, source, "features", width, 2) < 0) {
+        return NULL;
+    }
+    if (t.kind == 'b' || t.kind == 'B') {
+        PyErr_SetString(PyExc_TypeError, "features are integers already; float32 or float64 is accepted");
+    } else if (check_features(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
+        for (i = 0; i < t.rows * t.width; i++) {
+            ((int8_t *)out.buf)[i] = quantize_feature(value_at(&t, i), (float)scale, zero);
+        }
+        PyBuffer_Release(&out);
+        result = Py_None;
+        Py_INCREF(result);
+    }
+    table_close(&t);
+    return result;
+}
