@@ -13,6 +13,7 @@ from tcuq.audit import _abstentions, audit
 from tcuq.io import Decisions
 from tcuq.log import watch
 from tcuq.rules import Rules
+from tcuq.signals import NUMBER
 from tcuq.state import fingerprint, read_state, state_for
 
 PARAMS = Params(
@@ -148,7 +149,9 @@ def test_a_tampered_risk_is_found_by_its_effects_and_by_the_rerun():
 @pytest.mark.parametrize("name", ["label", "uncertainty", "reason"])
 def test_columns_that_only_the_input_can_vouch_for(name):
     def change(steps):
-        steps[name][150] = (steps[name][150] + 1) % 4 if name != "uncertainty" else 1 / 65536
+        other = {"label": (steps["label"][150] + 1) % 4, "uncertainty": 1 / 65536}
+        other["reason"] = 0 if steps["reason"][150] else 2  # both are in use
+        steps[name][150] = other[name]
 
     alone, rerun = tampered(change)
     assert alone == [] and rerun == [f"{name} (rerun)"]
@@ -278,12 +281,70 @@ def test_the_header_of_a_state_is_what_the_monitor_says():
     assert (state.rise, state.fall) == tuple(monitor._core.counters()[3:5])
 
 
+def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
+    for name, value, said in [("label", 4, "4"), ("label", -1, "-1"), ("reason", 1, "instability")]:
+        steps = watch(Monitor(PARAMS), stream())
+        steps[name][77] = value
+        found = {c.name: c for c in audit(steps, PARAMS).checks}
+        assert (
+            not found[name].ok and found[name].step == 77 and f"says {said} at step 77" in found[name].detail
+        )
+
+
+def test_what_the_input_alone_can_vouch_for_is_said():
+    log = stream()
+    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    assert audit(steps, PARAMS, log=log).unchecked == ()
+    found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS)
+    assert found.unchecked == ("label", "risk", "uncertainty", "reason", "low_mass", *PARAMS.signals)
+    assert "not checked without --log: whether the input gives label, risk" in found.text()
+
+
+@pytest.mark.parametrize("name", ["low_mass", "divergence", "flips", "doubt"])
+def test_signals_and_low_mass_are_compared_where_the_decisions_have_them(name):
+    log = stream()
+    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    assert failing(audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS, log=log)) == []
+    if name == "low_mass":
+        steps["low_mass"][9] ^= True
+    else:
+        signals[9, NUMBER[name]] += 1 / 65536
+    found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS, log=log)
+    assert failing(found) == [f"{name} (rerun)"] and found.checks[-1].name == "doubt (rerun)"
+
+
+def test_a_run_that_begins_a_new_segment():
+    log = stream()
+    monitor = Monitor(PARAMS)
+    monitor.run(log.probs[:250])
+    state = monitor.save()
+    monitor.reset()
+    steps = monitor.run(log.probs[250:])
+    rest = log.take(slice(250, 400))
+    assert failing(audit(steps, PARAMS, rest, state, new_segment=True)) == []
+    assert "risk (rerun)" in failing(audit(steps, PARAMS, rest, state))
+
+
+def test_a_state_must_pass_the_core_and_not_its_header_alone():
+    _, state, steps, _ = halves()
+    # The label of the newest entry is none that there is; the checksum is right.
+    content = state[:40] + b"\x09\x00" + state[42:-4]
+    with pytest.raises(ValueError, match="damaged or not a monitor state"):
+        audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))
+
+
+def test_a_resumed_log_without_its_state_is_told_what_is_missing():
+    _, _, steps, _ = halves()
+    check = audit(Decisions(steps, 250), PARAMS).checks[0]
+    assert not check.ok and check.detail.endswith("give --state if the run was resumed")
+
+
 def test_an_empty_log_and_another_length_are_told():
     steps = watch(Monitor(PARAMS), stream())
     with pytest.raises(ValueError, match="empty"):
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))
-    assert failing(found) == ["input"] and "1 of 11 checks fail" in found.text()
+    assert failing(found) == ["input"] and "1 of 13 checks fail" in found.text()
 
 
 def test_a_long_log_is_audited_in_time():

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -111,6 +112,22 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "missing.json", "in.csv"], "missing.json: No such file"),
         (["run", ".", "in.csv"], "Is a directory"),
         (["run", "in.csv", "in.csv"], "in.csv: not JSON"),
+        (["run", "in.csv", "m.json"], "(did you swap PARAMS and INPUT?)"),
+        (["run", "in.npz", "m.json"], "(did you swap PARAMS and INPUT?)"),
+        (["fit", "in.npz", "-o", "p.json", "--level", "budget", "--budget", "0"], "--budget is 0, 0.001 to"),
+        (["fit", "in.npz", "-o", "p.json", "--signals", "doubt,mood"], "signal 'mood' is unknown"),
+        (["fit", "in.npz", "-o", "-", "--json"], "-o - prints the parameters"),
+        (["fit", "-", "-o", "p.json", "--clean", "-"], "LOG and --clean are both '-'"),
+        (["run", "-", "in.csv"], "PARAMS is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--state-out", "-"], "--state-out is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--state-in", "-"], "--state-in is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--json", "--out-format", "csv"], "--out-format is csv"),
+        (["report", "d.csv", "-o", "-"], "--output is '-'; a file name is needed"),
+        (["report", "-", "-o", "r.html", "--log", "-"], "DECISIONS and --log are both '-'"),
+        (["audit", "d.csv", "m.json", "--state", "-"], "--state is '-'; a file name is needed"),
+        (["inspect", "-"], "FILE is '-'; a file name is needed"),
+        (["export", "m.json", "-"], "FOLDER is '-'; a file name is needed"),
+        (["demo", "--out", "-"], "--out is '-'; a file name is needed"),
         (["run", "in.npz", "in.csv"], "in.npz"),
         (["run", "m.json", "missing.csv"], "missing.csv: No such file"),
         (["run", "m.json", "in.txt"], "extension '.txt' is unknown"),
@@ -175,11 +192,15 @@ def test_run_gives_what_the_monitor_gives(place, capsys, kind, out):
 def test_standard_input_and_output_in_every_format(place, capfdbinary, monkeypatch):
     wanted = {}
     for kind in ("csv", "jsonl"):
-        assert main(["run", "m.json", f"in.{kind}", "--format", kind]) == 0
-        wanted[kind] = capfdbinary.readouterr().out
+        for out in ("csv", "jsonl"):
+            assert main(["run", "m.json", f"in.{kind}", "--out-format", out]) == 0
+            wanted[out] = capfdbinary.readouterr().out
+            feed(monkeypatch, (place / f"in.{kind}").read_bytes())
+            assert main(["run", "m.json", "-", "--format", kind, "--out-format", out]) == 0
+            assert capfdbinary.readouterr().out == wanted[out]
         feed(monkeypatch, (place / f"in.{kind}").read_bytes())
         assert main(["run", "m.json", "-", "--format", kind]) == 0
-        assert capfdbinary.readouterr().out == wanted[kind]
+        assert capfdbinary.readouterr().out == wanted["jsonl"]
     feed(monkeypatch, (place / "in.npz").read_bytes())
     assert main(["run", "m.json", "-", "--format", "npz", "-o", "d.csv", "--quiet"]) == 0
     assert (place / "d.csv").read_bytes() == wanted["csv"]
@@ -218,7 +239,7 @@ def test_a_bad_line_stops_a_live_run_with_its_number(place, capsys, monkeypatch)
     feed(monkeypatch, "".join([*lines[:2], '{"probs": [0.5, 0.5, NaN], "segment": 0}\n', *lines[2:]]))
     assert main(["run", "m.json", "-", "--state-out", "state.bin"]) == 2
     out, err = capsys.readouterr()
-    assert out.count("\n") == 2 and not os.path.exists("state.bin")
+    assert out.count("\n") == 2 and Monitor(PARAMS).load("state.bin").steps == 2
     assert err == "tcuq: standard input, line 3: probs[2] is nan; 0 to 1 is accepted\n"
 
 
@@ -363,7 +384,9 @@ def test_export_writes_the_files(place, capsys):
     assert sorted(os.path.basename(file) for file in found["files"]) == sorted(os.listdir("c"))
     assert "exists already" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
-    assert "cc -std=c99 main.c monitor.c tcuq.c" in capsys.readouterr().out
+    assert "try it: cd c && cc -std=c99 main.c monitor.c tcuq.c" in capsys.readouterr().out
+    assert main(["export", "m.json", "my c"]) == 0
+    assert "try it: cd 'my c' && cc " in capsys.readouterr().out
 
 
 def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
@@ -513,7 +536,7 @@ def test_heavy_modules_stay_out_until_they_are_needed():
     code = "import sys, tcuq.cli; tcuq.cli.build_parser(); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    for name in ("tcuq.io", "tcuq.audit", "tcuq.fitting", "tcuq.report", "tcuq.demo", "sklearn"):
+    for name in ("numpy", "tcuq.io", "tcuq.audit", "tcuq.fitting", "tcuq.report", "tcuq.demo", "sklearn"):
         assert name not in loaded
 
 
@@ -539,3 +562,178 @@ def test_the_progress_bar_shows_on_a_terminal_only(monkeypatch):
 
 def test_lists_on_the_command_line():
     assert comma_list(float)("1,0.5") == (1.0, 0.5)
+
+
+ODD = "posteriors sum to 1.39 on average; an int8 softmax sums to about 1: are these percentages or logits?"
+
+
+def test_percentages_are_noted_by_run_fit_and_tune(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    for name in ("fit", "tune"):
+        monkeypatch.setattr(tcuq.fitting, name, lambda *_, **__: PARAMS)
+        monkeypatch.setattr(tcuq.fitting, f"{name}_findings", lambda _: "the findings")
+    Params(classes=2).save("two.json")
+    (place / "odd.csv").write_text("p0,p1\n90,10\n55,45\n")
+    (place / "odd.jsonl").write_text('{"probs": [90, 10]}\n' * 150)
+    limits = ["--max-bytes", "300", "--max-instructions", "4000"]
+    for args in (
+        ["run", "two.json", "odd.csv", "-o", "d.csv"],
+        ["fit", "odd.csv", "-o", "p.json"],
+        ["fit", "odd.jsonl", "--clean", "odd.csv", "-o", "p.json"],
+        ["tune", "odd.csv", "-o", "p.json", *limits],
+    ):
+        assert main([*args, "--json"]) == 0
+        out, err = capsys.readouterr()
+        notes = json.loads(out)["notes"]
+        assert notes[-1] == f"odd.csv: {ODD}" and len(notes) == (2 if "--clean" in args else 1)
+        assert err == "".join(f"tcuq: {note}\n" for note in notes)
+        assert main([*args, "--quiet"]) == 0
+        assert capsys.readouterr().err == ""
+    for lines in (1, 150):
+        feed(monkeypatch, '{"probs": [90, 10]}\n' * lines)
+        assert main(["run", "two.json", "-"]) == 0
+        assert capsys.readouterr().err == f"tcuq: standard input: {ODD}\n"
+    assert main(["run", "m.json", "in.csv", "-o", "d.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["notes"] == [] and err == ""
+
+
+def test_a_first_line_of_another_shape_is_the_bad_one_in_live_and_recorded_runs(place, capsys, monkeypatch):
+    messy = '{"probs": [0.5, 0.5], "segment": 0}\n' + (place / "in.jsonl").read_text()
+    (place / "messy.jsonl").write_text(messy)
+    feed(monkeypatch, messy)
+    found = []
+    for source in ("-", "messy.jsonl"):
+        assert main(["run", "m.json", source, "--skip-bad"]) == 0
+        out, err = capsys.readouterr()
+        assert out.count("\n") == 120 and "skipped 1 bad line" in err and "line 1: probs has 2 values" in err
+        found.append(out)
+    assert found[0] == found[1]
+
+
+def test_a_state_at_a_segment_border_goes_on_with_new_segment(place, capsys):
+    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
+    (place / "a.jsonl").write_text("".join(lines[:40]))
+    (place / "b.jsonl").write_text("".join(lines[40:]))
+    assert main(["run", "m.json", "in.jsonl", "-o", "d.csv", "--state-out", "s", "--quiet"]) == 0
+    assert main(["run", "m.json", "a.jsonl", "-o", "a.csv", "--state-out", "s1", "--quiet"]) == 0
+    args = ["run", "m.json", "b.jsonl", "-o", "b.csv", "--state-in", "s1", "--state-out", "s2", "--quiet"]
+    whole = (place / "d.csv").read_text().splitlines()[41:]
+    assert main(args) == 0
+    assert (place / "b.csv").read_text().splitlines()[1:] != whole
+    assert main([*args, "--new-segment"]) == 0
+    assert (place / "b.csv").read_text().splitlines()[1:] == whole
+    assert (place / "s2").read_bytes() == (place / "s").read_bytes()
+    check = ["audit", "b.csv", "m.json", "--log", "b.jsonl", "--state", "s1"]
+    assert main([*check, "--new-segment"]) == 0 and main(check) == 1
+    capsys.readouterr()
+
+
+def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
+    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    lines = lines_of(stream())
+    for end in ("interrupt", "close"):
+        with subprocess.Popen(command, **pipes) as process:
+            for line in lines[:3]:
+                process.stdin.write(line)
+                process.stdin.flush()
+                process.stdout.readline()
+            if end == "interrupt":
+                process.send_signal(signal.SIGINT)
+            else:
+                process.stdout.close()
+                process.stdin.write(lines[3])
+                process.stdin.flush()
+            assert process.wait() == (130 if end == "interrupt" else 0)
+            assert process.stderr.read() == ""
+        # The step whose answer nobody read was taken nevertheless.
+        assert Monitor(PARAMS).load("state.bin").steps == (3 if end == "interrupt" else 4)
+        os.unlink("state.bin")
+
+
+def test_a_run_without_a_step_leaves_no_state(place, capsys, monkeypatch):
+    feed(monkeypatch, "{\n")
+    refused(capsys, "run", "m.json", "-", "--state-out", "state.bin")
+
+
+def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    seen = []
+    monkeypatch.setattr(tcuq.fitting, "fit", lambda log, **options: seen.append(options) or PARAMS)
+    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda _: "the findings\nin two lines")
+    assert main(["fit", "in.npz", "-o", "-", "--signals", "doubt,flips"]) == 0
+    out, err = capsys.readouterr()
+    assert Params.from_json(out) == PARAMS and err == "tcuq: the findings\ntcuq: in two lines\n"
+    assert seen == [{"signals": ("doubt", "flips")}]
+    assert main(["fit", "in.npz", "-o", "-", "--quiet"]) == 0
+    assert capsys.readouterr() == (PARAMS.to_json(), "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "status", "err"),
+    [
+        ("inspect m.json >&-", 0, ""),
+        ("run m.json in.csv >&-", 0, ""),
+        ("run m.json - < in.jsonl >&-", 0, ""),
+        ("inspect missing 2>&-", 2, ""),
+        ("inspect missing >&- 2>&-", 2, ""),
+        ("run m.json - <&-", 2, "tcuq: standard input is closed\n"),
+        ("run m.json - --format npz -o d.csv <&-", 2, "tcuq: standard input is closed\n"),
+        ("inspect m.json <&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_closed_streams_are_no_surprise(place, command, status, err):
+    line = f'"{sys.executable}" -m tcuq {command}'
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
+
+
+def test_an_unforeseen_error_is_one_line_too(place, capsys, monkeypatch):
+    import tcuq.inspect
+
+    def fail(_):
+        raise AttributeError("no such\nthing")
+
+    monkeypatch.setattr(tcuq.inspect, "describe_params", fail)
+    line = refused(capsys, "inspect", "m.json")
+    assert line == "tcuq: this is a bug in tcuq, please report it: AttributeError: no such thing\n"
+    monkeypatch.setenv("TCUQ_DEBUG", "1")
+    with pytest.raises(AttributeError, match="no such"):
+        main(["inspect", "m.json"])
+
+
+def test_nothing_heavy_is_imported_before_main_can_catch_an_interrupt():
+    code = "import sys; before = set(sys.modules); import tcuq.cli; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "argparse", "json", "typing", "tcuq._core"} & set(done.stdout.split())
+
+
+def test_an_interrupt_while_modules_are_loaded_ends_quietly(place):
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tcuq.params':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from tcuq.cli import main\n"
+        "sys.exit(main(['inspect', 'm.json']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_report_of_a_resumed_run_keeps_its_numbers(place, capsys):
+    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
+    (place / "a.jsonl").write_text("".join(lines[:50]))
+    (place / "b.jsonl").write_text("".join(lines[50:]))
+    main(["run", "m.json", "a.jsonl", "-o", "a.csv", "--state-out", "s", "--quiet"])
+    main(["run", "m.json", "b.jsonl", "-o", "b.csv", "--state-in", "s", "--quiet"])
+    assert main(["report", "b.csv", "-o", "r.html", "--params", "m.json", "--log", "b.jsonl"]) == 0
+    page = (place / "r.html").read_text(encoding="utf-8")
+    assert "begins at step 50 of a monitor" in page and "held in every window" in page
+    capsys.readouterr()

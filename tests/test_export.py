@@ -1,6 +1,7 @@
 """Exported C source: it compiles cleanly and does what Python does, bit for bit."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -186,6 +187,16 @@ def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
         "x_t",
         "a" * 32,
         "a\n",
+        "std",
+        "sinf",
+        "tgammal",
+        "isdigit",
+        "toupper",
+        "strtoull",
+        "strspn",
+        "vsnprintf",
+        "CAMERA",
+        "M_2",
     ],
 )
 def test_names_that_c_would_not_take(tmp_path, name):
@@ -196,6 +207,30 @@ def test_names_that_c_would_not_take(tmp_path, name):
 
 def test_a_good_name_is_taken():
     assert check_name("a" * 31) and check_name("Camera2_monitor")
+
+
+@needs_cc
+def test_no_function_of_the_library_is_a_good_name(tmp_path):
+    # The compiler's own view of the headers, so that no list here can be incomplete.
+    source = "".join(f"#include <{name}.h>\n" for name in ("math", "ctype", "stdlib", "string", "stdio"))
+    command = [CC, "-std=c99", "-E", "-P", "-"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    functions = set(re.findall(r"\bextern\b[^;{]*?\b([a-z][a-z0-9_]*) *\(", text))
+    assert {"sin", "isalpha", "malloc", "strlen", "printf"} <= functions
+    accepted = []
+    for name in sorted(functions):
+        try:
+            accepted.append(check_name(name))
+        except ValueError:
+            continue
+    assert accepted == []
+
+
+def test_every_field_of_the_parameters_is_set():
+    found = sources(CASES["extended"])
+    struct = re.search(r"typedef struct \{([^}]*)\} tcuq_params_t;", found["tcuq.h"])[1]
+    declared = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", struct, flags=re.S))
+    assert re.findall(r"^    \.(\w+) =", found["monitor.c"], re.M) == declared
 
 
 def test_what_is_there_stays_unless_forced(tmp_path):

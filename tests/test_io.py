@@ -6,6 +6,7 @@ import os
 import pathlib
 import pickle
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tcuq import SIGNALS, STEP_DTYPE, Log, Monitor, Params
 from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
 from tcuq.io.decisions import COLUMNS
-from tcuq.io.sources import put
+from tcuq.io.sources import check_target, put
 
 
 def stream(steps=40, classes=4, width=3, seed=0):
@@ -105,9 +106,118 @@ def test_certain_posteriors_are_floats_and_not_int8(tmp_path):
     assert log.features.dtype == np.float64
 
 
-def test_whole_posteriors_above_one_are_int8_even_when_none_is_negative(tmp_path):
-    log = read_log(write(tmp_path, "a.csv", "p0,p1\n0,1\n5,3\n"))
-    assert log.probs.dtype == np.int8 and log.probs.tolist() == [[0, 1], [5, 3]]
+def rows_as(kind, rows):
+    """Return rows of texts, posteriors then one feature where there is a third column, in a text format."""
+    if kind == "csv":
+        head = ["p0", "p1", "f0"][: len(rows[0])]
+        return "\n".join(",".join(row) for row in [head, *rows]) + "\n"
+    lines = []
+    for row in rows:
+        more = f', "features": [{row[2]}]' if len(row) > 2 else ""
+        lines.append(f'{{"probs": [{row[0]}, {row[1]}]{more}}}\n')
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("row", "probs", "features"),
+    [
+        (["1", "0", "3"], np.float64, np.int8),
+        (["1", "1", "3"], np.int8, np.int8),
+        (["5", "3", "3.0"], np.int8, np.float64),
+        (["-128", "127", "-128"], np.int8, np.int8),
+        (["1.0", "0.0", "300"], np.float64, np.float64),
+        (["0", "0", "1e1"], np.int8, np.float64),
+        (["1e0", "0", "0"], np.float64, np.int8),
+    ],
+)
+def test_how_the_first_row_is_written_tells_int8_from_float(tmp_path, kind, row, probs, features):
+    log = read_log(write(tmp_path, f"a.{kind}", rows_as(kind, [row])))
+    assert (log.probs.dtype, log.features.dtype) == (probs, features)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("text", ["0", "1"])
+def test_a_lone_sigmoid_output_of_0_or_1_is_a_float(tmp_path, kind, text):
+    content = f"p\n{text}\n0.25\n" if kind == "csv" else f'{{"probs": [{text}]}}\n{{"probs": [0.25]}}\n'
+    log = read_log(write(tmp_path, f"a.{kind}", content))
+    assert log.probs.dtype == np.float64 and log.probs[:, 1].tolist() == [float(text), 0.25]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["1", "0"], ["-128", "127"]], "is -128; 0 to 1 is accepted, as posteriors were read as float from"),
+        ([["0", "1"], ["5", "3"]], "is 5; 0 to 1 is accepted, as posteriors were read as float from"),
+        ([["-128", "127"], ["0.5", "0.5"]], "is 0.5; an integer in -128 to 127 is accepted, as posteriors"),
+        ([["-128", "127"], ["1.0", "0.0"]], "is 1.0; an integer in -128 to 127"),
+        ([["-128", "127"], ["-128", "300"]], "is 300; -128 to 127 is accepted, as posteriors were read as"),
+        ([["0.5", "0.5", "3"], ["0.5", "0.5", "2.5"]], "is 2.5; an integer in -128 to 127 is accepted, as f"),
+        ([["200", "56"]], "is 200; 0 to 1 is accepted, or int8 -128 to 127"),
+    ],
+)
+def test_a_later_row_that_contradicts_is_told_since_when(tmp_path, kind, rows, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_log(write(tmp_path, f"a.{kind}", rows_as(kind, rows)))
+    first = 2 if kind == "csv" else 1
+    assert f"line {first + len(rows) - 1}: " in str(error.value)
+    assert len(rows) == 1 or f"from line {first} on" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_bad_row_does_not_change_what_the_others_mean(tmp_path, kind):
+    told = []
+    for bad in (["0.5", "9"], ["300", "0"], ["-1.5", "0"]):
+        for place in (0, 1, 2):
+            rows = [["-128", "127", "4"], ["0", "0", "5"]]
+            rows.insert(place, [*bad, "0.5"])
+            log = read_log(write(tmp_path, f"a.{kind}", rows_as(kind, rows)), on_bad=told.append)
+            assert log.probs.dtype == np.int8 and log.probs.tolist() == [[-128, 127], [0, 0]]
+            assert log.features.dtype == np.int8
+    assert len(told) == 9
+
+
+def test_an_unclosed_quote_spoils_its_own_line_only(tmp_path):
+    told = []
+    path = write(tmp_path, "a.csv", 'p0,p1\n0.5,0.5\n0.5,"0.5\n0.25,0.75\n0.5,"0.5"\n')
+    assert read_log(path, on_bad=told.append).probs.tolist() == [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]
+    assert len(told) == 1 and "line 3: " in told[0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+@pytest.mark.parametrize("names", [("label", "segment"), ("labels", "segments")])
+def test_singular_and_plural_names_are_the_same(tmp_path, kind, names):
+    if kind == "npz":
+        content = npz_bytes(probs=EVEN[:1], **{names[0]: [1], names[1]: [7]})
+        twice = npz_bytes(probs=EVEN[:1], label=[1], labels=[1])
+    elif kind == "csv":
+        content, twice = f"p0,p1,{names[0]},{names[1]}\n0.5,0.5,1,7\n", "p0,p1,label,labels\n0.5,0.5,1,1\n"
+    else:
+        content = f'{{"probs": [0.5, 0.5], "{names[0]}": 1, "{names[1]}": 7}}\n'
+        twice = '{"probs": [0.5, 0.5], "label": 1, "labels": 1}\n'
+    log = read_log(write(tmp_path, f"a.{kind}", content))
+    assert log.labels.tolist() == [1] and log.segments.tolist() == [7]
+    with pytest.raises(ValueError, match="stands twice"):
+        read_log(write(tmp_path, f"b.{kind}", twice))
+
+
+def test_a_log_of_another_shape_than_the_parameters_is_refused(tmp_path):
+    params, bad = Params(classes=3, features=2), []
+    lines = ['{"probs": [0.5, 0.5], "features": [1, 2]}', '{"probs": [0.5, 0.25, 0.25]}']
+    lines += ['{"probs": [0.5, 0.25, 0.25], "features": [1]}']
+    lines += ['{"probs": [0.5, 0.25, 0.25], "features": [1, 2]}'] * 2
+    path = write(tmp_path, "a.jsonl", "\n".join(lines))
+    assert len(read_log(path, on_bad=bad.append, params=params)) == 2
+    assert [text.split(": ", 1)[1].split(";")[0] for text in bad] == [
+        "probs has 2 values",
+        "features are missing",
+        "features has 1 values",
+    ]
+    with pytest.raises(ValueError, match="has 2 classes; 3 are accepted, as the parameters say"):
+        read_log(write(tmp_path, "b.npz", npz_bytes(probs=EVEN)), params=params)
+    two = read_log(write(tmp_path, "c.jsonl", '{"probs": [0.25]}\n'), params=Params(classes=2))
+    assert two.probs.tolist() == [[0.75, 0.25]]
 
 
 def test_csv_takes_a_byte_order_mark_blank_lines_quotes_crlf_and_words(tmp_path):
@@ -140,6 +250,9 @@ BAD_CSV = [
     ('p0,p1\n0.5,"0.5\n', "line 2: "),
     (b"p0,p1\n0.5,\xff\n", "line 2: p1 is "),
     (b"p0,p1\n0.5,0.5\x00\n", "line 2: "),
+    ("p0;p1\n0.5;0.5\n", "line 1: the columns are parted by semicolons; commas are accepted"),
+    ("0.5,0.5\n0.25,0.75\n", "line 1: the first line must name the columns: p0,p1,..."),
+    ("p0,p1,label\n0.5,0.5,\n", r"line 2: label is ''; an integer is accepted \(use -1 for unknown\)"),
 ]
 
 
@@ -174,13 +287,13 @@ BAD_JSONL = [
     (GOOD + '{"probs": [], "label": 1}\n', "line 2: probs is ..; a list of numbers"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "line 2: label is 2; at most 1 is accepted"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1.5}\n', "line 2: label is 1.5; an integer"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', "line 2: label is null; an integer"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', r"line 2: label is null; .* \(use -1 for unknown\)"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' stands twice"),
     (GOOD + "[" * 100_000 + "\n", "line 2: n"),
     ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256; true, false or 0 to 255"),
     (
         '{"probs": [-128, 127]}\n{"probs": [0.5, 0.5]}\n',
-        "line 2: probs holds 0.5; the first line has integers",
+        r"line 2: probs\[0\] is 0.5; .*as posteriors were read as int8 from line 1 on",
     ),
     ('{"probs": [-128, 127]}\n{"probs": [-128, 128]}\n', r"line 2: probs\[1\] is 128; -128 to 127"),
     ('{"probs": [0.5, 1%s]}\n' % ("0" * 400), "line 1: probs holds an integer of more than 300 digits"),
@@ -217,7 +330,58 @@ BAD_NPZ = [
     (npz_bytes(probs=np.array([[0.5, 0.5], [np.inf, -np.inf]])), r"row 1: probs\[0\] is inf; 0 to 1"),
     (npz_bytes(probs=EVEN * 0.9), "row 0: probs sum to 0.9"),
     (npz_bytes(probs=EVEN, features=np.array([[0.0], [1.0], [np.inf]])), r"row 2: features\[0\] is inf"),
+    (
+        npz_bytes(probs=EVEN, labels=np.array([0, 1, 2**64 - 1], dtype=np.uint64)),
+        "labels holds 18446744073709",
+    ),
+    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "segments holds 1e.300; at most"),
+    (npz_bytes(probs=EVEN, segments=np.array([0.0, -1e300, 0.0])), "segments holds -1e.300; at most"),
 ]
+
+
+def zipped(name, content, flags=0, method=0):
+    """Return a zip of one stored file, with other flags or another method than it was packed with."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, content)
+    data = bytearray(file.getvalue())
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = data.index(magic) + at
+        data[start : start + 4] = flags.to_bytes(2, "little") + method.to_bytes(2, "little")
+    return bytes(data)
+
+
+def npy_bytes(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        zipped("probs.npy", npy_bytes(EVEN), flags=1),
+        zipped("probs.npy", npy_bytes(EVEN), method=99),
+        zipped("probs.npy", npy_bytes(EVEN).replace(b"{'descr'", b"{('descr'")),
+        zipped("probs.npy", npy_bytes(EVEN).replace(b"}", b"'")),
+        zipped("probs.npy", b"\x93NUMPY\x09\x09"),
+    ],
+    ids=["encrypted", "odd compression", "bracket", "quote", "version"],
+)
+def test_any_damage_of_an_npz_is_told(tmp_path, content):
+    with pytest.raises(ValueError, match=r"bad\.npz: array 'probs' is damaged"):
+        read_log(write(tmp_path, "bad.npz", content))
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">f2"])
+def test_the_byte_order_of_an_npz_does_not_matter(tmp_path, dtype):
+    content = npz_bytes(
+        probs=EVEN.astype(dtype), features=EVEN.astype(dtype), labels=np.array([0, 1, 0], ">i4")
+    )
+    log = read_log(write(tmp_path, "a.npz", content))
+    np.testing.assert_array_equal(log.probs, EVEN)
+    assert log.probs.dtype.isnative and log.labels.tolist() == [0, 1, 0]
+    assert Monitor(Params(classes=2, features=2)).run(log.probs, log.features)["risk"].shape == (3,)
 
 
 @pytest.mark.parametrize(("content", "message"), BAD_NPZ)
@@ -427,6 +591,13 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
     link.symlink_to(os.devnull)
     put(link, b"x")
     assert link.is_symlink()
+
+
+def test_a_device_in_a_folder_that_cannot_be_written_to_is_a_target(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    check_target(os.devnull)
+    with pytest.raises(ValueError, match="cannot be written to"):
+        check_target("new.csv")
 
 
 def test_all_signals_are_accepted_as_columns(tmp_path):

@@ -142,6 +142,51 @@ def test_rates_and_bounds(case: Any) -> None:
     assert "NOT held" not in page
 
 
+def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case: Any) -> None:
+    params, log, decisions, signals, whole = case
+    debts = np.cumsum(decisions["flagged"] * 10 - 1)
+    cut = (
+        int(debts[1000:3000].argmin()) + 1001
+    )  # right after the lowest debt: from here on it can only look high
+    rest, part = decisions[cut:], log.take(slice(cut, 5000))
+    page = render(rest, params, part, signals[cut:], first=cut)
+    check_whole(page)
+    assert value(page, "flag-held") == "held in every window"
+    assert f"begins at step {cut:,} of a monitor that had run before" in page
+    low, high = params.debt_bounds
+    assert value(page, "debt-bounds") == f"{low - high:.1f} to {high - low:.1f}"
+    assert value(page, "flag-bound") == f"{100 * min(0.9, (high - low) / len(rest)):.2f} %"
+    assert packed(page)["first"] == cut and packed(whole)["first"] == 0
+    found = summary.response(rest["alarm"], part)
+    assert found is not None
+    start, end = found.delays[-1].start + cut, found.delays[-1].end + cut - 1
+    assert f"{start:,} \u2013 {end:,}" in page
+    # Ticks of the figures that need no script stand at round numbers of the monitor's own count.
+    ticks = re.findall(r'class="x-ticks"[^>]*>(.*?)</div>', page)
+    assert any(">4,000<" in row and ">1,000<" not in row for row in ticks)
+    assert "its past is not in this log" in render(rest, params, part, first=cut)
+    flags = np.zeros(400, dtype=bool)
+    flags[200:] = True
+    assert summary.flag_rate(flags, params, 7).held is False
+    with pytest.raises(ValueError, match="first is -1"):
+        render(rest, first=-1)
+
+
+def test_a_resumed_log_at_the_edge_of_its_window() -> None:
+    params = Params(classes=3)
+    low, high = params.debt_bounds
+    # From the lowest debt to the highest is possible after a resume, and impossible from a fresh start.
+    most = int((high - low) / 0.9)
+    flags = np.ones(most, dtype=bool)
+    assert summary.flag_rate(flags, params, 1).held and not summary.flag_rate(flags, params).held
+    assert not summary.flag_rate(np.ones(most + 1, dtype=bool), params, 1).held
+
+
+def test_the_intervals_say_what_they_take_for_granted(case: Any) -> None:
+    page = case[-1]
+    assert "Neighbouring steps of a stream are not, so these are too narrow." in page
+
+
 def test_a_stream_of_other_parameters_is_told(case: Any) -> None:
     params, log, decisions, _, _ = case
     page = render(decisions, params.replace(level=0.01, budget=0.001, burst=1), log)
@@ -395,6 +440,7 @@ key("+"); look();
 key("0"); look();
 key("n"); look();
 document.querySelector('[data-act="reset"]').click(); look();
+root.dataset.range = document.querySelector("#range").textContent;
 root.dataset.seen = JSON.stringify(seen);
 const canvas = document.querySelector("#stage canvas");
 const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
@@ -429,13 +475,16 @@ def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
     if steps == 1:
         page = render(decisions[:1], params, log.take(slice(0, 1)))
     if steps > 5000:
-        page = render(np.tile(decisions, steps // 5000))
+        page = render(np.tile(decisions, steps // 5000), first=1_000_000)
     (tmp_path / "page.html").write_text(page.replace("</body>", DRIVE + "</body>"), encoding="utf-8")
     tag = opened(tmp_path / "page.html", tmp_path / "profile")
     assert 'data-ready="1"' in tag and "data-error" not in tag, tag
     assert 'data-drawn="true"' in tag
     seen = json.loads(re.search(r'data-seen="(\[\[.*?\]\])"', tag)[1])  # type: ignore[index]
     whole = [0, steps - 1]
+    number = 1_000_000 if steps > 5000 else 0
+    shown = f"Steps {number:,}\u2013{number + steps - 1:,} ({steps:,} of {steps:,})"
+    assert f'data-range="{shown}"' in tag
     start, wheel, double, dragged, closer, reset, alarm, again = seen
     assert start == double == reset == again == whole
     if steps == 1:

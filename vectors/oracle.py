@@ -254,15 +254,19 @@ def norm(n: int) -> tuple[int, int]:
     return math.isqrt(n), e
 
 
-def entropy_term(p: int) -> int:
-    """Return E(p), section 6."""
-    if p <= 512:
-        return word(X[p] + 1344 * p) >> 7
-    if p < 8192:
-        i, f = p >> 4, 8 * (p % 16)
-        return word(X[i] + ((X[i + 1] - X[i]) * f >> 7) + 36 * p) >> 3
-    i, f = p >> 7, p % 128
-    return X[i] if f == 0 else X[i] + (word((X[i + 1] - X[i]) * f) >> 7)
+def entropy_scale(m: int) -> int:
+    """Return s, the scale at which E(m) enters the table, section 6."""
+    return next(s for s in (0, 4, 8, 12, 16) if m >> s <= 511)
+
+
+def entropy_term(m: int) -> int:
+    """Return E(m), section 6."""
+    s = entropy_scale(m)
+    i = m >> s
+    f = m - i * 2**s
+    t = X[i] if f == 0 else X[i] + (word((X[i + 1] - X[i]) * f + (2**s >> 1)) >> s)
+    whole = (t + 2 ** (6 - s)) >> (7 - s) if s < 7 else word(t * 2 ** (s - 7))
+    return whole + (word(3 * (15 - s) * m) >> 1)
 
 
 class Monitor:
@@ -428,15 +432,17 @@ class Monitor:
         return 32768 - cosine if dot >= 0 else sat(32768 + cosine)
 
     def _spread(self, mean: list[int]) -> int:
-        share = [(m + 128) >> 8 for m in mean]
-        rest = max(0, 65536 - sum(share))
-        for q in (*share, rest):
-            self.seen.add("entropy fine" if q <= 512 else "entropy middle" if q < 8192 else "entropy coarse")
-        bits = word(2 * (sum(entropy_term(q) for q in share) + entropy_term(rest))) // 3
+        rest = max(0, 2**24 - sum(mean))
+        self.seen.update(f"entropy scale {entropy_scale(m)}" for m in (*mean, rest))
+        total = sum(entropy_term(m) for m in mean)
+        if total > 2**30:
+            self.seen.add("entropy sum clipped")
+        bits = word(min(2**30, total) + entropy_term(rest)) // 384
         if bits > 1048575:
             self.seen.add("entropy clipped")
         bits = min(1048575, bits)
-        return sat(rest + (word((bits >> 4) * self.params.spread_scale) >> 12))
+        scale = self.params.spread_scale
+        return sat(((rest + 128) >> 8) + (word((bits >> 8) * scale) >> 8) + (word(bits % 256 * scale) >> 16))
 
     def _learn(self, u: list[int], x: list[int]) -> None:
         def move(mean: list[int], values: list[int], k: int) -> list[int]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from ._core import Step
 from ._version import VERSION as __version__
-from .alarm import Alarm, AlarmSide
-from .log import Log
-from .monitor import STEP_DTYPE, Monitor
-from .params import Params
-from .signals import PROFILES, SIGNALS
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
-    from .fitting import fit, tune
+    from typing import Any
+
+    from ._core import Step
+    from .alarm import Alarm, AlarmSide
+    from .fitting.fit import fit
+    from .fitting.tune import tune
+    from .log import Log
+    from .monitor import STEP_DTYPE, Monitor
+    from .params import Params
+    from .signals import PROFILES, SIGNALS
 
 __all__ = [
     "PROFILES",
@@ -30,13 +32,31 @@ __all__ = [
     "tune",
 ]
 
-_LATER = {"fit": "fitting", "tune": "fitting"}
+_HOMES = {
+    "PROFILES": "signals",
+    "SIGNALS": "signals",
+    "STEP_DTYPE": "monitor",
+    "Alarm": "alarm",
+    "AlarmSide": "alarm",
+    "Log": "log",
+    "Monitor": "monitor",
+    "Params": "params",
+    "Step": "_core",
+    "fit": "fitting",
+    "tune": "fitting",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is not needed on a device's host loop only when it is asked for."""
-    if name in _LATER:
-        from importlib import import_module
+    """Import what is asked for when it is asked for, so that the command starts at once."""
+    from importlib import import_module
 
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    if name in _HOMES.values():
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

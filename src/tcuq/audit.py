@@ -6,7 +6,6 @@ Decisions are derived by `tcuq.rules`, not by the core, so that a fault of the c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,68 +13,27 @@ import numpy.typing as npt
 
 from .io.decisions import Decisions
 from .log import Log, watch
-from .monitor import Monitor
+from .monitor import NO_REASON, Monitor, reason_names
 from .params import Params
 from .rules import ONE, TOP, Ints, Rules
+from .signals import NUMBER
 from .state import State, state_for
+from .verdict import Audit, Check
 
 _FRACTIONS = ("risk", "threshold", "uncertainty")
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked.
+def checked_state(params: Params, content: bytes) -> State:
+    """Return the header of a state that a monitor with these parameters can go on from; refuse others.
 
     Parameters
     ----------
-    name : str
-    ok : bool
-    detail : str
-        The finding, in words.
-    step : int or None
-        Number of the first step that violates it.
+    params : Params
+    content : bytes
     """
-
-    name: str
-    ok: bool
-    detail: str
-    step: int | None = None
-
-
-@dataclass(frozen=True)
-class Audit:
-    """Everything that was found in a decision log.
-
-    Parameters
-    ----------
-    steps : int
-        Steps in the log.
-    flags, abstentions : int
-        How many of them were flagged, and abstained on.
-    checks : tuple of Check
-    """
-
-    steps: int
-    flags: int
-    abstentions: int
-    checks: tuple[Check, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every check holds."""
-        return all(check.ok for check in self.checks)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
-        return {"ok": self.ok, **asdict(self), "checks": [asdict(check) for check in self.checks]}
-
-    def text(self) -> str:
-        """Return the findings for people."""
-        width = max(len(check.name) for check in self.checks)
-        lines = [f"{'ok' if c.ok else 'FAIL':4}  {c.name:{width}}  {c.detail}" for c in self.checks]
-        failed = sum(not check.ok for check in self.checks)
-        verdict = "all checks hold" if not failed else f"{failed} of {len(self.checks)} checks fail"
-        return "\n".join([*lines, f"{self.steps:,} steps: {verdict}"])
+    state = state_for(params, content)
+    Monitor(params).load(content)  # the core checks more than the header
+    return state
 
 
 def audit(
@@ -83,6 +41,7 @@ def audit(
     params: Params,
     log: Log | None = None,
     state: bytes | None = None,
+    new_segment: bool = False,
 ) -> Audit:
     """Derive every decision of a log again and certify the rates that were promised.
 
@@ -94,9 +53,11 @@ def audit(
         Those of the monitor.
     log : Log, optional
         The input of the run. With it, the core runs again and label, risk, uncertainty and reason
-        must be the same.
+        must be the same, as must low_mass and the signals where the decisions have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
+    new_segment : bool
+        Whether the run began a new segment after it took over the state.
 
     Returns
     -------
@@ -113,14 +74,14 @@ def audit(
     >>> [check.name for check in audit(steps, params).checks if not check.ok]
     ['abstain', 'budget', 'burst']
     """
+    start = checked_state(params, state) if state is not None else None
     if not isinstance(decisions, Decisions):
-        decisions = Decisions(decisions, state_for(params, state).steps if state is not None else 0)
+        decisions = Decisions(decisions, start.steps if start else 0)
     if not len(decisions):
         raise ValueError("the decision log is empty; at least one step is needed")
-    start = state_for(params, state) if state is not None else None
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
-    checks = [_numbering(numbers, start.steps if start else 0)]
+    checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
     units, found = _fixed_point(steps, numbers)
     checks.append(found)
     derived = rules.replay(units["risk"].tolist(), start)
@@ -132,18 +93,48 @@ def audit(
     checks.append(_flag_rate(rules, flags, numbers, start))
     abstained = steps["abstain"].astype(np.int64)
     checks += _abstentions(rules, abstained, numbers, start)
-    if log is not None:
-        checks += _rerun(decisions, units, params, log, state)
-    return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks))
+    unchecked: tuple[str, ...] = ()
+    if log is None:
+        unchecked = tuple(_from_input(decisions))
+    else:
+        monitor = Monitor(params)
+        if state is not None:
+            monitor.load(state)
+        if new_segment:
+            monitor.reset()
+        checks += _rerun(decisions, units, monitor, log)
+    return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
-def _numbering(numbers: Ints, first: int) -> Check:
+def _numbering(numbers: Ints, start: State | None) -> Check:
+    first = start.steps if start else 0
     wrong = numbers != np.arange(first, first + len(numbers))
     if not wrong.any():
         return Check("step", True, f"numbered {first:,} to {int(numbers[-1]):,} without a gap")
     row = int(wrong.argmax())
     detail = f"row {row} has number {int(numbers[row])}; {first + row} expected"
+    if start is None and numbers[0] > 0:
+        detail += "; give --state if the run was resumed"
     return Check("step", False, detail, int(numbers[row]))
+
+
+def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Check]:
+    """Check that each label is a class and each reason a signal in use, whatever the input was."""
+    used = [NUMBER[name] for name in params.signals]
+    checks = []
+    for name, wrong, accepted in (
+        ("label", (steps["label"] < 0) | (steps["label"] >= params.classes), f"0 to {params.classes - 1}"),
+        ("reason", ~np.isin(steps["reason"], (*used, NO_REASON)), f"none or {', '.join(params.signals)}"),
+    ):
+        if not wrong.any():
+            checks.append(Check(name, True, f"{accepted} at all {len(steps):,} steps"))
+            continue
+        row = int(wrong.argmax())
+        said = reason_names(steps["reason"][row : row + 1])[0] or str(int(steps["reason"][row]))
+        said = said if name == "reason" else str(int(steps["label"][row]))
+        detail = f"the log says {said} at step {int(numbers[row])}; {accepted} is possible"
+        checks.append(Check(name, False, detail, int(numbers[row])))
+    return checks
 
 
 def _fixed_point(steps: npt.NDArray[Any], numbers: Ints) -> tuple[dict[str, Ints], Check]:
@@ -165,7 +156,7 @@ def _fixed_point(steps: npt.NDArray[Any], numbers: Ints) -> tuple[dict[str, Ints
 
 
 def _whole(values: npt.NDArray[np.float64]) -> Ints:
-    """Return the nearest integers to values that the core cannot have given, so that the audit can go on."""
+    """Return fractions as the core's integers, the nearest ones where it cannot have given them."""
     return np.round(np.clip(np.nan_to_num(values), -32768, 32767) * ONE).astype(np.int64)
 
 
@@ -224,22 +215,27 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, Check("burst", at is None, detail, at)]
 
 
-def _rerun(
-    decisions: Decisions, units: dict[str, Ints], params: Params, log: Log, state: bytes | None
-) -> list[Check]:
+def _from_input(decisions: Decisions) -> list[str]:
+    """Return the columns that come from the input rather than from the rules."""
+    more = [] if decisions.signals is None else ["low_mass", *decisions.used]
+    return ["label", "risk", "uncertainty", "reason", *more]
+
+
+def _rerun(decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log) -> list[Check]:
     if len(log) != len(decisions):
         detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
         return [Check("input", False, detail)]
-    monitor = Monitor(params)
-    if state is not None:
-        monitor.load(state)
-    again = watch(monitor, log)
+    again, values = watch(monitor, log, signals=True)
     numbers = decisions.step_numbers()
     checks = []
-    for name in ("label", "risk", "uncertainty", "reason"):
-        show: Callable[[int], str] = _fraction if name in _FRACTIONS else str
-        if name in _FRACTIONS:
-            logged, expected = units[name], (again[name] * ONE).astype(np.int64)
+    for name in _from_input(decisions):
+        show: Callable[[int], str] = str
+        if name in NUMBER:
+            assert decisions.signals is not None
+            logged, expected = (_whole(table[:, NUMBER[name]]) for table in (decisions.signals, values))
+            show = _fraction
+        elif name in _FRACTIONS:
+            logged, expected, show = units[name], _whole(again[name]), _fraction
         else:
             logged, expected = decisions.steps[name].astype(np.int64), again[name].astype(np.int64)
         checks.append(_same(f"{name} (rerun)", logged, expected, numbers, "the core gives", show))

@@ -72,8 +72,8 @@ def cost(params: Params) -> Cost:
             + divergence * (46 + 8.9 * classes)
             + instability * (76 + 4.9 * width)
             + vectors * (254 + 6.2 * width)
-            + means * 12.2 * classes
-            + spreads * (155 + 21.8 * classes)
+            + means * 10.6 * classes
+            + spreads * (224 + 57.4 * classes)
             + displaced * (240 + 36.9 * width)
         ),
     )

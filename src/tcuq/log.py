@@ -25,11 +25,16 @@ def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
 
 
 def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    if array.dtype.kind in "iub":
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.round(array)).all():
-        return array.astype(np.int64)
-    raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+    if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
+        raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+    if array.dtype.kind not in "iubf":
+        raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+    if array.dtype.kind in "uf" and array.size:
+        most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
+        for value in (array.min(), array.max()):
+            if abs(int(value)) > most:  # would wrap around
+                raise ValueError(f"{name} holds {value}; at most {most} is accepted")
+    return array.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

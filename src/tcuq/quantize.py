@@ -20,6 +20,8 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
         raise ValueError(f"{name} has rows of different lengths; a table is needed") from None
     if array.ndim != dimensions:
         raise ValueError(f"{name} has {array.ndim} dimensions; {dimensions} expected")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype in _DIRECT:
         return np.ascontiguousarray(array)
     if array.dtype == np.float16 or array.dtype == np.longdouble:
@@ -63,6 +65,32 @@ def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
     out = np.empty(rows.shape, dtype=np.int8)
     _core.quantize_probs(rows, out, rows.shape[1])
     return out
+
+
+def mass_note(probs: npt.NDArray[Any]) -> str | None:
+    """Return what is odd about the mean sum of int8 or uint8 posteriors, None when it is about 1.
+
+    The core takes any sum. Rounding moves it by at most half a unit a class; more than that on
+    average is likely to be another kind of number.
+
+    Parameters
+    ----------
+    probs : array of shape (T, L)
+
+    Examples
+    --------
+    >>> mass_note(np.array([[90, 10]], dtype=np.int8))
+    'posteriors sum to 1.39 on average; an int8 softmax sums to about 1: are these percentages or logits?'
+    >>> mass_note(np.array([[-128, 127]], dtype=np.int8))
+    """
+    if probs.dtype not in (np.int8, np.uint8) or probs.size == 0:
+        return None
+    classes = probs.shape[1]
+    mass = float(probs.sum(dtype=np.int64)) / len(probs) + (128 * classes if probs.dtype == np.int8 else 0)
+    if abs(mass - 256) <= classes / 2 + 2:
+        return None
+    average = f"posteriors sum to {mass / 256:.2f} on average"
+    return f"{average}; an int8 softmax sums to about 1: are these percentages or logits?"
 
 
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:

@@ -41,7 +41,6 @@ static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
 static PyObject *signal_strings[TCUQ_SIGNAL_COUNT];
 static PyTypeObject *step_type;
 
-
 static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dimensions,
                      table_t *p, table_t *f)
 {

@@ -1,14 +1,19 @@
-"""The `tcuq` command: one small module a subcommand, each imported only to declare its options."""
+"""The `tcuq` command: one small module a subcommand.
+
+Nothing but the edge is imported before `main` has begun, so that an interrupt always ends quietly.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
-from . import audit, demo, export, fit, inspect, report, run, tune
-from .common import Parser, UsageError, complain, silence_stdout
+from .edge import UsageError, bug, complain, open_streams, silence_stdout
 
-COMMANDS = (fit, tune, run, inspect, audit, export, report, demo)
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .common import Parser
 
 
 def build_parser() -> Parser:
@@ -20,6 +25,8 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
+    from . import audit, demo, export, fit, inspect, report, run, tune
+    from .common import Parser
 
     parser = Parser(
         prog="tcuq",
@@ -28,7 +35,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in (fit, tune, run, inspect, audit, export, report, demo):
         command.add(subparsers)
     return parser
 
@@ -47,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 when all is well, 1 when a check failed, 2 for bad input, 130 when interrupted.
     """
     try:
+        open_streams()
         args = build_parser().parse_args(argv)
         status: int = args.command(args)
         sys.stdout.flush()
@@ -69,3 +77,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(str(error))
     except MemoryError:
         return complain("not enough memory for this input")
+    except Exception as error:
+        return bug(error)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import about, answer, check_fits, declare, read_state_file
+from .common import about, answer, declare, need_files, one_input
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -25,28 +26,25 @@ def add(subparsers: Subparsers) -> None:
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
     )
     parser.add_argument("--state", metavar="F", help="saved state that the run went on from")
+    parser.add_argument("--new-segment", action="store_true", help="the run had --new-segment")
 
 
 def command(args: argparse.Namespace) -> int:
     """Audit the log."""
-    from ..audit import audit
+    from ..audit import audit, checked_state
     from ..io import read_decisions, read_log
     from ..params import Params
-    from ..signals import FEATURE_BASED
-    from ..state import state_for
 
+    need_files(args, "PARAMS", "--state")
+    one_input(args, "DECISIONS", "--log")
     decisions = read_decisions(args.decisions, args.format)
     params = Params.load(args.params)
-    log = None
-    if args.log is not None:
-        log = read_log(args.log)
-        needed = any(s in FEATURE_BASED for s in params.signals)
-        check_fits(log, args.log, params.classes, params.features, needed)
+    log = None if args.log is None else read_log(args.log, params=params)
     state = None
     if args.state is not None:
-        state = read_state_file(args.state)
+        state = Path(args.state).read_bytes()
         with about(args.state):
-            state_for(params, state)
-    found = audit(decisions, params, log, state)
+            checked_state(params, state)
+    found = audit(decisions, params, log, state, args.new_segment)
     answer(args, found.to_dict(), found.text())
     return 0 if found.ok else 1

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .edge import UsageError
+
 if TYPE_CHECKING:
-    from ..log import Log
+    import numpy.typing as npt
 
     Subparsers = argparse._SubParsersAction["Parser"]
-
-
-class UsageError(Exception):
-    """The command line itself is wrong."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,12 +54,6 @@ def declare(subparsers: Subparsers, name: str, help: str, example: str, command:
     return parser
 
 
-def complain(message: str) -> int:
-    """Print an error as one line and return the exit status of bad input."""
-    print(f"tcuq: {' '.join(message.split())}", file=sys.stderr)
-    return 2
-
-
 def note(args: argparse.Namespace, message: str) -> None:
     """Print a remark that is not the result."""
     if not args.quiet:
@@ -90,16 +80,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "keys"):
         return dict(value)
     return str(value)
-
-
-def silence_stdout() -> None:
-    """Send what is left in the buffer nowhere, so that leaving Python does not fail on it once more."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):
-        pass
 
 
 class Progress:
@@ -150,28 +130,40 @@ def about(path: str) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def read_state_file(path: str) -> bytes:
-    """Return the bytes of a saved state."""
-    return Path(path).read_bytes()
-
-
-def check_fits(log: Log, where: str, classes: int, features: int, needed: bool) -> None:
-    """Refuse a log of another shape than the parameters have.
+def need_files(args: argparse.Namespace, *names: str) -> None:
+    """Refuse ``-`` where a file is meant and neither standard input nor output can stand for it.
 
     Parameters
     ----------
-    log : Log
-    where : str
-        Name of the log in messages.
-    classes, features : int
-        Of the parameters.
-    needed : bool
-        Whether a signal reads features.
+    args : Namespace
+    names : str
+        Arguments as the help shows them: ``PARAMS``, ``--state-in``.
     """
-    if log.classes != classes:
-        raise ValueError(f"{where}: has {log.classes} classes; {classes} are accepted, as the parameters say")
-    if features and (needed or log.features is not None) and log.width != features:
-        raise ValueError(f"{where}: has {log.width} features; {features} are accepted, as the parameters say")
+    for name in names:
+        if _is_standard(args, name):
+            raise UsageError(f"{name} is '-'; a file name is needed")
+
+
+def one_input(args: argparse.Namespace, *names: str) -> None:
+    """Refuse standard input for more than one thing; names are as for `need_files`."""
+    taken = [name for name in names if _is_standard(args, name)]
+    if len(taken) > 1:
+        raise UsageError(f"{' and '.join(taken)} are both '-'; standard input can be read only once")
+
+
+def _is_standard(args: argparse.Namespace, name: str) -> bool:
+    return bool(getattr(args, name.strip("-").replace("-", "_").lower()) == "-")
+
+
+def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:
+    """Return, and print, what is odd about int8 posteriors: a list of one note or none."""
+    from ..quantize import mass_note
+
+    found = mass_note(probs)
+    if found is None:
+        return []
+    note(args, f"{where}: {found}")
+    return [f"{where}: {found}"]
 
 
 def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import answer, declare, progress
+from .common import answer, declare, need_files, progress
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -24,6 +24,7 @@ def command(args: argparse.Namespace) -> int:
     """Run the demonstration."""
     from importlib import import_module
 
+    need_files(args, "--out")
     with progress(args) as bar:
         found = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
     lines = [f"{name}: {value}" for name, value in found.items() if not isinstance(value, (dict, list))]

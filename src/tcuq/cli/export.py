@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
-from .common import answer, declare
+from .common import answer, declare, need_files
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -28,13 +29,14 @@ def command(args: argparse.Namespace) -> int:
     from ..export import export
     from ..params import Params
 
+    need_files(args, "PARAMS", "FOLDER")
     params = Params.load(args.params)
     files = export(params, args.folder, args.name, args.force)
     mask = f"0x{params.integers()['signals']:03X}u"
     text = "\n".join(
         [
             *map(str, files),
-            f"try it: cc -std=c99 main.c {args.name}.c tcuq.c",
+            f"try it: cd {shlex.quote(args.folder)} && cc -std=c99 main.c {args.name}.c tcuq.c",
             f"smaller: compile tcuq.c with -DTCUQ_SIGNALS={mask}",
         ]
     )

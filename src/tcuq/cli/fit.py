@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, comma_list, declare, given, progress
+from .common import answer, comma_list, declare, given, note, odd_posteriors, one_input, progress
+from .edge import UsageError
 
 if TYPE_CHECKING:
+    from ..log import Log
+    from ..params import Params
     from .common import Parser, Subparsers
 
 
@@ -27,7 +30,11 @@ def add_shared(parser: Parser) -> None:
         "log", metavar="LOG", help="development log: .csv, .npz, .jsonl, or - for standard input"
     )
     parser.add_argument(
-        "-o", "--output", metavar="PARAMS", required=True, help="parameter file to write (JSON)"
+        "-o",
+        "--output",
+        metavar="PARAMS",
+        required=True,
+        help="parameter file to write (JSON), or - to print it",
     )
     parser.add_argument("--format", choices=("csv", "jsonl", "npz"), help="format of LOG, over its extension")
     parser.add_argument("--clean", metavar="LOG", help="another log, of clean data only")
@@ -58,16 +65,36 @@ SHARED = (
 )
 
 
-def shared_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the shared options that were given, the clean log read."""
+def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any], list[str]]:
+    """Return the log, the shared options that were given (the clean log read), and notes on both."""
     from ..io import read_log
+    from ..io.sources import check_target, shown
 
+    one_input(args, "LOG", "--clean")
+    if args.output == "-" and args.json:
+        raise UsageError("-o - prints the parameters on standard output, where --json prints the result")
+    check_target(args.output)
+    log = read_log(args.log, args.format)
+    notes = odd_posteriors(args, shown(args.log), log.probs)
     options = given(args, *SHARED)
     if args.posterior_only:
         options["use_features"] = False
     if args.clean is not None:
         options["clean"] = read_log(args.clean)
-    return options
+        notes += odd_posteriors(args, shown(args.clean), options["clean"].probs)
+    return log, options, notes
+
+
+def give(args: argparse.Namespace, params: Params, found: dict[str, Any], text: str) -> None:
+    """Write the parameters and tell the findings; where the former go to standard output, aside."""
+    from ..io.sources import put
+
+    put(args.output, params.to_json())
+    if args.output == "-":
+        for line in text.splitlines():
+            note(args, line)
+    else:
+        answer(args, {"params": args.output, **found}, text)
 
 
 def add(subparsers: Subparsers) -> None:
@@ -76,6 +103,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(subparsers, "fit", "fit a monitor to a development log", example, command)
     add_shared(parser)
     parser.add_argument("--profile", choices=("paper", "extended"), help="which signals")
+    parser.add_argument("--signals", type=comma_list(str), metavar="NAME,NAME,...", help="these signals")
     parser.add_argument("--lags", type=comma_list(int), metavar="N,N,...", help="steps to look back, 1 to 64")
     parser.add_argument("--lag-weights", type=comma_list(float), metavar="X,X,...", help="one for each lag")
     parser.add_argument(
@@ -88,18 +116,18 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Fit and write the parameters."""
-    from ..io import read_log
-    from ..io.sources import check_target, put
-
-    check_target(args.output)
-    log = read_log(args.log, args.format)
-    options = shared_options(args)
-    options |= given(args, "profile", "lags", "lag_weights", "window", "blend", "doubt_mix", "level")
+    if args.level == "budget" and args.budget is not None and not 0.001 <= args.budget <= 0.999:
+        raise UsageError(
+            f"--level budget flags as often as the budget allows; --budget is {args.budget:g}, "
+            "0.001 to 0.999 is accepted with it"
+        )
+    log, options, notes = read_inputs(args)
+    names = ("profile", "signals", "lags", "lag_weights", "window", "blend", "doubt_mix", "level")
+    options |= given(args, *names)
     from ..fitting import fit, fit_findings
 
     with progress(args) as bar:
         bar(0, 1, "fitting")
         params = fit(log, **options)
-    put(args.output, params.to_json())
-    answer(args, {"params": args.output, "fit": params.notes.get("fit")}, fit_findings(params))
+    give(args, params, {"fit": params.notes.get("fit"), "notes": notes}, fit_findings(params))
     return 0

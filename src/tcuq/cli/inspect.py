@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import about, declare, print_json
+from .common import about, declare, need_files, print_json
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -25,6 +25,7 @@ def command(args: argparse.Namespace) -> int:
     from ..inspect import describe_params, describe_state, render
     from ..params import Params
 
+    need_files(args, "FILE")
     content = Path(args.file).read_bytes()
     if content[:4] == b"TCUQ":
         with about(args.file):

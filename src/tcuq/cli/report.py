@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import answer, declare
+from .common import answer, declare, need_files, one_input
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -31,6 +31,8 @@ def command(args: argparse.Namespace) -> int:
     from ..io.sources import check_target
     from ..params import Params
 
+    need_files(args, "--output", "--params")
+    one_input(args, "DECISIONS", "--log")
     check_target(args.output)
     decisions = read_decisions(args.decisions, args.format)
     params = None if args.params is None else Params.load(args.params)
@@ -42,7 +44,13 @@ def command(args: argparse.Namespace) -> int:
     from ..report import write_report
 
     write_report(
-        args.output, decisions.steps, params=params, log=log, signals=decisions.signals, title=args.title
+        args.output,
+        decisions.steps,
+        params=params,
+        log=log,
+        signals=decisions.signals,
+        title=args.title,
+        first=decisions.first,
     )
     answer(args, {"report": args.output, "steps": len(decisions)}, f"wrote {args.output}")
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import answer, declare, given, progress
-from .fit import add_shared, shared_options
+from .common import declare, given, progress
+from .fit import add_shared, give, read_inputs
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -28,16 +28,11 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Search, fit and write the parameters."""
-    from ..io import read_log
-    from ..io.sources import check_target, put
-
-    check_target(args.output)
-    log = read_log(args.log, args.format)
-    options = shared_options(args) | given(args, "max_bytes", "max_instructions", "trials")
+    log, options, notes = read_inputs(args)
+    options |= given(args, "max_bytes", "max_instructions", "trials")
     from ..fitting import tune, tune_findings
 
     with progress(args) as bar:
         params = tune(log, progress=bar, **options)
-    put(args.output, params.to_json())
-    answer(args, {"params": args.output, "tune": params.notes.get("tune")}, tune_findings(params))
+    give(args, params, {"tune": params.notes.get("tune"), "notes": notes}, tune_findings(params))
     return 0

@@ -444,44 +444,37 @@ static void push(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t
 #endif
 
 #if HAS(TCUQ_SPREAD_FAST) || HAS(TCUQ_SPREAD_SLOW)
-/* -p log2 p for p in Q0.16 (0..65536), in units of 1 / (192 * 512). */
+/* -p log2 p for p in Q0.24 (0..2^24), in units of 1 / (192 * 512 * 256). */
 static uint32_t entropy_term(uint32_t p)
 {
-    uint32_t at, fraction;
+    uint32_t shift = 0, at, fraction;
     int32_t value;
-    if (p <= 512u) {
-        return (tcuq_xlog[p] + 1344u * p) >> 7;
+    while (p >> shift > 511u) {
+        shift += 4u;
     }
-    if (p < 8192u) {
-        at = p >> 4;
-        fraction = (p & 15u) << 3;
-    } else {
-        at = p >> 7;
-        fraction = p & 127u;
-    }
+    at = p >> shift;
+    fraction = p - (at << shift);
     value = tcuq_xlog[at];
     if (fraction != 0u) {
-        value += shift_floor((tcuq_xlog[at + 1u] - value) * (int32_t)fraction, 7);
+        value += shift_floor((tcuq_xlog[at + 1u] - value) * (int32_t)fraction +
+                                 (int32_t)((1uL << shift) >> 1), shift);
     }
-    return p < 8192u ? ((uint32_t)value + 36u * p) >> 3 : (uint32_t)value;
+    value = shift < 7u ? (value + (64 >> shift)) >> (7u - shift) : value << (shift - 7u);
+    return (uint32_t)(value + shift_floor(3 * (15 - (int32_t)shift) * (int32_t)p, 1));
 }
 
 static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 {
-    uint32_t terms = 0;
-    uint32_t mass = 0;
-    uint32_t rest, bits, i;
+    uint32_t terms = 0, rest = 1uL << 24, bits, i;
     for (i = 0; i < p->classes; i++) {
-        uint32_t value = (mean[i] + 128u) >> 8;
-        mass += value;
-        terms += entropy_term(value);
+        rest -= mean[i] < rest ? mean[i] : rest;
+        terms += entropy_term(mean[i]);
+        terms = terms < (1uL << 30) ? terms : 1uL << 30;
     }
-    rest = mass < ONE ? ONE - mass : 0u;
-    bits = (terms + entropy_term(rest)) * 2u / 3u;
-    if (bits > 0xFFFFFu) {
-        bits = 0xFFFFFu;
-    }
-    return saturate(rest + ((bits >> 4) * p->spread_scale >> 12));
+    bits = (terms + entropy_term(rest)) / 384u;
+    bits = bits < 0xFFFFFu ? bits : 0xFFFFFu;
+    return saturate(((rest + 128u) >> 8) + ((bits >> 8) * p->spread_scale >> 8) +
+                    ((bits & 255u) * p->spread_scale >> 16));
 }
 #endif
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -76,7 +77,7 @@ def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -
     block = min(BLOCK, len(risk))
     chosen = rng.integers(0, len(risk), size=(chains, -(-length // block), 1))
     index = (chosen + np.arange(block)).reshape(chains, -1)[:, :length] % len(risk)
-    return risk[index]
+    return np.asarray(risk[index])
 
 
 def highest_evidence(excess: Floats) -> Floats:
@@ -114,7 +115,7 @@ def limit_for(
     if run_length <= 5 * length:
         return read_off(run_length)
     near, far = read_off(length), read_off(5 * length)
-    return far + (far - near) / np.log(5) * float(np.log(run_length / (5 * length)))
+    return far + (far - near) * math.log(run_length / (5 * length)) / math.log(5)
 
 
 def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> tuple[int, int]:

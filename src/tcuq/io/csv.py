@@ -6,25 +6,14 @@ import csv
 import re
 from array import array
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..log import Log
 from .sources import at_line
-from .values import (
-    Bad,
-    bad_features,
-    bad_labels,
-    bad_posteriors,
-    drop,
-    is_raw,
-    make_log,
-    number_shown,
-    refuse,
-)
+from .values import ALIASES, Bad, Kind, check_label, make_log, number_shown, refuse
 
 PLAIN = ("label", "segment", "shifted", "step")
 ACCEPTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
@@ -51,87 +40,129 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     return [f"{letter}{i}" for i in range(last + 1)]
 
 
-def _columns(header: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of a header, and those of its posteriors and features in order."""
-    names = [name.strip() for name in header]
-    if "p" in names and "p0" not in names:
-        names[names.index("p")] = "p0"
-    probs, features = numbered(names, "p"), numbered(names, "f")
-    known = {*probs, *features, *PLAIN}
-    for place, name in enumerate(names):
-        if name not in known:
-            raise ValueError(f"column {name!r} is unknown; {ACCEPTED} are accepted")
-        if name in names[:place]:
-            raise ValueError(f"column {name!r} stands twice")
-    if not probs:
-        raise ValueError(f"column 'p0' is missing; {ACCEPTED} are accepted")
-    return names, probs, features
+class Header(NamedTuple):
+    """Where the columns of a file stand."""
+
+    names: list[str]
+    probs: list[str]
+    features: list[str]
+
+    @classmethod
+    def of(cls, cells: Sequence[str]) -> Header:
+        """Read the first row; refuse one that does not name columns that are known."""
+        names = [ALIASES.get(name.strip(), name.strip()) for name in cells]
+        if len(names) == 1 and ";" in names[0]:
+            raise ValueError("the columns are parted by semicolons; commas are accepted")
+        if all(_is_number(name) for name in names):
+            raise ValueError("the first line must name the columns: p0,p1,...")
+        if "p" in names and "p0" not in names:
+            names[names.index("p")] = "p0"
+        probs, features = numbered(names, "p"), numbered(names, "f")
+        known = {*probs, *features, *PLAIN}
+        for place, name in enumerate(names):
+            if name not in known:
+                raise ValueError(f"column {name!r} is unknown; {ACCEPTED} are accepted")
+            if name in names[:place]:
+                raise ValueError(f"column {name!r} stands twice")
+        if not probs:
+            raise ValueError(f"column 'p0' is missing; {ACCEPTED} are accepted")
+        return cls(names, probs, features)
 
 
-def _cell(name: str, text: str) -> float:
-    word = text.strip().lower()
-    if name == "shifted" and word in _WORDS:
-        return _WORDS[word]
-    accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
+def _is_number(text: str) -> bool:
     try:
-        value = float(text)
+        float(text)
     except ValueError:
-        value = np.nan
+        return False
+    return True
+
+
+def _number(name: str, text: str) -> float:
+    if name == "shifted" and text.strip().lower() in _WORDS:
+        return _WORDS[text.strip().lower()]
+    accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
+    hint = " (use -1 for unknown)" if name == "label" and not text.strip() else ""
+    value = float(text) if _is_number(text) else np.nan
+    # float() also takes 1_000, which no writer means.
     if "_" in text or not np.isfinite(value):
-        raise ValueError(f"{name} is {text!r}; {accepted} is accepted")
+        raise ValueError(f"{name} is {text!r}; {accepted} is accepted{hint}")
     return value
 
 
-def _table(
-    lines: Iterable[str], where: str, on_bad: Bad | None
-) -> tuple[list[str], list[str], list[str], npt.NDArray[np.float64], list[int]]:
-    """Return the used names, those of posteriors and features, the finite numbers, and each row's line."""
-    reader = csv.reader(lines, strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise ValueError(f"{where}: is empty; a header with {ACCEPTED} is accepted")
-        names, probs, features = _columns(header)
-    except csv.Error as error:
-        raise ValueError(at_line(where, reader.line_num, str(error))) from None
-    except ValueError as error:
-        raise error if str(error).startswith(where) else ValueError(at_line(where, 1, str(error))) from None
-    used = [place for place, name in enumerate(names) if name != "step"]
-    pick = itemgetter(*used) if 1 < len(used) < len(names) else None
-    kept = [names[place] for place in used]
-    numbers, at = array("d"), []
-    while True:
-        try:
-            row = next(reader, None)
-            if row is None:
-                break
-            if not row:
-                continue
-            if len(row) != len(names):
-                raise ValueError(
-                    f"the row has {len(row)} values; {len(names)} are accepted, as in the header"
-                )
-            cells: Sequence[str] = pick(row) if pick else [row[place] for place in used]
-            numbers.extend(_row(kept, cells))
-            at.append(reader.line_num)
-        except (ValueError, csv.Error) as error:
-            refuse(at_line(where, reader.line_num, str(error)), on_bad)
-    return kept, probs, features, np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(kept)), at
-
-
-def _row(names: Sequence[str], cells: Sequence[str]) -> list[float]:
+def _numbers(names: Sequence[str], cells: Sequence[str]) -> list[float]:
     try:
         values = list(map(float, cells))
-        # sum() is NaN or infinite when a value is; float() also takes 1_000, which no writer means.
+        # sum() is NaN or infinite when a value is.
         if abs(sum(values)) < np.inf and "_" not in "".join(cells):
             return values
     except ValueError:
         pass
-    return [_cell(name, text) for name, text in zip(names, cells, strict=True)]
+    return [_number(name, text) for name, text in zip(names, cells, strict=True)]
+
+
+class _Table:
+    """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
+
+    def __init__(self, header: Header) -> None:
+        self._names = header.names
+        place = {name: at for at, name in enumerate(header.names)}
+        self._parts: list[tuple[list[str], list[int], Kind]] = []
+        for columns, name in ((header.probs, "probs"), (header.features, "features")):
+            if columns:
+                self._parts.append((columns, [place[c] for c in columns], Kind(name, columns)))
+        self._classes = max(2, len(header.probs))
+        self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
+        self._raw = [False] * len(self._parts)
+        self._numbers = [array("d") for _ in self._parts]
+        self._integers: dict[str, list[int]] = {name: [] for name in self._plain}
+        self.rows = 0
+
+    def add(self, cells: Sequence[str], line: int) -> None:
+        """Take one row."""
+        if len(cells) != len(self._names):
+            count = f"{len(cells)} values; {len(self._names)} are accepted, as in the header"
+            raise ValueError(f"the row has {count}")
+        rows, raw = [], []
+        for columns, places, kind in self._parts:
+            texts = [cells[place] for place in places]
+            values = _numbers(columns, texts)
+            raw.append(kind.judge(values, texts))
+            rows.append(values)
+        integers = {name: self._integer(name, cells[place]) for name, place in self._plain.items()}
+        if not self.rows:
+            self._raw = raw
+            for found, (_, _, kind) in zip(raw, self._parts, strict=True):
+                kind.settle(found, line)
+        for numbers, values in zip(self._numbers, rows, strict=True):
+            numbers.extend(values)
+        for name, value in integers.items():
+            self._integers[name].append(value)
+        self.rows += 1
+
+    def _integer(self, name: str, text: str) -> int:
+        value = _number(name, text)
+        most = 255 if name == "shifted" else 2**53
+        if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
+            accepted = "0 to 255" if name == "shifted" else "an integer"
+            raise ValueError(f"{name} is {number_shown(value)}; {accepted} is accepted")
+        if name == "label":
+            check_label(int(value), self._classes)
+        return int(value)
+
+    def log(self) -> Log:
+        """Return what was taken."""
+        tables: list[npt.NDArray[Any]] = []
+        for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
+            table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
+            tables.append(table.astype(np.int8) if raw else table)
+        plain = {name: np.array(values, dtype=np.int64) for name, values in self._integers.items()}
+        return make_log(*tables, **plain)
 
 
 def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log:
     """Read a log from the lines of a CSV file.
+
+    Each line stands alone: a quote that is not closed spoils its own line and no other.
 
     Parameters
     ----------
@@ -152,51 +183,28 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
     ...
     ValueError: log.csv, line 2: p1 is 'x'; a number is accepted
     """
-    names, prob_names, feature_names, table, at = _table(lines, where, on_bad)
-    place = {name: i for i, name in enumerate(names)}
-    classes = max(2, len(prob_names))
-    probs = table[:, [place[name] for name in prob_names]]
-    features = table[:, [place[name] for name in feature_names]]
-    raw = is_raw(probs, posteriors=True)
-    raw_features = is_raw(features, posteriors=False)
-    bad = bad_plain(table, place, classes)
-    bad.update(bad_features(features, raw_features, feature_names))
-    bad.update(bad_posteriors(probs, raw, prob_names))
-    keep = drop(bad, len(table), at, where, on_bad)
-    if not len(keep):
+    numbered_lines = enumerate(lines, 1)
+    first = next(numbered_lines, None)
+    if first is None:
+        raise ValueError(f"{where}: is empty; a header with {ACCEPTED} is accepted")
+    try:
+        table = _Table(Header.of(_cells(first[1])))
+    except ValueError as error:
+        raise ValueError(at_line(where, 1, str(error))) from None
+    for number, line in numbered_lines:
+        try:
+            cells = _cells(line)
+            if cells:
+                table.add(cells, number)
+        except ValueError as error:
+            refuse(at_line(where, number, str(error)), on_bad)
+    if not table.rows:
         raise ValueError(f"{where}: holds no steps; at least one row is needed")
-
-    def column(name: str) -> npt.NDArray[Any] | None:
-        return table[keep, place[name]].astype(np.int64) if name in place else None
-
-    return make_log(
-        probs[keep].astype(np.int8) if raw else probs[keep],
-        (features[keep].astype(np.int8) if raw_features else features[keep]) if feature_names else None,
-        column("label"),
-        column("segment"),
-        column("shifted"),
-    )
+    return table.log()
 
 
-def bad_plain(table: npt.NDArray[np.float64], place: dict[str, int], classes: int) -> dict[int, str]:
-    """Return what is wrong with each row whose label, segment or shifted is.
-
-    Examples
-    --------
-    >>> bad_plain(np.array([[0.0], [0.5]]), {"label": 0}, classes=2)
-    {1: 'label is 0.5; an integer is accepted'}
-    """
-    bad: dict[int, str] = {}
-    for name in ("shifted", "segment", "label"):
-        if name not in place:
-            continue
-        values = table[:, place[name]]
-        if name == "shifted":
-            wrong, accepted = ~np.isin(values, np.arange(256)), "0 to 255"
-        else:
-            wrong, accepted = (values != np.floor(values)) | (np.abs(values) > 2**53), "an integer"
-        if name == "label":
-            bad.update(bad_labels(values, classes))
-        for row in np.flatnonzero(wrong).tolist():
-            bad[row] = f"{name} is {number_shown(float(values[row]))}; {accepted} is accepted"
-    return bad
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from ..log import Log
 from ..quantize import two_classes
+from .shape import Shape
 from .sources import at_line
-from .values import HIGH, LOW, SUM_TOLERANCE, Bad, bad_features, bad_posteriors, make_log, refuse
+from .values import ALIASES, Bad, Kind, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 
@@ -28,28 +29,59 @@ class Row(NamedTuple):
 
 
 class RowParser:
-    """Read the steps of one stream; the first line settles keys, lengths and number type of the rest.
+    """Read the steps of one stream; the first valid line settles keys, lengths and number type of the rest.
+
+    Parameters
+    ----------
+    shape : Shape, optional
+        What the parameters ask for, where they are known: a line of another shape is then the bad
+        one, also when it is the first.
 
     Examples
     --------
     >>> parse = RowParser().parse
-    >>> parse('{"probs": [0.75, 0.25], "label": 1}').label
+    >>> parse('{"probs": [0.75, 0.25], "label": 1}', 1).label
     1
-    >>> parse('{"probs": [0.75, 0.25]}')
+    >>> parse('{"probs": [0.75, 0.25]}', 2)
     Traceback (most recent call last):
     ...
     ValueError: key 'label' is missing; the first line has probs, label
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shape: Shape | None = None) -> None:
+        self._shape = shape
         self._keys: frozenset[str] = frozenset()
         self._first = ""
         self._widths: dict[str, int] = {}
-        self._raw: dict[str, bool] = {}
+        self._kinds = {name: Kind(name) for name in ("probs", "features")}
 
-    def parse(self, text: str) -> Row:
-        """Return the step of one line; a bad line is an error and settles nothing."""
-        content = parse_object(text)
+    def parse(self, text: str, line: int) -> Row:
+        """Return the step of one line; a bad line is an error and settles nothing.
+
+        Parameters
+        ----------
+        text : str
+        line : int
+            Its number, for messages about later lines that contradict it.
+        """
+        content = parse_object(text, ALIASES)
+        self._check_keys(content)
+        probs = self._numbers("probs", content["probs"])
+        features = self._numbers("features", content["features"]) if "features" in content else None
+        if self._shape is not None:
+            self._shape.check_row(len(probs), None if features is None else len(features))
+        raw = {"probs": self._kinds["probs"].judge(probs, content["probs"])}
+        if features is not None:
+            raw["features"] = self._kinds["features"].judge(features, content["features"])
+        row = self._row(content, probs, features, raw)
+        if not self._first:
+            self._keys, self._first = frozenset(content), ", ".join(key for key in KEYS if key in content)
+            for key, value in raw.items():
+                self._widths[key] = len(content[key])
+                self._kinds[key].settle(value, line)
+        return row
+
+    def _check_keys(self, content: dict[str, Any]) -> None:
         for key in content:
             if key not in KEYS:
                 raise ValueError(f"key {key!r} is unknown; {', '.join(KEYS)} are accepted")
@@ -59,44 +91,20 @@ class RowParser:
             odd = next(key for key in KEYS if (key in content) != (key in self._keys))
             what = "new" if odd in content else "missing"
             raise ValueError(f"key {odd!r} is {what}; the first line has {self._first}")
-        probs, raw = self._numbers("probs", content["probs"])
-        features, raw_features = None, False
-        if "features" in content:
-            features, raw_features = self._numbers("features", content["features"])
-        if not _plausible(content["probs"], raw, posteriors=True):
-            _complain(bad_posteriors(probs[None], raw))
-        if features is not None and not _plausible(content["features"], raw_features, posteriors=False):
-            _complain(bad_features(features[None], raw_features))
-        row = self._row(content, probs, features, raw, raw_features)
-        if not self._first:
-            self._keys, self._first = frozenset(content), ", ".join(key for key in KEYS if key in content)
-            self._widths["probs"], self._raw["probs"] = len(probs), raw
-            if features is not None:
-                self._widths["features"], self._raw["features"] = len(features), raw_features
-        return row
 
-    def _numbers(self, key: str, values: Any) -> tuple[npt.NDArray[Any], bool]:
+    def _numbers(self, key: str, values: Any) -> list[float]:
         if not isinstance(values, list) or not values:
             raise ValueError(f"{key} is {_short(values)}; a list of numbers is accepted")
-        kinds = set(map(type, values))
-        if not kinds <= {int, float}:
+        if not set(map(type, values)) <= {int, float}:
             odd = next(value for value in values if type(value) not in (int, float))
             raise ValueError(f"{key} holds {_short(odd)}; numbers are accepted")
         most = self._widths.get(key, 1000 if key == "probs" else 256)
-        if len(values) != most and (self._first or len(values) > most):
-            accepted = (
-                f"{most} are accepted, as on the first line"
-                if self._first
-                else f"at most {most} are accepted"
-            )
-            raise ValueError(f"{key} has {len(values)} values; {accepted}")
-        raw = self._raw.get(key, kinds == {int})
-        if raw and kinds != {int}:
-            odd = next(value for value in values if type(value) is float)
-            accepted = "the first line has integers, so int8, -128 to 127, is accepted"
-            raise ValueError(f"{key} holds {odd!r}; {accepted} (write float posteriors as 1.0, not 1)")
+        if self._first and len(values) != most:
+            raise ValueError(f"{key} has {len(values)} values; {most} are accepted, as on the first line")
+        if len(values) > most:
+            raise ValueError(f"{key} has {len(values)} values; at most {most} are accepted")
         try:
-            return np.array(values, dtype=np.float64), raw
+            return list(map(float, values))
         except OverflowError:
             raise ValueError(
                 f"{key} holds an integer of more than 300 digits; numbers are accepted"
@@ -104,45 +112,26 @@ class RowParser:
 
     @staticmethod
     def _row(
-        content: dict[str, Any],
-        probs: npt.NDArray[Any],
-        features: npt.NDArray[Any] | None,
-        raw: bool,
-        raw_features: bool,
+        content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         for key in ("label", "segment"):
             value = content.get(key)
             if key in content and (type(value) is not int or abs(value) > 2**53):
-                raise ValueError(f"{key} is {_short(value)}; an integer is accepted")
+                hint = " (use -1 for unknown)" if key == "label" and value is None else ""
+                raise ValueError(f"{key} is {_short(value)}; an integer is accepted{hint}")
         shifted = content.get("shifted")
         if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
             raise ValueError(f"shifted is {_short(shifted)}; true, false or 0 to 255 is accepted")
-        classes = max(2, len(probs))
-        if content.get("label", -1) >= classes:
-            raise ValueError(f"label is {content['label']}; at most {classes - 1} is accepted")
-        probs = probs.astype(np.int8) if raw else probs
+        check_label(content.get("label", -1), max(2, len(probs)))
+        array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
+        kind = np.int8 if raw.get("features") else np.float64
         return Row(
-            two_classes(probs)[0] if len(probs) == 1 else probs,
-            features.astype(np.int8) if features is not None and raw_features else features,
+            two_classes(array)[0] if len(array) == 1 else array,
+            None if features is None else np.array(features, dtype=kind),
             content.get("label"),
             content.get("segment"),
             None if shifted is None else int(shifted),
         )
-
-
-def _plausible(values: list[float], raw: bool, posteriors: bool) -> bool:
-    """Tell whether a line is certainly good; cheap, as nearly all lines are."""
-    if raw:
-        return min(values) >= LOW and max(values) <= HIGH
-    total = sum(values)  # NaN and infinity spread into it and fail every comparison
-    if posteriors:
-        return min(values) >= 0 and max(values) <= 1 and abs(total - 1) < SUM_TOLERANCE * 0.99
-    return abs(total) < 1e38 and min(values) > -1e38 and max(values) < 1e38
-
-
-def _complain(bad: dict[int, str]) -> None:
-    if bad:
-        raise ValueError(bad[0])
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,8 +146,14 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODE = json.JSONDecoder(object_pairs_hook=_pairs).decode
 
 
-def parse_object(text: str) -> dict[str, Any]:
+def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the object of one line; refuse anything else, and keys that stand twice.
+
+    Parameters
+    ----------
+    text : str
+    aliases : mapping, optional
+        Other names of keys, and what they stand for.
 
     Examples
     --------
@@ -177,6 +172,8 @@ def parse_object(text: str) -> dict[str, Any]:
         raise ValueError("not a step: the line nests too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"the line holds {_short(content)}; an object in braces is accepted")
+    if aliases and not aliases.keys().isdisjoint(content):
+        return _pairs([(aliases.get(key, key), value) for key, value in content.items()])
     return content
 
 
@@ -185,7 +182,9 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def read_jsonl(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log:
+def read_jsonl(
+    lines: Iterable[str], where: str, on_bad: Bad | None = None, shape: Shape | None = None
+) -> Log:
     """Read a log from JSON lines; blank lines are skipped.
 
     Parameters
@@ -195,6 +194,8 @@ def read_jsonl(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> L
         Name of the file in messages.
     on_bad : callable, optional
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
+    shape : Shape, optional
+        What the parameters ask for, where they are known.
 
     Examples
     --------
@@ -202,12 +203,12 @@ def read_jsonl(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> L
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
-    parser = RowParser()
+    parser = RowParser(shape)
     rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if text.strip():
             try:
-                rows.append(parser.parse(text))
+                rows.append(parser.parse(text, line))
             except ValueError as error:
                 refuse(at_line(where, line, str(error)), on_bad)
     if not rows:

@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from ..log import Log
 from ..monitor import NO_REASON, STEP_DTYPE
+from ..params import Params
 from ..signals import NUMBER, SIGNALS
 from .csv import read_csv
 from .decisions import COLUMNS, Decisions
 from .jsonl import parse_object, read_jsonl
 from .npz import arrays_of, read_npz
+from .shape import Shape
 from .sources import at_line, decode_lines, format_of, read_bytes, read_lines, shown
 from .values import Bad, number_shown
 
@@ -37,7 +39,9 @@ _FRACTIONS = {"risk", "threshold", "uncertainty", *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 
 
-def read_log(path: str | Path, format: str | None = None, on_bad: Bad | None = None) -> Log:
+def read_log(
+    path: str | Path, format: str | None = None, on_bad: Bad | None = None, params: Params | None = None
+) -> Log:
     """Read a log of a classifier's outputs.
 
     Parameters
@@ -49,17 +53,25 @@ def read_log(path: str | Path, format: str | None = None, on_bad: Bad | None = N
     on_bad : callable, optional
         Called with the message of each bad line of a text format, which is skipped. Without it, the
         first bad line is an error that names the line.
+    params : Params, optional
+        Of the monitor that will read the log: a log of another shape is refused.
 
     Returns
     -------
     Log
-        Posteriors and features are int8 when every number is whole and fits, else float.
+        In the text formats, the first valid row tells whether posteriors and features are int8
+        (written as integers) or float; see `tcuq.io.values.written_int8`.
     """
     kind, where = format_of(path, format), shown(path)
+    shape = None if params is None else Shape.of(params)
     if kind == "npz":
-        return read_npz(read_bytes(path), where)
-    lines = decode_lines(read_lines(path))
-    return read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad)
+        log = read_npz(read_bytes(path), where)
+    else:
+        lines = decode_lines(read_lines(path))
+        log = read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad, shape)
+    if shape is not None:
+        shape.check_log(log, where)
+    return log
 
 
 def read_decisions(path: str | Path, format: str | None = None) -> Decisions:

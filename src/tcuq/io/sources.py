@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from ..files import write_whole
 
@@ -73,16 +74,22 @@ def at_line(where: str, line: int, message: str) -> str:
     return f"{where}, line {line}: {message}"
 
 
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise ValueError("standard input is closed")
+    return sys.stdin.buffer
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Return all bytes of a file or of standard input."""
-    return sys.stdin.buffer.read() if str(path) == STANDARD else Path(path).read_bytes()
+    return _standard_input().read() if str(path) == STANDARD else Path(path).read_bytes()
 
 
 def read_lines(path: str | Path) -> Iterator[bytes]:
     """Yield lines as they arrive, so that a live pipe is answered at once."""
     if str(path) == STANDARD:
         # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-        yield from iter(sys.stdin.buffer.readline, b"")
+        yield from iter(_standard_input().readline, b"")
         return
     with open(path, "rb") as file:
         yield from file
@@ -111,6 +118,8 @@ def check_target(path: str | Path) -> None:
     target = Path(path)
     if target.is_dir():
         raise ValueError(f"{path}: is a folder; a file name is needed")
+    if target.exists() and not target.is_file():
+        return  # a device or pipe is written in place
     if not target.parent.is_dir():
         raise ValueError(f"{path}: folder {target.parent} does not exist")
     if not os.access(target.parent, os.W_OK):

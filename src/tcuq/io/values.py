@@ -1,8 +1,9 @@
-"""What both text formats share: telling int8 from floats, and finding the rows that cannot be right."""
+"""What the formats share: telling int8 from floats, and finding the rows that cannot be right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,17 @@ import numpy.typing as npt
 
 from ..log import Log
 from ..quantize import two_classes
-from .sources import at_line
 
 Bad = Callable[[str], None]
 """Called with the message of a bad line, which is then skipped."""
 
 LOW, HIGH = -128, 127
 SUM_TOLERANCE = 0.01
+MOST = float(np.finfo(np.float32).max)
+ALIASES = {"labels": "label", "segments": "segment"}
+"""Either name is accepted in every format."""
+
+_INTEGERS = re.compile(r"[\s,+\-0-9]*")
 
 
 def number_shown(value: float) -> str:
@@ -30,40 +35,143 @@ def number_shown(value: float) -> str:
     return f"{value:.10g}"
 
 
-def is_raw(values: npt.NDArray[np.float64], posteriors: bool) -> bool:
-    """Tell whether numbers of a text file are int8 rather than floats.
-
-    All must be whole. Posteriors that are all 0 or 1 are floats (certain ones), not int8.
+def written_whole(cells: Sequence[str] | Sequence[float]) -> bool:
+    """Tell whether every number is written as an integer: without a point and without an exponent.
 
     Parameters
     ----------
-    values : array
-        Finite numbers.
+    cells : sequence
+        Texts of a CSV row, or numbers as JSON gives them.
+
+    Examples
+    --------
+    >>> written_whole(["3", "-1"]), written_whole(["3.0", "-1"]), written_whole([3, 1.0])
+    (True, False, False)
+    """
+    if isinstance(cells[0], str):
+        return _INTEGERS.fullmatch(",".join(map(str, cells))) is not None
+    return set(map(type, cells)) == {int}
+
+
+def written_int8(values: Sequence[float], cells: Sequence[str] | Sequence[float], posteriors: bool) -> bool:
+    """Tell int8 from float by how one row is written; the one rule of all text formats.
+
+    Integers in -128 to 127 are int8. A one-hot row of posteriors is float: many programs write a
+    certain 1.0 as 1. A lone 0 or 1 is a sigmoid output, which makes a one-hot row of two classes.
+
+    Parameters
+    ----------
+    values : sequence of float
+    cells : sequence
+        The same row as it is written.
     posteriors : bool
         Whether these are posteriors rather than features.
 
     Examples
     --------
-    >>> is_raw(np.array([[-128.0, 127.0]]), True), is_raw(np.array([[0.0, 1.0]]), True)
-    (True, False)
+    >>> written_int8([1, 0], [1, 0], True), written_int8([90, 10], ["90", "10"], True)
+    (False, True)
+    >>> written_int8([3.0, 1.0], ["3.0", "1.0"], False)
+    False
     """
-    if values.size == 0 or not (values == np.floor(values)).all():
+    if not written_whole(cells) or min(values) < LOW or max(values) > HIGH:
         return False
-    if posteriors:
-        return bool(((values < 0) | (values > 1)).any())
-    return bool((values >= LOW).all() and (values <= HIGH).all())
+    certain = min(values) >= 0 and max(values) <= 1 and (len(values) == 1 or sum(values) == 1)
+    return not (posteriors and certain)
 
 
-def bad_posteriors(values: npt.NDArray[Any], raw: bool, names: list[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of posteriors.
+class Kind:
+    """Whether the posteriors, or the features, of one stream are int8 or float.
+
+    The first valid row settles it; every row is then judged by that.
+
+    Parameters
+    ----------
+    name : str
+        ``"probs"`` or ``"features"``.
+    columns : sequence of str, optional
+        Name of each column, ``probs[0]`` and so on by default.
+
+    Examples
+    --------
+    >>> kind = Kind("probs")
+    >>> kind.settle(kind.judge([-128, 127], [-128, 127]), 1)
+    >>> kind.judge([0.5, 0.5], [0.5, 0.5])
+    Traceback (most recent call last):
+    ...
+    ValueError: probs[0] is 0.5; an integer in -128 to 127 is accepted, as posteriors were read as int8 \
+from line 1 on (write a float 1 as 1.0)
+    """
+
+    def __init__(self, name: str, columns: Sequence[str] | None = None) -> None:
+        self._name, self._columns = name, columns
+        self._posteriors = name == "probs"
+        self._raw: bool | None = None
+        self._line = 0
+
+    def judge(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> bool:
+        """Return whether a row is int8; refuse one that cannot be right or contradicts the first."""
+        raw = self._raw
+        if raw is None:
+            raw = written_int8(values, cells, self._posteriors)
+        if raw:
+            self._judge_int8(values, cells)
+        elif not _plausible(values, self._posteriors):
+            self._judge_float(values, cells)
+        return raw
+
+    def settle(self, raw: bool, line: int) -> None:
+        """Keep what the first valid row is; later calls change nothing."""
+        if self._raw is None:
+            self._raw, self._line = raw, line
+
+    def _judge_int8(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
+        if not written_whole(cells):
+            at = next(i for i in range(len(cells)) if not written_whole(cells[i : i + 1]))
+            accepted = f"an integer in {LOW} to {HIGH} is accepted{self._since('int8')}"
+            shown = str(cells[at]).strip()
+            raise ValueError(f"{self._column(at)} is {shown}; {accepted} (write a float 1 as 1.0)")
+        if min(values) < LOW or max(values) > HIGH:
+            at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
+            accepted = f"{LOW} to {HIGH} is accepted{self._since('int8')}"
+            raise ValueError(f"{self._column(at)} is {number_shown(values[at])}; {accepted}")
+
+    def _judge_float(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
+        table = np.array([values], dtype=np.float64)
+        bad = bad_posteriors if self._posteriors else bad_features
+        found = bad(table, self._columns)
+        if not found:
+            return
+        if written_whole(cells):
+            hint = f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")
+            raise ValueError(found[0] + hint)
+        raise ValueError(found[0])
+
+    def _column(self, at: int) -> str:
+        return self._columns[at] if self._columns else f"{self._name}[{at}]"
+
+    def _since(self, kind: str) -> str:
+        what = "posteriors" if self._posteriors else "features"
+        return f", as {what} were read as {kind} from line {self._line} on"
+
+
+def _plausible(values: Sequence[float], posteriors: bool) -> bool:
+    """Tell whether a row of floats is certainly good; cheap, as nearly all rows are."""
+    total = sum(values)  # NaN and infinity spread into it and fail every comparison
+    if not posteriors:
+        return abs(total) < 1e38 and min(values) > -1e38 and max(values) < 1e38
+    if min(values) < 0 or max(values) > 1:
+        return False
+    return abs(total - 1) < SUM_TOLERANCE * 0.99 or (len(values) == 1 and total >= 0)
+
+
+def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
+    """Return what is wrong with each bad row of float posteriors, as the core will judge it.
 
     Parameters
     ----------
     values : array of shape (T, L)
-        As read, before any conversion.
-    raw : bool
-        Whether the numbers are int8.
-    names : list of str, optional
+    names : sequence of str, optional
         Name of each column, ``probs[c]`` by default.
 
     Returns
@@ -73,48 +181,47 @@ def bad_posteriors(values: npt.NDArray[Any], raw: bool, names: list[str] | None 
 
     Examples
     --------
-    >>> bad_posteriors(np.array([[0.5, 0.5], [0.5, 0.1]]), raw=False)
+    >>> bad_posteriors(np.array([[0.5, 0.5], [0.5, 0.1]]))
     {1: 'probs sum to 0.6; a sum within 0.01 of 1 is accepted'}
     """
-    low, high = (LOW, HIGH) if raw else (0, 1)
-    accepted = f"{low} to {high} is accepted, as the others are int8" if raw else "0 to 1 is accepted"
-    bad = _outside(values, low, high, accepted, "probs", names)
-    if raw or values.size == 0:
-        return bad
-    if values.shape[1] == 1:  # a sigmoid output stands alone
+    with np.errstate(invalid="ignore", over="ignore"):
+        single = values.astype(np.float32)
+    bad = _outside(single, values, 0, 1, "0 to 1 is accepted", "probs", names)
+    if values.size == 0 or values.shape[1] == 1:  # a sigmoid output stands alone
         return bad
     with np.errstate(invalid="ignore"):  # infinities are reported above, with the column that holds them
-        totals = values.sum(axis=1, dtype=np.float64)
+        totals = single.sum(axis=1, dtype=np.float64)
         off = np.abs(totals - 1) > SUM_TOLERANCE
     for row in np.flatnonzero(off).tolist():
-        total = number_shown(float(totals[row]))
+        total = f"{totals[row]:.6g}"
         bad.setdefault(row, f"probs sum to {total}; a sum within {SUM_TOLERANCE} of 1 is accepted")
     return bad
 
 
-def bad_features(values: npt.NDArray[Any], raw: bool, names: list[str] | None = None) -> dict[int, str]:
-    """Return what is wrong with each bad row of features.
+def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
+    """Return what is wrong with each bad row of float features.
 
     Parameters
     ----------
     values : array of shape (T, d)
-    raw : bool
-    names : list of str, optional
+    names : sequence of str, optional
 
     Examples
     --------
-    >>> bad_features(np.array([[1.0], [np.inf]]), raw=False)
+    >>> bad_features(np.array([[1.0], [np.inf]]))
     {1: 'features[0] is inf; a finite number is accepted'}
     """
-    if raw:
-        accepted = f"{LOW} to {HIGH} is accepted, as the others are int8"
-        return _outside(values, LOW, HIGH, accepted, "features", names)
-    most = float(np.finfo(np.float32).max)
-    return _outside(values, -most, most, "a finite number is accepted", "features", names)
+    return _outside(values, values, -MOST, MOST, "a finite number is accepted", "features", names)
 
 
 def _outside(
-    values: npt.NDArray[Any], low: float, high: float, accepted: str, name: str, names: list[str] | None
+    values: npt.NDArray[Any],
+    shown: npt.NDArray[Any],
+    low: float,
+    high: float,
+    accepted: str,
+    name: str,
+    names: Sequence[str] | None,
 ) -> dict[int, str]:
     with np.errstate(invalid="ignore"):
         wrong = ~((values >= low) & (values <= high))
@@ -122,44 +229,35 @@ def _outside(
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
         column = int(wrong[row].argmax())
         called = names[column] if names else f"{name}[{column}]"
-        found[row] = f"{called} is {number_shown(float(values[row, column]))}; {accepted}"
+        found[row] = f"{called} is {number_shown(float(shown[row, column]))}; {accepted}"
     return found
 
 
-def bad_labels(labels: npt.NDArray[Any], classes: int) -> dict[int, str]:
-    """Return what is wrong with each label that no class has; below 0 means unknown.
+def check_label(label: int, classes: int) -> None:
+    """Refuse a label that no class has; below 0 means unknown.
 
     Examples
     --------
-    >>> bad_labels(np.array([0, 5, -1]), 3)
-    {1: 'label is 5; at most 2 is accepted'}
+    >>> check_label(5, classes=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: label is 5; at most 2 is accepted
     """
-    rows = np.flatnonzero(labels >= classes).tolist()
-    return {row: f"label is {int(labels[row])}; at most {classes - 1} is accepted" for row in rows}
+    if label >= classes:
+        raise ValueError(f"label is {label}; at most {classes - 1} is accepted")
 
 
 def make_log(
     probs: npt.NDArray[Any],
     features: npt.NDArray[Any] | None = None,
-    labels: npt.NDArray[Any] | None = None,
-    segments: npt.NDArray[Any] | None = None,
+    label: npt.NDArray[Any] | None = None,
+    segment: npt.NDArray[Any] | None = None,
     shifted: npt.NDArray[Any] | None = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
         probs = two_classes(probs)
-    return Log(probs, features, labels, segments, shifted)
-
-
-def drop(
-    bad: dict[int, str], count: int, lines: list[int], where: str, on_bad: Bad | None
-) -> npt.NDArray[Any]:
-    """Report bad rows and return the places of the others; without `on_bad` the first one is an error."""
-    keep = np.ones(count, dtype=bool)
-    for row in sorted(bad):
-        refuse(at_line(where, lines[row], bad[row]), on_bad)
-        keep[row] = False
-    return np.flatnonzero(keep)
+    return Log(probs, features, label, segment, shifted)
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:

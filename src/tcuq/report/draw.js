@@ -99,7 +99,8 @@ function middles(starts, per, steps, x) {
   return xs;
 }
 
-function timeTicks(pen, view, width, y, ink) {
+// `first` is the number of the first step: ticks stand at round numbers, not at round places.
+function timeTicks(pen, view, width, y, first, ink) {
   const x = scaleX(view, width);
   const step = Math.max(1, niceStep((view.to - view.from) / Math.max(2, (width - GUTTER) / 110)));
   pen.fillStyle = ink.muted;
@@ -107,8 +108,8 @@ function timeTicks(pen, view, width, y, ink) {
   pen.lineWidth = 1;
   pen.textAlign = "center";
   pen.textBaseline = "top";
-  for (let t = Math.ceil(view.from / step) * step; t < view.to; t += step) {
-    const at = Math.round(x(t)) + 0.5;
+  for (let t = Math.ceil((first + view.from) / step) * step; t < first + view.to; t += step) {
+    const at = Math.round(x(t - first)) + 0.5;
     const text = t.toLocaleString("en");
     const half = pen.measureText(text).width / 2;
     pen.beginPath();
@@ -119,12 +120,12 @@ function timeTicks(pen, view, width, y, ink) {
   }
 }
 
-function drawSignal(canvas, row, steps, view, last, ink) {
+function drawSignal(canvas, row, stream, view, last, ink) {
   const { pen, width, height } = surface(canvas);
   const x = scaleX(view, width);
   const room = Math.max(1, width - GUTTER - RIGHT);
   const starts = groups(view, row.per, row.cells, room);
-  const xs = middles(starts, row.per, steps, x);
+  const xs = middles(starts, row.per, stream.steps, x);
   const top = 3, bottom = height - (last ? AXIS : 3);
   const y = (value) => bottom - (value / 255) * (bottom - top);
   pen.font = "11.5px " + ink.font;
@@ -153,7 +154,7 @@ function drawSignal(canvas, row, steps, view, last, ink) {
   pen.lineWidth = 1.3;
   polyline(pen, xs, found.mean, y);
   pen.restore();
-  if (last) timeTicks(pen, view, width, bottom + 2, ink);
+  if (last) timeTicks(pen, view, width, bottom + 2, stream.first, ink);
 }
 
 function drawOverview(canvas, stream, ink) {

@@ -27,9 +27,10 @@ HATCHES = (
 """Rise leans one way and fall the other, so that colour is never the only difference."""
 
 
-def steps_axis(steps: int, label: str = "step") -> Axis:
-    """Return the time axis."""
-    ticks = tuple((t, count(int(t))) for t in nice_ticks(0, steps, 5) if t == int(t) and t < steps)
+def steps_axis(steps: int, first: int, label: str = "step") -> Axis:
+    """Return the time axis; `first` numbers the first step."""
+    nice = (int(t) for t in nice_ticks(first, first + steps, 5) if t == int(t))
+    ticks = tuple((float(t - first), count(t)) for t in nice if first <= t < first + steps)
     return Axis(0, steps, label, ticks=ticks)
 
 
@@ -44,7 +45,9 @@ def _steppy(starts: npt.NDArray[np.int64], steps: int) -> npt.NDArray[np.float64
     return np.asarray((edges[:-1] + edges[1:]) / 2)
 
 
-def timeline(decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float) -> str:
+def timeline(
+    decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
+) -> str:
     """Return the timeline as it is shown where scripts do not run, and in print."""
     steps = len(decisions)
     per = per_cell(steps, TIMELINE_CELLS)
@@ -54,7 +57,7 @@ def timeline(decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_]
     plot = Plot(
         "Risk and threshold over time",
         "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
-        steps_axis(steps, ""),
+        steps_axis(steps, first, ""),
         Axis(0, top, "risk"),
         "tall",
     )
@@ -74,10 +77,11 @@ def timeline(decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_]
         if len(borders) <= TIMELINE_CELLS // 4:
             for border in borders:
                 plot.line([border, border], [0, top], "border")
-    return plot.html() + _lanes(bits, wrong, per, steps, log is not None and log.shifted is not None)
+    return plot.html() + _lanes(bits, wrong, per, first, log is not None and log.shifted is not None)
 
 
-def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, steps: int, shifts: bool) -> str:
+def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, first: int, shifts: bool) -> str:
+    steps = len(bits)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
     rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
         ("flagged", [("flagged", full, bits & FLAGGED)]),
@@ -92,7 +96,7 @@ def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, steps: int, shifts
     lanes = []
     for row, (label, kinds) in enumerate(rows):
         last = row == len(rows) - 1
-        axis = steps_axis(steps) if last else Axis(0, steps, ticks=((-steps, ""),))
+        axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
         plot = Plot(
             f"Steps: {label}", f"Where steps are: {label}.", axis, Axis(0, 1, label, ticks=((-1, ""),))
         )
@@ -105,12 +109,12 @@ def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, steps: int, shifts
     return "".join(lanes)
 
 
-def signal(values: npt.NDArray[np.float64], name: str, last: bool) -> str:
+def signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -> str:
     """Return one signal over time."""
     steps = len(values)
     cells = Cells.of(values, per_cell(steps, SIGNAL_CELLS))
     middle = _steppy(cells.starts, steps)
-    axis = steps_axis(steps) if last else Axis(0, steps, ticks=((-steps, ""),))
+    axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
     plot = Plot(f"Signal {name} over time", f"Range and mean of {name}.", axis, Axis(0, 1))
     plot.y = Axis(0, 1, ticks=((0.0, "0"), (1.0, "1")))
     plot.kind = "row last" if last else "row"
@@ -137,8 +141,8 @@ def running_rate(flags: FlagRate) -> str:
         "medium",
     )
     if flags.level is not None and flags.bounds is not None:
-        under = np.maximum(0, flags.level + flags.bounds[0] / times)
-        over = np.minimum(1, flags.level + flags.bounds[1] / times)
+        under = np.maximum(0, flags.level + flags.reach[0] / times)
+        over = np.minimum(1, flags.level + flags.reach[1] / times)
         plot.band(times, under, over, "envelope")
         plot.line(times, over, "bound")
         plot.line(times, under, "bound")

@@ -47,11 +47,13 @@ def checked(
 
 
 def recomputed(
-    decisions: npt.NDArray[Any], params: Params | None, log: Log | None
+    decisions: npt.NDArray[Any], params: Params | None, log: Log | None, first: int = 0
 ) -> tuple[npt.NDArray[np.float64] | None, str]:
     """Return the signals by running the monitor again, or why they are not shown."""
     if params is None or log is None:
         return None, ""
+    if first > 0:
+        return None, "The signals are not shown: the monitor had run before, and its past is not in this log."
     if log.classes != params.classes or (params.features and log.width != params.features):
         return None, "The signals are not shown: the log does not have the inputs of these parameters."
     again, values = watch(Monitor(params), log, signals=True)

@@ -31,8 +31,11 @@ def accuracy(shares: dict[str, Share]) -> str:
                 drawn,
             ]
         )
-    return table(
-        ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""], rows, "numbers intervals"
+    head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
+    return (
+        table(head, rows, "numbers intervals")
+        + '<p class="fact">The intervals take steps as independent. Neighbouring steps of a stream are not, '
+        + "so these are too narrow.</p>"
     )
 
 
@@ -87,8 +90,8 @@ def labelled(
     return section("labels", "Against the true labels", lead, body)
 
 
-def delays(found: Response) -> str:
-    """Return how long the alarm took after each known shift."""
+def delays(found: Response, first: int = 0) -> str:
+    """Return how long the alarm took after each known shift; `first` numbers the first step."""
     rate = found.false_rate
     missed, before = found.number("not raised"), found.number("already raised")
     median = "none" if found.median is None else f"{short(found.median)} steps"
@@ -108,7 +111,7 @@ def delays(found: Response) -> str:
         delay = "" if d.steps is None else count(d.steps)
         rows.append(
             [
-                f"{count(d.start)} {DASH} {count(d.end - 1)}",
+                f"{count(first + d.start)} {DASH} {count(first + d.end - 1)}",
                 count(d.end - d.start),
                 d.outcome,
                 SIDES.get(d.side, ""),

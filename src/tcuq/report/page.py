@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._version import VERSION
+from ..checks import integer
 from ..files import write_whole
 from ..log import Log
 from ..monitor import signal_columns
@@ -47,7 +48,7 @@ def _asset(name: str) -> str:
 
 
 def _timeline(
-    decisions: npt.NDArray[Any], log: Log | None, wrong: npt.NDArray[np.bool_] | None, top: float
+    decisions: npt.NDArray[Any], log: Log | None, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
 ) -> str:
     kinds = ["range", "risk", "threshold", "abstain", "rise", "fall"]
     if log is not None and log.shifted is not None:
@@ -74,7 +75,7 @@ def _timeline(
         + '<div class="live overview" id="overview" aria-hidden="true"><canvas></canvas>'
         + f'<div class="window"><i></i><i></i></div></div><p class="live hint">{HINT}</p>'
         + '<div id="spoken" class="unseen" aria-live="polite"></div>'
-        + f'<div class="static">{figures.timeline(decisions, log, wrong, top)}</div>'
+        + f'<div class="static">{figures.timeline(decisions, log, wrong, top, first)}</div>'
     )
     lead = (
         "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
@@ -135,13 +136,15 @@ def render(
     log: Log | None = None,
     signals: npt.ArrayLike | None = None,
     title: str | None = None,
+    *,
+    first: int = 0,
 ) -> str:
     """Return the report as one HTML page that needs nothing else.
 
     Parameters
     ----------
     decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` or `tcuq.log.watch` gives it, from the monitor's first step on.
+        As `Monitor.run` or `tcuq.log.watch` gives it.
     params : Params, optional
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
@@ -149,6 +152,9 @@ def render(
     signals : array of shape (T, 9), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
+    first : int
+        Number of the first step: above 0 for a monitor that had run before. Its debt there is not
+        known, so the flag rate is then held against the bound for any n consecutive steps.
 
     Returns
     -------
@@ -166,25 +172,31 @@ def render(
     steps, values = checked(decisions, params, log, signals)
     why = ""
     if values is None:
-        values, why = recomputed(steps, params, log)
+        values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
     label = None if log is None else log.labels
     wrong = None if label is None else np.asarray(steps["label"] != label)
     abstain, flagged = steps["abstain"].astype(bool), steps["flagged"].astype(bool)
     top = figures.risk_top(steps)
     packed = data.pack_timeline(steps, log, wrong)
-    packed |= {"top": top, "reasons": data.reasons(), "shifts": log is not None and log.shifted is not None}
+    packed |= {
+        "first": first,
+        "top": top,
+        "reasons": data.reasons(),
+        "shifts": log is not None and log.shifted is not None,
+    }
 
-    parts = [_timeline(steps, log, wrong, top)]
+    parts = [_timeline(steps, log, wrong, top, first)]
     if values is not None:
         columns = (
             [int(c) for c in np.flatnonzero(values.any(axis=0))] if params is None else signal_columns(params)
         )
         if columns:
             packed["signals"] = data.pack_signals(values, columns)
-            parts.append(sections.signals(values, columns, params))
+            parts.append(sections.signals(values, columns, params, first))
     elif why:
         parts.append(f'<p class="fact">{escape(why)}</p>')
-    parts.append(sections.rates(summary.flag_rate(flagged, params), summary.windows(abstain, params), params))
+    rate = summary.flag_rate(flagged, params, first)
+    parts.append(sections.rates(rate, summary.windows(abstain, params), params, first))
 
     shares = None
     if log is not None and wrong is not None:
@@ -206,7 +218,7 @@ def render(
         )
     response = None if log is None else summary.response(steps["alarm"], log)
     if response is not None:
-        parts.append(outcome.delays(response))
+        parts.append(outcome.delays(response, first))
     parts.append(sections.reasons(steps["reason"][abstain].astype(np.uint8)))
     tiles = _tiles(
         len(steps), summary.share(flagged), summary.share(abstain), steps["alarm"], params, shares, response
@@ -239,7 +251,8 @@ def _document(
         f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'
         f"{tiles}</header>"
         f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"
-        f"<p>Steps are counted from 0. Made with tcuq {escape(VERSION)}.</p></footer>"
+        "<p>Steps are counted from 0, the first step of the monitor. "
+        f"Made with tcuq {escape(VERSION)}.</p></footer>"
         f'<script type="application/json" id="tcuq-data">{_script(packed)}</script>'
         f'<script>(function () {{\n"use strict";\n{code}}})();</script>'
         # Also when the script could not even be read, the static figures come back.
@@ -255,6 +268,8 @@ def write_report(
     log: Log | None = None,
     signals: npt.ArrayLike | None = None,
     title: str | None = None,
+    *,
+    first: int = 0,
 ) -> None:
     """Write the report to a file, whole or not at all; see `render`.
 
@@ -269,4 +284,4 @@ def write_report(
     ...     (Path(folder) / "report.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    write_whole(path, render(decisions, params, log, signals, title))
+    write_whole(path, render(decisions, params, log, signals, title, first=first))

@@ -22,6 +22,7 @@ function start() {
   const pane = find(".window", overview);
 
   const number = (value) => value.toLocaleString("en");
+  const named = (step) => number(stream.first + step);
   const risk = (word) => (word / 65536).toFixed(3);
   const room = () => Math.max(1, stage.clientWidth - GUTTER - RIGHT);
   const stepAt = (px) => view.from + ((px - GUTTER) / room()) * (view.to - view.from);
@@ -30,7 +31,7 @@ function start() {
   function redraw() {
     frame = 0;
     drawTimeline(find("canvas", stage), stream, view, ink);
-    rows.forEach((r, k) => drawSignal(r.canvas, r.row, steps, view, k === rows.length - 1, ink));
+    rows.forEach((r, k) => drawSignal(r.canvas, r.row, stream, view, k === rows.length - 1, ink));
     if (fullDirty) drawOverview(find("canvas", overview), stream, ink);
     fullDirty = false;
     showReading();
@@ -46,7 +47,7 @@ function start() {
     pane.style.left = GUTTER + (view.from / steps) * width + "px";
     pane.style.width = Math.max(4, ((view.to - view.from) / steps) * width) + "px";
     const first = inside(view.from), last = inside(Math.ceil(view.to) - 1);
-    range.textContent = "Steps " + number(first) + "\u2013" + number(last) + " of " + number(steps);
+    range.textContent = "Steps " + named(first) + "\u2013" + named(last) + " (" + number(last - first + 1) + " of " + number(steps) + ")";
     root.dataset.from = first;
     root.dataset.to = last;
   }
@@ -100,14 +101,14 @@ function start() {
     if (per > 1) {
       const from = i * per, size = Math.min(steps, from + per) - from;
       const held = (share) => Math.round((share[i] / 255) * size) + " of " + size;
-      out.push(["Steps " + number(from) + "\u2013" + number(from + size - 1), ""]);
+      out.push(["Steps " + named(from) + "\u2013" + named(from + size - 1), ""]);
       out.push(["risk", risk(stream.riskLow[i]) + " to " + risk(stream.riskHigh[i])]);
       out.push(["threshold", risk(stream.thresholdLow[i]) + " to " + risk(stream.threshold[i])]);
       out.push(["flagged", held(stream.flagged)], ["abstained", held(stream.abstain)]);
       if (stream.wrong) out.push(["wrong", held(stream.wrong)]);
     } else {
       const word = stream.threshold[i];
-      out.push(["Step " + number(i), ""]);
+      out.push(["Step " + named(i), ""]);
       out.push(["risk", risk(stream.risk[i])]);
       out.push(["threshold", word === 65535 ? "1 or more" : word === 0 ? "0 or less" : risk(word)]);
       const kept = flags & BIT.flagged ? "accepted, though flagged" : "accepted";

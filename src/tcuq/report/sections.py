@@ -63,7 +63,9 @@ def tile(name: str, value: str, key: str, note: str) -> str:
     )
 
 
-def signals(values: npt.NDArray[np.float64], columns: list[int], params: Params | None) -> str:
+def signals(
+    values: npt.NDArray[np.float64], columns: list[int], params: Params | None, first: int = 0
+) -> str:
     """Return one row a signal: what it means, and how it went."""
     rows = []
     for column in columns:
@@ -85,7 +87,7 @@ def signals(values: npt.NDArray[np.float64], columns: list[int], params: Params 
             f'<div class="what"><b>{name}</b> <span class="meaning">{escape(DESCRIPTION[name])}</span>'
             f"{facts}<output></output></div>"
             f'<div class="live chart"><canvas role="img" aria-label="Signal {name} over time"></canvas></div>'
-            f'<div class="static">{figures.signal(values[:, column], name, last)}</div></div>'
+            f'<div class="static">{figures.signal(values[:, column], name, last, first)}</div></div>'
         )
     lead = (
         "What the risk is made of, each from 0 to 1: mean and range. A reason names the signal that stands "
@@ -94,7 +96,7 @@ def signals(values: npt.NDArray[np.float64], columns: list[int], params: Params 
     return section("signals", "Signals", lead, f'<div class="signals">{"".join(rows)}</div>')
 
 
-def rates(flags: FlagRate, windows: list[Window], params: Params | None) -> str:
+def rates(flags: FlagRate, windows: list[Window], params: Params | None, first: int = 0) -> str:
     """Return the measured rates against what bounds them."""
     steps = len(flags.running)
     final = percent(float(flags.running[-1]), 2)
@@ -115,9 +117,9 @@ def rates(flags: FlagRate, windows: list[Window], params: Params | None) -> str:
         return section(
             "rates", "Rates", lead, legend(keys) + charts + f'<div class="pair">{wide}<div></div></div>'
         )
-    low, high = flags.bounds
+    low, high = flags.reach
     # Early on the bound says less than that a share lies between 0 and 1.
-    reach = min(params.flag_bound(steps), max(params.level, 1 - params.level))
+    reach = min(max(-low, high) / steps, max(params.level, 1 - params.level))
     lead = (
         "Two promises hold for every input, however odd: the flag rate closes in on its level, and no "
         "stretch of steps holds more abstentions than the budget allows. Here is how close they came."
@@ -125,6 +127,14 @@ def rates(flags: FlagRate, windows: list[Window], params: Params | None) -> str:
     verdict = (
         "held at every step" if flags.held else "NOT held: other parameters, or not from the first step on"
     )
+    since = ""
+    if flags.resumed:
+        lead += (
+            f" This log begins at step {count(first)} of a monitor that had run before. Its debt there is "
+            "not known, so the flags are held against the wider bound for any n consecutive steps."
+        )
+        verdict = "held in every window" if flags.held else "NOT held: other parameters, or steps are missing"
+        since = f" since step {count(first)}"
     debt = table(
         ["flag rate", "value"],
         [
@@ -132,11 +142,11 @@ def rates(flags: FlagRate, windows: list[Window], params: Params | None) -> str:
             [f"measured after {plural(steps, 'step')}", keyed("flag-rate", final)],
             ["largest distance possible by then", keyed("flag-bound", percent(reach, 2))],
             [
-                "flags above the level, least and most",
+                f"flags above the level{since}, least and most",
                 keyed("debt", f"{decimal(flags.debt[0], 1)} to {decimal(flags.debt[1], 1)}"),
             ],
             [
-                "flags above the level, bounds",
+                f"flags above the level{since}, bounds",
                 keyed("debt-bounds", f"{decimal(low, 1)} to {decimal(high, 1)}"),
             ],
             ["bound", keyed("flag-held", verdict)],

@@ -18,7 +18,7 @@ function unpack(data) {
   const risk = words(data.risk);
   const threshold = words(data.threshold);
   const stream = {
-    steps: data.steps, per: data.per, cells: risk.length, top: data.top, risk, threshold,
+    steps: data.steps, first: data.first, per: data.per, cells: risk.length, top: data.top, risk, threshold,
     riskLow: data.risk_low ? words(data.risk_low) : risk,
     riskHigh: data.risk_high ? words(data.risk_high) : risk,
     thresholdLow: data.threshold_low ? words(data.threshold_low) : threshold,

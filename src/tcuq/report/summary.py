@@ -78,24 +78,46 @@ def onsets(alarm: npt.NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class FlagRate:
-    """The running flag rate and, with parameters, what bounds it."""
+    """The running flag rate and, with parameters, what bounds it.
+
+    Parameters
+    ----------
+    running : array
+        Share of steps flagged so far.
+    level : float, optional
+    debt : pair of float, optional
+        Least and most flags above the level, counted from the first step here on.
+    bounds : pair of float, optional
+        Of the debt, counted from the first step of a fresh monitor on.
+    resumed : bool
+        Whether the monitor had run before the first step here, so that its debt there is not known.
+    """
 
     running: Floats
     level: float | None = None
     debt: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
+    resumed: bool = False
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Least and most flags above the level that any n steps from the first one here on can hold."""
+        low, high = self.bounds or (-math.inf, math.inf)
+        return (low - high, high - low) if self.resumed else (low, high)
 
     @property
     def held(self) -> bool:
-        """Whether the debt stayed in its bounds at every step; True when there are none."""
+        """Whether every step, or every window of a resumed run, kept its bound; True without bounds."""
         if self.debt is None or self.bounds is None:
             return True
         hair = 1e-6
+        if self.resumed:
+            return self.debt[1] - self.debt[0] <= self.bounds[1] - self.bounds[0] + hair
         return self.bounds[0] - hair <= self.debt[0] and self.debt[1] <= self.bounds[1] + hair
 
 
-def flag_rate(flagged: Bools, params: Params | None) -> FlagRate:
-    """Return the running flag rate and the debt that it was kept by."""
+def flag_rate(flagged: Bools, params: Params | None, first: int = 0) -> FlagRate:
+    """Return the running flag rate and the debt that it was kept by; `first` numbers the first step."""
     flags = np.cumsum(flagged, dtype=np.int64)
     steps = np.arange(1, len(flagged) + 1)
     if params is None:
@@ -105,7 +127,7 @@ def flag_rate(flagged: Bools, params: Params | None) -> FlagRate:
     debt = flags * numbers["level_den"] - steps * numbers["level_num"]
     low, high = int(min(0, debt.min())), int(max(0, debt.max()))
     den = numbers["level_den"]
-    return FlagRate(flags / steps, params.level, (low / den, high / den), params.debt_bounds)
+    return FlagRate(flags / steps, params.level, (low / den, high / den), params.debt_bounds, first > 0)
 
 
 @dataclass(frozen=True)

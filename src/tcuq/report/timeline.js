@@ -118,7 +118,7 @@ function drawTimeline(canvas, stream, view, ink) {
     if (lane === "shift") run(BIT.shifted, paint(ink.shift, 0.75, from, to));
     pen.restore();
   });
-  timeTicks(pen, view, width, height - AXIS + 2, ink);
+  timeTicks(pen, view, width, height - AXIS + 2, stream.first, ink);
   return { top, bottom, y };
 }
 

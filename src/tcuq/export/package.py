@@ -3,64 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from importlib import resources
 from pathlib import Path
 
+from ..params import Params
 from .csource import main_text, params_header, params_source
-from .params import Params
+from .names import check_name
 
 CORE_FILES = ("tcuq.h", "tcuq.c", "tcuq_tables.h")
-MAX_NAME = 31
-"""C99 promises that this many characters of an external name count."""
-
-# Words that mean something to a C or C++ compiler, to the C library, or to the headers of the sources.
-_TAKEN = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
-class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
-decltype default delete do double dynamic_cast else enum explicit export extern false float for friend
-goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-protected public register reinterpret_cast requires restrict return short signed sizeof static
-static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
-typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq abort abs atexit
-atoi atol bsearch calloc clock div errno exit fclose feof ferror fflush fgets fopen fprintf fputc fputs
-fread free fscanf fwrite getc getchar getenv gets malloc memchr memcmp memcpy memmove memset offsetof
-perror printf putc putchar puts qsort rand read realloc remove rename rewind scanf setbuf signal snprintf
-sprintf srand sscanf stderr stdin stdout strcat strchr strcmp strcpy strlen strtol system time tmpfile
-tmpnam ungetc vfprintf vprintf write index y0 y1 yn j0 j1 jn main linux unix EOF NULL FILE BUFSIZ stdint
-stddef stdio string
-"""
-
-
-def check_name(name: str) -> str:
-    """Return a name that can stand in C and C++ and clashes with nothing in the core; refuse others.
-
-    Parameters
-    ----------
-    name : str
-
-    Examples
-    --------
-    >>> check_name("camera_monitor")
-    'camera_monitor'
-    >>> check_name("while")
-    Traceback (most recent call last):
-    ...
-    ValueError: name is 'while'; this word is taken in C or C++, another one is needed
-    """
-    accepted = f"a letter, then letters, digits and _, {MAX_NAME} at most, are accepted"
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > MAX_NAME:
-        raise ValueError(f"name is {name!r}; {accepted}")
-    if name in _TAKEN.split() or name.lower() == "main" or name.endswith("_t"):
-        raise ValueError(f"name is {name!r}; this word is taken in C or C++, another one is needed")
-    # File systems and macros do not tell Tcuq from tcuq.
-    if name.lower().startswith("tcuq"):
-        raise ValueError(
-            f"name is {name!r}; names that begin with tcuq belong to the core, another one is needed"
-        )
-    return name
 
 
 def sources(params: Params, name: str = "monitor") -> dict[str, str]:

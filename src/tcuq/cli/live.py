@@ -1,0 +1,91 @@
+"""The live half of `tcuq run`: each line is answered before the next is read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..io.decisions import COLUMNS, RowText
+from ..io.jsonl import RowParser
+from ..io.shape import Shape
+from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
+from ..io.values import refuse
+from ..signals import NUMBER
+from .common import odd_posteriors
+
+if TYPE_CHECKING:
+    from ..monitor import Monitor
+
+LOOKED_AT = 100
+"""Steps after which the posteriors of a stream that may never end are looked at for oddities."""
+
+
+def answer_lines(
+    args: argparse.Namespace, monitor: Monitor, kind: str, bad: list[str], save: Callable[[], None]
+) -> dict[str, Any]:
+    """Answer JSON lines on standard input, one by one.
+
+    Parameters
+    ----------
+    args : Namespace
+        Of `tcuq run`.
+    monitor : Monitor
+    kind : str
+        Format of the answers, ``"jsonl"`` or ``"csv"``.
+    bad : list of str
+        Takes the messages of bad lines that are skipped.
+    save : callable
+        Called once at the end, however that comes, when a step was taken.
+
+    Returns
+    -------
+    dict
+        Counts, and notes about the posteriors.
+    """
+    params, where = monitor.params, shown(STANDARD)
+    columns = [NUMBER[name] for name in params.signals]
+    text = RowText((*COLUMNS, "low_mass", *params.signals) if args.signals else COLUMNS, kind)
+    parser, segment = RowParser(Shape.of(params)), None
+    counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
+    number, seen, notes = monitor.steps, [], None
+    try:
+        _say(text.header)
+        for line, content in enumerate(decode_lines(read_lines(STANDARD)), 1):
+            if not content.strip():
+                continue
+            try:
+                row = parser.parse(content, line)
+                if counts["steps"] and row.segment != segment:
+                    monitor.reset()
+                step = monitor.step(row.probs, row.features if params.features else None, args.signals)
+            except (ValueError, TypeError) as error:
+                refuse(at_line(where, line, str(error)), bad.append if args.skip_bad else None)
+                continue
+            for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
+                counts[name] += hit
+            segment = row.segment
+            cells: tuple[Any, ...] = (number, step.label, step.risk, step.threshold, step.uncertainty)
+            cells += (step.abstain, step.alarm, step.warming_up, step.reason or "")
+            if step.signals is not None:
+                cells += (step.low_mass, *(step.signals[column] for column in columns))
+            _say(text.line(cells))
+            number += 1
+            if notes is None:
+                seen.append(row.probs)
+                if len(seen) == LOOKED_AT:
+                    notes = odd_posteriors(args, where, np.array(seen))
+    finally:
+        if counts["steps"]:
+            save()
+    if not counts["steps"]:
+        raise ValueError(f"{where}: holds no steps; at least one line is needed")
+    return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

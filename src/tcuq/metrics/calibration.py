@@ -1,0 +1,207 @@
+"""Whether posteriors mean what they say.
+
+Posteriors are taken as they are, not rescaled to sum to 1. A label below 0 means none of the classes: it
+makes every prediction wrong where only right or wrong matters, and is refused where the posterior of the
+true class is needed. An empty input raises ValueError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import integer
+from .inputs import Bools, Floats, Ints, flags, not_empty, same_length, unit, wholes
+
+FLOOR = 1e-12
+"""Least posterior of a true class in `nll`."""
+
+BINS = 15
+MOST_BINS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of confidence, each open below and closed above; NaN means for a bin without steps."""
+
+    low: Floats
+    high: Floats
+    count: Ints
+    confidence: Floats
+    accuracy: Floats
+
+
+def _posteriors(probs: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Ints]:
+    rows = unit("probs", probs, dimensions=2)
+    not_empty("probs", rows)
+    if rows.shape[1] < 2:
+        raise ValueError(f"probs has {rows.shape[1]} classes; at least 2 is accepted")
+    truth = wholes("labels", labels, high=rows.shape[1] - 1)
+    same_length("probs", rows, "labels", truth)
+    return rows, truth
+
+
+def _known(rows: Floats, truth: Ints) -> None:
+    if (truth < 0).any():
+        at = int(np.argmax(truth < 0))
+        raise ValueError(
+            f"labels[{at}] is {truth[at]}, none of the classes, which has no posterior; "
+            f"0 to {rows.shape[1] - 1} is accepted"
+        )
+
+
+def _top(confidence: npt.ArrayLike, right: npt.ArrayLike) -> tuple[Floats, Bools]:
+    top, hits = unit("confidence", confidence), flags("right", right)
+    not_empty("confidence", top)
+    same_length("confidence", top, "right", hits)
+    return top, hits
+
+
+def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the mean of -log(posterior of the true class), in nats.
+
+    A posterior below 1e-12 counts as 1e-12, so that one step costs at most 27.6.
+
+    Parameters
+    ----------
+    probs : array of shape (n, L), in [0, 1]
+    labels : array of n integers, 0 to L - 1
+
+    Examples
+    --------
+    >>> round(nll([[0.5, 0.5], [0.0, 1.0]], [0, 1]), 6)
+    0.346574
+    """
+    rows, truth = _posteriors(probs, labels)
+    _known(rows, truth)
+    chosen = rows[np.arange(len(rows)), truth]
+    return float(np.abs(np.log(np.maximum(chosen, FLOOR))).mean())
+
+
+def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the mean, over steps, of the squared errors summed over classes: 0 to 2 for posteriors.
+
+    Parameters
+    ----------
+    probs : array of shape (n, L), in [0, 1]
+    labels : array of n integers, 0 to L - 1
+
+    Examples
+    --------
+    >>> brier([[0.5, 0.5], [0.0, 1.0]], [0, 1])
+    0.25
+    """
+    rows, truth = _posteriors(probs, labels)
+    _known(rows, truth)
+    gaps = rows.copy()
+    gaps[np.arange(len(rows)), truth] -= 1
+    return float((gaps**2).sum(axis=1).mean())
+
+
+def brier_per_class(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return `brier` divided by the number of classes.
+
+    Examples
+    --------
+    >>> brier_per_class([[0.5, 0.5], [0.0, 1.0]], [0, 1])
+    0.125
+    """
+    total = brier(probs, labels)
+    return total / int(np.shape(probs)[1])
+
+
+def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> Reliability:
+    """Return count, mean confidence and accuracy in bins of equal width.
+
+    Parameters
+    ----------
+    confidence : array of n numbers in [0, 1]
+    right : array of n booleans
+    bins : int
+        The bins are (0, 1/bins], (1/bins, 2/bins], ...; a confidence of 0 goes into the first.
+
+    Examples
+    --------
+    >>> table = reliability([0.5, 0.9, 0.8], [True, True, False], bins=2)
+    >>> table.count.tolist(), table.confidence.round(2).tolist(), table.accuracy.tolist()
+    ([1, 2], [0.5, 0.85], [1.0, 0.5])
+    """
+    top, hits = _top(confidence, right)
+    edges = np.arange(integer("bins", bins, 1, MOST_BINS) + 1) / bins
+    index = np.searchsorted(edges[1:-1], top, side="left")
+    count = np.bincount(index, minlength=bins)
+    sums = [np.bincount(index, weights=x, minlength=bins) for x in (top, hits.astype(np.float64))]
+    means = [np.divide(x, count, out=np.full(bins, np.nan), where=count > 0) for x in sums]
+    return Reliability(edges[:-1], edges[1:], count.astype(np.int64), means[0], means[1])
+
+
+def ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
+    """Return the expected calibration error: |accuracy - mean confidence| per bin, weighted by count.
+
+    Parameters
+    ----------
+    confidence : array of n numbers in [0, 1]
+    right : array of n booleans
+    bins : int
+        Bins of equal width, as in `reliability`.
+
+    Examples
+    --------
+    >>> round(ece([0.9, 0.8, 0.6], [True, True, False], bins=2), 6)
+    0.1
+    """
+    table = reliability(confidence, right, bins)
+    used = table.count > 0
+    gaps = np.abs(table.accuracy[used] - table.confidence[used])
+    return float((table.count[used] * gaps).sum() / table.count.sum())
+
+
+def adaptive_ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
+    """Return the calibration error with bins of equal mass instead of equal width.
+
+    Of n steps sorted by confidence, step i from 0 goes into run floor(i * bins / n): runs differ by at most
+    one step, and with fewer steps than bins each step is a run. Tied confidences share their right
+    steps evenly, so that the order of the steps does not matter.
+
+    Parameters
+    ----------
+    confidence : array of n numbers in [0, 1]
+        The top confidence of each step.
+    right : array of n booleans
+    bins : int
+
+    Examples
+    --------
+    >>> round(adaptive_ece([0.9, 0.8, 0.6, 0.5], [True, True, False, True], bins=2), 6)
+    0.1
+    """
+    top, hits = _top(confidence, right)
+    parts = integer("bins", bins, 1, MOST_BINS)
+    distinct, inverse, sizes = np.unique(top, return_inverse=True, return_counts=True)
+    shared = np.bincount(inverse, weights=hits.astype(np.float64)) / sizes
+    index = np.arange(len(top)) * parts // len(top)
+    gaps = np.bincount(index, weights=np.repeat(shared - distinct, sizes), minlength=parts)
+    return float(np.abs(gaps).sum() / len(top))
+
+
+def static_calibration_error(probs: npt.ArrayLike, labels: npt.ArrayLike, bins: int = BINS) -> float:
+    """Return the mean, over all classes, of the `ece` of a class's posterior for "the label is this class".
+
+    All L classes count alike, also those that never occur. A label below 0 is an error for every class.
+
+    Parameters
+    ----------
+    probs : array of shape (n, L), in [0, 1]
+    labels : array of n integers, at most L - 1
+    bins : int
+
+    Examples
+    --------
+    >>> round(static_calibration_error([[0.9, 0.1], [0.2, 0.8]], [0, 1]), 6)
+    0.15
+    """
+    rows, truth = _posteriors(probs, labels)
+    errors = [ece(rows[:, k], truth == k, bins) for k in range(rows.shape[1])]
+    return float(np.mean(errors))

@@ -1,0 +1,65 @@
+"""How often the classifier itself is right.
+
+A label below 0 means none of the classes: no prediction is right there. An empty input raises ValueError.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import integer
+from .inputs import Ints, not_empty, same_length, wholes
+
+
+def _pair(predicted: npt.ArrayLike, labels: npt.ArrayLike, most: int | None) -> tuple[Ints, Ints]:
+    chosen, truth = wholes("predicted", predicted, low=0, high=most), wholes("labels", labels, high=most)
+    not_empty("predicted", chosen)
+    same_length("predicted", chosen, "labels", truth)
+    return chosen, truth
+
+
+def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the share of steps whose prediction is the label.
+
+    Parameters
+    ----------
+    predicted : array of n integers, 0 or more
+    labels : array of n integers
+        Below 0: none of the classes, always an error.
+
+    Examples
+    --------
+    >>> accuracy([0, 1, 1, 0], [0, 1, 0, -1])
+    0.5
+    """
+    chosen, truth = _pair(predicted, labels, None)
+    return float((chosen == truth).mean())
+
+
+def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> float:
+    """Return the mean F1 over the classes that are predicted or true at some step.
+
+    A class that is neither predicted nor true has no F1 and is left out; one that is only predicted, or
+    only true, counts as 0. A label below 0 is a false positive of the class predicted there.
+
+    Parameters
+    ----------
+    predicted : array of n integers, 0 to classes - 1
+    labels : array of n integers, at most classes - 1
+    classes : int
+
+    Examples
+    --------
+    >>> macro_f1([0, 0, 1, 1], [0, 0, 1, 1], classes=5)
+    1.0
+    >>> round(macro_f1([0, 0, 1, 1], [0, 0, 1, 2], classes=5), 6)
+    0.555556
+    """
+    count = integer("classes", classes, 1, 1_000_000)
+    chosen, truth = _pair(predicted, labels, count - 1)
+    hits = np.bincount(chosen[chosen == truth], minlength=count)
+    # F1 = 2 TP / (2 TP + FP + FN), and the bottom is the predicted plus the true steps of the class.
+    total = np.bincount(chosen, minlength=count) + np.bincount(truth[truth >= 0], minlength=count)
+    present = total > 0
+    return float((2 * hits[present] / total[present]).mean())

@@ -1,0 +1,144 @@
+"""Checks of the arrays that metrics take; errors name the value and what is accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has {array.ndim} dimensions; 1 is accepted")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has dtype {array.dtype}; real numbers or booleans are accepted")
+    return array
+
+
+def _refuse(name: str, array: npt.NDArray[Any], bad: Bools, accepted: str) -> None:
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]}; {accepted} is accepted")
+
+
+def not_empty(name: str, array: npt.NDArray[Any]) -> None:
+    """Refuse an array without entries.
+
+    Examples
+    --------
+    >>> not_empty("score", np.array([]))
+    Traceback (most recent call last):
+    ...
+    ValueError: score has 0 entries; at least 1 is accepted
+    """
+    if len(array) == 0:
+        raise ValueError(f"{name} has 0 entries; at least 1 is accepted")
+
+
+def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.NDArray[Any]) -> None:
+    """Refuse two arrays of different length.
+
+    Examples
+    --------
+    >>> same_length("score", np.zeros(2), "wrong", np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: score has 2 entries, wrong has 3; the same number is accepted
+    """
+    if len(array) != len(reference):
+        raise ValueError(
+            f"{name} has {len(array)} entries, {other} has {len(reference)}; the same number is accepted"
+        )
+
+
+def numbers(name: str, values: npt.ArrayLike) -> Floats:
+    """Return one float a step; infinite is fine, NaN is refused.
+
+    Examples
+    --------
+    >>> numbers("score", [0.5, float("nan")])
+    Traceback (most recent call last):
+    ...
+    ValueError: score[1] is nan; any number but NaN is accepted
+    """
+    array = _column(name, values).astype(np.float64)
+    _refuse(name, array, np.isnan(array), "any number but NaN")
+    return array
+
+
+def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
+    """Return floats in [0, 1]; a matrix when `dimensions` is 2.
+
+    Examples
+    --------
+    >>> unit("confidence", [0.5, 1.5])
+    Traceback (most recent call last):
+    ...
+    ValueError: confidence[1] is 1.5; 0 to 1 is accepted
+    """
+    raw = np.asarray(values)
+    if raw.ndim != dimensions:
+        raise ValueError(f"{name} has {raw.ndim} dimensions; {dimensions} is accepted")
+    if raw.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has dtype {raw.dtype}; real numbers are accepted")
+    array = raw.astype(np.float64)
+    _refuse(name, array, ~((array >= 0) & (array <= 1)), "0 to 1")
+    return array
+
+
+def flags(name: str, values: npt.ArrayLike) -> Bools:
+    """Return one boolean a step, from booleans or from the numbers 0 and 1.
+
+    Examples
+    --------
+    >>> flags("wrong", [0, 1]).tolist()
+    [False, True]
+    >>> flags("wrong", [0, 3])
+    Traceback (most recent call last):
+    ...
+    ValueError: wrong[1] is 3; 0 or 1 is accepted
+    """
+    array = _column(name, values)
+    _refuse(name, array, (array != 0) & (array != 1), "0 or 1")
+    return array.astype(np.bool_)
+
+
+def wholes(name: str, values: npt.ArrayLike, low: int | None = None, high: int | None = None) -> Ints:
+    """Return one integer a step, at least `low` and at most `high`.
+
+    Examples
+    --------
+    >>> wholes("predicted", [0, -1], low=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: predicted[1] is -1; 0 or more is accepted
+    """
+    array = _column(name, values)
+    if array.dtype.kind == "f":
+        _refuse(name, array, ~((np.abs(array) <= 2.0**53) & (array == np.round(array))), "an integer")
+    elif array.dtype.kind == "u" and array.size:
+        _refuse(name, array, array > np.iinfo(np.int64).max, f"at most {np.iinfo(np.int64).max}")
+    if low is not None and high is not None:
+        _refuse(name, array, (array < low) | (array > high), f"{low} to {high}")
+    elif low is not None:
+        _refuse(name, array, array < low, f"{low} or more")
+    elif high is not None:
+        _refuse(name, array, array > high, f"at most {high}")
+    return array.astype(np.int64)
+
+
+def marks(name: str, values: npt.ArrayLike) -> Bools:
+    """Return where integers differ from 0: an alarm of either side, a shift of any kind.
+
+    Examples
+    --------
+    >>> marks("alarm", [0, 1, 3]).tolist()
+    [False, True, True]
+    """
+    return np.asarray(wholes(name, values, low=0) != 0, dtype=np.bool_)

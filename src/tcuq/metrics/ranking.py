@@ -1,0 +1,218 @@
+"""How well a score ranks positives above negatives: a high score says positive.
+
+Whatever is undefined is NaN, an empty input included; curves, which cannot be, raise ValueError.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..checks import number
+from .inputs import Bools, Floats, Ints, flags, numbers, same_length
+
+NAN = float("nan")
+
+
+class RocCurve(NamedTuple):
+    """Points of a ROC curve, from the strictest threshold to the loosest."""
+
+    threshold: Floats
+    fpr: Floats
+    tpr: Floats
+
+
+class PrecisionRecallCurve(NamedTuple):
+    """Points of a precision-recall curve, from the strictest threshold to the loosest."""
+
+    threshold: Floats
+    precision: Floats
+    recall: Floats
+
+
+def _pair(score: npt.ArrayLike, positive: npt.ArrayLike) -> tuple[Floats, Bools]:
+    values, truth = numbers("score", score), flags("positive", positive)
+    same_length("score", values, "positive", truth)
+    return values, truth
+
+
+def _counts(values: Floats, truth: Bools) -> tuple[Floats, Ints, Ints]:
+    """Return the distinct scores, falling, and the true and false positives at or above each."""
+    distinct, inverse, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    hits = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(hits, inverse, truth)
+    return distinct[::-1], np.cumsum(hits[::-1]), np.cumsum((sizes - hits)[::-1])
+
+
+def auroc(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
+    """Return the chance that a random positive scores above a random negative; ties count half.
+
+    Parameters
+    ----------
+    score : array of n numbers
+    positive : array of n booleans
+
+    Returns
+    -------
+    float
+        NaN when only one kind is present.
+
+    Examples
+    --------
+    >>> auroc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
+    0.75
+    """
+    values, truth = _pair(score, positive)
+    positives = int(truth.sum())
+    negatives = len(truth) - positives
+    if positives == 0 or negatives == 0:
+        return NAN
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * negatives))
+
+
+def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
+    """Return the step-wise area under the precision-recall curve.
+
+    The sum, over the distinct scores from the highest down, of the precision at or above that score
+    times the recall it adds. Tied scores are one threshold; nothing is interpolated.
+
+    Returns
+    -------
+    float
+        NaN without positives; 1 without negatives.
+
+    Examples
+    --------
+    >>> round(average_precision([0.1, 0.4, 0.35, 0.8], [False, False, True, True]), 6)
+    0.833333
+    """
+    values, truth = _pair(score, positive)
+    if not truth.any():
+        return NAN
+    _, hits, false = _counts(values, truth)
+    gained = np.diff(hits, prepend=0)
+    return float((gained * (hits / (hits + false))).sum() / hits[-1])
+
+
+def prevalence(positive: npt.ArrayLike) -> float:
+    """Return the share of positives, which is also the average precision of a constant score.
+
+    Returns
+    -------
+    float
+        NaN when empty.
+
+    Examples
+    --------
+    >>> prevalence([True, False, False, False])
+    0.25
+    """
+    truth = flags("positive", positive)
+    return float(truth.mean()) if len(truth) else NAN
+
+
+def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
+    """Return how much of the way from prevalence to 1 the average precision goes.
+
+    (average precision - prevalence) / (1 - prevalence): 1 for a perfect ranking, exactly 0 for a constant
+    score, below 0 for a ranking that is worse. It makes streams of different prevalence comparable,
+    as the average precision itself is not. A random ranking without ties has a mean slightly above 0.
+
+    Returns
+    -------
+    float
+        NaN when only one kind is present.
+
+    Examples
+    --------
+    >>> precision_lift([0.1, 0.2, 0.8], [False, False, True]), precision_lift([1, 1], [True, False])
+    (1.0, 0.0)
+    """
+    base = prevalence(positive)
+    area = average_precision(score, positive)
+    return (area - base) / (1 - base) if base < 1 else NAN
+
+
+def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95) -> float:
+    """Return the least false-positive rate among thresholds whose true-positive rate is at least `tpr`.
+
+    A threshold flags the scores at or above it, so ties stand or fall together; nothing is interpolated.
+
+    Parameters
+    ----------
+    score : array of n numbers
+    positive : array of n booleans
+    tpr : float
+        In [0, 1].
+
+    Returns
+    -------
+    float
+        NaN when only one kind is present.
+
+    Examples
+    --------
+    >>> fpr_at_tpr([0.1, 0.4, 0.35, 0.8], [False, False, True, True], tpr=0.5)
+    0.0
+    >>> fpr_at_tpr([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
+    0.5
+    """
+    least = number("tpr", tpr, 0, 1)
+    values, truth = _pair(score, positive)
+    if truth.all() or not truth.any():
+        return NAN
+    curve = roc_curve(values, truth)
+    # Both rates rise along the curve. A quotient of counts equals the literal that names it (19/20 is 0.95).
+    return float(curve.fpr[int(np.argmax(curve.tpr >= least))])
+
+
+def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
+    """Return a point for each distinct score, after (0, 0) at threshold infinity.
+
+    Raises
+    ------
+    ValueError
+        When only one kind is present.
+
+    Examples
+    --------
+    >>> curve = roc_curve([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    """
+    values, truth = _pair(score, positive)
+    positives = int(truth.sum())
+    negatives = len(truth) - positives
+    if positives == 0 or negatives == 0:
+        raise ValueError(f"positive has {positives} of {len(truth)} set; at least 1 of each kind is accepted")
+    threshold, hits, false = _counts(values, truth)
+    return RocCurve(
+        np.concatenate([[np.inf], threshold]),
+        np.concatenate([[0.0], false / negatives]),
+        np.concatenate([[0.0], hits / positives]),
+    )
+
+
+def precision_recall_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> PrecisionRecallCurve:
+    """Return a point for each distinct score; no point is made up at recall 0.
+
+    Raises
+    ------
+    ValueError
+        Without positives.
+
+    Examples
+    --------
+    >>> curve = precision_recall_curve([0.1, 0.4, 0.4, 0.8], [False, False, True, True])
+    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
+    ([0.5, 1.0, 1.0], [1.0, 0.667, 0.5])
+    """
+    values, truth = _pair(score, positive)
+    if not truth.any():
+        raise ValueError(f"positive has 0 of {len(truth)} set; at least 1 is accepted")
+    threshold, hits, false = _counts(values, truth)
+    return PrecisionRecallCurve(threshold, hits / (hits + false), hits / hits[-1])

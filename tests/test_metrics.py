@@ -1,0 +1,619 @@
+"""Metrics against scikit-learn or against their definitions, written out slowly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as other
+
+from tcuq import Monitor, Params
+from tcuq import metrics as m
+from tcuq.metrics.inputs import wholes
+
+NAN, INF = math.nan, math.inf
+few = settings(max_examples=60, deadline=None)
+scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
+bits = st.lists(st.booleans(), min_size=1, max_size=30)
+
+
+def tied(seed: int, steps: int = 300, values: int = 12) -> tuple[Any, Any]:
+    """Scores with many ties that say something about the flags."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(steps) < rng.choice([0.05, 0.3, 0.8])
+    truth[:2] = True, False
+    return rng.integers(0, values, steps) / 7 + truth * rng.choice([0, 2]) / 7, truth
+
+
+def posteriors(seed: int, steps: int = 200, classes: int = 4) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(classes, 0.4), steps), rng.integers(0, classes, steps)
+
+
+# Ranking
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ranking_agrees_with_scikit_learn(seed: int) -> None:
+    score, truth = tied(seed, values=[2, 12, 1000][seed % 3])
+    assert m.auroc(score, truth) == pytest.approx(other.roc_auc_score(truth, score), abs=1e-12)
+    area = other.average_precision_score(truth, score)
+    assert m.average_precision(score, truth) == pytest.approx(area, abs=1e-12)
+    assert m.prevalence(truth) == truth.mean()
+    share = truth.sum() / len(truth)
+    assert m.precision_lift(score, truth) == pytest.approx((area - share) / (1 - share), abs=1e-12)
+    fpr, tpr, threshold = other.roc_curve(truth, score, drop_intermediate=False)
+    curve = m.roc_curve(score, truth)
+    assert np.allclose(curve.fpr, fpr) and np.allclose(curve.tpr, tpr)
+    assert np.array_equal(curve.threshold, threshold)
+    precision, recall, threshold = other.precision_recall_curve(truth, score)
+    points = m.precision_recall_curve(score, truth)
+    assert np.allclose(points.precision[::-1], precision[:-1])
+    assert np.allclose(points.recall[::-1], recall[:-1])
+    assert np.array_equal(points.threshold[::-1], threshold)
+
+
+def slow_fpr_at_tpr(score: Any, truth: Any, tpr: float) -> float:
+    rates = [
+        (np.mean(score[truth] >= cut), np.mean(score[~truth] >= cut)) for cut in [*np.unique(score), INF]
+    ]
+    return float(min(false for hit, false in rates if hit >= tpr))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("tpr", [0, 0.1, 0.5, 0.95, 1])
+def test_false_positives_at_a_recall(seed: int, tpr: float) -> None:
+    score, truth = tied(seed)
+    assert m.fpr_at_tpr(score, truth, tpr) == pytest.approx(slow_fpr_at_tpr(score, truth, tpr))
+
+
+def test_a_recall_met_exactly_is_met() -> None:
+    truth = np.array([True] * 20 + [False] * 10)
+    score = np.concatenate([np.arange(20) + 10.5, np.arange(10) + 2])
+    assert m.fpr_at_tpr(score, truth, 19 / 20) == 0
+    score[0] = 0  # the twentieth positive is below all negatives
+    assert m.fpr_at_tpr(score, truth) == 0 and m.fpr_at_tpr(score, truth, 0.951) == 1
+
+
+@few
+@given(scored)
+def test_auroc_counts_pairs_and_turns_around(rows: list[tuple[int, bool]]) -> None:
+    score, truth = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+    pairs = [
+        (a > b) + (a == b) / 2
+        for (a, up), (b, low) in itertools.product(rows, rows)
+        if up is True and low is False
+    ]
+    if not pairs:
+        assert math.isnan(m.auroc(score, truth)) and math.isnan(m.fpr_at_tpr(score, truth))
+        return
+    assert m.auroc(score, truth) == pytest.approx(sum(pairs) / len(pairs))
+    assert m.auroc(-score, truth) == pytest.approx(1 - m.auroc(score, truth))
+    assert m.auroc(score, ~truth) == pytest.approx(1 - m.auroc(score, truth))
+    curve = m.roc_curve(score, truth)
+    area = np.sum(np.diff(curve.fpr) * (curve.tpr[1:] + curve.tpr[:-1]) / 2)
+    assert m.auroc(score, truth) == pytest.approx(area)
+    assert m.precision_lift(score, truth) <= 1
+
+
+def test_rankings_at_their_ends() -> None:
+    score, truth = np.arange(10.0), np.arange(10) >= 6
+    assert m.auroc(score, truth) == m.average_precision(score, truth) == m.precision_lift(score, truth) == 1
+    assert m.fpr_at_tpr(score, truth, 1) == 0
+    assert m.auroc(-score, truth) == 0 and m.fpr_at_tpr(-score, truth) == 1
+    assert m.precision_lift(-score, truth) < 0
+    flat = np.zeros(10)
+    assert m.auroc(flat, truth) == 0.5 and m.average_precision(flat, truth) == 0.4
+    assert m.precision_lift(flat, truth) == 0 and m.fpr_at_tpr(flat, truth) == 1
+    assert m.auroc([-INF, INF], [0, 1]) == 1
+
+
+@pytest.mark.parametrize("truth", [[], [True], [False], [True] * 5, [False] * 5])
+def test_rankings_of_one_kind_are_undefined(truth: list[bool]) -> None:
+    score = np.arange(len(truth))
+    for metric in (m.auroc, m.precision_lift, m.fpr_at_tpr):
+        assert math.isnan(metric(score, truth))
+    assert math.isnan(m.prevalence(truth)) == (not truth)
+    with pytest.raises(ValueError, match="at least 1 of each kind is accepted"):
+        m.roc_curve(score, truth)
+    if any(truth):
+        assert m.average_precision(score, truth) == 1
+        assert (m.precision_recall_curve(score, truth).precision == 1).all()
+    else:
+        assert math.isnan(m.average_precision(score, truth))
+        with pytest.raises(ValueError, match="at least 1 is accepted"):
+            m.precision_recall_curve(score, truth)
+
+
+# Selective
+
+
+def slow_curve(rows: list[tuple[int, bool]]) -> list[Fraction]:
+    """Error rates among the k first, the mean over all orders of the steps sorted stably."""
+    orders = [sorted(order, key=lambda r: r[0]) for order in itertools.permutations(rows)]
+    return [
+        Fraction(sum(sum(r[1] for r in order[:k]) for order in orders), k * len(orders))
+        for k in range(1, len(rows) + 1)
+    ]
+
+
+@few
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.integers(0, 12))
+def test_selective_risk_is_the_mean_over_tie_orders(rows: list[tuple[int, bool]], twelfths: int) -> None:
+    score, wrong = [r[0] for r in rows], [r[1] for r in rows]
+    expected = slow_curve(rows)
+    n = len(rows)
+    curve = m.risk_coverage(score, wrong)
+    assert curve.coverage.tolist() == [k / n for k in range(1, n + 1)]
+    assert curve.error.tolist() == [float(x) for x in expected]
+    assert m.aurc(score, wrong) == pytest.approx(float(sum(expected) / n))
+    best = min(
+        sum(Fraction(sum(order[:k]), k) for k in range(1, n + 1)) / n
+        for order in set(itertools.permutations(wrong))
+    )
+    assert m.excess_aurc(score, wrong) == pytest.approx(float(sum(expected) / n - best))
+    aim = Fraction(twelfths, 12)
+    least = next(k for k in range(1, n + 1) if Fraction(k, n) >= aim)
+    assert m.risk_at_coverage(score, wrong, float(aim)) == float(expected[least - 1])
+    fits = [k for k in range(1, n + 1) if float(expected[k - 1]) <= float(aim)]
+    assert m.coverage_at_risk(score, wrong, float(aim)) == max(fits, default=0) / n
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_selective_risk_of_long_streams(seed: int) -> None:
+    score, wrong = tied(seed)
+    rng = np.random.default_rng(seed)
+    areas = []
+    for _ in range(400):
+        order = np.lexsort([rng.random(len(score)), score])
+        areas.append(np.mean(np.cumsum(wrong[order]) / np.arange(1, len(score) + 1)))
+    spread = np.std(areas) / 20
+    assert abs(m.aurc(score, wrong) - np.mean(areas)) < 4 * spread + 1e-12
+    shuffled = rng.permutation(len(score))
+    assert m.aurc(score[shuffled], wrong[shuffled]) == pytest.approx(m.aurc(score, wrong))
+    worst = -wrong.astype(float)
+    assert m.aurc(wrong, wrong) <= m.aurc(score, wrong) <= m.aurc(worst, wrong)
+    assert m.risk_coverage(score, wrong).error[-1] == wrong.mean()
+
+
+def test_selective_risk_at_its_ends() -> None:
+    wrong = np.array([False] * 6 + [True] * 2)
+    assert m.excess_aurc(wrong, wrong) == 0
+    assert m.aurc(wrong, wrong) == pytest.approx((1 / 7 + 2 / 8) / 8)
+    assert m.aurc(np.ones(8), wrong) == pytest.approx(0.25)
+    assert m.coverage_at_risk(wrong, wrong, 0) == 0.75
+    assert m.coverage_at_risk(np.zeros(8), wrong, 0.25) == 1
+    assert m.coverage_at_risk(np.zeros(8), wrong, 0.2499) == 0
+    assert m.risk_at_coverage([3], [True], 0) == 1
+    # Above the risk at half, below it again at the end.
+    assert m.coverage_at_risk([1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 0, 0], 0.2) == 1
+    for value, area in ((False, 0.0), (True, 1.0)):
+        assert m.aurc([1, 1, 2], [value] * 3) == area and m.excess_aurc([1, 1, 2], [value] * 3) == 0
+
+
+# Calibration
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_likelihood_and_brier(seed: int) -> None:
+    probs, labels = posteriors(seed)
+    loss = other.log_loss(labels, np.maximum(probs, 1e-12), labels=range(4))
+    assert m.nll(probs, labels) == pytest.approx(loss, rel=1e-6)
+    total = sum((probs[t, k] - (labels[t] == k)) ** 2 for t in range(len(probs)) for k in range(4))
+    assert m.brier(probs, labels) == pytest.approx(total / len(probs))
+    assert m.brier_per_class(probs, labels) == pytest.approx(total / len(probs) / 4)
+
+
+def test_likelihood_and_brier_at_their_ends() -> None:
+    sure = np.eye(3)
+    assert m.nll(sure, [0, 1, 2]) == m.brier(sure, [0, 1, 2]) == 0
+    assert m.nll(sure, [1, 2, 0]) == pytest.approx(-math.log(1e-12))
+    assert m.brier(sure, [1, 2, 0]) == 2
+    assert m.brier_per_class([[0.5, 0.5]], [1]) == 0.25
+    for metric in (m.nll, m.brier, m.brier_per_class):
+        with pytest.raises(ValueError, match=r"labels\[1\] is -1, none of the classes.*0 to 2 is accepted"):
+            metric(sure, [0, -1, 2])
+
+
+def slow_ece(top: Any, right: Any, bins: int) -> float:
+    total = 0.0
+    for b in range(bins):
+        inside = (top > b / bins) & (top <= (b + 1) / bins) | ((top == 0) & (b == 0))
+        if inside.any():
+            total += inside.mean() * abs(top[inside].mean() - right[inside].mean())
+    return total
+
+
+def slow_adaptive(top: Any, right: Any, bins: int) -> float:
+    n, rows = len(top), []
+    for value in sorted(set(top.tolist())):
+        share = right[top == value].mean()
+        rows += [share - value] * int((top == value).sum())
+    cuts = [-(-b * n // bins) for b in range(bins + 1)]
+    return sum(abs(sum(rows[a:b])) for a, b in itertools.pairwise(cuts)) / n
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 400])
+@pytest.mark.parametrize("seed", range(4))
+def test_calibration_errors(seed: int, bins: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Values on the edges of the bins, zero and one among them.
+    top = rng.integers(0, 31, 250) / 30 if seed % 2 else rng.integers(0, bins + 1, 250) / bins
+    right = rng.random(250) < top**2
+    assert m.ece(top, right, bins) == pytest.approx(slow_ece(top, right, bins))
+    assert m.adaptive_ece(top, right, bins) == pytest.approx(slow_adaptive(top, right, bins))
+    order = rng.permutation(250)
+    for metric in (m.ece, m.adaptive_ece):
+        assert metric(top[order], right[order], bins) == pytest.approx(metric(top, right, bins))
+    table = m.reliability(top, right, bins)
+    assert table.count.sum() == 250 and np.array_equal(np.isnan(table.accuracy), table.count == 0)
+    assert np.array_equal(table.low[1:], table.high[:-1]) and table.low[0] == 0 and table.high[-1] == 1
+    used = table.count > 0
+    assert (table.confidence[used] <= table.high[used] + 1e-12).all()
+    assert (table.confidence[used] >= table.low[used] - 1e-12).all()
+    assert table.count @ np.nan_to_num(table.accuracy) == pytest.approx(right.sum())
+
+
+@few
+@given(scored, st.integers(1, 20))
+def test_calibration_errors_stay_in_range(rows: list[tuple[int, bool]], bins: int) -> None:
+    top, right = np.array([r[0] / 6 for r in rows]), np.array([r[1] for r in rows])
+    overall = abs(top.mean() - right.mean())
+    for metric in (m.ece, m.adaptive_ece):
+        assert overall - 1e-12 <= metric(top, right, bins) <= 1
+        assert metric(top, right, 1) == pytest.approx(overall)
+
+
+def test_calibration_at_its_ends() -> None:
+    assert m.ece([1.0], [True]) == m.ece([0.0], [False]) == m.adaptive_ece([1.0], [True]) == 0
+    assert m.ece([1.0, 1.0], [False, False]) == m.ece([0.0], [True]) == m.adaptive_ece([0.0], [True]) == 1
+    assert m.ece([0.75] * 4, [1, 1, 1, 0]) == m.adaptive_ece([0.75] * 4, [1, 1, 1, 0], 3) == 0
+    assert m.reliability([0.0, 0.5, 0.51], [0, 0, 0], 2).count.tolist() == [2, 1]
+    assert m.reliability([0.2], [1]).count.tolist() == [0, 0, 1, *[0] * 12]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_class_wise_calibration(seed: int) -> None:
+    probs, labels = posteriors(seed)
+    labels[::9] = -1
+    slow = [slow_ece(probs[:, k], labels == k, 10) for k in range(4)]
+    assert m.static_calibration_error(probs, labels, 10) == pytest.approx(np.mean(slow))
+    assert m.static_calibration_error(np.eye(3), [0, 1, 2]) == 0
+    assert m.static_calibration_error(np.eye(3), [-1, -1, -1]) == pytest.approx(1 / 3)
+
+
+# Classification
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_classification_agrees_with_scikit_learn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(-1 if seed % 2 else 0, 4, 60)
+    predicted = np.where(rng.random(60) < 0.6, np.maximum(labels, 0), rng.integers(0, 7, 60))
+    present = sorted({*labels.tolist(), *predicted.tolist()} - {-1})
+    slow = other.f1_score(labels, predicted, labels=present, average="macro")
+    assert m.macro_f1(predicted, labels, 9) == pytest.approx(slow)
+    assert m.accuracy(predicted, labels) == pytest.approx(other.accuracy_score(labels, predicted))
+
+
+def test_classification_at_its_ends() -> None:
+    assert m.macro_f1([2], [2], 9) == m.accuracy([2], [2]) == 1
+    assert m.macro_f1([2], [1], 9) == m.accuracy([2], [1]) == 0
+    assert m.macro_f1([0, 0, 1], [0, 0, 0], 2) == pytest.approx(0.4)  # 1 is predicted, never true: 0
+    assert m.macro_f1([0, 0], [0, -1], 3) == pytest.approx(2 / 3)
+    assert m.macro_f1([0, 0], [-1, -2], 3) == m.accuracy([0, 0], [-1, -2]) == 0
+
+
+# Streams
+
+
+def test_rates_against_level_and_budget() -> None:
+    events = [True] * 3 + [False] * 17
+    assert m.exceedance_deviation(events, 0.1) == pytest.approx(0.05)
+    assert m.exceedance_deviation(events, 0.2) == pytest.approx(0.05)
+    assert m.budget_excess(events, 0.1) == pytest.approx(0.05)
+    assert m.budget_excess(events, 0.2) == 0
+    assert m.budget_utilisation(events, 0.1) == pytest.approx(1.5)
+    assert m.budget_utilisation([False], 0.1) == 0 and m.budget_excess([True], 0) == 1
+
+
+def test_threshold_spread_is_pooled() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(5, 1, 40), rng.normal(-3, 2, 9), rng.random(5) * 99, [7.0]])
+    pieces = [slice(0, 40), slice(40, 49), slice(54, 55)]
+    pooled = np.sqrt((39 * np.var(values[:40], ddof=1) + 8 * np.var(values[40:49], ddof=1)) / 47)
+    assert m.threshold_spread(values, pieces) == pytest.approx(pooled)
+    assert m.threshold_spread(np.repeat([1.0, 9.0], 5), [slice(0, 5), slice(5, 10)]) == 0
+    assert math.isnan(m.threshold_spread([1.0, 2.0], [slice(0, 1), slice(1, 2)]))
+    assert math.isnan(m.threshold_spread([1.0], []))
+    for wrong in (slice(0, 0), slice(2, 9), slice(None, 2), slice(-3, 2), slice(0, 2, 2)):
+        with pytest.raises(ValueError, match="accepted"):
+            m.threshold_spread(np.ones(4), [wrong])
+    with pytest.raises(ValueError, match="stretch 1 to 3 overlaps"):
+        m.threshold_spread(np.ones(4), [slice(0, 2), slice(1, 3)])
+    with pytest.raises(ValueError, match=r"threshold\[1\] is inf; any finite"):
+        m.threshold_spread([1.0, INF], [slice(0, 2)])
+
+
+@few
+@given(bits, st.integers(0, 20))
+def test_worst_windows(events: list[bool], twentieths: int) -> None:
+    n = len(events)
+    sums = {(a, b): sum(events[a:b]) for a in range(n) for b in range(a + 1, n + 1)}
+    slow = [max(sums[a, a + w] for a in range(n - w + 1)) for w in range(1, n + 1)]
+    found = m.worst_window(events, range(1, n + 1))
+    assert found.tolist() == slow
+    steps = np.diff(found)
+    assert ((steps == 0) | (steps == 1)).all() and found[-1] == sum(events)
+    rate = Fraction(twentieths, 20)
+    excess = max(s - rate * (b - a) for (a, b), s in sums.items())
+    assert m.worst_excess(events, float(rate)) == pytest.approx(float(excess))
+    by_length = max(w - float(rate) * (k + 1) for k, w in enumerate(slow))
+    assert m.worst_excess(events, float(rate)) == pytest.approx(by_length)
+
+
+def test_a_monitor_keeps_its_bounds() -> None:
+    rng = np.random.default_rng(0)
+    params = Params(classes=3, warmup=0, reference=0.4, level=0.3, budget=0.1, burst=4)
+    probs = rng.dirichlet([0.5, 0.5, 0.5], 4000)
+    probs[1500:1800] = 1 / 3
+    steps = Monitor(params).run(probs)
+    assert steps["abstain"].any()
+    assert m.worst_excess(steps["abstain"], params.budget) <= params.burst + 1e-6
+    assert m.worst_excess(steps["flagged"], params.budget) > params.burst
+    assert m.budget_excess(steps["abstain"], params.budget) == 0
+    low, high = params.debt_bounds
+    assert m.exceedance_deviation(steps["flagged"], params.level) <= max(-low, high) / 4000 + 1e-9
+
+
+def slow_detection(alarm: list[int], shifted: list[int], segments: list[int]) -> tuple[Any, ...]:
+    """One step at a time: the open shift, if any, and what has become of it."""
+    rows: list[list[Any]] = []
+    already = false = 0
+    waiting: list[Any] | None = None
+    for t, (on, shift) in enumerate(zip(alarm, shifted, strict=True)):
+        was_on = t > 0 and alarm[t - 1] != 0
+        fresh = t == 0 or segments[t] != segments[t - 1] or not shifted[t - 1]
+        if not shift:
+            waiting = None
+            false += bool(on and not was_on)
+        elif fresh:
+            waiting = None
+            if was_on:
+                already += 1
+            else:
+                waiting = [t, None]
+                rows.append(waiting)
+        if shift and on and waiting is not None and waiting[1] is None:
+            waiting[1] = t - waiting[0]
+    return tuple(r[0] for r in rows), tuple(r[1] for r in rows), already, false, shifted.count(0)
+
+
+@few
+@given(st.lists(st.tuples(*[st.sampled_from([0, 0, 1, 2])] * 2, st.integers(0, 1)), min_size=1, max_size=25))
+def test_detection_step_by_step(rows: list[tuple[int, int, int]]) -> None:
+    alarm, shifted, segments = ([r[i] for r in rows] for i in range(3))
+    found = m.detection(alarm, shifted, segments)
+    expected = slow_detection(alarm, shifted, segments)
+    fields = (found.starts, found.delays, found.already_raised, found.false_onsets, found.clean_steps)
+    assert fields == expected
+    plain = m.detection(np.array(alarm) > 0, np.array(shifted) > 0)
+    assert (plain.starts, plain.delays) == slow_detection(alarm, shifted, [0] * len(rows))[:2]
+
+
+def test_detection_by_hand() -> None:
+    #          told after 2        missed        already on at once
+    shifted = [0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0]
+    alarm__ = [0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 3, 3, 0, 0, 2, 0]
+    found = m.detection(alarm__, shifted)
+    assert found.starts == (1, 6, 14) and found.delays == (2, None, 0)
+    assert (found.missed, found.already_raised, found.false_onsets, found.clean_steps) == (1, 1, 2, 8)
+    assert found.median == 2 and found.p90 == INF and found.run_length == 4
+
+
+def test_detection_at_its_ends() -> None:
+    def of(*delays: int | None) -> m.Detection:
+        return m.Detection(tuple(range(len(delays))), delays, 0, 0, 5)
+
+    assert of(4, 2).median == 3 and of(4, 2).p90 == 4
+    assert of(1, 2, None).median == 2 and of(1, None).median == INF and of(None, None).median == INF
+    assert of(*range(9), None).p90 == 8 and of(*range(8), None, None).p90 == INF
+    assert of(*range(20)).p90 == 17 and of(*range(20)).median == 9.5
+    assert of(1).run_length == INF
+    assert math.isnan(of().median) and math.isnan(of().p90) and of().missed == 0
+    assert m.detection([1], [0]).run_length == 1
+    all_shifted = m.detection([1, 1], [1, 1])
+    assert all_shifted.delays == (0,) and math.isnan(all_shifted.run_length)
+    split = m.detection([0, 0, 0, 1], [1, 1, 1, 1], segments=[0, 0, 1, 1])
+    assert split.starts == (0, 2) and split.delays == (None, 1)
+
+
+# Intervals
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (5, 5), (1, 1), (3, 10), (950, 1000), (1, 10**6)])
+@pytest.mark.parametrize("z", [1.0, 1.96])
+def test_wilson_holds_the_shares_that_fit(hits: int, n: int, z: float) -> None:
+    def fits(p: float) -> bool:
+        return abs(hits / n - p) <= z * math.sqrt(p * (1 - p) / n)
+
+    def edge(inside: float, outside: float) -> float:
+        for _ in range(200):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if fits(middle) else (inside, middle)
+        return inside
+
+    low, high = m.wilson(hits, n, z)
+    share = hits / n
+    assert low == pytest.approx(edge(share, 0.0) if share else 0, abs=1e-9)
+    assert high == pytest.approx(edge(share, 1.0) if share < 1 else 1, abs=1e-9)
+    assert low <= share <= high and (low == 0) == (hits == 0) and (high == 1) == (hits == n)
+
+
+def test_wilson_at_its_ends() -> None:
+    assert m.wilson(0, 0) == (0, 1)
+    for arguments in ((3, 2), (-1, 2), (0, -1), (1, 2, 0), (1, 2, NAN), (0.5, 2)):
+        with pytest.raises(ValueError, match="accepted"):
+            m.wilson(*arguments)  # type: ignore[arg-type]
+
+
+def test_blocks_run_on_around_the_end_and_rows_stay_together() -> None:
+    steps, seen = 23, []
+
+    def note(a: Any, b: Any) -> float:
+        assert len(a) == steps and (b[:, 0] == a).all()
+        seen.append(a)
+        return float(a[0])
+
+    rows = np.arange(steps)
+    found = m.block_bootstrap(note, [rows, np.stack([rows, rows], 1)], 5, 3000, np.random.default_rng(0))
+    drawn = np.stack(seen[:-1] if (seen[-1] == rows).all() else seen[1:])
+    assert drawn.shape == (3000, steps) and found.estimate == 0 and found.undefined == 0
+    within = np.arange(1, steps) % 5 != 0
+    jumps = np.diff(drawn, axis=1) % steps
+    assert (jumps[:, within] == 1).all() and (jumps[:, ~within] != 1).mean() > 0.9
+    times = np.bincount(drawn.ravel(), minlength=steps)
+    assert (abs(times - 3000) < 5 * np.sqrt(3000 * 5)).all()
+
+
+def test_the_ends_of_a_percentile_interval() -> None:
+    def take(values: list[float], **more: float) -> m.Interval:
+        queue = iter([*values, 0.5])
+        return m.block_bootstrap(
+            lambda _: next(queue), [[1]], 1, len(values), np.random.default_rng(0), **more
+        )
+
+    shuffled = np.random.default_rng(1).permutation(1000).astype(float).tolist()
+    assert take(shuffled) == (0.5, 24, 975, 0)
+    assert take(shuffled, level=0.5) == (0.5, 249, 750, 0)
+    assert take([3.0]) == (0.5, 3, 3, 0)
+    assert take([NAN, 2.0, NAN, 1.0]) == (0.5, 1, 2, 2)
+    assert take([INF, 1.0, INF])[1:] == (1, INF, 0)
+    nothing = take([NAN])
+    assert math.isnan(nothing.low) and math.isnan(nothing.high) and nothing.undefined == 1
+
+
+def test_intervals_of_a_mean_are_as_wide_as_they_should_be() -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.normal(size=2000)
+    found = m.block_bootstrap(np.mean, [plain], 1, 800, rng)
+    assert found.estimate == plain.mean()
+    assert found.high - found.low == pytest.approx(2 * 1.96 / np.sqrt(2000), rel=0.15)
+    slow = np.repeat(rng.normal(size=200), 10)
+    narrow, wide = (m.block_bootstrap(np.mean, [slow], block, 800, rng) for block in (1, 50))
+    ratio = (wide.high - wide.low) / (narrow.high - narrow.low)
+    assert np.sqrt(10) * 0.75 < ratio < np.sqrt(10) * 1.25
+    same = [m.block_bootstrap(np.mean, [slow], 7, 20, np.random.default_rng(3)) for _ in range(2)]
+    assert same[0] == same[1]
+
+
+def test_paired_differences_use_the_same_steps() -> None:
+    rng = np.random.default_rng(0)
+    score, wrong = tied(1, 400)
+    better = score + wrong * 0.5
+    options: dict[str, Any] = {"block": 20, "replicates": 200}
+    found = m.paired_difference(
+        m.auroc, [better, wrong], [score, wrong], **options, rng=np.random.default_rng(5)
+    )
+    assert found.estimate == m.auroc(better, wrong) - m.auroc(score, wrong)
+    assert 0 < found.low <= found.estimate <= found.high
+    none = m.paired_difference(m.auroc, [score, wrong], [score, wrong], **options, rng=rng)
+    assert (none.low, none.high) == (0, 0)
+    a, b = rng.random(300), rng.random(300)
+    left = m.paired_difference(np.mean, [a], [b], 10, 100, np.random.default_rng(2))
+    right = m.block_bootstrap(np.mean, [a - b], 10, 100, np.random.default_rng(2))
+    assert np.allclose(left, right)
+
+
+# What is refused
+
+
+def boot(**changes: Any) -> Any:
+    options = {
+        "statistic": np.mean,
+        "arrays": [[1, 2, 3]],
+        "block": 1,
+        "replicates": 5,
+        "rng": np.random.default_rng(0),
+    }
+    return m.block_bootstrap(**{**options, **changes})
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (lambda: m.auroc([1.0, NAN], [0, 1]), r"score\[1\] is nan; any number but NaN is accepted"),
+    (lambda: m.auroc([1.0], [0, 1]), "score has 1 entries, positive has 2; the same number is accepted"),
+    (lambda: m.auroc(["a"], [1]), "dtype <U1; real numbers or booleans are accepted"),
+    (lambda: m.auroc([1.0], [2]), r"positive\[0\] is 2; 0 or 1 is accepted"),
+    (lambda: m.auroc([[1.0]], [1]), "score has 2 dimensions; 1 is accepted"),
+    (lambda: m.fpr_at_tpr([1], [1], 1.5), "tpr is 1.5; 0 to 1 is accepted"),
+    (lambda: m.aurc([], []), "score has 0 entries; at least 1 is accepted"),
+    (lambda: m.excess_aurc([], []), "score has 0 entries"),
+    (lambda: m.risk_at_coverage([1], [1], 2), "coverage is 2; 0 to 1 is accepted"),
+    (lambda: m.coverage_at_risk([1], [1], -1), "risk is -1; 0 to 1 is accepted"),
+    (lambda: m.nll([[0.5, 1.5]], [0]), r"probs\[0, 1\] is 1.5; 0 to 1 is accepted"),
+    (lambda: m.nll([[0.5, NAN]], [0]), r"probs\[0, 1\] is nan; 0 to 1 is accepted"),
+    (lambda: m.nll([0.5, 0.5], [0]), "probs has 1 dimensions; 2 is accepted"),
+    (lambda: m.nll([[1.0]], [0]), "probs has 1 classes; at least 2 is accepted"),
+    (lambda: m.brier(np.ones((0, 3)), []), "probs has 0 entries"),
+    (lambda: m.brier([[0.5, 0.5]], [2]), r"labels\[0\] is 2; at most 1 is accepted"),
+    (lambda: m.static_calibration_error([[0.5, 0.5]], [0.5]), r"labels\[0\] is 0.5; an integer is accepted"),
+    (lambda: m.static_calibration_error([["a", "b"]], [0]), "probs has dtype <U1"),
+    (lambda: m.ece([], []), "confidence has 0 entries"),
+    (lambda: m.ece([0.5], [1], bins=0), "bins is 0; 1 to 100000 is accepted"),
+    (lambda: m.adaptive_ece([], []), "confidence has 0 entries"),
+    (lambda: m.reliability([1.1], [1], 3), r"confidence\[0\] is 1.1; 0 to 1 is accepted"),
+    (lambda: m.accuracy([], []), "predicted has 0 entries"),
+    (lambda: m.accuracy([-1], [-1]), r"predicted\[0\] is -1; 0 or more is accepted"),
+    (lambda: m.macro_f1([3], [0], 3), r"predicted\[0\] is 3; 0 to 2 is accepted"),
+    (lambda: m.macro_f1([0], [3], 3), r"labels\[0\] is 3; at most 2 is accepted"),
+    (lambda: m.macro_f1([], [], 3), "predicted has 0 entries"),
+    (lambda: m.exceedance_deviation([], 0.1), "flagged has 0 entries"),
+    (lambda: m.exceedance_deviation([1], 1.1), "level is 1.1; 0 to 1 is accepted"),
+    (lambda: m.budget_utilisation([1], 0), "budget is 0; above 0, up to 1 is accepted"),
+    (lambda: m.budget_excess([], 0.1), "abstain has 0 entries"),
+    (lambda: m.threshold_spread([], []), "threshold has 0 entries"),
+    (lambda: m.worst_window([1, 0], [3]), "window length is 3; 1 to 2 is accepted"),
+    (lambda: m.worst_excess([], 0.1), "events has 0 entries"),
+    (lambda: m.worst_excess([1], -0.1), "rate is -0.1; 0 to 1 is accepted"),
+    (lambda: m.detection([], []), "alarm has 0 entries"),
+    (lambda: m.detection([1], [1, 0]), "alarm has 1 entries, shifted has 2"),
+    (lambda: m.detection([1], [-1]), r"shifted\[0\] is -1; 0 or more is accepted"),
+    (lambda: m.detection([1], [1], [1, 1]), "segments has 2 entries, alarm has 1"),
+    (lambda: boot(arrays=[]), "arrays has 0 entries; at least 1"),
+    (lambda: boot(arrays=[[]]), r"arrays\[0\] has 0 entries"),
+    (lambda: boot(arrays=[[1, 2], [1]]), r"arrays\[1\] has 1 entries, arrays\[0\] has 2"),
+    (lambda: boot(block=4), "block is 4; 1 to 3 is accepted"),
+    (lambda: boot(replicates=0), "replicates is 0; 1 to"),
+    (lambda: boot(level=1), "level is 1; above 0 and below 1 is accepted"),
+    (lambda: wholes("x", np.array([2**63], dtype=np.uint64)), "is 9223372036854775808; at most"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_what_is_refused(call: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
+def test_wrong_types_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
+        boot(rng=0)
+    with pytest.raises(TypeError, match="stretch is int; a slice is needed"):
+        m.threshold_spread([1.0], [0])  # type: ignore[list-item]
+
+
+def test_inputs_are_left_alone() -> None:
+    score, truth = tied(0)
+    probs, labels = posteriors(0)
+    kept = [x.copy() for x in (score, truth, probs, labels)]
+    m.auroc(score, truth), m.aurc(score, truth), m.brier(probs, labels)
+    m.ece(probs.max(1), labels == 0), m.detection(truth, truth)
+    boot(arrays=[score, truth], statistic=m.auroc)
+    assert all(np.array_equal(x, y) for x, y in zip(kept, (score, truth, probs, labels), strict=True))
