@@ -16,8 +16,8 @@ from tcuq.cost import cost
 from tcuq.fitting import fit_findings, tune_findings
 from tcuq.fitting.evidence import folds
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
-from tcuq.fitting.ranking import auroc
 from tcuq.log import watch
+from tcuq.metrics.ranking import auroc
 
 
 def make_log(steps: int = 6000, features: int = 16, seed: int = 0, dwell: float = 8, **keep: bool) -> Log:

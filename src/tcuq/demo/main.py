@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..audit import audit
 from ..cost import cost
 from ..fitting import fit, fit_findings
-from ..fitting.ranking import auroc
 from ..io import Decisions, write_decisions, write_log
 from ..log import Log, watch
+from ..metrics.ranking import auroc
+from ..metrics.streams import detection
 from ..monitor import Monitor
 from ..params import Params
 from ..report import write_report
@@ -115,8 +115,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     right, abstain, shifted = ~log.errors(), steps["abstain"], log.shifted
     assert shifted is not None
     on = np.asarray(steps["alarm"] != 0)
-    delays = _delays(on, shifted, log.change_points())
-    onsets = np.flatnonzero(on & ~np.append(False, on[:-1]))
+    found = detection(on, shifted)
     return {
         "steps": len(log),
         "accuracy_clean": float(right[~shifted].mean()),
@@ -131,33 +130,14 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
         "accepted_quiet": float((~abstain & ~on).mean()),
         "accuracy_accepted_quiet": float(right[~abstain & ~on].mean()),
         "auroc": auroc(steps["risk"], ~right),
-        "shifts": len(delays),
-        "shifts_alarmed": sum(delay is not None for delay in delays),
-        "delay_median": _median([d for d in delays if d is not None]),
-        "false_alarms": int((~shifted[onsets]).sum()),
+        "shifts": len(found.delays),
+        "shifts_alarmed": len(found.delays) - found.missed,
+        "delay_median": found.median,
+        "false_alarms": found.false_onsets,
         "alarm_on_clean": float(on[~shifted].mean()),
         "clean_steps": int((~shifted).sum()),
         "ram_bytes": cost(params).ram_bytes,
     }
-
-
-def _median(values: list[int]) -> float:
-    return float(np.median(values)) if values else float("nan")
-
-
-def _delays(on: npt.NDArray[np.bool_], shifted: npt.NDArray[np.bool_], starts: list[int]) -> list[int | None]:
-    """Return steps from each start of a shift to the alarm; None where it stayed quiet to the end.
-
-    A shift that begins while the alarm is still on tells nothing and is left out.
-    """
-    delays: list[int | None] = []
-    for start in starts:
-        if start and on[start - 1]:
-            continue
-        stretch = int(np.argmin(np.append(shifted[start:], False)))
-        hits = np.flatnonzero(on[start : start + stretch])
-        delays.append(int(hits[0]) if len(hits) else None)
-    return delays
 
 
 def table(r: dict[str, Any]) -> str:

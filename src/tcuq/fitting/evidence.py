@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..log import Log, watch
+from ..metrics.ranking import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..signals import NUMBER
 from .logistic import fit_logistic
-from .ranking import auroc
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..checks import integer, number
 from ..fixed import ONE
 from ..log import Log, watch
+from ..metrics.ranking import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
@@ -20,7 +21,6 @@ from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, clean_stretches
 from .evidence import Evidence, signals_of, weigh
 from .logistic import balanced_weights, fit_logistic, log_loss
-from .ranking import auroc
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

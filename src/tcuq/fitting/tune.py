@@ -13,13 +13,13 @@ import numpy.typing as npt
 from ..checks import integer
 from ..cost import cost
 from ..log import Log, watch
+from ..metrics.ranking import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..signals import profile_signals
 from .evidence import FOLDS, folds, held_out_logits, signals_of
 from .fit import FEWEST, fit
 from .logistic import fit_logistic
-from .ranking import auroc
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..log import Log
+from ..metrics import calibration, selective
+from ..metrics.intervals import wilson
+from ..metrics.streams import worst_window
 from ..params import Params
 
 Floats = npt.NDArray[np.float64]
@@ -40,14 +43,7 @@ class Share:
 
     def interval(self) -> tuple[float, float]:
         """Return the Wilson interval at 95 %; (0, 1) without trials."""
-        if not self.of:
-            return 0.0, 1.0
-        z2 = 1.959963984540054**2
-        centre = self.hits + z2 / 2
-        spread = math.sqrt(z2 * (self.hits * (self.of - self.hits) / self.of + z2 / 4))
-        low, high = (centre - spread) / (self.of + z2), (centre + spread) / (self.of + z2)
-        # The ends are exact where nothing or everything hits; floats would miss them by a hair.
-        return (0.0 if self.hits == 0 else low), (1.0 if self.hits == self.of else high)
+        return wilson(self.hits, self.of)
 
 
 def share(hits: Bools, among: Bools | None = None) -> Share:
@@ -159,10 +155,9 @@ def windows(abstain: Bools, params: Params | None) -> list[Window]:
     >>> [w.most for w in windows(np.array([1, 0, 1, 1, 0], dtype=bool), None)]
     [1, 2, 3]
     """
-    total = np.concatenate([[0], np.cumsum(abstain, dtype=np.int64)])
     found = []
-    for steps in window_lengths(len(abstain)):
-        most = int((total[steps:] - total[:-steps]).max())
+    lengths = window_lengths(len(abstain))
+    for steps, most in zip(lengths, worst_window(abstain, lengths).tolist(), strict=True):
         bound = None
         if params is not None:
             numbers = params.integers()
@@ -192,13 +187,7 @@ def risk_coverage(score: Floats, wrong: Bools) -> Curve:
     >>> risk_coverage(np.array([0.1, 0.2, 0.2]), np.array([False, True, False])).error.round(3).tolist()
     [0.0, 0.25, 0.333]
     """
-    order = np.argsort(score, kind="stable")
-    ranked, errors = score[order], wrong[order].astype(np.float64)
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    sizes = np.diff(np.concatenate([starts, [len(ranked)]]))
-    even = np.repeat(np.add.reduceat(errors, starts) / sizes, sizes)
-    kept = np.arange(1, len(ranked) + 1)
-    return Curve(kept / len(ranked), np.cumsum(even) / kept)
+    return Curve(*selective.risk_coverage(score, wrong))
 
 
 @dataclass(frozen=True)
@@ -218,14 +207,8 @@ class Reliability:
 
 def reliability(top: Floats, right: Bools) -> Reliability:
     """Sort steps into bins of confidence, each open below and closed above."""
-    index = np.clip(np.ceil(top * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    counts = np.bincount(index, minlength=BINS)
-    safe = np.maximum(counts, 1)
-    return Reliability(
-        counts,
-        np.bincount(index, weights=top, minlength=BINS) / safe,
-        np.bincount(index, weights=right.astype(np.float64), minlength=BINS) / safe,
-    )
+    table = calibration.reliability(top, right, BINS)
+    return Reliability(table.count, np.nan_to_num(table.confidence), np.nan_to_num(table.accuracy))
 
 
 @dataclass(frozen=True)
