@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 
@@ -37,6 +36,8 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
+    import tempfile  # takes as long to import as the rest of the package's small modules together
+
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tcuq.")
     try:
         with os.fdopen(handle, "wb") as file:
