@@ -35,6 +35,7 @@ if [ "$kind" = test ]; then
         [ -n "$(find "$(clang -print-resource-dir)" -name 'libclang_rt.asan*' 2>/dev/null | head -n 1)" ] ||
             fetch "libclang-rt-$version-dev" || true
     fi
+    have g++ || fetch g++ || true
     have valgrind || fetch valgrind || true
     have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
     have chromium || fetch chromium || true
