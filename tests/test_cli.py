@@ -520,7 +520,7 @@ def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tcuq.inspect, "describe_params", interrupt)
-    monkeypatch.setattr("tcuq.cli.silence_stdout", lambda: None)
+    monkeypatch.setattr("tcuq.cli.silence", lambda stream: None)
     assert main(["inspect", "m.json"]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -252,7 +252,7 @@ BAD_CSV = [
     (b"p0,p1\n0.5,0.5\x00\n", "line 2: "),
     ("p0;p1\n0.5;0.5\n", "line 1: the columns are parted by semicolons; commas are accepted"),
     ("0.5,0.5\n0.25,0.75\n", "line 1: the first line must name the columns: p0,p1,..."),
-    ("p0,p1,label\n0.5,0.5,\n", r"line 2: label is ''; an integer is accepted \(use -1 for unknown\)"),
+    ("p0,p1,label\n0.5,0.5,\n", r"line 2: label is ''; an integer is accepted \(-1: none of the classes\)"),
 ]
 
 
@@ -287,7 +287,7 @@ BAD_JSONL = [
     (GOOD + '{"probs": [], "label": 1}\n', "line 2: probs is ..; a list of numbers"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 2}\n', "line 2: label is 2; at most 1 is accepted"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1.5}\n', "line 2: label is 1.5; an integer"),
-    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', r"line 2: label is null; .* \(use -1 for unknown\)"),
+    (GOOD + '{"probs": [0.5, 0.5], "label": null}\n', r"line 2: label is null; .* \(-1: none of the classes\)"),
     (GOOD + '{"probs": [0.5, 0.5], "label": 1, "label": 0}\n', "line 2: key 'label' stands twice"),
     (GOOD + "[" * 100_000 + "\n", "line 2: n"),
     ('{"probs": [0.5, 0.5], "shifted": 256}\n', "line 1: shifted is 256; true, false or 0 to 255"),

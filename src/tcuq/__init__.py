@@ -47,13 +47,20 @@ _HOMES = {
 }
 
 
+_ROOMS = (
+    *("alarm", "audit", "cost", "demo", "export", "fitting", "inspect", "io", "log", "metrics", "monitor"),
+    *("params", "quantize", "reference", "report", "signals", "state"),
+)
+"""Modules that may be reached as attributes without importing them first."""
+
+
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command starts at once."""
     from importlib import import_module
 
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _HOMES.values():
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -24,13 +25,15 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     OSError
         Naming the target, whichever file of the way failed.
     """
-    target = Path(path).resolve()  # a link stays a link to the new content
+    target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
-            _replace(target, data)
+            _replace(target.resolve(), data)  # a link stays a link to the new content
+    except RuntimeError:  # what resolve() says to a loop of links before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 

@@ -47,7 +47,7 @@ class Log:
         Posteriors: int8 (scale 1/256, zero point -128), uint8, or float.
     features : array of shape (T, d), optional
     labels : array of T integers, optional
-        True classes, 0 to L - 1; a value below 0 means unknown or none of the classes (always an error).
+        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error.
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from .edge import UsageError, bug, complain, open_streams, silence_stdout
+from .edge import Stopped, UsageError, bug, complain, open_streams, silence
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when all is well, 1 when a check failed, 2 for bad input, 130 when interrupted.
+        0 when all is well, 1 when a check failed, 2 for bad input, 130 when interrupted, 128 + N when a
+        live run was ended by signal N.
     """
     try:
         open_streams()
@@ -62,15 +63,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # --help and --version end this way
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
-        silence_stdout()
+        silence(sys.stdout)
         return 130
+    except Stopped as stop:
+        silence(sys.stdout)
+        return 128 + stop.number
     except BrokenPipeError:
         # The reader has seen enough (head, less): not an error.
-        silence_stdout()
+        silence(sys.stdout)
         return 0
     except OSError as error:
         if error.filename is None:
-            silence_stdout()
+            silence(sys.stdout)
         where = "standard output" if error.filename is None else error.filename
         return complain(f"{where}: {error.strerror or error}")
     except (UsageError, ValueError, TypeError, ImportError) as error:

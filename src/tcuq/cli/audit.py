@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import about, answer, declare, need_files, one_input
+from .common import about, add_log_options, answer, declare, need_files, one_input, read_run_log
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -25,6 +25,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
     )
+    add_log_options(parser)
     parser.add_argument("--state", metavar="F", help="saved state that the run went on from")
     parser.add_argument("--new-segment", action="store_true", help="the run had --new-segment")
 
@@ -32,14 +33,14 @@ def add(subparsers: Subparsers) -> None:
 def command(args: argparse.Namespace) -> int:
     """Audit the log."""
     from ..audit import audit, checked_state
-    from ..io import read_decisions, read_log
+    from ..io import read_decisions
     from ..params import Params
 
     need_files(args, "PARAMS", "--state")
     one_input(args, "DECISIONS", "--log")
     decisions = read_decisions(args.decisions, args.format)
     params = Params.load(args.params)
-    log = None if args.log is None else read_log(args.log, params=params)
+    log = None if args.log is None else read_run_log(args, params)
     state = None
     if args.state is not None:
         state = Path(args.state).read_bytes()

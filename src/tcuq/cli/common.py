@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .edge import UsageError
+from .edge import UsageError, tell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from ..log import Log
+    from ..params import Params
 
     Subparsers = argparse._SubParsersAction["Parser"]
 
@@ -54,10 +57,26 @@ def declare(subparsers: Subparsers, name: str, help: str, example: str, command:
     return parser
 
 
+class Skipped:
+    """Counts bad lines and keeps the first message; a stream that never ends must not fill the memory."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, ""
+
+    def __call__(self, message: str) -> None:
+        """Take the message of a bad line."""
+        self.first = self.first or message
+        self.count += 1
+
+    def __str__(self) -> str:
+        lines = "line" if self.count == 1 else "lines"
+        return f"skipped {self.count} bad {lines}; the first: {self.first}"
+
+
 def note(args: argparse.Namespace, message: str) -> None:
     """Print a remark that is not the result."""
     if not args.quiet:
-        print(f"tcuq: {' '.join(message.split())}", file=sys.stderr)
+        tell(f"tcuq: {' '.join(message.split())}")
 
 
 def answer(args: argparse.Namespace, found: dict[str, Any], text: str) -> None:
@@ -101,13 +120,13 @@ class Progress:
         filled = 24 * done // max(1, total)
         line = f"[{'#' * filled}{'.' * (24 - filled)}] {done}/{total} {text}"[:100]
         if line != self._shown:
-            print(f"\r{line:<{len(self._shown)}}", end="", file=sys.stderr, flush=True)
+            tell(f"\r{line:<{len(self._shown)}}", end="")
             self._shown = line
 
     def close(self) -> None:
         """Take the bar away."""
         if self._shown:
-            print(f"\r{'':<{len(self._shown)}}\r", end="", file=sys.stderr, flush=True)
+            tell(f"\r{'':<{len(self._shown)}}\r", end="")
             self._shown = ""
 
 
@@ -153,6 +172,23 @@ def one_input(args: argparse.Namespace, *names: str) -> None:
 
 def _is_standard(args: argparse.Namespace, name: str) -> bool:
     return bool(getattr(args, name.strip("-").replace("-", "_").lower()) == "-")
+
+
+def add_log_options(parser: Parser) -> None:
+    """Declare how the input of a run is read again."""
+    parser.add_argument(
+        "--log-format", choices=("csv", "jsonl", "npz"), help="format of LOG, over its extension"
+    )
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="skip bad lines of LOG, as the run with --skip-bad did"
+    )
+
+
+def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
+    """Read the input of a run again."""
+    from ..io import read_log
+
+    return read_log(args.log, args.log_format, Skipped() if args.skip_bad else None, params)
 
 
 def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:

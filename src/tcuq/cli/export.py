@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq export monitor.json firmware/monitor --name camera_monitor"
+    example = "tcuq export monitor.json firmware/ --name camera_monitor"
     parser = declare(subparsers, "export", "write a monitor as C source for a device", example, command)
     parser.add_argument("params", metavar="PARAMS", help="parameter file")
     parser.add_argument("folder", metavar="FOLDER", help="where to write; made when it does not exist")

@@ -30,7 +30,7 @@ def command(args: argparse.Namespace) -> int:
     if content[:4] == b"TCUQ":
         with about(args.file):
             found = describe_state(content)
-    elif content.lstrip()[:1] == b"{":
+    elif content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         found = describe_params(Params.load(args.file))
     else:
         raise ValueError(

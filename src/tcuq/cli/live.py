@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +17,21 @@ from ..io.shape import Shape
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
 from ..io.values import refuse
 from ..signals import NUMBER
-from .common import odd_posteriors
+from .common import Skipped, odd_posteriors
+from .edge import Stopped
 
 if TYPE_CHECKING:
     from ..monitor import Monitor
+
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals by which a supervisor or a closed terminal ends a live run."""
 
 LOOKED_AT = 100
 """Steps after which the posteriors of a stream that may never end are looked at for oddities."""
 
 
 def answer_lines(
-    args: argparse.Namespace, monitor: Monitor, kind: str, bad: list[str], save: Callable[[], None]
+    args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped, save: Callable[[], None]
 ) -> dict[str, Any]:
     """Answer JSON lines on standard input, one by one.
 
@@ -36,7 +42,7 @@ def answer_lines(
     monitor : Monitor
     kind : str
         Format of the answers, ``"jsonl"`` or ``"csv"``.
-    bad : list of str
+    bad : Skipped
         Takes the messages of bad lines that are skipped.
     save : callable
         Called once at the end, however that comes, when a step was taken.
@@ -52,8 +58,9 @@ def answer_lines(
     parser, segment = RowParser(Shape.of(params)), None
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
     number, seen, notes = monitor.steps, [], None
+    header = text.header
+    before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if _alone() else {}
     try:
-        _say(text.header)
         for line, content in enumerate(decode_lines(read_lines(STANDARD)), 1):
             if not content.strip():
                 continue
@@ -63,7 +70,7 @@ def answer_lines(
                     monitor.reset()
                 step = monitor.step(row.probs, row.features if params.features else None, args.signals)
             except (ValueError, TypeError) as error:
-                refuse(at_line(where, line, str(error)), bad.append if args.skip_bad else None)
+                refuse(at_line(where, line, str(error)), bad if args.skip_bad else None)
                 continue
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
@@ -72,18 +79,31 @@ def answer_lines(
             cells += (step.abstain, step.alarm, step.warming_up, step.reason or "")
             if step.signals is not None:
                 cells += (step.low_mass, *(step.signals[column] for column in columns))
-            _say(text.line(cells))
+            _say(header + text.line(cells))
+            header = ""
             number += 1
             if notes is None:
                 seen.append(row.probs)
                 if len(seen) == LOOKED_AT:
                     notes = odd_posteriors(args, where, np.array(seen))
     finally:
+        for ending, handler in before.items():
+            signal.signal(ending, handler)
         if counts["steps"]:
             save()
     if not counts["steps"]:
-        raise ValueError(f"{where}: holds no steps; at least one line is needed")
+        skipped = f" ({bad})" if bad.count else ""
+        raise ValueError(f"{where}: holds no steps; at least one line is needed{skipped}")
     return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
+
+
+def _alone() -> bool:
+    """Tell whether this is the main thread, the only one that may set signal handlers."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise Stopped(number)
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import answer, declare, need_files, one_input
+from .common import add_log_options, answer, declare, need_files, one_input, read_run_log
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -22,12 +22,13 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--params", metavar="PARAMS", help="parameter file, for the bounds")
     parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")
+    add_log_options(parser)
     parser.add_argument("--title", metavar="T", help="title of the page")
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the page."""
-    from ..io import read_decisions, read_log
+    from ..io import read_decisions
     from ..io.sources import check_target
     from ..params import Params
 
@@ -36,7 +37,7 @@ def command(args: argparse.Namespace) -> int:
     check_target(args.output)
     decisions = read_decisions(args.decisions, args.format)
     params = None if args.params is None else Params.load(args.params)
-    log = None if args.log is None else read_log(args.log)
+    log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
         raise ValueError(
             f"{args.log}: has {len(log)} steps; {len(decisions)} are accepted, as in {args.decisions}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import about, declare, need_files, note, odd_posteriors, print_json
-from .edge import UsageError
+from .common import Skipped, about, declare, need_files, note, odd_posteriors, print_json
+from .edge import Stopped, UsageError
 
 if TYPE_CHECKING:
     from ..monitor import Monitor
@@ -47,7 +48,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--state-out",
         metavar="F",
-        help="save the state here at the end, also of a live run that is cut short",
+        help="save the state here at the end, also of a live run that is interrupted",
     )
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
@@ -79,6 +80,21 @@ def _load_params(args: argparse.Namespace) -> Params:
         raise ValueError(f"{error} (did you swap PARAMS and INPUT?)") from None
 
 
+def _keep_apart(args: argparse.Namespace) -> None:
+    """Refuse to write over what is read, or two things to one place; a state may replace its own."""
+    read = {"PARAMS": args.params, "INPUT": args.input}
+    outputs = {"OUT": args.output, "--state-out": args.state_out}
+    taken = {os.path.realpath(path): name for name, path in read.items() if path != "-"}
+    if args.state_in is not None and args.state_in != args.state_out:
+        taken[os.path.realpath(args.state_in)] = "--state-in"
+    for name, path in outputs.items():
+        if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            continue
+        other = taken.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise UsageError(f"{name} and {other} are both {path!r}; one would be lost")
+
+
 def command(args: argparse.Namespace) -> int:
     """Run the monitor and write its decisions."""
     from ..io import format_of
@@ -86,6 +102,7 @@ def command(args: argparse.Namespace) -> int:
     from ..monitor import Monitor
 
     need_files(args, "PARAMS", "--state-in", "--state-out")
+    _keep_apart(args)
     if args.json and args.output == "-" and args.out_format not in (None, "jsonl"):
         raise UsageError(f"--json on standard output is JSON lines; --out-format is {args.out_format}")
     monitor = Monitor(_load_params(args))
@@ -104,17 +121,22 @@ def command(args: argparse.Namespace) -> int:
         if args.state_out is not None:
             put(args.state_out, monitor.save())
 
-    bad: list[str] = []
-    if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] != "npz":
-        from .live import answer_lines
+    bad = Skipped()
+    try:
+        if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] != "npz":
+            from .live import answer_lines
 
-        found = answer_lines(args, monitor, kinds[1], bad, save)
-    else:
-        found = _recorded(args, monitor, kinds, bad)
-        save()
-    if bad:
-        note(args, f"skipped {len(bad)} bad {'line' if len(bad) == 1 else 'lines'}; the first: {bad[0]}")
-    found |= {"skipped": len(bad), "alarm": monitor.alarm}
+            found = answer_lines(args, monitor, kinds[1], bad, save)
+        else:
+            found = _recorded(args, monitor, kinds, bad)
+            save()
+    except (KeyboardInterrupt, Stopped, BrokenPipeError):
+        if bad.count:
+            note(args, str(bad))
+        raise
+    if bad.count:
+        note(args, str(bad))
+    found |= {"skipped": bad.count, "alarm": monitor.alarm}
     if args.output != "-":
         if args.json:
             print_json({"decisions": args.output, **found})
@@ -125,7 +147,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _recorded(
-    args: argparse.Namespace, monitor: Monitor, kinds: tuple[str, str], bad: list[str]
+    args: argparse.Namespace, monitor: Monitor, kinds: tuple[str, str], bad: Skipped
 ) -> dict[str, Any]:
     """Read everything, decide, write everything."""
     from ..io import Decisions, read_log, write_decisions
@@ -133,7 +155,7 @@ def _recorded(
     from ..log import watch
 
     params, where = monitor.params, shown(args.input)
-    log = read_log(args.input, kinds[0], bad.append if args.skip_bad else None, params)
+    log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params)
     notes = odd_posteriors(args, where, log.probs)
     first = monitor.steps
     with about(where):

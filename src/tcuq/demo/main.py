@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..audit import audit
+from ..checks import integer
 from ..cost import cost
 from ..fitting import fit, fit_findings
 from ..io import Decisions, write_decisions, write_log
@@ -63,6 +64,7 @@ def main(
         if progress is not None:
             progress(stage, len(stages), stages[stage] if stage < len(stages) else "done")
 
+    integer("seed", seed, 0, 2**31)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     tell(0)

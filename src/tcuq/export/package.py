@@ -67,7 +67,9 @@ def export(params: Params, folder: str | Path, name: str = "monitor", force: boo
         raise ValueError(f"{target}: folder {target.parent} does not exist")
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
-        raise ValueError(f"{target / present[0]}: exists already; another folder, or force, is needed")
+        raise ValueError(
+            f"{target / present[0]}: exists already; name another folder, or replace it with force (--force)"
+        )
     try:
         _place(texts, target)
     except OSError as error:

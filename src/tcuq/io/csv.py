@@ -81,7 +81,7 @@ def _number(name: str, text: str) -> float:
     if name == "shifted" and text.strip().lower() in _WORDS:
         return _WORDS[text.strip().lower()]
     accepted = "0 to 255" if name == "shifted" else "an integer" if name in PLAIN else "a number"
-    hint = " (use -1 for unknown)" if name == "label" and not text.strip() else ""
+    hint = " (-1: none of the classes)" if name == "label" and not text.strip() else ""
     value = float(text) if _is_number(text) else np.nan
     # float() also takes 1_000, which no writer means.
     if "_" in text or not np.isfinite(value):
@@ -193,14 +193,17 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
         raise ValueError(at_line(where, 1, str(error))) from None
     for number, line in numbered_lines:
         try:
-            cells = _cells(line)
+            cells = _cells(line) if line.strip() else []
             if cells:
                 table.add(cells, number)
         except ValueError as error:
             refuse(at_line(where, number, str(error)), on_bad)
     if not table.rows:
         raise ValueError(f"{where}: holds no steps; at least one row is needed")
-    return table.log()
+    try:
+        return table.log()
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def _cells(line: str) -> list[str]:

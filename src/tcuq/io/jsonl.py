@@ -117,7 +117,7 @@ class RowParser:
         for key in ("label", "segment"):
             value = content.get(key)
             if key in content and (type(value) is not int or abs(value) > 2**53):
-                hint = " (use -1 for unknown)" if key == "label" and value is None else ""
+                hint = " (-1: none of the classes)" if key == "label" and value is None else ""
                 raise ValueError(f"{key} is {_short(value)}; an integer is accepted{hint}")
         shifted = content.get("shifted")
         if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
@@ -178,7 +178,10 @@ def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[st
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value)
+    try:
+        text = json.dumps(value)
+    except RecursionError:
+        return "a deeply nested value"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -80,19 +81,39 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
+@contextmanager
+def _named(path: str | Path) -> Iterator[None]:
+    """Make an error of reading name what was read."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, shown(path)) from None
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Return all bytes of a file or of standard input."""
-    return _standard_input().read() if str(path) == STANDARD else Path(path).read_bytes()
+    with _named(path):
+        return _standard_input().read() if str(path) == STANDARD else Path(path).read_bytes()
 
 
 def read_lines(path: str | Path) -> Iterator[bytes]:
     """Yield lines as they arrive, so that a live pipe is answered at once."""
     if str(path) == STANDARD:
-        # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-        yield from iter(_standard_input().readline, b"")
-        return
+        stream = _standard_input()
+        while True:
+            with _named(path):
+                # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
+                line = stream.readline()
+            if not line:
+                return
+            yield line
     with open(path, "rb") as file:
-        yield from file
+        while True:
+            with _named(path):
+                line = file.readline()
+            if not line:
+                return
+            yield line
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
