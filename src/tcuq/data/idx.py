@@ -1,0 +1,101 @@
+"""The idx files of MNIST and Fashion-MNIST, gzipped or not."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+GZIP = b"\x1f\x8b"
+BYTES = 0x08  # the one element type that these data sets have
+LIMIT = 1 << 30
+
+
+def read_idx(path: str | Path, dimensions: int) -> npt.NDArray[np.uint8]:
+    """Return the array of one idx file of unsigned bytes.
+
+    Parameters
+    ----------
+    path : path
+        Whether it is gzipped is told by its content.
+    dimensions : int
+        That the array must have: 1 for labels, 3 for images.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        return parse_idx(_content(Path(path)), dimensions)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
+    """Return the array that the bytes of an idx file stand for.
+
+    Examples
+    --------
+    >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]), 1).tolist()
+    [7, 9]
+    >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7]), 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: holds 1 bytes after its header; 2 are accepted
+    """
+    head = 4 + 4 * dimensions
+    if len(content) < head:
+        raise ValueError(
+            f"has {len(content)} bytes; an idx file of {dimensions} dimensions has {head} or more"
+        )
+    wanted = bytes([0, 0, BYTES, dimensions])
+    if content[:4] != wanted:
+        raise ValueError(f"begins with {content[:4].hex()}; {wanted.hex()} is accepted")
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, 4))
+    if math.prod(shape) != len(content) - head:
+        raise ValueError(
+            f"holds {len(content) - head} bytes after its header; {math.prod(shape)} are accepted"
+        )
+    return np.frombuffer(content, np.uint8, offset=head).reshape(shape)
+
+
+def read_pair(images: str | Path, labels: str | Path) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return images and labels, which lie in a file each.
+
+    Parameters
+    ----------
+    images, labels : path
+    """
+    x, y = read_idx(images, 3), read_idx(labels, 1)
+    if len(x) != len(y):
+        raise ValueError(f"{images}: holds {len(x)} images; {len(y)}, as many as labels, are accepted")
+    if x.shape[1:] != (28, 28):
+        raise ValueError(f"{images}: holds images of {x.shape[1]}x{x.shape[2]}; 28x28 is accepted")
+    if y.size and y.max() > 9:
+        raise ValueError(f"{labels}: holds the label {y.max()}; 0 to 9 is accepted")
+    return x, y
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        zipped = file.read(2) == GZIP
+        file.seek(0)
+        if not zipped:
+            return _bounded(file.read(LIMIT + 1))
+        try:
+            with gzip.open(file) as inner:
+                return _bounded(inner.read(LIMIT + 1))
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"is damaged gzip ({error})") from None
+
+
+def _bounded(content: bytes) -> bytes:
+    if len(content) > LIMIT:
+        raise ValueError(f"has more than {LIMIT} bytes; up to that is accepted")
+    return content
