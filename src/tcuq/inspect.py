@@ -185,9 +185,7 @@ def _render_params(found: dict[str, Any]) -> str:
     lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in found["lags"].items()) or "none"
     bill = dict(found["cost"])
     operations = ", ".join(
-        f"{bill[name]:,} {name.replace('_', ' ')}"
-        for name in ("table_lookups", "multiplies", "additions", "divisions")
-        if name in bill
+        f"{bill[name]:,} {name.replace('_', ' ')}" for name in ("table_lookups", "multiplies", "divisions")
     )
     lines = [
         f"monitor of {found['classes']} classes, {features}, profile {found['profile']}",

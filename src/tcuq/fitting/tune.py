@@ -128,6 +128,11 @@ def tune(
         if progress is not None:
             text = "nothing fits yet" if best is None else f"best AUROC {best[0]:.4f}"
             progress(number + 1, len(choices), text)
+    if best is None and fitting:
+        raise ValueError(
+            "the errors lie in one part of the log only, so no part can be held out; errors in at least two "
+            f"of {FOLDS - 1} parts of the time, segments or kinds of shift are needed"
+        )
     if best is None:
         price = cost(_params(start, default))
         raise ValueError(
