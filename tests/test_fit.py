@@ -259,6 +259,14 @@ def test_tune_finds_settings_within_the_limits_and_reports_progress() -> None:
     assert tune(log, max_bytes=420, max_instructions=6000, trials=25, run_length=500) == params
 
 
+def test_a_fit_whose_errors_lie_in_one_place_cannot_tell_whether_time_helps() -> None:
+    log = make_log(1500)
+    wrong = (np.arange(1500) * 12 // 1500 == 3) & (np.arange(1500) % 2 == 0)
+    params = fit(Log(log.probs, labels=(log.predictions() + wrong) % 10), run_length=100)
+    assert not params.notes["fit"]["time_helps"]
+    assert "cannot be told" in fit_findings(params)
+
+
 def test_the_part_that_no_search_sees_holds_a_shift_when_kinds_are_named() -> None:
     log = make_log(4000)
     kinds = np.where(log.shifted, 1 + np.arange(4000) // 500 % 2, 0)

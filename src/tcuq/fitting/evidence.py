@@ -84,7 +84,9 @@ def held_out_auroc(
 ) -> float:
     """Return the mean over folds of the AUROC of errors on the fold that was left out."""
     logits = held_out_logits(values, target, fold, l2, nonnegative)
-    scores = [auroc(logits[fold == n], target[fold == n]) for n in range(FOLDS)]
+    # A fold is left out when the others hold one kind only and nothing could be fitted.
+    known = [n for n in range(FOLDS) if np.isfinite(logits[fold == n]).all()]
+    scores = [auroc(logits[fold == n], target[fold == n]) for n in known]
     scores = [score for score in scores if np.isfinite(score)]
     return float(np.mean(scores)) if scores else float("nan")
 
