@@ -1,0 +1,7 @@
+"""Corruptions of pictures and of sound: suites of kinds, each with severities, the same bytes for a seed."""
+
+from .apply import corrupt
+from .registry import suite, suites
+from .suite import Kind, Suite
+
+__all__ = ["Kind", "Suite", "corrupt", "suite", "suites"]
