@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -70,3 +70,22 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
     for name in values:
         if name not in known:
             raise ValueError(f"{what} {name!r} is unknown; one of {', '.join(known)} is accepted")
+
+
+def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
+    """Return a name that is among those known, or say which one was probably meant.
+
+    Examples
+    --------
+    >>> known("corruption", "fogg", {"fog": 1, "snow": 2})
+    Traceback (most recent call last):
+    ...
+    ValueError: corruption 'fogg' is unknown; did you mean fog?
+    """
+    all_names = list(names)
+    if name not in all_names:
+        import difflib  # slow to import, and seldom needed
+
+        near = difflib.get_close_matches(str(name), all_names, n=1, cutoff=0.0)[0]
+        raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?{hint}")
+    return name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..checks import known
 from .mnist import MNIST_C
 from .natural import CIFAR10_C, IMAGENET_C, TINYIMAGENET_C
 from .speech import SPEECH_C
-from .suite import Suite, known
+from .suite import Suite
 
 _SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C)}
 

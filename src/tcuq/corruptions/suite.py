@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..checks import integer
+from ..checks import integer, known
 
 
 class Kind(NamedTuple):
@@ -66,19 +65,3 @@ class Suite:
     def unseen(self) -> tuple[str, ...]:
         """Kinds that development must not see."""
         return tuple(name for name in self.kinds if name not in self.seen and name != "identity")
-
-
-def known(what: str, name: str, names: Mapping[str, Any]) -> str:
-    """Return a name that is among those known, or say which one was probably meant.
-
-    Examples
-    --------
-    >>> known("corruption", "fogg", {"fog": 1, "snow": 2})
-    Traceback (most recent call last):
-    ...
-    ValueError: corruption 'fogg' is unknown; did you mean fog?
-    """
-    if name not in names:
-        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)[0]
-        raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?")
-    return name

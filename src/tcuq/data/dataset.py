@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..checks import known
 from . import cifar, folders, idx, packed, svhn
 
 VARIABLE = "TCUQ_DATA"
@@ -98,10 +98,7 @@ def entry(name: str) -> Entry:
     ...
     ValueError: data set 'cifar' is unknown; did you mean cifar10? (tcuq data list shows all)
     """
-    if name not in _ENTRIES:
-        near = difflib.get_close_matches(name, _ENTRIES, n=1, cutoff=0.0)[0]
-        raise ValueError(f"data set {name!r} is unknown; did you mean {near}? (tcuq data list shows all)")
-    return _ENTRIES[name]
+    return _ENTRIES[known("data set", name, _ENTRIES, " (tcuq data list shows all)")]
 
 
 def splits(name: str) -> tuple[str, ...]:
