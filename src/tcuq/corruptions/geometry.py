@@ -1,0 +1,97 @@
+"""Moves of the whole picture about its centre: shear, scale, rotate, translate."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .draws import Draws, Floats
+
+
+def shear(images: Floats, draws: Draws, setting: float) -> Floats:
+    """Slant the pictures to the left or the right by an angle, in radians."""
+    angle = setting * _signs(draws)
+    zero = np.zeros_like(angle)
+    return warp(images, _matrices(zero + 1, -np.sin(angle), zero, np.cos(angle)))
+
+
+def scale(images: Floats, draws: Draws, setting: float) -> Floats:
+    """Shrink what is drawn to a share of its size."""
+    share = np.full(len(images), 1 / setting)
+    return warp(images, _matrices(share, 0 * share, 0 * share, share))
+
+
+def rotate(images: Floats, draws: Draws, setting: float) -> Floats:
+    """Turn the pictures one way or the other by an angle, in radians."""
+    angle = setting * _signs(draws)
+    return warp(images, _matrices(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)))
+
+
+def translate(images: Floats, draws: Draws, setting: float) -> Floats:
+    """Move the pictures by so many pixels along both axes, each one way or the other."""
+    ones = np.ones(len(images))
+    moves = setting * np.stack([_signs(draws), _signs(draws)], axis=1)
+    return warp(images, _matrices(ones, 0 * ones, 0 * ones, ones), moves)
+
+
+def warp(images: Floats, matrices: Floats, moves: Floats | None = None) -> Floats:
+    """Return each picture as seen through a linear map about its centre; black comes in from outside.
+
+    Parameters
+    ----------
+    images : array (n, height, width, channels)
+    matrices : array (n, 2, 2)
+        From (x, y) of the result, counted from its centre, to (x, y) of the picture.
+    moves : array (n, 2), optional
+        Added to (x, y) of the picture.
+
+    Examples
+    --------
+    >>> picture = np.zeros((1, 3, 3, 1))
+    >>> picture[0, 0, 1] = 1
+    >>> quarter = np.array([[[0.0, -1.0], [1.0, 0.0]]])
+    >>> warp(picture, quarter)[0, :, :, 0].tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    _, height, width, _ = images.shape
+    centre = (width - 1) / 2, (height - 1) / 2
+    x, y = np.arange(width) - centre[0], (np.arange(height) - centre[1])[:, None]
+    added = np.zeros((len(images), 2)) if moves is None else moves
+    across, down = (
+        matrices[:, row, 0, None, None] * x
+        + matrices[:, row, 1, None, None] * y
+        + (added[:, row] + centre[row])[:, None, None]
+        for row in (0, 1)
+    )
+    return _sampled(images, across, down)
+
+
+def _sampled(images: Floats, x: Floats, y: Floats) -> Floats:
+    """Interpolate between the four pixels around each place; outside of the picture all is black."""
+    n, height, width, channels = images.shape
+    framed = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0))).reshape(-1, channels)
+    left, part_x = _cell(x, width)
+    top, part_y = _cell(y, height)
+    first = (np.arange(n)[:, None, None] * (height + 2) + top) * (width + 2) + left
+    upper = _between(framed[first], framed[first + 1], part_x)
+    lower = _between(framed[first + width + 2], framed[first + width + 3], part_x)
+    return _between(upper, lower, part_y)
+
+
+def _cell(place: Floats, size: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return the pixel before a place, counted in the framed picture, and how far beyond it the place is."""
+    inside = np.clip(place, -1, size)
+    before = np.minimum(np.floor(inside), size - 1)
+    return before.astype(np.int64) + 1, (inside - before)[..., None]
+
+
+def _between(one: Floats, other: Floats, part: Floats) -> Floats:
+    return one * (1 - part) + other * part
+
+
+def _signs(draws: Draws) -> Floats:
+    return np.where(draws.integers(0, 2) == 1, 1.0, -1.0)
+
+
+def _matrices(xx: Floats, xy: Floats, yx: Floats, yy: Floats) -> Floats:
+    return np.stack([xx, xy, yx, yy], axis=1).reshape(-1, 2, 2)

@@ -1,0 +1,226 @@
+"""Official archives of corrupted pictures: used where they are, refused where they do not fit."""
+
+import io
+import os
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[vision]'")
+
+from PIL import Image
+
+from tcuq.corruptions import corrupt, suite
+from tcuq.corruptions.official import corrupted, suite_of
+from tcuq.data import load
+
+RNG = np.random.default_rng(11)
+DIGITS = RNG.integers(0, 256, (6, 28, 28), dtype=np.uint8)
+LABELS = np.array([3, 1, 4, 1, 5, 9])
+COLOURS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+WNIDS = [f"n{number:08d}" for number in range(1, 21)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+    np.savez(tmp_path / "mnist_test.npz", x=DIGITS, y=LABELS)
+    np.savez(tmp_path / "mnist_train.npz", x=DIGITS[::-1], y=LABELS[::-1])
+    return tmp_path
+
+
+def put_mnist(folder, kind="stripe", images=None, labels=LABELS):
+    place = folder / "mnist_c" / kind
+    place.mkdir(parents=True)
+    np.save(place / "test_images.npy", (DIGITS // 3)[..., None] if images is None else images)
+    np.save(place / "test_labels.npy", labels)
+    return place
+
+
+def put_cifar(folder, kind, labels=None):
+    rows = np.concatenate([COLOURS // divisor for divisor in range(1, 6)])
+    y = np.array([7, 0, 2, 9])
+    batch = np.hstack([y.astype(np.uint8)[:, None], COLOURS.transpose(0, 3, 1, 2).reshape(4, -1)])
+    (folder / "cifar-10-batches-bin").mkdir()
+    (folder / "cifar-10-batches-bin/test_batch.bin").write_bytes(batch.tobytes())
+    (folder / "CIFAR-10-C").mkdir()
+    np.save(folder / "CIFAR-10-C" / f"{kind}.npy", rows)
+    np.save(folder / "CIFAR-10-C/labels.npy", np.tile(y, 5) if labels is None else labels)
+    return y
+
+
+def jpeg(colour):
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), colour).save(file, "JPEG", quality=95)
+    return file.getvalue()
+
+
+def put_tiny(folder, kind, severity, names):
+    """Write a validation split whose order is not that of names, and its archive; grey tells the number."""
+    root = folder / "tiny-imagenet-200"
+    (root / "val/images").mkdir(parents=True)
+    (root / "wnids.txt").write_text("\n".join(WNIDS[::-1]))
+    lines = []
+    for name, wnid in names:
+        (root / "val/images" / name).write_bytes(jpeg("black"))
+        lines.append(f"{name}\t{wnid}\t0\t0\t63\t63")
+        grey = int(name.removeprefix("val_").removesuffix(".JPEG"))
+        place = folder / "Tiny-ImageNet-C" / kind / str(severity) / wnid
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(jpeg((grey, grey, grey)))
+    (root / "val/val_annotations.txt").write_text("\n".join(lines))
+
+
+def some_kind(name):
+    kinds = suite(name).kinds
+    if not kinds:
+        pytest.skip(f"the suite {name} has no kinds in this build")
+    return next(iter(kinds))
+
+
+def test_each_data_set_has_its_suite():
+    pairs = {"mnist": "mnist_c", "cifar10": "cifar10_c", "tinyimagenet": "tinyimagenet_c"}
+    pairs |= {
+        "tinyimagenet20": "tinyimagenet_c",
+        "speech_commands": "speech_c",
+        "speech_commands_v2": "speech_c",
+    }
+    assert {name: suite_of(name).name for name in pairs} == pairs
+    with pytest.raises(ValueError, match="data set 'fashion_mnist' has no corruptions; one of mnist, "):
+        suite_of("fashion_mnist")
+    with pytest.raises(ValueError, match=r"data set 'minst' is unknown; did you mean mnist\?"):
+        suite_of("minst")
+
+
+def test_without_an_archive_the_split_is_corrupted_here(folder):
+    found = corrupted("mnist", "test", "rotate", 1, seed=4)
+    assert np.array_equal(found.x, corrupt(DIGITS, "mnist_c", "rotate", 1, 4))
+    assert found.y.tolist() == LABELS.tolist() and found.licence == load("mnist", "test").licence
+    assert found.source.endswith("; corrupted here by mnist_c rotate, severity 1, seed 4")
+
+
+def test_names_and_severities_are_checked_before_any_file_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match=r"corruption of mnist_c 'zigzak' is unknown; did you mean zigzag\?"):
+        corrupted("mnist", "test", "zigzak", 1)
+    with pytest.raises(ValueError, match="severity of zigzag is 0; 1 to 1 is accepted"):
+        corrupted("mnist", "test", "zigzag", 0)
+    with pytest.raises(ValueError, match="mnist test is not in"):
+        corrupted("mnist", "test", "zigzag", 1)
+    with pytest.raises(ValueError, match="split 'val' of mnist is unknown"):
+        corrupted("mnist", "val", "zigzag", 1)
+
+
+def test_mnist_c_is_used_for_the_test_split_of_that_kind_alone(folder):
+    put_mnist(folder)
+    found = corrupted("mnist", "test", "stripe", 1)
+    assert np.array_equal(found.x, DIGITS // 3) and found.x.flags.writeable
+    assert found.source.endswith("; official MNIST-C stripe") and found.y.tolist() == LABELS.tolist()
+    for other in (
+        corrupted("mnist", "test", "stripe", 1, official=False),
+        corrupted("mnist", "test", "shear", 1),
+        corrupted("mnist", "train", "stripe", 1),
+    ):
+        assert "corrupted here" in other.source
+
+
+@pytest.mark.parametrize("severity", [1, 3, 5])
+def test_cifar_10_c_severities_are_stretches_of_rows(folder, severity):
+    kind = some_kind("cifar10_c")
+    y = put_cifar(folder, kind)
+    found = corrupted("cifar10", "test", kind, severity)
+    assert np.array_equal(found.x, COLOURS // severity) and found.y.tolist() == y.tolist()
+    assert found.source.endswith(f"; official CIFAR-10-C {kind}, severity {severity}")
+
+
+def test_tiny_imagenet_c_comes_in_the_order_of_the_split(folder):
+    kind = some_kind("tinyimagenet_c")
+    names = [("val_90.JPEG", WNIDS[10]), ("val_200.JPEG", WNIDS[0]), ("val_30.JPEG", WNIDS[3])]
+    put_tiny(folder, kind, 2, [*names, ("val_150.JPEG", WNIDS[10])])
+    found = corrupted("tinyimagenet", "val", kind, 2)
+    assert np.abs(found.x[:, 32, 32, 0] - np.array([90.0, 200, 30, 150])).max() < 4
+    assert found.y.tolist() == [10, 0, 3, 10]
+    twenty = corrupted("tinyimagenet20", "val", kind, 2)
+    assert np.abs(twenty.x[:, 32, 32, 0] - np.array([90.0, 200, 150])).max() < 4
+    assert twenty.y.tolist() == [1, 0, 1] and "official Tiny-ImageNet-C" in twenty.source
+    assert "corrupted here" in corrupted("tinyimagenet20", "val", kind, 3).source
+    (folder / "Tiny-ImageNet-C" / kind / "2" / WNIDS[0] / "val_200.JPEG").unlink()
+    with pytest.raises(ValueError, match=r"val_200.JPEG: is missing; all 3 pictures of tinyimagenet20 val"):
+        corrupted("tinyimagenet20", "val", kind, 2)
+
+
+def test_tiny_imagenet_c_beside_a_packed_split(folder):
+    import lzma
+
+    kind = some_kind("tinyimagenet_c")
+    names = [("val_90.JPEG", WNIDS[10]), ("val_200.JPEG", WNIDS[0]), ("val_150.JPEG", WNIDS[10])]
+    put_tiny(folder, kind, 1, names)
+    (folder / "tiny-imagenet-200").rename(folder / "elsewhere")
+    content = jpeg("black")
+    arrays = {
+        "jpeg_xz": np.frombuffer(lzma.compress(content * 4), np.uint8),
+        "jpeg_len": np.full(4, len(content)),
+        "y": np.array([1, 1, 0, 1], np.uint8),
+        "split": np.array([0, 1, 1, 1], np.uint8),
+        "path": np.array(["n_0.JPEG", "val_150.JPEG", "val_200.JPEG", "val_90.JPEG"]),
+        "wnid": np.array(WNIDS[::10]),
+    }
+    np.savez(folder / "tinyimagenet20.npz", **arrays)
+    found = corrupted("tinyimagenet20", "val", kind, 1)
+    assert np.abs(found.x[:, 32, 32, 0] - np.array([150.0, 200, 90])).max() < 4
+    assert found.y.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (DIGITS, LABELS, r"test_images.npy: is uint8 \(6, 28, 28\); uint8 \(6, 28, 28, 1\) is accepted"),
+        (DIGITS[:5, ..., None], LABELS, r"is uint8 \(5, 28, 28, 1\)"),
+        (DIGITS[..., None] / 255, LABELS, r"is float64 \(6, 28, 28, 1\)"),
+        (None, LABELS[:5], r"test_labels.npy: is int64 \(5,\); integers \(6,\) is accepted"),
+        (None, LABELS * 1.0, r"test_labels.npy: is float64"),
+        (None, LABELS[::-1], r"row 0 is 9, the data set's label is 3; .* \(6 of 6 differ\)"),
+        (None, np.array([3, 1, 4, 1, 5, 8]), r"row 5 is 8, the data set's label is 9; .* \(1 of 6 differ\)"),
+        (np.array([{}], dtype=object), LABELS, "is no readable npy file; an array of numbers is needed"),
+    ],
+)
+def test_an_archive_that_does_not_fit_is_refused(folder, images, labels, message):
+    put_mnist(folder, images=images, labels=labels)
+    with pytest.raises(ValueError, match=message) as caught:
+        corrupted("mnist", "test", "stripe", 1)
+    assert "\n" not in str(caught.value) and str(caught.value).startswith(str(folder))
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no numbers at all", b"PK\x05\x06" + b"\0" * 18])
+def test_a_damaged_archive_is_refused(folder, content):
+    place = put_mnist(folder)
+    (place / "test_images.npy").write_bytes(content)
+    with pytest.raises(ValueError, match=r"test_images.npy: is no (readable )?npy file") as caught:
+        corrupted("mnist", "test", "stripe", 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cut_archive_is_refused(folder):
+    place = put_mnist(folder)
+    whole = (place / "test_images.npy").read_bytes()
+    (place / "test_images.npy").write_bytes(whole[:-1])
+    with pytest.raises(ValueError, match="is no readable npy file"):
+        corrupted("mnist", "test", "stripe", 1)
+
+
+def test_labels_of_cifar_10_c_must_be_those_of_the_data_set(folder):
+    kind = some_kind("cifar10_c")
+    put_cifar(folder, kind, labels=np.tile([7, 0, 2, 8], 5))
+    with pytest.raises(ValueError, match=r"labels.npy: row 3 is 8, the data set's label is 9"):
+        corrupted("cifar10", "test", kind, 1)
+
+
+@pytest.mark.skipif(not os.environ.get("TCUQ_DATA"), reason="TCUQ_DATA names no folder of real data")
+def test_labels_of_real_digits_are_kept():
+    try:
+        clean = load("mnist", "test")
+    except ValueError:
+        pytest.skip("MNIST is not in TCUQ_DATA; 'tcuq data get mnist' fetches it")
+    found = corrupted("mnist", "test", "stripe", 1)
+    assert np.array_equal(found.y, clean.y) and found.x.shape == clean.x.shape
