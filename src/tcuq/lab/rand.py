@@ -1,0 +1,100 @@
+"""Random numbers that are the same on every machine and with every numpy.
+
+Only the raw 64-bit integers of a bit generator are used, which numpy promises to keep; its distributions
+carry no such promise, and floating point none at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+ONE = 2**64
+"""The chance of an event that is certain."""
+
+BLOCK = 256  # raw numbers that `waits` reads at a time; the result does not depend on it
+
+
+def chance(share: Fraction) -> int:
+    """Return a share as a whole number of 2**64ths, at most all of them.
+
+    Examples
+    --------
+    >>> chance(Fraction(1, 2)) == 2**63, chance(Fraction(3)) == ONE
+    (True, True)
+    """
+    return min(ONE, ONE * share.numerator // share.denominator)
+
+
+class Numbers:
+    """A sequence of random integers; another seed or another name gives an independent one.
+
+    What is drawn depends on how many numbers were drawn before, never on how many at a time.
+
+    Parameters
+    ----------
+    seed : int
+    name : str
+        What is drawn for.
+
+    Examples
+    --------
+    >>> Numbers(7, "classes").below(5, 10).tolist()
+    [8, 5, 5, 1, 1]
+    """
+
+    def __init__(self, seed: int, name: str) -> None:
+        digest = hashlib.blake2b(f"stream/{seed}/{name}".encode(), digest_size=16).digest()
+        self._bits = np.random.Philox(key=np.frombuffer(digest, dtype="<u8").astype(np.uint64))
+
+    def raw(self, count: int) -> npt.NDArray[np.uint64]:
+        """Return integers from 0 to 2**64 - 1."""
+        return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
+
+    def below(self, count: int, bound: int) -> npt.NDArray[np.int64]:
+        """Return integers from 0 to bound - 1, for bounds up to 2**31.
+
+        The product of 32 random bits and the bound is cut, so shares are off by up to 2**-32 each.
+        """
+        high = self.raw(count) >> np.uint64(32)
+        return ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int64)
+
+    def events(self, count: int, of: int) -> npt.NDArray[np.bool_]:
+        """Return independent events of a chance in 2**64ths."""
+        drawn = self.raw(count)
+        return np.ones(count, dtype=np.bool_) if of >= ONE else np.asarray(drawn < np.uint64(of))
+
+    def shuffled(self, count: int, times: int = 1) -> npt.NDArray[np.int64]:
+        """Return the integers 0 to count - 1 in random order, `times` orders as rows."""
+        # The order of distinct random keys; equal ones (once in 2**64 pairs) stay in place everywhere.
+        return np.argsort(self.raw(count * times).reshape(times, count), axis=1, kind="stable")
+
+
+def waits(numbers: Numbers, mean: Fraction) -> Iterator[int]:
+    """Give geometric numbers, 0 or above, without end: failures before a success.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        Used for nothing else.
+    mean : Fraction
+        0 or above.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> list(islice(waits(Numbers(7, "lengths"), Fraction(20)), 5))
+    [18, 17, 40, 6, 12]
+    """
+    of = chance(1 / (mean + 1))
+    failures = 0
+    while True:
+        last = -1
+        for hit in np.flatnonzero(numbers.events(BLOCK, of)).tolist():
+            yield failures + hit - last - 1
+            failures, last = 0, hit
+        failures += BLOCK - 1 - last
