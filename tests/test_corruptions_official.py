@@ -11,8 +11,8 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[v
 
 from PIL import Image
 
-from tcuq.corruptions import corrupt, suite
-from tcuq.corruptions.official import corrupted, suite_of
+from tcuq.corruptions import corrupt, suite, suite_of
+from tcuq.corruptions.official import corrupted
 from tcuq.data import load
 
 RNG = np.random.default_rng(11)

@@ -11,22 +11,11 @@ import numpy as np
 import pytest
 
 from tcuq.data import load, present
+from tcuq.data.ood import distinct_interval, load_ood, ood_labels, ood_name
 from tcuq.data.packed import members
 from tcuq.data.parts import HELD_OUT, load_part, part, split_of
-from tcuq.lab import (
-    Description,
-    Geometric,
-    Ood,
-    Segments,
-    build,
-    distinct_interval,
-    labels_for,
-    load_ood,
-    ood_labels,
-    ood_name,
-    part_labels,
-)
-from tcuq.lab.words import keyword_labels, words
+from tcuq.data.words import keyword_labels, words
+from tcuq.lab.streams import Description, Geometric, Ood, Segments, build, labels_for, part_labels
 from tcuq.metrics import wilson
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "streams"
@@ -155,7 +144,7 @@ def once():
     cached = functools.cache(load)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tcuq.data.parts.load", cached)
-        patch.setattr("tcuq.lab.ood.load", cached)
+        patch.setattr("tcuq.data.ood.load", cached)
         yield cached
 
 

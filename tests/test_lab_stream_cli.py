@@ -9,8 +9,8 @@ import pytest
 
 from tcuq.cli import main
 from tcuq.cli.stream import _layouts
-from tcuq.lab import Description, Geometric, Ramp, Segments, Trace, build
-from tcuq.lab.layout import LAYOUTS
+from tcuq.lab.streams import Description, Geometric, Ramp, Segments, Trace, build
+from tcuq.lab.streams.layout import LAYOUTS
 
 DIGITS = np.arange(400) * 3 % 10
 CLOTHES = np.arange(50) % 10

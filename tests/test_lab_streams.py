@@ -17,7 +17,7 @@ import pytest
 
 from tcuq.corruptions import corrupt
 from tcuq.data import Dataset
-from tcuq.lab import (
+from tcuq.lab.streams import (
     Bursts,
     Description,
     Geometric,
@@ -37,7 +37,7 @@ from tcuq.lab import (
     seal,
     steps,
 )
-from tcuq.lab.rand import ONE, Numbers, chance, waits
+from tcuq.lab.streams.rand import ONE, Numbers, chance, waits
 
 LABELS = np.arange(3000) * 7 % 10
 OOD_LABELS = {"letters": np.arange(90) % 4}
@@ -284,7 +284,7 @@ def test_chunks_do_not_matter(name):
 
 def test_other_processes_and_other_endings():
     code = (
-        "import numpy as np; from tcuq.lab import *\n"
+        "import numpy as np; from tcuq.lab.streams import *\n"
         "about = Description.from_json(input())\n"
         "print(build(about, np.arange(3000) * 7 % 10, {'letters': np.arange(90) % 4}).digest())"
     )

@@ -88,7 +88,7 @@ def _role(suite: Suite, name: str) -> str:
 
 def draw_sheet(args: argparse.Namespace) -> int:
     """Draw a contact sheet."""
-    from ..corruptions.official import suite_of
+    from ..corruptions import suite_of
     from ..corruptions.sheet import draw, png
     from ..data import load, splits
     from ..files import write_whole
@@ -114,7 +114,8 @@ def make_one(args: argparse.Namespace) -> int:
 
     import numpy as np
 
-    from ..corruptions.official import corrupted, find, suite_of
+    from ..corruptions import suite_of
+    from ..corruptions.official import corrupted, find
     from ..data import splits
     from ..files import write_whole
     from ..io.sources import check_target

@@ -9,8 +9,8 @@ from .common import answer, comma_list, declare, given, need_files, note
 from .edge import UsageError, complain
 
 if TYPE_CHECKING:
-    from ..lab.description import Description, Shift
-    from ..lab.stream import Stream
+    from ..lab.streams.description import Description, Shift
+    from ..lab.streams.stream import Stream
     from .common import Parser, Subparsers
 
 _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down")
@@ -65,14 +65,14 @@ def _layouts() -> str:
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a description with digests."""
+    from ..data.ood import ood_name
     from ..data.parts import split_of
-    from ..lab.description import Description, Ood
-    from ..lab.dwell import LAWS
-    from ..lab.fields import chosen
-    from ..lab.labels import labels_for
-    from ..lab.layout import LAYOUTS
-    from ..lab.ood import ood_name
-    from ..lab.stream import build, seal
+    from ..lab.streams.description import Description, Ood
+    from ..lab.streams.dwell import LAWS
+    from ..lab.streams.fields import chosen
+    from ..lab.streams.labels import labels_for
+    from ..lab.streams.layout import LAYOUTS
+    from ..lab.streams.stream import build, seal
 
     need_files(args, "--out")
     if args.runs is not None and args.dwell is not None:
@@ -101,15 +101,14 @@ def make_one(args: argparse.Namespace) -> int:
 
 
 def _shifts(args: argparse.Namespace) -> tuple[Shift, ...]:
-    from ..corruptions import suite
-    from ..lab.description import Shift
-    from ..lab.inputs import suite_of
+    from ..corruptions import suite_of
+    from ..lab.streams.description import Shift
 
     if not args.kind:
         if args.severity is not None:
             raise UsageError("--severity without --kind; at least one kind is needed")
         return ()
-    known = suite(suite_of(args.dataset))
+    known = suite_of(args.dataset)
     shifts = []
     for name in args.kind:
         every = range(1, len(known.kind(name).settings) + 1)
@@ -132,7 +131,7 @@ def show_one(args: argparse.Namespace) -> int:
 
 def check_one(args: argparse.Namespace) -> int:
     """Rebuild a stream and compare."""
-    from ..lab.stream import Mismatch
+    from ..lab.streams.stream import Mismatch
 
     try:
         description, stream = _rebuilt(args)
@@ -151,9 +150,9 @@ def check_one(args: argparse.Namespace) -> int:
 
 
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
-    from ..lab.description import Description
-    from ..lab.labels import labels_for
-    from ..lab.stream import Mismatch, build
+    from ..lab.streams.description import Description
+    from ..lab.streams.labels import labels_for
+    from ..lab.streams.stream import Mismatch, build
 
     need_files(args, "FILE")
     description = Description.load(args.file)
@@ -167,7 +166,7 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
 
 
 def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:
-    from ..lab.overview import overview
+    from ..lab.streams.overview import overview
 
     content = description.to_dict()
     names = ("dataset", "part", "seed", "dwell", "layout", "digest")

@@ -9,42 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data import Dataset, data_folder, load, present, splits
+from ..data import Dataset, data_folder, load, present
 from ..data.folders import decode_rgb
 from ..data.packed import members
 from .apply import corrupt
-from .registry import suite
-from .suite import Suite
+from .registry import suite_of
 
-_SUITES = {
-    "mnist": "mnist_c",
-    "cifar10": "cifar10_c",
-    "tinyimagenet": "tinyimagenet_c",
-    "tinyimagenet20": "tinyimagenet_c",
-    "speech_commands": "speech_c",
-    "speech_commands_v2": "speech_c",
-}
 SEVERITIES = 5
 """Severities of a kind in the archives of CIFAR-10-C and Tiny-ImageNet-C."""
-
-
-def suite_of(name: str) -> Suite:
-    """Return the suite that belongs to a data set.
-
-    Examples
-    --------
-    >>> suite_of("tinyimagenet20").name
-    'tinyimagenet_c'
-    >>> suite_of("svhn")
-    Traceback (most recent call last):
-    ...
-    ValueError: data set 'svhn' has no corruptions; one of mnist, cifar10, tinyimagenet, tinyimagenet20, \
-speech_commands, speech_commands_v2 is accepted
-    """
-    splits(name)
-    if name not in _SUITES:
-        raise ValueError(f"data set {name!r} has no corruptions; one of {', '.join(_SUITES)} is accepted")
-    return suite(_SUITES[name])
 
 
 def corrupted(

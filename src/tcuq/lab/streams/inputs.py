@@ -8,20 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer, known
-from ..corruptions import corrupt
-from ..data import Dataset
+from ...checks import integer
+from ...corruptions import corrupt, suite_of
+from ...data import Dataset
 from .description import Description
 from .plan import Chunk
 from .stream import Stream, steps
-
-SUITES = {
-    "mnist": "mnist_c",
-    "cifar10": "cifar10_c",
-    "tinyimagenet20": "tinyimagenet_c",
-    "speech_commands": "speech_c",
-}
-"""The suite of corruptions that goes with a data set."""
 
 
 class Shown(NamedTuple):
@@ -30,17 +22,6 @@ class Shown(NamedTuple):
     x: npt.NDArray[np.generic]
     y: npt.NDArray[np.int64]
     shift: npt.NDArray[np.uint8]
-
-
-def suite_of(dataset: str) -> str:
-    """Return the suite of corruptions that goes with a data set.
-
-    Examples
-    --------
-    >>> suite_of("cifar10")
-    'cifar10_c'
-    """
-    return SUITES[known("data set", dataset, SUITES)]
 
 
 def inputs(
@@ -79,7 +60,7 @@ def inputs(
     about = plan if isinstance(plan, Description) else plan.description
     size = integer("chunk", chunk, 1, 2**31)
     sets = ood or {}
-    corrupting = suite if suite is not None or not about.shifts else suite_of(about.dataset)
+    corrupting = suite if suite is not None or not about.shifts else suite_of(about.dataset).name
     for each in about.ood:
         if each.name not in sets:
             raise ValueError(f"ood lacks {each.name}; every OOD set of the stream is needed")

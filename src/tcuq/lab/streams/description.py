@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..checks import integer, known_only
+from ...checks import integer, known_only
 from .dwell import LAWS, Dwell, Geometric
 from .fields import check_digest, check_name, chosen, listed, made, plain, read_object
 from .layout import LAYOUTS, Layout, Literal
@@ -87,7 +87,7 @@ class Description:
 
     Examples
     --------
-    >>> from tcuq.lab.layout import Segments
+    >>> from tcuq.lab.streams.layout import Segments
     >>> plain = Description(
     ...     dataset="cifar10", part="test", seed=0, steps=1000, dwell=Geometric(16), layout=Segments(),
     ...     shifts=(Shift("fog", (1, 3)),),
@@ -198,7 +198,7 @@ class Description:
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
-        from ..files import write_whole
+        from ...files import write_whole
 
         write_whole(path, self.to_json())
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from ..checks import integer, number
+from ...checks import integer, number
 from .pieces import Conditions, Piece, alternating, cut, draw_lengths, draw_sources, in_rounds
 from .rand import Numbers, waits
 
@@ -33,7 +33,7 @@ class Segments:
     Examples
     --------
     >>> from itertools import islice
-    >>> from tcuq.lab.pieces import Condition
+    >>> from tcuq.lab.streams.pieces import Condition
     >>> fog = Condition(1, ("fog/1", "fog/3"))
     >>> [piece[:2] for piece in islice(Segments(first="clean").pieces([fog], 0, None), 3)]
     [(139, 'clean'), (190, 'fog/1'), (117, 'clean')]

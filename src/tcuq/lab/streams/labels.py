@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..data.parts import load_part, split_of
+from ...data.ood import ood_labels, ood_name
+from ...data.parts import load_part, split_of
+from ...data.words import keyword_labels
 from .description import Description
-from .ood import ood_labels, ood_name
-from .words import keyword_labels
 
 Labels = npt.NDArray[np.int64]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer
-from ..log import Log
+from ...checks import integer
+from ...log import Log
 from .description import Description, Ood
 from .plan import Chunk, Plan
 
@@ -195,7 +195,7 @@ def build(description: Description, labels: Labels, ood_labels: Mapping[str, Lab
 
     Examples
     --------
-    >>> from tcuq.lab import Geometric, Segments, Shift
+    >>> from tcuq.lab.streams import Geometric, Segments, Shift
     >>> stream = build(
     ...     Description(
     ...         dataset="toy", part="test", seed=0, steps=1000, dwell=Geometric(8),

@@ -26,7 +26,7 @@ def overview(stream: Stream) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from tcuq.lab import Description, Geometric, Stationary, build
+    >>> from tcuq.lab.streams import Description, Geometric, Stationary, build
     >>> plain = Description(
     ...     dataset="toy", part="dev", seed=0, steps=50, dwell=Geometric(1), layout=Stationary()
     ... )

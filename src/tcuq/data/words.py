@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..data import data_folder, present, splits
-from ..data.folders import LISTS, NOISE, OTHER, label_of
-from ..data.packed import members
+from .dataset import data_folder, present, splits
+from .folders import LISTS, NOISE, OTHER, label_of
+from .packed import members
 
 
 def words(split: str) -> npt.NDArray[np.str_]:

@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import integer, known, number
-from ..data import Dataset, load
-from ..data.folders import KEYWORDS
-from ..data.parts import HELD_OUT, load_part, split_of
 from ..metrics import wilson
+from .dataset import Dataset, load
+from .folders import KEYWORDS
+from .parts import HELD_OUT, load_part, split_of
 from .words import words
 
 Labels = npt.NDArray[np.int64]

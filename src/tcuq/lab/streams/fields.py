@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from ..checks import known
+from ...checks import known
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -44,7 +44,7 @@ def made(what: str, kind: type[Any], content: Any) -> Any:
 
     Examples
     --------
-    >>> from tcuq.lab.layout import Segments
+    >>> from tcuq.lab.streams.layout import Segments
     >>> made("layout", Segments, {"means": 3})
     Traceback (most recent call last):
     ...

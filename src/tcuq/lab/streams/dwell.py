@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer, number
+from ...checks import integer, number
 from .fields import listed
 from .rand import ONE, Numbers, chance
 

@@ -1,0 +1,37 @@
+"""What a monitor is shown: streams, described by a small JSON that rebuilds them bit for bit."""
+
+from .description import Description, Ood, Shift
+from .dwell import Geometric, Trace
+from .inputs import Shown, inputs
+from .labels import labels_for, part_labels
+from .layout import Bursts, Literal, Ramp, Segments, StartsShifted, Stationary
+from .overview import overview
+from .plan import Chunk
+from .stream import Mismatch, Span, Stream, build, labels_digest, seal, steps
+
+__all__ = [
+    "Bursts",
+    "Chunk",
+    "Description",
+    "Geometric",
+    "Literal",
+    "Mismatch",
+    "Ood",
+    "Ramp",
+    "Segments",
+    "Shift",
+    "Shown",
+    "Span",
+    "StartsShifted",
+    "Stationary",
+    "Stream",
+    "Trace",
+    "build",
+    "inputs",
+    "labels_digest",
+    "labels_for",
+    "overview",
+    "part_labels",
+    "seal",
+    "steps",
+]
