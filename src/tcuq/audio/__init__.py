@@ -1,0 +1,8 @@
+"""Sound for a keyword spotter: its front end, and continuous sound with words in it."""
+
+from .continuous import Windows, windows
+from .mfcc import FrontEnd, mfcc
+from .plan import SoundPlan, Stretch, Word
+from .voiced import voiced
+
+__all__ = ["FrontEnd", "SoundPlan", "Stretch", "Windows", "Word", "mfcc", "voiced", "windows"]
