@@ -25,7 +25,7 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
-    from . import audit, corrupt, data, demo, export, fit, inspect, report, run, stream, tune
+    from . import audit, corrupt, data, demo, export, fit, inspect, report, run, stream, train, tune
     from .common import Parser
 
     parser = Parser(
@@ -35,7 +35,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (fit, tune, run, inspect, audit, export, report, data, corrupt, stream, demo):
+    for command in (fit, tune, run, inspect, audit, export, report, data, corrupt, stream, train, demo):
         command.add(subparsers)
     return parser
 

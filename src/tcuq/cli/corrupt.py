@@ -32,6 +32,9 @@ def add(subparsers: Subparsers) -> None:
     sheet.add_argument(
         "--scale", type=int, metavar="N", help="width of a pixel (default: tiles about 64 wide)"
     )
+    sheet.add_argument(
+        "--picture", metavar="FILE", help="a picture to draw, instead of examples of the data set"
+    )
     example = "tcuq corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
     make = declare(actions, "make", "write a corrupted split of a data set", example, make_one)
     _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
@@ -89,7 +92,7 @@ def _role(suite: Suite, name: str) -> str:
 def draw_sheet(args: argparse.Namespace) -> int:
     """Draw a contact sheet."""
     from ..corruptions import suite_of
-    from ..corruptions.sheet import draw, png
+    from ..corruptions.sheet import draw, own_picture, png
     from ..data import load, splits
     from ..files import write_whole
     from ..io.sources import check_target
@@ -97,7 +100,10 @@ def draw_sheet(args: argparse.Namespace) -> int:
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     check_target(args.out)
-    data = load(args.dataset, splits(args.dataset)[-1])
+    if args.picture:
+        data = own_picture(args.picture, suite)
+    else:
+        data = load(args.dataset, splits(args.dataset)[-1])
     with progress(args) as bar:
         sheet = draw(data, suite, args.examples, args.seed, args.scale, bar)
     content = png(sheet)

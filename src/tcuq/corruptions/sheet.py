@@ -20,6 +20,8 @@ GAP = 2
 """Pixels between tiles."""
 HEAD = 14
 """Pixels of the line of severities at the top."""
+SIDES = {"mnist_c": 28, "cifar10_c": 32, "tinyimagenet_c": 64}
+"""Sides of the pictures that a suite is made for, in pixels."""
 MOST = 150_000
 """Bytes that a sheet should not exceed; shades are given up for that, down to 64 colours or 16 greys."""
 
@@ -63,6 +65,32 @@ def draw(
     width = tiles[0].shape[3]
     enlarged = integer("scale", max(1, round(64 / width)) if scale is None else scale, 1, 32)
     return _assembled(list(suite.kinds), tiles, enlarged)
+
+
+def own_picture(path: str, suite: Suite) -> Dataset:
+    """Return a picture file as a data set of one example: its middle square, in the size of the suite.
+
+    Parameters
+    ----------
+    path : str
+    suite : Suite
+        Of pictures.
+    """
+    if suite.name not in SIDES:
+        raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
+    image = _pillow()[0]
+    try:
+        with image.open(path) as file:
+            whole = file.convert("L" if suite.name == "mnist_c" else "RGB")
+    except image.UnidentifiedImageError:
+        raise ValueError(f"{path}: no picture that Pillow can read") from None
+    least = min(whole.size)
+    left, top = (whole.width - least) // 2, (whole.height - least) // 2
+    side = SIDES[suite.name]
+    box = (left, top, left + least, top + least)
+    small = whole.resize((side, side), image.Resampling.LANCZOS, box)
+    pixels = np.asarray(small, dtype=np.uint8)[None]
+    return Dataset("picture", path, pixels, np.zeros(1, dtype=np.int64), "", path)
 
 
 def png(sheet: Any) -> bytes:

@@ -1,0 +1,43 @@
+"""`tcuq train`: train a backbone as a configuration says."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare, given, progress
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "train",
+        "train a backbone on a data set of the lab",
+        "tcuq train resnet8 --out weights --members 7",
+        train_all,
+    )
+    parser.add_argument("config", metavar="CONFIG", help="a JSON file, or the name of one that comes along")
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the weights are put")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the first member, over the file's")
+    parser.add_argument("--epochs", type=int, metavar="N", help="epochs, over the file's")
+    parser.add_argument("--members", type=int, metavar="N", default=1, help="networks, of seeds in a row")
+    parser.add_argument("--device", metavar="D", default="auto", help="cpu, cuda or auto (default)")
+    parser.add_argument("--workers", type=int, metavar="N", default=1, help="members trained side by side")
+
+
+def train_all(args: argparse.Namespace) -> int:
+    """Train the members."""
+    from ..zoo.make import find_config, train_members
+
+    config = find_config(args.config).with_(**given(args, "seed", "epochs"))
+    with progress(args) as bar:
+        cards = train_members(config, args.out, args.members, args.device, args.workers, bar)
+    lines = [
+        f"{card['file']}: dev {card['dev_accuracy']:.4f}, test {card['test_accuracy']:.4f}" for card in cards
+    ]
+    answer(args, {"members": cards}, "\n".join(lines))
+    return 0

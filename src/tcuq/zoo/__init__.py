@@ -1,0 +1,1 @@
+"""Backbones, their training and their outputs; needs PyTorch (the extra `zoo`)."""

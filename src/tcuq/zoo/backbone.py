@@ -1,0 +1,116 @@
+"""What all backbones share: stages in a row, a mean over places, a linear head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Backbone(nn.Module):
+    """Stages one after the other, then the mean over all places (the features) and a linear head.
+
+    Input is normalised inside, so that a network takes what its data set gives.
+
+    Parameters
+    ----------
+    stages : sequence of modules
+        Exits and dropout are attached between them.
+    features, classes, channels : int
+        Width of the last stage, number of classes, channels of the input.
+    places : tuple of int
+        Stages after which training exits and dropout are put, unless a recipe says otherwise.
+    dropout : float
+        Before the head.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        stages: Sequence[nn.Module],
+        features: int,
+        classes: int,
+        channels: int,
+        places: tuple[int, ...],
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.places = places
+        self.stages = nn.ModuleList(stages)
+        self.drop = nn.Dropout(dropout)
+        self.head = nn.Linear(features, classes)
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("std", torch.ones(channels))
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.head.out_features
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.head.in_features
+
+    def prepare(self, x: Tensor) -> Tensor:
+        """Turn a batch of the data set, channels last or without, into normalised channels first."""
+        planes = x.unsqueeze(-1) if x.ndim == 3 else x
+        scaled = planes.float() / 255 if planes.dtype == torch.uint8 else planes.float()
+        return ((scaled - self.mean) / self.std).permute(0, 3, 1, 2)
+
+    def taps(self, x: Tensor) -> list[Tensor]:
+        """Return what every stage gives, for a prepared batch."""
+        found = []
+        for stage in self.stages:
+            x = stage(x)
+            found.append(x)
+        return found
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits (n, classes) and features (n, width) of a prepared batch."""
+        return self.top(self.taps(x)[-1])
+
+    def top(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and features from what the last stage gives."""
+        features = x.mean(dim=(2, 3))
+        return self.head(self.drop(features)), features
+
+    def fit_input(self, x: Tensor) -> None:
+        """Measure mean and spread of the input on training data."""
+        planes = x.unsqueeze(-1) if x.ndim == 3 else x
+        scale = 255.0 if planes.dtype == torch.uint8 else 1.0
+        flat = planes.reshape(-1, planes.shape[-1])
+        parts = [flat[at : at + (1 << 22)].double() / scale for at in range(0, len(flat), 1 << 22)]
+        total = torch.stack([part.sum(0) for part in parts]).sum(0)
+        squares = torch.stack([(part * part).sum(0) for part in parts]).sum(0)
+        mean = total / len(flat)
+        self.mean.copy_(mean)
+        self.std.copy_((squares / len(flat) - mean * mean).clamp_min(1e-12).sqrt())
+
+
+def conv_bn(
+    inputs: int,
+    outputs: int,
+    kernel: int | tuple[int, int],
+    stride: int = 1,
+    groups: int = 1,
+    bias: bool = True,
+    padding: int | tuple[int, int, int, int] | None = None,
+) -> list[nn.Module]:
+    """Return a convolution and its batch norm.
+
+    Parameters
+    ----------
+    padding : int or four of them, optional
+        (left, right, top, bottom); half of the kernel by default.
+    """
+    size = (kernel, kernel) if isinstance(kernel, int) else kernel
+    if padding is None:
+        padding = size[0] // 2
+    inner = padding if isinstance(padding, int) else 0
+    pad = [] if isinstance(padding, int) else [nn.ZeroPad2d(padding)]
+    conv = nn.Conv2d(inputs, outputs, size, stride, inner, groups=groups, bias=bias)
+    return [*pad, conv, nn.BatchNorm2d(outputs)]

@@ -1,0 +1,152 @@
+"""The configuration of a training: one small JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..checks import integer, known, known_only, number
+
+OPTIMISERS = ("sgd", "adam")
+SCHEDULES = ("cosine", "exponential", "halving")
+PRECISIONS = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Augment:
+    """What is done to training examples.
+
+    Parameters
+    ----------
+    shift : tuple of two ints
+        Largest move along height and width; what is moved in repeats nothing, it is padding.
+    flip : bool
+        Mirror every other picture, left to right.
+    erase : int
+        Side of a square that is blanked in each example.
+    noise : float
+        Spread of normal noise, in units of the normalised input.
+    """
+
+    shift: tuple[int, int] = (0, 0)
+    flip: bool = False
+    erase: int = 0
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.shift) != 2:
+            raise ValueError(f"augment shift is {self.shift}; two numbers are accepted")
+        object.__setattr__(self, "shift", tuple(integer("augment shift", each, 0, 64) for each in self.shift))
+        integer("augment erase", self.erase, 0, 64)
+        number("augment noise", self.noise, 0, 10)
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a backbone is trained.
+
+    Parameters
+    ----------
+    name : str
+        Of the resulting weights.
+    dataset, backbone : str
+    options : mapping
+        Of the backbone: `width`, for instance.
+    recipe : str
+        What is trained around the backbone: see `tcuq.zoo.recipes`.
+    settings : mapping
+        Of the recipe.
+    epochs, batch, seed : int
+    optimiser : str
+        One of `OPTIMISERS`.
+    rate : float
+        Learning rate at its highest.
+    decay : float
+        Weight decay; batch norms and biases are spared by `sgd`.
+    schedule : str
+        "cosine" (to zero, after `warmup` of the epochs), "exponential" (times `gamma` an epoch) or
+        "halving" (every two epochs).
+    warmup, gamma : float
+    smoothing : float
+        Of the labels.
+    augment : Augment
+    precision : str
+        "bfloat16" is used on GPUs alone.
+    note : str
+        What is to be known of this configuration.
+    """
+
+    name: str
+    dataset: str
+    backbone: str
+    epochs: int
+    batch: int
+    rate: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    recipe: str = "plain"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    optimiser: str = "sgd"
+    decay: float = 5e-4
+    schedule: str = "cosine"
+    warmup: float = 0.1
+    gamma: float = 0.99
+    smoothing: float = 0.0
+    augment: Augment = Augment()
+    precision: str = "bfloat16"
+    seed: int = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        integer("epochs", self.epochs, 1, 100_000)
+        integer("batch", self.batch, 1, 1 << 20)
+        integer("seed", self.seed, 0, 2**31 - 1)
+        number("rate", self.rate, 0, 100)
+        number("decay", self.decay, 0, 1)
+        number("warmup", self.warmup, 0, 1)
+        number("gamma", self.gamma, 0, 1)
+        number("smoothing", self.smoothing, 0, 0.9)
+        known("optimiser", self.optimiser, OPTIMISERS)
+        known("schedule", self.schedule, SCHEDULES)
+        known("precision", self.precision, PRECISIONS)
+        if isinstance(self.augment, Mapping):
+            known_only("augment field", self.augment, [each.name for each in fields(Augment)])
+            object.__setattr__(self, "augment", Augment(**self.augment))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a configuration file."""
+        return asdict(self)
+
+    def with_(self, **changes: Any) -> Config:
+        """Return the same configuration but for what is given."""
+        return replace(self, **changes)
+
+
+def config_from(content: Any) -> Config:
+    """Build a configuration from the content of a file.
+
+    Examples
+    --------
+    >>> config_from({"name": "x", "epoch": 3})
+    Traceback (most recent call last):
+    ...
+    ValueError: field 'epoch' is unknown; did you mean epochs?
+    """
+    if not isinstance(content, Mapping):
+        raise ValueError(f"a configuration is an object, not {type(content).__name__}")
+    for name in content:
+        known("field", name, [each.name for each in fields(Config)])
+    for name in ("name", "dataset", "backbone", "epochs", "batch", "rate"):
+        if name not in content:
+            raise ValueError(f"field {name!r} is missing")
+    return Config(**content)
+
+
+def load_config(path: str | Path) -> Config:
+    """Read a configuration file."""
+    try:
+        return config_from(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -1,0 +1,92 @@
+"""Backbones: shapes, parameters and multiply-adds against counts made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from tcuq.zoo.count import multiply_adds, parameters  # noqa: E402
+from tcuq.zoo.registry import BACKBONES, backbone  # noqa: E402
+
+SHAPES = {"cnn4": (1, 28, 28), "dscnn": (1, 49, 10), "resnet8": (3, 32, 32), "mobilenetv2": (3, 64, 64)}
+
+
+def conv(inputs: int, outputs: int, area: int, places: int, bias: bool = True) -> tuple[int, int]:
+    """Return parameters with a norm after it, and multiply-adds."""
+    return inputs * outputs * area + outputs * bias + 2 * outputs, inputs * outputs * area * places
+
+
+def total(layers: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(each[0] for each in layers), sum(each[1] for each in layers)
+
+
+def resnet8_by_hand() -> tuple[int, int]:
+    layers = [conv(3, 16, 9, 1024), conv(16, 16, 9, 1024), conv(16, 16, 9, 1024)]
+    layers += [conv(16, 32, 9, 256), conv(32, 32, 9, 256), (16 * 32 + 32, 16 * 32 * 256)]
+    layers += [conv(32, 64, 9, 64), conv(64, 64, 9, 64), (32 * 64 + 64, 32 * 64 * 64)]
+    return total([*layers, (650, 640)])
+
+
+def dscnn_by_hand() -> tuple[int, int]:
+    block = [(64 * 9 + 64 + 128, 64 * 9 * 125), conv(64, 64, 1, 125)]
+    return total([conv(1, 64, 40, 125), *(4 * block), (650, 640)])
+
+
+def cnn4_by_hand() -> tuple[int, int]:
+    layers = [conv(1, 16, 9, 784), conv(16, 16, 9, 196), conv(16, 32, 9, 196), conv(32, 32, 9, 49)]
+    return total([*layers, (330, 320)])
+
+
+def mobilenetv2_by_hand() -> tuple[int, int]:
+    plan = [(1, 16, 1, 64), (6, 24, 2, 32), (6, 32, 3, 16), (6, 64, 4, 8), (6, 96, 3, 8), (6, 160, 3, 4)]
+    layers, inputs, side = [conv(3, 32, 9, 64 * 64, False)], 32, 64
+    for expand, outputs, blocks, after in [*plan, (6, 320, 1, 4)]:
+        for _ in range(blocks):
+            middle = inputs * expand
+            if expand > 1:
+                layers.append(conv(inputs, middle, 1, side * side, False))
+            side = after
+            layers.append((middle * 9 + 2 * middle, middle * 9 * side * side))
+            layers.append(conv(middle, outputs, 1, side * side, False))
+            inputs = outputs
+    return total([*layers, conv(320, 1280, 1, 16, False), (1280 * 16 + 16, 1280 * 16)])
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_counts_are_those_made_by_hand(name: str) -> None:
+    network = backbone(name)
+    found = parameters(network), multiply_adds(network, SHAPES[name])
+    assert found == globals()[f"{name}_by_hand"]()
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_a_backbone_gives_logits_and_features(name: str) -> None:
+    network = backbone(name, classes=7).eval()
+    logits, features = network(torch.zeros(2, *SHAPES[name]))
+    assert logits.shape == (2, 7) == (2, network.classes)
+    assert features.shape == (2, network.width)
+
+
+def test_the_input_is_normalised_inside() -> None:
+    network = backbone("resnet8")
+    x = torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8)
+    network.fit_input(x)
+    seen = network.prepare(x)
+    assert seen.shape == (50, 3, 32, 32)
+    torch.testing.assert_close(seen.mean((0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
+    torch.testing.assert_close(seen.std((0, 2, 3)), torch.ones(3), atol=1e-3, rtol=0)
+
+
+def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
+    from tcuq.zoo.weights import load_weights, save_weights
+
+    card = {"backbone": "cnn4", "options": {"classes": 4}, "recipe": "plain", "settings": {}}
+    save_weights(tmp_path / "w.npz", backbone("dscnn"), card)
+    with pytest.raises(ValueError, match="other architecture"):
+        load_weights(tmp_path / "w.npz")
+    (tmp_path / "w.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="no weights of tcuq"):
+        load_weights(tmp_path / "w.npz")
