@@ -17,6 +17,10 @@ from .suite import Suite
 
 CHUNK = 200
 """Examples that are corrupted together: enough for numpy to be quick, few enough to stay in the cache."""
+VALUES = CHUNK * 32 * 32 * 3
+"""Values that are corrupted together at most, so that large pictures do not fill the memory."""
+SMALLEST = 8
+"""Least side of a picture, in pixels."""
 
 Job = tuple[npt.NDArray[Any], str, str, int, int, npt.NDArray[np.int64]]
 
@@ -41,7 +45,8 @@ def corrupt(
     Parameters
     ----------
     x : array
-        uint8 pictures (n, height, width) or (n, height, width, 3), or int16 sound (n, samples) at 16 kHz.
+        uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, or int16 sound
+        (n, samples) at 16 kHz.
     suite, kind : str
         See `suites` and `Suite.kinds`.
     severity : int
@@ -72,13 +77,14 @@ def corrupt(
     examples = _checked(x, known)
     integer("seed", seed, 0, 2**63 - 1)
     places = _places(index, len(examples))
+    step = max(1, min(CHUNK, VALUES // examples[:1].size)) if len(examples) else CHUNK
     jobs = (
         (examples[part], suite, kind, severity, seed, places[part])
-        for part in (slice(at, at + CHUNK) for at in range(0, len(examples), CHUNK))
+        for part in (slice(at, at + step) for at in range(0, len(examples), step))
     )
     out = np.empty_like(examples)
     done = 0
-    for chunk in _run(jobs, integer("workers", workers, 1, 256), len(examples)):
+    for chunk in _run(jobs, integer("workers", workers, 1, 256), len(examples) <= step):
         out[done : done + len(chunk)] = chunk
         done += len(chunk)
         if progress is not None:
@@ -86,8 +92,8 @@ def corrupt(
     return out
 
 
-def _run(jobs: Iterator[Job], workers: int, length: int) -> Iterator[npt.NDArray[Any]]:
-    if workers == 1 or length <= CHUNK:
+def _run(jobs: Iterator[Job], workers: int, alone: bool) -> Iterator[npt.NDArray[Any]]:
+    if workers == 1 or alone:
         yield from map(_chunk, jobs)
         return
     # A fresh interpreter a worker: forking a process that has threads is not safe.
@@ -102,7 +108,7 @@ def _chunk(job: Job) -> npt.NDArray[Any]:
     draws = Draws(seed, f"{suite}/{name}", places)
     if known.media == "sound":
         loud = function(x / 32768.0, draws, setting)
-        return np.clip(np.rint(loud * 32768.0), -32768, 32767).astype(np.int16)
+        return np.asarray(np.clip(np.rint(loud * 32768.0), -32768, 32767), dtype=np.int16)
     flat = x.ndim == 3
     bright = function((x[..., None] if flat else x) / 255.0, draws, setting)
     pixels = np.rint(np.clip(bright, 0, 1) * 255).astype(np.uint8)
@@ -120,6 +126,8 @@ def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
         )
     if not fits or 0 in examples.shape[1:]:
         raise ValueError(f"x is {examples.dtype} {examples.shape}; {suite.name} corrupts {wanted}")
+    if suite.media == "pictures" and min(examples.shape[1:3]) < SMALLEST:
+        raise ValueError(f"x is {examples.shape}; pictures of {SMALLEST} x {SMALLEST} or more are accepted")
     return examples
 
 
