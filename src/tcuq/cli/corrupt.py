@@ -100,10 +100,8 @@ def draw_sheet(args: argparse.Namespace) -> int:
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     check_target(args.out)
-    if args.picture:
-        data = own_picture(args.picture, suite)
-    else:
-        data = load(args.dataset, splits(args.dataset)[-1])
+    own = args.picture and own_picture(args.picture, suite)
+    data = own or load(args.dataset, splits(args.dataset)[-1])
     with progress(args) as bar:
         sheet = draw(data, suite, args.examples, args.seed, args.scale, bar)
     content = png(sheet)

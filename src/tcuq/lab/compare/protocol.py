@@ -1,0 +1,212 @@
+"""The protocol: the same questions, windows, limits and streams for every method.
+
+Bands and limits come from clean development streams, the best statistic of a method from shifted development
+streams; test streams decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...checks import integer, number
+from .answers import Case, Scores, Truth, clean_only, right_runs, risk_runs
+from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
+from .events import WINDOW, Band, clean_band
+from .results import Record, pick, record
+from .runlength import RUN_LENGTH, run_length
+from .statistics import STATISTICS, Factory
+from .tasks import task_records
+
+__all__ = [
+    "Case",
+    "Scores",
+    "Settings",
+    "Truth",
+    "alarms",
+    "bands_of",
+    "best_against_best",
+    "delay_part",
+    "evaluate",
+    "same_against_same",
+    "score_part",
+]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a comparison holds fixed.
+
+    Parameters
+    ----------
+    base : str
+        Method whose predictions are the common ones.
+    seen : tuple of str
+        Kinds of shift that development saw.
+    m : int
+        Steps of the accuracy window and of the smoothing.
+    run_length : float
+        Wanted clean steps per false alarm.
+    statistics : mapping of str to factory
+    """
+
+    base: str = "BASE"
+    seen: tuple[str, ...] = ()
+    m: int = WINDOW
+    run_length: float = RUN_LENGTH
+    statistics: Mapping[str, Factory] = field(default_factory=lambda: STATISTICS)
+
+    def __post_init__(self) -> None:
+        integer("m", self.m, 1, 1_000_000)
+        number("run length", self.run_length, 1, 1e9)
+
+
+def methods_of(streams: Sequence[Case], *others: Sequence[Case]) -> list[str]:
+    """Return the methods, which must be the same on all streams."""
+    if not streams:
+        raise ValueError("there are 0 streams; at least 1 is accepted")
+    names = streams[0].methods
+    for stream in [*streams, *(each for group in others for each in group)]:
+        if set(stream.methods) != set(names):
+            raise ValueError(
+                f"stream {stream.name} has answers of {', '.join(stream.methods)}; those of "
+                f"{', '.join(names)} are accepted"
+            )
+    return names
+
+
+def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict[str, Band]:
+    """Return the clean bands of a method's own predictions and of the base's."""
+    return {
+        "own": clean_band(right_runs(clean_dev, method), settings.m),
+        "base": clean_band(right_runs(clean_dev, settings.base), settings.m),
+    }
+
+
+def score_part(
+    tests: Sequence[Case], clean_dev: Sequence[Case], settings: Settings | None = None
+) -> list[Record]:
+    """Return the records of drop events and failures, for every stream and method.
+
+    Parameters
+    ----------
+    tests : sequence of Case
+    clean_dev : sequence of Case
+        Clean development streams, with the same methods.
+    settings : Settings, optional
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    rows: list[Record] = []
+    for method in methods_of(tests, clean_dev):
+        bands = bands_of(clean_dev, method, fixed)
+        for stream in tests:
+            base = stream.answer(fixed.base).predictions
+            answer = stream.answer(method)
+            rows += task_records(stream.name, answer, base, stream.truth, bands, fixed.seen)
+    return rows
+
+
+def _length_records(
+    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[Case]
+) -> list[Record]:
+    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches."""
+    rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
+    if clean_test:
+        got = run_length(armed.statistic, risk_runs(clean_test, method), armed.limit)
+        rows.append(record("pooled", method, "run_length", f"{name}/clean", got.value, got.steps))
+    false, clean = sum(each.false for each in found), sum(each.clean for each in found)
+    value = float("nan") if not clean else clean / false if false else float("inf")
+    rows.append(record("pooled", method, "run_length", f"{name}/mixed", value, clean))
+    return rows
+
+
+def delay_part(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    settings: Settings | None = None,
+    shifted_dev: Sequence[Case] = (),
+    clean_test: Sequence[Case] = (),
+) -> list[Record]:
+    """Return delays and achieved run lengths, for every method and statistic.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings
+        See `score_part`.
+    shifted_dev : sequence of Case
+        Development streams with changes; the statistic that does best on them is reported again as "best".
+    clean_test : sequence of Case
+        Clean test streams for the achieved run length. Without them there is only the figure from the clean
+        stretches of the tests ("mixed").
+
+    Returns
+    -------
+    list of Record
+        Variants are statistic/group. A record "chosen" names the best statistic and its delay on development.
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    clean_only("clean_test", clean_test)
+    rows: list[Record] = []
+    truths = [stream.truth for stream in tests]
+    for method in methods_of(tests, clean_dev, shifted_dev, clean_test):
+        armed = arm(risk_runs(clean_dev, method), fixed.run_length, fixed.statistics)
+        mine: list[Record] = []
+        for name, each in armed.items():
+            found = [trials(each, stream.answer(method).risk, stream.truth, fixed.m) for stream in tests]
+            for stream, part in zip(tests, found, strict=True):
+                mine += delay_records(stream.name, method, name, "all", part)
+            mine += group_records(method, name, found, truths, fixed.seen)
+            mine += _length_records(method, name, each, found, clean_test)
+        rows += mine
+        if shifted_dev:
+            risks = [stream.answer(method).risk for stream in shifted_dev]
+            best, cost = choose(armed, risks, [stream.truth for stream in shifted_dev])
+            rows.append(record("dev", method, "chosen", best, cost, len(shifted_dev)))
+            for row in mine:
+                head, slash, tail = row["variant"].partition("/")
+                if head == best:
+                    rows.append({**row, "variant": f"best{slash}{tail}"})
+    return rows
+
+
+def evaluate(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    settings: Settings | None = None,
+    shifted_dev: Sequence[Case] = (),
+    clean_test: Sequence[Case] = (),
+) -> list[Record]:
+    """Return all records: `score_part` and `delay_part`."""
+    return score_part(tests, clean_dev, settings) + delay_part(
+        tests, clean_dev, settings, shifted_dev, clean_test
+    )
+
+
+def same_against_same(
+    records: Sequence[Record], metric: str = "delay_median", group: str = "all"
+) -> dict[str, dict[str, float]]:
+    """Return a table statistic -> method -> value over all streams: every method with the same statistic.
+
+    Examples
+    --------
+    >>> rows = [record("pooled", "A", "delay_median", "cusum/all", 12, 9)]
+    >>> same_against_same(rows)
+    {'cusum': {'A': 12.0}}
+    """
+    table: dict[str, dict[str, float]] = {}
+    for row in pick(records, stream="pooled", metric=metric):
+        name, _, kinds = row["variant"].partition("/")
+        if kinds == group and name != "best":
+            table.setdefault(name, {})[row["method"]] = row["value"]
+    return table
+
+
+def best_against_best(
+    records: Sequence[Record], metric: str = "delay_median", group: str = "all"
+) -> dict[str, tuple[str, float]]:
+    """Return a table method -> (statistic chosen on development, value on the tests)."""
+    chosen = {row["method"]: row["variant"] for row in pick(records, metric="chosen")}
+    found = pick(records, stream="pooled", metric=metric, variant=f"best/{group}")
+    return {row["method"]: (chosen[row["method"]], row["value"]) for row in found}
