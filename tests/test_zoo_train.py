@@ -37,23 +37,21 @@ def small(**changes: object) -> Config:
     return config_from(given)
 
 
-def teachers(folder: Path) -> list[str]:
-    paths = []
+def teach(folder: Path) -> dict[str, object]:
     for seed in range(2):
         module, _ = train(small(seed=seed), squares())
         card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
-        save_weights(folder / f"{seed}.npz", module, card)
-        paths.append(str(folder / f"{seed}.npz"))
-    return paths
+        save_weights(folder / f"t-{seed}.npz", module, card)
+    return {"teacher": "t", "heads": 2}
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_learns_and_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
-    settings: dict[str, object] = {"teachers": teachers(tmp_path)} if name == "hydra" else {}
+    settings: dict[str, object] = teach(tmp_path) if name == "hydra" else {}
     if name == "assisted":
         settings["ramp"] = 0.0  # with it the weights, and so the loss, grow at first
     config = small(recipe=name, settings=settings, epochs=4)
-    module, losses = train(config, squares(192))
+    module, losses = train(config, squares(192), folder=tmp_path)
     assert losses[-1] < losses[0]
     round_weights(module)
     path = tmp_path / "w.npz"

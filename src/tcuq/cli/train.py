@@ -18,9 +18,11 @@ def add(subparsers: Subparsers) -> None:
         "train",
         "train a backbone on a data set of the lab",
         "tcuq train resnet8 --out weights --members 7",
-        train_all,
+        train_networks,
     )
-    parser.add_argument("config", metavar="CONFIG", help="a JSON file, or the name of one that comes along")
+    parser.add_argument(
+        "config", metavar="CONFIG", nargs="+", help="a JSON file, or the name of one that comes along"
+    )
     parser.add_argument("--out", metavar="FOLDER", required=True, help="where the weights are put")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the first member, over the file's")
     parser.add_argument("--epochs", type=int, metavar="N", help="epochs, over the file's")
@@ -29,13 +31,13 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--workers", type=int, metavar="N", default=1, help="members trained side by side")
 
 
-def train_all(args: argparse.Namespace) -> int:
+def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    from ..zoo.make import find_config, train_members
+    from ..zoo.make import find_config, train_all
 
-    config = find_config(args.config).with_(**given(args, "seed", "epochs"))
+    configs = [find_config(name).with_(**given(args, "seed", "epochs")) for name in args.config]
     with progress(args) as bar:
-        cards = train_members(config, args.out, args.members, args.device, args.workers, bar)
+        cards = train_all(configs, args.out, args.members, args.device, args.workers, bar)
     lines = [
         f"{card['file']}: dev {card['dev_accuracy']:.4f}, test {card['test_accuracy']:.4f}" for card in cards
     ]

@@ -145,8 +145,18 @@ def config_from(content: Any) -> Config:
 
 
 def load_config(path: str | Path) -> Config:
-    """Read a configuration file."""
+    """Read a configuration file.
+
+    A file may name another of its folder as its `base`; then it holds what differs from that one alone.
+    """
+    file = Path(path)
     try:
-        return config_from(json.loads(Path(path).read_text(encoding="utf-8")))
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and "base" in content:
+            base = load_config(file.parent / f"{content.pop('base')}.json")
+            for name in content:
+                known("field", name, [each.name for each in fields(Config)])
+            return base.with_(**content)
+        return config_from(content)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None

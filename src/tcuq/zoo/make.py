@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,77 +44,113 @@ def find_config(name: str) -> Config:
     return load_config(name)
 
 
-def train_members(
-    config: Config,
+class Parts(NamedTuple):
+    """The parts of a data set as a backbone takes them."""
+
+    train: Examples
+    dev: Examples
+    test: Examples
+    source: str
+
+
+def load_parts(dataset: str) -> Parts:
+    """Load train, dev and test; sound goes through the front end."""
+    found = [load_part(dataset, name) for name in ("train", "dev", "test")]
+    examples = [Examples(torch.from_numpy(inputs_of(each)), torch.from_numpy(each.y)) for each in found]
+    train_part, dev, test = examples
+    return Parts(train_part, dev, test, found[0].source)
+
+
+def train_all(
+    configs: Sequence[Config],
     folder: str | Path,
     members: int = 1,
     device: str = "auto",
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Train networks of consecutive seeds and write each with its card.
+    """Train networks of consecutive seeds for each configuration, and write each with its card.
 
     A member whose file is there already is not trained again; one that was cut off is resumed.
 
     Parameters
     ----------
-    config : Config
-        Its seed is that of the first member.
+    configs : sequence of Config
+        Their seeds are those of the first members.
     folder : path
     members, workers : int
-        How many, and how many of them side by side, each in a process of its own.
+        How many of each, and how many side by side, each in a process of its own.
     device : str
+        "cpu", "cuda" or "auto".
     progress : callable, optional
         Called with what is done, all there is, and a text.
 
     Returns
     -------
     list of dict
-        The cards, in the order of the seeds.
+        The cards, configuration after configuration, in the order of the seeds.
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    plans = [
-        config.with_(seed=config.seed + number) for number in range(integer("members", members, 1, 1000))
+    count = integer("members", members, 1, 1000)
+    plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
+    side = integer("workers", workers, 1, 256)
+    # A worker loads a data set once, so that every job is the plans of one worker.
+    jobs = [
+        [(number, plan) for number, plan in enumerate(plans) if plan.dataset == name][at::side]
+        for name in dict.fromkeys(plan.dataset for plan in plans)
+        for at in range(side)
     ]
-    if integer("workers", workers, 1, 256) == 1 or members == 1:
-        return [train_one(plan, target, where, progress) for plan in plans]
+    jobs = [job for job in jobs if job]
     cards: dict[int, dict[str, Any]] = {}
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        jobs = {pool.submit(train_one, plan, target, where): plan.seed for plan in plans}
-        for job in as_completed(jobs):
-            cards[jobs[job]] = job.result()
+    if side == 1:
+        for job in jobs:
+            cards |= _job(job, target, where, progress)
+        return [cards[number] for number in range(len(plans))]
+    with ProcessPoolExecutor(side, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(_job, job, target, where) for job in jobs]):
+            cards |= done.result()
             if progress is not None:
-                progress(len(cards), members, "members")
-    return [cards[plan.seed] for plan in plans]
+                progress(len(cards), len(plans), "networks")
+    return [cards[number] for number in range(len(plans))]
 
 
-def train_one(config: Config, folder: Path, device: str, progress: Progress | None = None) -> dict[str, Any]:
+def _job(
+    plans: list[tuple[int, Config]], folder: Path, device: str, progress: Progress | None = None
+) -> dict[int, dict[str, Any]]:
+    parts = load_parts(plans[0][1].dataset)
+    return {number: train_one(plan, folder, device, parts, progress) for number, plan in plans}
+
+
+def train_one(
+    config: Config, folder: Path, device: str, parts: Parts, progress: Progress | None = None
+) -> dict[str, Any]:
     """Train one network, measure it on the dev and test parts, write it, and return its card."""
     path = folder / f"{config.name}-{config.seed}.npz"
     if path.exists():
         return load_weights(path)[1]
-    part = load_part(config.dataset, "train")
-    known = Examples(torch.from_numpy(inputs_of(part)), torch.from_numpy(part.y))
     state = folder / f"{config.name}-{config.seed}.state"
-    module, losses = train(config, known, device, state, progress)
+    began = time.monotonic()
+    module, losses = train(config, parts.train, device, state, progress, folder)
+    seconds = time.monotonic() - began
     round_weights(module)
+    module.cpu()
+    shape = tuple(core(module).prepare(parts.train.x[:1]).shape[1:])
     card = {
         "file": path.name,
         "backbone": config.backbone,
-        "options": {"classes": int(part.y.max()) + 1, **config.options},
+        "options": {"classes": int(parts.train.y.max()) + 1, **config.options},
         "recipe": config.recipe,
         "settings": dict(config.settings),
         "config": config.to_dict(),
         "parameters": parameters(module),
-        "multiply_adds": multiply_adds(
-            module.cpu(), tuple(core(module).prepare(known.x[:1].cpu()).shape[1:])
-        ),
-        "examples": len(known.y),
-        "data": part.source,
+        "multiply_adds": multiply_adds(module, shape),
+        "examples": len(parts.train.y),
+        "data": parts.source,
         "losses": [round(loss, 4) for loss in losses],
         "device": device,
+        "seconds": round(seconds, 1),
         "versions": {
             "tcuq": VERSION,
             "torch": torch.__version__,
@@ -121,9 +158,8 @@ def train_one(config: Config, folder: Path, device: str, progress: Progress | No
             "python": platform.python_version(),
         },
     }
-    for name in ("dev", "test"):
-        held = load_part(config.dataset, name)
-        card[f"{name}_accuracy"] = accuracy(module, inputs_of(held), held.y, device)
+    for name, held in (("dev", parts.dev), ("test", parts.test)):
+        card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
         card[f"{name}_examples"] = len(held.y)
     save_weights(path, module, card)
     state.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -43,6 +44,9 @@ class Recipe:
             known("setting", name, self.accepted)
         self.settings = dict(settings)
         self.smoothing = smoothing
+
+    def ready(self, folder: Path, seed: int, device: str) -> None:
+        """Get what the loss needs beside the batch: files of the folder of weights, for instance."""
 
     def wrap(self, network: Backbone) -> nn.Module:
         """Return what is trained: a module from a prepared batch to a tuple of tensors."""

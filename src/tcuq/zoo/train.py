@@ -42,6 +42,7 @@ def train(
     device: str = "cpu",
     state: Path | None = None,
     progress: Progress | None = None,
+    folder: Path | None = None,
 ) -> Trained:
     """Train a backbone by its recipe.
 
@@ -57,8 +58,11 @@ def train(
         Where the state is kept after every epoch, and from where it is resumed.
     progress : callable, optional
         Called with epochs done, all epochs, and a text.
+    folder : path, optional
+        Where weights lie that a recipe learns from; the current folder by default.
     """
     plan = recipe(config.recipe, config.settings, config.smoothing)
+    plan.ready(folder or Path(), config.seed, device)
     torch.manual_seed(config.seed)
     network = backbone(config.backbone, **{"classes": int(examples.y.max()) + 1, **config.options})
     network.fit_input(examples.x)

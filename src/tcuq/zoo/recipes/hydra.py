@@ -47,36 +47,38 @@ class Heads(nn.Module):
 class Hydra(Recipe):
     """Each head follows the softened posterior of its teacher.
 
-    Settings: `teachers` (weight files, one a head), `heads` (as many as teachers by default),
-    `temperature` (1).
+    Settings: `teacher` (name of the weights of the ensemble; head k is taught by the member whose seed is
+    the own one plus k), `heads` (5), `temperature` (1).
     """
 
-    accepted = ("teachers", "heads", "temperature")
+    accepted = ("teacher", "heads", "temperature")
+    teachers: tuple[nn.Module, ...] = ()
+
+    def ready(self, folder: Path, seed: int, device: str) -> None:
+        """Load the teachers."""
+        from ..weights import load_weights
+
+        if "teacher" not in self.settings:
+            raise ValueError("setting 'teacher' is missing; the name of an ensemble's weights is needed")
+        files = [folder / f"{self.settings['teacher']}-{seed + k}.npz" for k in range(self._heads())]
+        for file in files:
+            if not file.exists():
+                raise ValueError(f"{file} is missing; train the teachers of this member first")
+        self.teachers = tuple(load_weights(file)[0].to(device) for file in files)
 
     def _heads(self) -> int:
-        files = self.settings.get("teachers", [])
-        return integer("heads", self.settings.get("heads", len(files)), 2, 64)
+        return integer("heads", self.settings.get("heads", 5), 2, 64)
 
     def wrap(self, network: Backbone) -> Heads:
         """Return the body with its heads."""
         return Heads(network, self._heads())
-
-    def _teach(self, device: torch.device) -> list[nn.Module]:
-        from ..weights import load_weights
-
-        if not hasattr(self, "_teachers"):
-            files = [Path(file) for file in self.settings.get("teachers", [])]
-            if len(files) < self._heads():
-                raise ValueError(f"{len(files)} teachers for {self._heads()} heads; one a head is needed")
-            self._teachers = [load_weights(file)[0].to(device) for file in files[: self._heads()]]
-        return self._teachers
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the mean divergence from the teachers, on the scale of the logits."""
         warm = number("temperature", self.settings.get("temperature", 1.0), 0.1, 100)
         _, _, *heads = parts
         total = batch.inputs.new_zeros(())
-        for teacher, logits in zip(self._teach(batch.inputs.device), heads, strict=True):
+        for teacher, logits in zip(self.teachers, heads, strict=True):
             with torch.no_grad():
                 wanted = (teacher(batch.inputs)[0].float() / warm).log_softmax(1)
             ours = (logits.float() / warm).log_softmax(1)
