@@ -67,20 +67,23 @@ def train(
     network = backbone(config.backbone, **{"classes": int(examples.y.max()) + 1, **config.options})
     network.fit_input(examples.x)
     module = plan.wrap(network).to(device)
+    if device != "cpu":  # channels last take a third of the time on a GPU
+        for each in module.parameters():
+            each.data = _laid(each.data, device) if each.ndim == 4 else each.data
     x, y = examples.x.to(device), examples.y.to(device)
     optimiser = _optimiser(module, config)
     losses: list[float] = []
     if state is not None and state.exists():
         losses = _resume(state, config, module, optimiser)
     module.train()
-    forward = _graphed(module, network.prepare(x[: config.batch]), config, device)
+    forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
     began, already = time.monotonic(), len(losses)
     for epoch in range(already, config.epochs):
         total, seen = torch.zeros((), device=device), 0
         for at, chosen, draw in _batches(config, len(x), epoch, device):
             for group in optimiser.param_groups:
                 group["lr"] = config.rate * rate_at(config, epoch + at)
-            inputs = augmented(network.prepare(x[chosen]), config.augment, draw)
+            inputs = _laid(augmented(network.prepare(x[chosen]), config.augment, draw), device)
             with _precision(config, device):
                 parts = forward(inputs)
                 loss = plan.loss(parts, Batch(inputs, y[chosen], (epoch + at) / config.epochs))
@@ -99,6 +102,10 @@ def train(
             spent = (time.monotonic() - began) / (epoch + 1 - already)
             progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
     return Trained(plan.kept(module).eval(), losses)
+
+
+def _laid(inputs: Tensor, device: str) -> Tensor:
+    return inputs if device == "cpu" else inputs.contiguous(memory_format=torch.channels_last)
 
 
 def _precision(config: Config, device: str) -> torch.autocast:

@@ -14,9 +14,10 @@ from ..recipe import Batch, Parts, Recipe
 
 
 class Assisted(Recipe):
-    """Cross-entropy of the final head plus weighted cross-entropies of the exits.
+    """Cross-entropy of the final head plus weighted cross-entropies of the exits, over the sum of weights.
 
-    Exit k of K, counted from 1, weighs first + k * step; over the first tenth of the training the weights
+    Dividing by the sum changes nothing for Adam; with plain steps the weights would otherwise multiply the
+    learning rate, and the training would diverge. Exit k of K, counted from 1, weighs first + k * step; over the first tenth of the training the weights
     rise from half to whole. Nothing in this is temporal: mini-batches are shuffled. It is deep supervision.
 
     Settings: `first` (3), `step` (0.5), `exits` (how many, evenly spread; the places of the backbone by
@@ -51,10 +52,11 @@ class Assisted(Recipe):
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the weighted sum."""
         final, _, *exits = parts
+        weights = self.weights(len(exits), batch.moment)
         total = self.entropy(final, batch)
-        for weight, logits in zip(self.weights(len(exits), batch.moment), exits, strict=True):
+        for weight, logits in zip(weights, exits, strict=True):
             total = total + weight * self.entropy(logits, batch)
-        return total
+        return total / (1 + sum(weights))
 
     @torch.no_grad()
     def after(self, module: nn.Module) -> None:

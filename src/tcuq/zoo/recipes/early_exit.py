@@ -11,7 +11,7 @@ from ..recipe import Batch, Parts, Recipe
 
 
 class EarlyExit(Recipe):
-    """The sum of the cross-entropies of the exits and of the head, equally weighted.
+    """The mean of the cross-entropies of the exits and of the head.
 
     Settings: `hidden`, the width of a hidden layer in each exit (64); 0 makes light exits.
     """
@@ -23,9 +23,9 @@ class EarlyExit(Recipe):
         return Exits(network, network.places, integer("hidden", self.settings.get("hidden", 64), 0, 4096))
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
-        """Return the plain sum."""
+        """Return the plain mean."""
         final, _, *exits = parts
         total = self.entropy(final, batch)
         for logits in exits:
             total = total + self.entropy(logits, batch)
-        return total
+        return total / (1 + len(exits))
