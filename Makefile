@@ -2,7 +2,7 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test bench vectors tables clean
+.PHONY: help demo test bench vectors tables sheets compare clean
 
 help:
 	@echo "make demo     set up, then train, stream, fit, watch and report on real digits (out/demo)"
@@ -10,6 +10,8 @@ help:
 	@echo "make bench    set up, then time the monitor beside its peers"
 	@echo "make vectors  rewrite the test vectors from the oracle"
 	@echo "make tables   rewrite the core's constant tables"
+	@echo "make sheets   draw every corruption again (docs/corruptions); needs TCUQ_DATA for mnist and speech"
+	@echo "make compare  hold our corruptions against the package imagecorruptions"
 
 demo: .venv/.demo
 	$(BIN)/tcuq demo --out out/demo
@@ -29,6 +31,22 @@ vectors: .venv/.test
 tables: .venv/.test
 	$(BIN)/python tools/make_tables.py
 
+PHOTOS = $$($(BIN)/python -c "from sklearn.datasets import images; print(images.__path__[0])")
+sheets: .venv/.test
+	$(BIN)/tcuq corrupt sheet mnist --examples 8 --out docs/corruptions/mnist_c.png
+	$(BIN)/tcuq corrupt sheet cifar10 --picture $(PHOTOS)/flower.jpg --scale 3 --out docs/corruptions/cifar10_c.png
+	$(BIN)/tcuq corrupt sheet tinyimagenet20 --picture $(PHOTOS)/china.jpg --out docs/corruptions/tinyimagenet_c.png
+	$(BIN)/tcuq corrupt sheet speech_commands --out docs/corruptions/speech_c.png
+
+compare: .venv/.compare
+	.venv-compare/bin/python tools/compare_corruptions.py
+
+# An environment of its own: the package needs an old setuptools.
+.venv/.compare: $(SOURCES)
+	python3 -m venv .venv-compare
+	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e ".[compare]" scikit-image pooch pytest
+	@mkdir -p .venv && touch $@
+
 .venv/.demo: $(SOURCES)
 	sh tools/setup.sh run demo
 	@touch $@
@@ -42,4 +60,4 @@ tables: .venv/.test
 	@touch $@
 
 clean:
-	rm -rf .venv build out src/tcuq.egg-info src/tcuq/*.so
+	rm -rf .venv .venv-compare build out src/tcuq.egg-info src/tcuq/*.so

@@ -77,7 +77,13 @@ def test_arrows_point_down() -> None:
             if room == "metrics":
                 assert re.match(r"\.(\w+)?$|\.\.checks$|[a-z_]+(\.|$)|__future__$", target), (path, target)
             if room in ("signals.py", "params.py", "monitor.py", "log.py", "quantize.py"):
-                assert not re.match(r"\.+(fitting|report|io)\b", target), path
+                assert not re.match(r"\.+(fitting|report|io|lab|zoo|data)\b", target), path
+            if room in ("data", "audio", "corruptions", "zoo"):
+                assert not re.match(r"\.+(lab|log|monitor|params|fitting|report)\b", target), path
+            if room == "data":
+                assert not re.match(r"\.+(audio|corruptions|zoo)\b", target), path
+            if room not in ("cli", "zoo"):
+                assert not re.match(r"\.+zoo\b|torch\b", target), path
 
 
 def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:

@@ -46,4 +46,9 @@ if [ "$kind" = test ]; then
     fi
 fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
+if [ "$kind" = test ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
+    # This version comes as a CPU build; the newest may bring gigabytes for GPUs.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 ||
+        echo "setup: not installed: torch (pip install torch); the tests of networks are skipped" >&2
+fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]"
