@@ -130,7 +130,7 @@ class Method(ABC):
         self.networks = tuple(networks)
         self.setting: Mapping[str, Any] = self.grid[0]
 
-    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
+    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:  # noqa: B027 (may stay empty)
         """Learn from clean development examples alone, before anything is recorded."""
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
