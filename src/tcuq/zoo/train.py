@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..files import write_whole
 from .augment import augmented
-from .config import Config
+from .config import Augment, Config
 from .recipe import Batch
 from .recipes import recipe
 from .registry import backbone
@@ -65,6 +65,10 @@ def train(
     plan.ready(folder or Path(), config.seed, device)
     torch.manual_seed(config.seed)
     network = backbone(config.backbone, **{"classes": int(examples.y.max()) + 1, **config.options})
+    if network.symbols and config.augment != Augment():
+        raise ValueError(
+            f"augment is {config.augment}; none is accepted for the symbols of {config.backbone}"
+        )
     network.fit_input(examples.x)
     module = plan.wrap(network).to(device)
     if device != "cpu":  # channels last take a third of the time on a GPU
@@ -120,7 +124,9 @@ def _graphed(module: nn.Module, sample: Tensor, config: Config, device: str) -> 
         return module
     kept = {name: value.clone() for name, value in module.state_dict().items()}
     with _precision(config, device):
-        recorded: Callable[..., Any] = torch.cuda.make_graphed_callables(module, (sample,))
+        recorded: Callable[..., Any] = torch.cuda.make_graphed_callables(
+            module, (sample,), allow_unused_input=True  # a head that a recipe replaces gets no gradient
+        )
     with torch.no_grad():  # the recording moved the statistics of the norms
         for name, value in module.state_dict().items():
             value.copy_(kept[name])
