@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sounds import real, real_words
 
-from tcuq.audio import SoundPlan, voiced, windows
-from tcuq.audio.continuous import LEVEL
+from tcuq.audio import SoundPlan, Word, voiced, windows
+from tcuq.audio.continuous import LEVEL, _Marks
 
 RNG = np.random.default_rng(11)
 NOISE = RNG.integers(-500, 500, (7, 16000)).astype(np.int16)
@@ -71,6 +71,9 @@ def test_a_description_goes_through_json():
         ({"mean_pause": float("nan")}, "mean_pause is nan; 0.01 to 3600 is accepted"),
         ({"shifts": [["room", 1]]}, "corruption of speech_c 'room' is unknown; did you mean room_reverb"),
         ({"shifts": [["room_reverb", 6]]}, "severity of room_reverb is 6; 1 to 5 is accepted"),
+        ({"shifts": None}, "shifts is None; a list of kinds and severities is accepted"),
+        ({"shifts": 5}, "shifts is 5; a list of kinds and severities is accepted"),
+        ({"shifts": "room_reverb"}, "shifts is 'room_reverb'; a list of kinds and severities is accepted"),
         ({"shifts": ["room_reverb"]}, "shift is 'room_reverb'; a kind and a severity are accepted"),
         (
             {"shifts": [["time_stretch", 1]]},
@@ -82,6 +85,28 @@ def test_a_description_out_of_range_is_refused_in_one_line(change, message):
     with pytest.raises(ValueError, match=message) as caught:
         SoundPlan.from_dict({"seed": 1, "seconds": 10} | change)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [None, [1, 10], "seed", 3])
+def test_a_description_that_is_no_mapping_is_refused(values):
+    with pytest.raises(ValueError, match=r"^a sound plan is .*; a mapping of its fields is accepted$"):
+        SoundPlan.from_dict(values)
+
+
+def test_numbers_of_numpy_become_plain():
+    plan = SoundPlan(
+        np.int64(3),
+        np.uint8(90),
+        mean_pause=np.float32(0.5),
+        hop=np.int32(4000),
+        snr_db=np.int64(20),
+        shifts=[["room_reverb", np.int64(2)]],
+        mean_clean=np.float64(20),
+        mean_shifted=np.float16(8),
+        inside=np.float64(0.8),
+    )
+    assert SoundPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    assert plan == SoundPlan(3, 90, 0.5, 4000, 20, (("room_reverb", 2),), 20, 8, 0.8)
 
 
 def test_a_description_without_its_seed_is_refused():
@@ -162,6 +187,34 @@ def test_labels_follow_the_words():
     assert {"keyword", "other", "0 inside, 0 touched", "0 inside, 1 touched"} <= kinds and len(kinds) > 4
 
 
+@pytest.mark.parametrize("inside", [0.8, 0.7, 0.9, 0.6])
+def test_shares_at_the_limit_are_exact(inside):
+    """Exactly the rest of another word may lie in a window, and exactly `inside` of its own is enough."""
+    tenths = round(10 * inside)
+    for length in (1000, 3330, 7770):
+        plan = SoundPlan(1, 4, inside=inside)
+        rest = (10 - tenths) * length // 10
+        for more, judged in ((0, True), (1, False)):
+            words = [Word(0, 16000 + 2000, length), Word(1, 32000 - rest - more, length)]
+            assert (_Marks(plan, iter(words)).at(16000)[0] is not None) == judged
+            words = [Word(0, 16000 - rest - more, length)]
+            assert (_Marks(plan, iter(words)).at(16000)[0] is not None) == judged
+
+
+def test_masks_leave_something_of_every_word():
+    plan = SoundPlan(5, 60, hop=16000, snr_db=60)
+    masked = SoundPlan(
+        5, 60, hop=16000, snr_db=60, shifts=(("time_mask", 5),), mean_clean=1, mean_shifted=100
+    )
+    clean, sound = (joined(each)[0].reshape(-1).astype(float) for each in (plan, masked))
+    parts = voiced(CLIPS)
+    kept = []
+    for word in plan.words((parts[:, 1] - parts[:, 0]).tolist()):
+        there = slice(word.start, word.start + word.length)
+        kept.append((sound[there] ** 2).sum() / (clean[there] ** 2).sum())
+    assert min(kept) > 0.2 and 0.7 < np.mean(kept) < 0.9
+
+
 def test_words_sound_where_the_plan_has_them():
     plan = SoundPlan(8, 60, hop=16000, snr_db=30)
     parts = voiced(CLIPS)
@@ -234,6 +287,10 @@ def test_memory_does_not_grow_with_the_sound():
         ({"labels": LABELS - 1}, "12 integers from 0 on are needed"),
         ({"noise": NOISE[:, :100]}, r"noise is int16 \(7, 100\); int16 \(m, 16000\) is accepted"),
         ({"noise": NOISE[:0]}, r"noise is int16 \(0, 16000\)"),
+        (
+            {"clips": np.where(np.arange(12)[:, None] == 7, 0, CLIPS).astype(np.int16)},
+            "^clips: row 7 is silence; a word in every row is needed$",
+        ),
         ({"chunk": 0}, "chunk is 0; 1 to 65536 is accepted"),
     ],
 )
@@ -241,6 +298,12 @@ def test_arrays_that_do_not_fit_are_refused_at_once(change, message):
     given = {"clips": CLIPS, "labels": LABELS, "noise": NOISE} | change
     with pytest.raises(ValueError, match=message):
         windows(SoundPlan(1, 2), **given)
+
+
+@pytest.mark.parametrize("plan", [None, {"seed": 1, "seconds": 2}])
+def test_a_plan_of_another_type_is_refused_at_once(plan):
+    with pytest.raises(TypeError, match=r"^plan is of type (NoneType|dict); a SoundPlan is accepted$"):
+        windows(plan, CLIPS, LABELS, NOISE)
 
 
 @real

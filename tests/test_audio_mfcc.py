@@ -146,6 +146,8 @@ def test_a_front_end_out_of_range_is_refused():
         FrontEnd(fft=256)
     with pytest.raises(ValueError, match="high is 9000; 0 to 8000 is accepted"):
         FrontEnd(high=9000)
+    with pytest.raises(ValueError, match=r"^low is 4000; less than high, 4000, is accepted$"):
+        FrontEnd(low=4000)
 
 
 def test_a_thousand_clips_in_two_seconds():

@@ -91,8 +91,7 @@ def test_every_kind_takes_any_size_and_colour(kind, shape):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_pictures_and_empty_pictures(kind):
-    assert made(kind, DIGITS[:0]).shape == (0, 28, 28)
+def test_empty_pictures_stay_pictures(kind):
     for blank in (0, 255):
         assert made(kind, np.full((2, 28, 28), blank, np.uint8)).shape == (2, 28, 28)
 
@@ -160,6 +159,34 @@ def test_lines_only_add_ink_and_cross_the_picture(kind):
 def test_brightness_lifts_black_to_half():
     out = made("brightness")
     assert abs(int(out.min()) - 128) <= 1 and out.max() == 255
+
+
+def test_glass_blurs_downwards_alone():
+    from tcuq.corruptions.grey import glass_blur
+
+    line = np.zeros((1, 28, 28, 1))
+    line[:, :, 14] = 1
+    assert np.allclose(glass_blur(line, Draws(0, "x", np.arange(1)), (0.7, 1, 0)), line)
+    level = glass_blur(line.transpose(0, 2, 1, 3), Draws(0, "x", np.arange(1)), (0.7, 1, 0))
+    assert 0.1 < level[0, 13, 5, 0] < 0.3  # twice a normal curve of deviation 0.7
+
+
+def test_glass_only_moves_what_it_has_not_blurred():
+    from tcuq.corruptions.grey import glass_blur
+
+    steps = np.random.default_rng(4).permutation(28 * 28).reshape(1, 28, 28, 1) / 784
+    moved = glass_blur(steps, Draws(0, "x", np.arange(1)), (0.0, 1, 2))
+    assert np.array_equal(np.sort(moved, axis=None), np.sort(steps, axis=None))
+    assert 0.3 < (moved != steps).mean() < 0.9
+
+
+def test_fog_is_the_corner_of_wide_clouds():
+    """A digit sees a ninth of each side of the clouds: even, but another from digit to digit."""
+    white = made("fog", np.full((60, 28, 28), 255, np.uint8)) / 255 * 4 - 1  # heights from 0 to 3
+    assert np.std(white.mean(axis=(1, 2))) > 2 * np.mean(white.std(axis=(1, 2)))
+    corner = white[:, 0, 0] / 3
+    again = np.concatenate([white[:, :, 0], white[:, 0, :]], axis=1).mean(axis=1) / 3
+    assert np.corrcoef(corner, again)[0, 1] > 0.9
 
 
 def test_canny_gives_thin_closed_outlines():

@@ -2,6 +2,7 @@
 
 import io
 import os
+from tokenize import TokenError
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[v
 
 from PIL import Image
 
-from tcuq.corruptions import corrupt, suite, suite_of
+from tcuq.corruptions import corrupt, suite_of
 from tcuq.corruptions.official import corrupted
 from tcuq.data import load
 
@@ -56,27 +57,21 @@ def jpeg(colour):
     return file.getvalue()
 
 
-def put_tiny(folder, kind, severity, names):
-    """Write a validation split whose order is not that of names, and its archive; grey tells the number."""
+def put_tiny(folder, kind, severity, pictures):
+    """Write a class list, one clean picture, and an archive with pictures of its own; grey tells which."""
     root = folder / "tiny-imagenet-200"
     (root / "val/images").mkdir(parents=True)
     (root / "wnids.txt").write_text("\n".join(WNIDS[::-1]))
-    lines = []
-    for name, wnid in names:
-        (root / "val/images" / name).write_bytes(jpeg("black"))
-        lines.append(f"{name}\t{wnid}\t0\t0\t63\t63")
-        grey = int(name.removeprefix("val_").removesuffix(".JPEG"))
+    (root / "val/images/val_0.JPEG").write_bytes(jpeg("black"))
+    (root / "val/val_annotations.txt").write_text(f"val_0.JPEG\t{WNIDS[0]}\t0\t0\t63\t63")
+    for wnid in [*WNIDS, "n99999999"]:
         place = folder / "Tiny-ImageNet-C" / kind / str(severity) / wnid
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(jpeg((grey, grey, grey)))
-    (root / "val/val_annotations.txt").write_text("\n".join(lines))
-
-
-def some_kind(name):
-    kinds = suite(name).kinds
-    if not kinds:
-        pytest.skip(f"the suite {name} has no kinds in this build")
-    return next(iter(kinds))
+        (place / "more").mkdir(parents=True)
+        (place / "notes.txt").write_text("no picture")
+        (place / "._test_1.JPEG").write_bytes(b"nor this")
+        usual = {"test_7.JPEG": WNIDS.index(wnid) if wnid in WNIDS else 255}
+        for name, grey in pictures.get(wnid, usual).items():
+            (place / name).write_bytes(jpeg((grey, grey, grey)))
 
 
 def test_each_data_set_has_its_suite():
@@ -116,60 +111,75 @@ def test_mnist_c_is_used_for_the_test_split_of_that_kind_alone(folder):
     put_mnist(folder)
     found = corrupted("mnist", "test", "stripe", 1)
     assert np.array_equal(found.x, DIGITS // 3) and found.x.flags.writeable
-    assert found.source.endswith("; official MNIST-C stripe") and found.y.tolist() == LABELS.tolist()
+    assert (
+        found.official
+        and found.source.endswith("; official MNIST-C stripe")
+        and found.y.tolist() == LABELS.tolist()
+    )
     for other in (
         corrupted("mnist", "test", "stripe", 1, official=False),
         corrupted("mnist", "test", "shear", 1),
         corrupted("mnist", "train", "stripe", 1),
     ):
-        assert "corrupted here" in other.source
+        assert "corrupted here" in other.source and not other.official
 
 
 @pytest.mark.parametrize("severity", [1, 3, 5])
 def test_cifar_10_c_severities_are_stretches_of_rows(folder, severity):
-    kind = some_kind("cifar10_c")
-    y = put_cifar(folder, kind)
-    found = corrupted("cifar10", "test", kind, severity)
+    y = put_cifar(folder, "fog")
+    found = corrupted("cifar10", "test", "fog", severity)
     assert np.array_equal(found.x, COLOURS // severity) and found.y.tolist() == y.tolist()
-    assert found.source.endswith(f"; official CIFAR-10-C {kind}, severity {severity}")
+    assert found.source.endswith(f"; official CIFAR-10-C fog, severity {severity}")
 
 
-def test_tiny_imagenet_c_comes_in_the_order_of_the_split(folder):
-    kind = some_kind("tinyimagenet_c")
-    names = [("val_90.JPEG", WNIDS[10]), ("val_200.JPEG", WNIDS[0]), ("val_30.JPEG", WNIDS[3])]
-    put_tiny(folder, kind, 2, [*names, ("val_150.JPEG", WNIDS[10])])
-    found = corrupted("tinyimagenet", "val", kind, 2)
-    assert np.abs(found.x[:, 32, 32, 0] - np.array([90.0, 200, 30, 150])).max() < 4
-    assert found.y.tolist() == [10, 0, 3, 10]
-    twenty = corrupted("tinyimagenet20", "val", kind, 2)
-    assert np.abs(twenty.x[:, 32, 32, 0] - np.array([90.0, 200, 150])).max() < 4
-    assert twenty.y.tolist() == [1, 0, 1] and "official Tiny-ImageNet-C" in twenty.source
-    assert "corrupted here" in corrupted("tinyimagenet20", "val", kind, 3).source
-    (folder / "Tiny-ImageNet-C" / kind / "2" / WNIDS[0] / "val_200.JPEG").unlink()
-    with pytest.raises(ValueError, match=r"val_200.JPEG: is missing; all 3 pictures of tinyimagenet20 val"):
-        corrupted("tinyimagenet20", "val", kind, 2)
+OWN = {WNIDS[10]: {"test_20.JPEG": 150, "test_100.JPEG": 90, "b.jpg": 30}, WNIDS[0]: {"z.JPEG": 200}}
+# In the order of their names: test_100 before test_20.
+ORDER = [200.0, *range(1, 10), 30, 90, 150, *range(11, 20)]
+
+
+def test_tiny_imagenet_c_has_pictures_of_its_own(folder):
+    put_tiny(folder, "snow", 2, OWN)
+    found = corrupted("tinyimagenet", "val", "snow", 2)
+    assert found.x.shape == (22, 64, 64, 3)
+    assert np.abs(found.x[:, 32, 32, 0] - np.array(ORDER)).max() < 4
+    assert found.y.tolist() == [*range(10), 10, 10, 10, *range(11, 20)] and found.y.dtype == np.int64
+    assert found.official and found.licence == load("tinyimagenet", "val").licence
+    assert found.source.startswith("official Tiny-ImageNet-C snow, severity 2; ")
+    assert found.source.endswith("not paired with the clean pictures of tinyimagenet val")
+    twenty = corrupted("tinyimagenet20", "val", "snow", 2)
+    assert np.abs(twenty.x[:, 32, 32, 0] - np.array([200.0, 30, 90, 150])).max() < 4
+    assert twenty.y.tolist() == [0, 1, 1, 1]
+    here = corrupted("tinyimagenet20", "val", "snow", 3)
+    assert "corrupted here" in here.source and not here.official and len(here.x) == 1
+
+
+def test_tiny_imagenet_c_without_a_class_is_refused(folder):
+    put_tiny(folder, "snow", 2, OWN | {WNIDS[3]: {}})
+    message = f"snow/2/{WNIDS[3]}: holds no pictures; JPEG files of every class are needed"
+    with pytest.raises(ValueError, match=message):
+        corrupted("tinyimagenet", "val", "snow", 2)
+    assert len(corrupted("tinyimagenet20", "val", "snow", 2).x) == 4
+    (folder / "tiny-imagenet-200").rename(folder / "elsewhere")
+    with pytest.raises(ValueError, match=r"tinyimagenet20 val is not in .*; its list of classes is needed"):
+        corrupted("tinyimagenet20", "val", "snow", 2)
+
+
+def test_tiny_imagenet_c_of_another_size_is_refused(folder):
+    put_tiny(folder, "snow", 2, OWN)
+    file = io.BytesIO()
+    Image.new("RGB", (32, 48)).save(file, "JPEG")
+    (folder / "Tiny-ImageNet-C/snow/2" / WNIDS[0] / "a.JPEG").write_bytes(file.getvalue())
+    with pytest.raises(ValueError, match=r"a.JPEG: is 48x32; 64x64 is accepted"):
+        corrupted("tinyimagenet20", "val", "snow", 2)
 
 
 def test_tiny_imagenet_c_beside_a_packed_split(folder):
-    import lzma
-
-    kind = some_kind("tinyimagenet_c")
-    names = [("val_90.JPEG", WNIDS[10]), ("val_200.JPEG", WNIDS[0]), ("val_150.JPEG", WNIDS[10])]
-    put_tiny(folder, kind, 1, names)
+    put_tiny(folder, "snow", 1, OWN)
     (folder / "tiny-imagenet-200").rename(folder / "elsewhere")
-    content = jpeg("black")
-    arrays = {
-        "jpeg_xz": np.frombuffer(lzma.compress(content * 4), np.uint8),
-        "jpeg_len": np.full(4, len(content)),
-        "y": np.array([1, 1, 0, 1], np.uint8),
-        "split": np.array([0, 1, 1, 1], np.uint8),
-        "path": np.array(["n_0.JPEG", "val_150.JPEG", "val_200.JPEG", "val_90.JPEG"]),
-        "wnid": np.array(WNIDS[::10]),
-    }
-    np.savez(folder / "tinyimagenet20.npz", **arrays)
-    found = corrupted("tinyimagenet20", "val", kind, 1)
-    assert np.abs(found.x[:, 32, 32, 0] - np.array([150.0, 200, 90])).max() < 4
-    assert found.y.tolist() == [1, 0, 1]
+    np.savez(folder / "tinyimagenet20.npz", wnid=np.array(WNIDS[::10]))
+    found = corrupted("tinyimagenet20", "val", "snow", 1)
+    assert np.abs(found.x[:, 32, 32, 0] - np.array([200.0, 30, 90, 150])).max() < 4
+    assert found.y.tolist() == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -192,13 +202,65 @@ def test_an_archive_that_does_not_fit_is_refused(folder, images, labels, message
     assert "\n" not in str(caught.value) and str(caught.value).startswith(str(folder))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"no numbers at all", b"PK\x05\x06" + b"\0" * 18])
+def npy(header):
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x93NUMPY",
+        b"no numbers at all",
+        b"PK\x05\x06" + b"\0" * 18,
+        b"PK\x03\x04garbage",
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (6, 28, 28, 1"),
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999999999999,), }"),
+        npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2**9,), }"),
+        npy("((" * 3000),
+        npy("(" * 150 + ")" * 150),
+    ],
+)
 def test_a_damaged_archive_is_refused(folder, content):
     place = put_mnist(folder)
     (place / "test_images.npy").write_bytes(content)
-    with pytest.raises(ValueError, match=r"test_images.npy: is no (readable )?npy file") as caught:
+    with pytest.raises(ValueError, match=r"test_images.npy: is no readable npy file") as caught:
         corrupted("mnist", "test", "stripe", 1)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [SyntaxError, MemoryError, OverflowError, TokenError])
+def test_what_numpy_raises_for_a_damaged_file_is_one_line(folder, monkeypatch, error):
+    put_mnist(folder)
+    data = load("mnist", "test")
+    monkeypatch.setattr("tcuq.corruptions.official.load", lambda *_: data)
+
+    def broken(*_, **__):
+        raise error("many\nlines")
+
+    monkeypatch.setattr(np.lib.format, "open_memmap", broken)
+    with pytest.raises(ValueError, match=r"test_images.npy: is no readable npy file; an array of numbers"):
+        corrupted("mnist", "test", "stripe", 1)
+
+
+def test_a_missing_file_keeps_its_own_message(folder):
+    (put_mnist(folder) / "test_labels.npy").unlink()
+    with pytest.raises(FileNotFoundError, match=r"test_labels.npy"):
+        corrupted("mnist", "test", "stripe", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "seed is -1; 0 to 9223372036854775807 is accepted"),
+        ({"workers": 0}, "workers is 0; 1 to 256 is accepted"),
+    ],
+)
+def test_seed_and_workers_are_checked_also_for_an_archive(folder, change, message):
+    put_mnist(folder)
+    with pytest.raises(ValueError, match=message):
+        corrupted("mnist", "test", "stripe", 1, **change)
 
 
 def test_a_cut_archive_is_refused(folder):
@@ -210,10 +272,9 @@ def test_a_cut_archive_is_refused(folder):
 
 
 def test_labels_of_cifar_10_c_must_be_those_of_the_data_set(folder):
-    kind = some_kind("cifar10_c")
-    put_cifar(folder, kind, labels=np.tile([7, 0, 2, 8], 5))
+    put_cifar(folder, "fog", labels=np.tile([7, 0, 2, 8], 5))
     with pytest.raises(ValueError, match=r"labels.npy: row 3 is 8, the data set's label is 9"):
-        corrupted("cifar10", "test", kind, 1)
+        corrupted("cifar10", "test", "fog", 1)
 
 
 @pytest.mark.skipif(not os.environ.get("TCUQ_DATA"), reason="TCUQ_DATA names no folder of real data")

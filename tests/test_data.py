@@ -319,7 +319,7 @@ def test_a_missing_library_is_named(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"x\.jpg: an image needs Pillow \(pip install Pillow\)"):
+    with pytest.raises(ImportError, match=r"x\.jpg: an image needs Pillow \(pip install 'tcuq\[data\]'\)"):
         packed.decode_rgb(b"", "x.jpg")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -71,11 +72,16 @@ def windows(
     chunk : int
         Windows to give at a time.
     """
+    if not isinstance(plan, SoundPlan):
+        raise TypeError(f"plan is of type {type(plan).__name__}; a SoundPlan is accepted")
     words, names, floor = np.asarray(clips), np.asarray(labels), np.asarray(noise)
     integer("chunk", chunk, 1, 1 << 16)
     integer("keywords", keywords, 1, 1 << 16)
     if words.dtype != np.int16 or words.ndim != 2 or not len(words):
         raise ValueError(f"clips is {words.dtype} {words.shape}; int16 (n, samples) is accepted")
+    silent = np.flatnonzero(~words.any(axis=1))
+    if len(silent):
+        raise ValueError(f"clips: row {silent[0]} is silence; a word in every row is needed")
     if names.shape != (len(words),) or names.dtype.kind not in "iu" or names.min() < 0:
         raise ValueError(f"labels is {names.dtype} {names.shape}; {len(words)} integers from 0 on are needed")
     if floor.dtype != np.int16 or floor.ndim != 2 or floor.shape[1] != RATE or not len(floor):
@@ -118,7 +124,7 @@ class _Marks:
     """What windows have to be judged by, asked in their order."""
 
     def __init__(self, plan: SoundPlan, words: Iterator[Word]) -> None:
-        self._inside = plan.inside
+        self._inside = Fraction(str(plan.inside))  # as it is written: 0.8 is four fifths
         self._words, self._stretches = words, plan.stretches()
         self._coming, self._stretch = next(words, None), next(self._stretches)
         self._near: deque[Word] = deque()
@@ -136,7 +142,7 @@ class _Marks:
 
     def _only(self, begin: int) -> Word | None:
         shares = [
-            (min(word.start + word.length, begin + RATE) - max(word.start, begin)) / word.length
+            Fraction(min(word.start + word.length, begin + RATE) - max(word.start, begin), word.length)
             for word in self._near
         ]
         whole = [word for word, share in zip(self._near, shares, strict=True) if share >= self._inside]

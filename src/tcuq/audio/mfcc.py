@@ -62,6 +62,8 @@ class FrontEnd:
         integer("mels", self.mels, 1, 1024)
         number("high", self.high, 0, self.rate / 2)
         number("low", self.low, 0, self.high)
+        if self.low == self.high:
+            raise ValueError(f"low is {self.low:g}; less than high, {self.high:g}, is accepted")
         number("offset", self.offset, 1e-12, 1)
         integer("coefficients", self.coefficients, 1, self.mels)
 

@@ -79,15 +79,22 @@ class SoundPlan:
     inside: float = 0.8
 
     def __post_init__(self) -> None:
-        integer("seed", self.seed, 0, 2**63 - 1)
-        integer("seconds", self.seconds, 1, 10**7)
-        number("mean_pause", self.mean_pause, 0.01, 3600)
-        integer("hop", self.hop, 1, RATE)
-        number("snr_db", self.snr_db, -20, 100)
-        number("mean_clean", self.mean_clean, 1, 10**6)
-        number("mean_shifted", self.mean_shifted, 1, 10**6)
-        number("inside", self.inside, 0.51, 1)
-        object.__setattr__(self, "shifts", tuple(map(_shift, self.shifts)))
+        if isinstance(self.shifts, str) or not isinstance(self.shifts, Sequence):
+            raise ValueError(f"shifts is {self.shifts!r}; a list of kinds and severities is accepted")
+        # Plain numbers, whatever was given: JSON has no others.
+        plain = {
+            "seed": integer("seed", self.seed, 0, 2**63 - 1),
+            "seconds": integer("seconds", self.seconds, 1, 10**7),
+            "mean_pause": number("mean_pause", self.mean_pause, 0.01, 3600),
+            "hop": integer("hop", self.hop, 1, RATE),
+            "snr_db": number("snr_db", self.snr_db, -20, 100),
+            "mean_clean": number("mean_clean", self.mean_clean, 1, 10**6),
+            "mean_shifted": number("mean_shifted", self.mean_shifted, 1, 10**6),
+            "inside": number("inside", self.inside, 0.51, 1),
+            "shifts": tuple(map(_shift, self.shifts)),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
         integer("number of shifts", len(self.shifts), 0, 255)
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,6 +111,8 @@ class SoundPlan:
         values : mapping
             As `to_dict` gives it; all but seed and seconds may be left out.
         """
+        if not isinstance(values, Mapping):
+            raise ValueError(f"a sound plan is {values!r}; a mapping of its fields is accepted")
         known_only("field of a sound plan", values, [each.name for each in fields(cls)])
         for name in ("seed", "seconds"):
             if name not in values:

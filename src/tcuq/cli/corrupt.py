@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, progress
@@ -27,7 +28,7 @@ def add(subparsers: Subparsers) -> None:
     sheet = declare(actions, "sheet", "draw every kind at every severity", example, draw_sheet)
     _add_shared(sheet, "PNG file to write")
     sheet.add_argument(
-        "--examples", type=int, default=1, metavar="N", help="examples side by side (default: 1)"
+        "--examples", type=int, default=1, metavar="N", help="examples side by side, 50 at most (default: 1)"
     )
     sheet.add_argument(
         "--scale", type=int, metavar="N", help="width of a pixel (default: tiles about 64 wide)"
@@ -100,8 +101,15 @@ def draw_sheet(args: argparse.Namespace) -> int:
     need_files(args, "--out")
     suite = suite_of(args.dataset)
     check_target(args.out)
-    own = args.picture and own_picture(args.picture, suite)
-    data = own or load(args.dataset, splits(args.dataset)[-1])
+    if args.picture is None:
+        data = load(args.dataset, splits(args.dataset)[-1])
+    else:
+        need_files(args, "--picture")
+        if not args.picture:
+            raise ValueError("--picture is ''; a file name is needed")
+        if os.path.realpath(args.picture) == os.path.realpath(args.out):
+            raise ValueError(f"--out is {args.out!r}, the picture itself; another file is needed")
+        data = own_picture(args.picture, suite)
     with progress(args) as bar:
         sheet = draw(data, suite, args.examples, args.seed, args.scale, bar)
     content = png(sheet)
@@ -119,7 +127,7 @@ def make_one(args: argparse.Namespace) -> int:
     import numpy as np
 
     from ..corruptions import suite_of
-    from ..corruptions.official import corrupted, find
+    from ..corruptions.official import corrupted
     from ..data import splits
     from ..files import write_whole
     from ..io.sources import check_target
@@ -129,13 +137,13 @@ def make_one(args: argparse.Namespace) -> int:
     setting = suite.setting(args.kind, args.severity)
     check_target(args.out)
     split = args.split or splits(args.dataset)[-1]
-    wanted = (args.dataset, split, args.kind, args.severity)
     with progress(args) as bar:
-        made = corrupted(*wanted, args.seed, args.workers, not args.own, bar)
-    official = not args.own and find(*wanted) is not None
+        made = corrupted(
+            args.dataset, split, args.kind, args.severity, args.seed, args.workers, not args.own, bar
+        )
     about: dict[str, Any] = {"dataset": args.dataset, "split": split, "suite": suite.name}
-    about |= {"kind": args.kind, "severity": args.severity, "official": official}
-    about |= {} if official else {"setting": setting, "seed": args.seed}
+    about |= {"kind": args.kind, "severity": args.severity, "official": made.official}
+    about |= {} if made.official else {"setting": setting, "seed": args.seed}
     about |= {"source": made.source, "licence": made.licence}
     file = io.BytesIO()
     np.savez_compressed(file, x=made.x, y=made.y, about=np.array(json.dumps(about)))

@@ -1,13 +1,11 @@
-"""Corruptions of sound that are made here: background noise, rooms, and other voices."""
+"""Corruptions of sound that are made here: background noise, rooms, gaps, and other voices."""
 
 from __future__ import annotations
-
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from .draws import Draws, Floats
+from .needed import scipy
 
 RATE = 16000
 FULL = 1.0  # of samples in [-1, 1)
@@ -23,8 +21,6 @@ def fitted(clips: Floats) -> Floats:
     ----------
     clips : array (n, samples)
     """
-    if not clips.size:
-        return clips
     peak = np.abs(clips).max(axis=1, keepdims=True)
     return np.asarray(clips * np.minimum(1.0, FULL / np.maximum(peak, FULL)))
 
@@ -103,7 +99,7 @@ def pitch_shift(clips: Floats, draws: Draws, semitones: float) -> Floats:
     draws : Draws
     semitones : float
     """
-    interpolate = _scipy("scipy.interpolate")
+    interpolate = scipy("interpolate", "for this sound corruption", "sound")
     time = np.arange(clips.shape[1])
     out = np.empty_like(clips)
     for place, (clip, own) in enumerate(zip(clips, draws.generators, strict=True)):
@@ -177,10 +173,3 @@ def _stretched(clip: Floats, ratio: float) -> Floats:
 
 def _rms(clips: Floats) -> Floats:
     return np.asarray(np.sqrt((clips**2).mean(axis=1, keepdims=True)))
-
-
-def _scipy(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ImportError("scipy is needed for this sound corruption: pip install 'tcuq[sound]'") from None

@@ -21,6 +21,9 @@ VALUES = CHUNK * 32 * 32 * 3
 """Values that are corrupted together at most, so that large pictures do not fill the memory."""
 SMALLEST = 8
 """Least side of a picture, in pixels."""
+SHORTEST = 2048
+"""Least length of sound, in samples, an eighth of a second: the windows of time_stretch and pitch_shift must
+fit, and noise and rooms mean nothing on less."""
 
 Job = tuple[npt.NDArray[Any], str, str, int, int, npt.NDArray[np.int64]]
 
@@ -39,14 +42,14 @@ def corrupt(
     """Return corrupted copies of examples.
 
     Every example is disturbed by its own random numbers, which depend on the seed, the suite, the kind
-    and its place in the data set: one disturbance grows with the severity, and a part of a data set is
-    corrupted as the whole would be.
+    and its place in the data set, not on the severity: most kinds are one disturbance that grows. A part of
+    a data set is corrupted as the whole would be.
 
     Parameters
     ----------
     x : array
         uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, or int16 sound
-        (n, samples) at 16 kHz.
+        (n, samples) of 2048 samples or more at 16 kHz. How it lies in memory does not matter.
     suite, kind : str
         See `suites` and `Suite.kinds`.
     severity : int
@@ -82,7 +85,7 @@ def corrupt(
         (examples[part], suite, kind, severity, seed, places[part])
         for part in (slice(at, at + step) for at in range(0, len(examples), step))
     )
-    out = np.empty_like(examples)
+    out = np.empty(examples.shape, examples.dtype)
     done = 0
     for chunk in _run(jobs, integer("workers", workers, 1, 256), len(examples) <= step):
         out[done : done + len(chunk)] = chunk
@@ -106,6 +109,8 @@ def _chunk(job: Job) -> npt.NDArray[Any]:
     known = find(suite)
     function, setting = known.kind(name).call(), known.setting(name, severity)
     draws = Draws(seed, f"{suite}/{name}", places)
+    # Sums over another layout of memory are rounded otherwise.
+    x = np.ascontiguousarray(x)
     if known.media == "sound":
         loud = function(x / 32768.0, draws, setting)
         return np.asarray(np.clip(np.rint(loud * 32768.0), -32768, 32767), dtype=np.int16)
@@ -128,6 +133,8 @@ def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
         raise ValueError(f"x is {examples.dtype} {examples.shape}; {suite.name} corrupts {wanted}")
     if suite.media == "pictures" and min(examples.shape[1:3]) < SMALLEST:
         raise ValueError(f"x is {examples.shape}; pictures of {SMALLEST} x {SMALLEST} or more are accepted")
+    if suite.media == "sound" and examples.shape[1] < SHORTEST:
+        raise ValueError(f"x is {examples.shape}; sound of {SHORTEST} samples or more is accepted")
     return examples
 
 
@@ -135,8 +142,11 @@ def _places(index: npt.ArrayLike | None, length: int) -> npt.NDArray[np.int64]:
     if index is None:
         return np.arange(length, dtype=np.int64)
     places = np.asarray(index)
+    if not length and places.shape == (0,):
+        return np.empty(0, np.int64)  # an empty list has no dtype of its own
     if places.shape != (length,) or places.dtype.kind not in "iu":
         raise ValueError(f"index is {places.dtype} {places.shape}; {length} integers are needed")
-    if length and places.min() < 0:
-        raise ValueError(f"index holds {places.min()}; 0 or above is accepted")
+    for extreme in (places.min(), places.max()) if length else ():
+        if not 0 <= extreme < 2**63:
+            raise ValueError(f"index holds {extreme}; 0 to {2**63 - 1} is accepted")
     return places.astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .draws import Draws, Floats
 from .filters import convolve, disk, soften, streak
@@ -26,22 +27,42 @@ def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) ->
     takes over the value of a near one, which keeps its own: in the published pictures nothing is swapped.
     """
     sigma, reach, rounds = setting
+    height, width = images.shape[1:3]
+    jumps = draws.integers(-reach, reach, (rounds, 2, (height - 2 * reach) * (width - 2 * reach)))
+    return soften(scatter(soften(images, sigma), reach, jumps), sigma)
+
+
+def scatter(images: Floats, reach: int, jumps: npt.NDArray[np.int64], swap: bool = False) -> Floats:
+    """Let pixels take over the value of a near one, from the lower right to the upper left.
+
+    Parameters
+    ----------
+    images : array (n, h, w, c)
+    reach : int
+        Pixels nearer than this to the border stay.
+    jumps : array (n, rounds, 2, pixels)
+        Rows and columns to go from each of the other pixels.
+    swap : bool
+        The near one gets the value of the pixel in turn.
+    """
     count, height, width, channels = images.shape
     rows, columns = np.arange(height - reach, reach, -1), np.arange(width - reach, reach, -1)
     pixels = (rows[:, None] * width + columns).ravel()
-    jumps = draws.integers(-reach, reach, (rounds, 2, len(pixels)))
     near = pixels + jumps[:, :, 0] * width + jumps[:, :, 1]
-    smooth = soften(images, sigma).reshape(count, height * width, channels)
-    scattered = np.empty_like(smooth)
+    flat = images.reshape(count, height * width, channels)
+    scattered = np.empty_like(flat)
     order = pixels.tolist()
     for at in range(count):
         source = list(range(height * width))
         for targets in near[at].tolist():
             # One after the other: a later pixel may take over what an earlier one has got.
             for pixel, target in zip(order, targets, strict=True):
-                source[pixel] = source[target]
-        scattered[at] = smooth[at, source]
-    return soften(scattered.reshape(images.shape), sigma)
+                if swap:
+                    source[pixel], source[target] = source[target], source[pixel]
+                else:
+                    source[pixel] = source[target]
+        scattered[at] = flat[at, source]
+    return scattered.reshape(images.shape)
 
 
 def motion_blur(images: Floats, draws: Draws, setting: tuple[int, float]) -> Floats:

@@ -10,12 +10,8 @@ import numpy as np
 
 from .draws import Draws, Floats
 from .filters import soften
+from .needed import pillow
 from .warp import affine, displace
-
-try:
-    from PIL import Image
-except ImportError:
-    raise ImportError("Pillow is needed to corrupt pictures: pip install 'tcuq[vision]'") from None
 
 
 def contrast(images: Floats, draws: Draws, share: float) -> Floats:
@@ -60,10 +56,11 @@ def elastic_transform(images: Floats, draws: Draws, setting: tuple[float, float,
 
 def pixelate(images: Floats, draws: Draws, share: float) -> Floats:
     """Shrink both sides to a share, and enlarge again without smoothing."""
+    box = pillow().Resampling.BOX
 
     def coarse(picture: Any) -> Any:
         small = tuple(max(1, int(side * share)) for side in picture.size)
-        return picture.resize(small, Image.Resampling.BOX).resize(picture.size, Image.Resampling.BOX)
+        return picture.resize(small, box).resize(picture.size, box)
 
     return _each(images, coarse)
 
@@ -74,16 +71,17 @@ def jpeg_compression(images: Floats, draws: Draws, quality: int) -> Floats:
     def again(picture: Any) -> Any:
         file = io.BytesIO()
         picture.save(file, "JPEG", quality=quality)
-        return Image.open(file)
+        return pillow().open(file)
 
     return _each(images, again)
 
 
 def _each(images: Floats, change: Callable[[Any], Any]) -> Floats:
     """Return what becomes of every picture as one of Pillow's."""
+    image = pillow()
     pixels = np.rint(images * 255).astype(np.uint8)
     changed = np.empty_like(pixels)
     for at, each in enumerate(pixels):
-        picture = Image.fromarray(each if each.shape[2] == 3 else each[..., 0])
+        picture = image.fromarray(each if each.shape[2] == 3 else each[..., 0])
         changed[at] = np.asarray(change(picture)).reshape(each.shape)
     return changed / 255.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ class Draws:
     label : str
         What is drawn for; other labels, other numbers.
     index : array of n integers, 0 or above
-        Places of the examples in their data set.
+        Places of the examples in their data set; at least one.
 
     Examples
     --------
@@ -46,21 +45,16 @@ class Draws:
 
     def normal(self, shape: tuple[int, ...] = ()) -> Floats:
         """Return standard normal numbers of shape (n, *shape)."""
-        return self._stack([each.standard_normal(shape) for each in self.generators], shape)
+        return np.stack([each.standard_normal(shape) for each in self.generators])
 
     def uniform(self, low: float, high: float, shape: tuple[int, ...] = ()) -> Floats:
         """Return uniform numbers of shape (n, *shape)."""
-        return self._stack([each.uniform(low, high, shape) for each in self.generators], shape)
+        return np.stack([each.uniform(low, high, shape) for each in self.generators])
 
     def integers(self, low: int, high: int, shape: tuple[int, ...] = ()) -> npt.NDArray[np.int64]:
         """Return integers from low to high - 1, of shape (n, *shape)."""
-        return self._stack([each.integers(low, high, shape) for each in self.generators], shape)
+        return np.stack([each.integers(low, high, shape) for each in self.generators])
 
     def poisson(self, mean: Floats) -> npt.NDArray[np.int64]:
         """Return Poisson counts around means of shape (n, ...)."""
-        return self._stack(
-            [each.poisson(part) for each, part in zip(self.generators, mean, strict=True)], mean.shape[1:]
-        )
-
-    def _stack(self, parts: list[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        return np.stack(parts) if parts else np.zeros((0, *shape))
+        return np.stack([each.poisson(part) for each, part in zip(self.generators, mean, strict=True)])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .draws import Draws, Floats
+from .filters import Marks, linked
+from .needed import scipy
 
-Marks = npt.NDArray[np.bool_]
 EQUAL = 1e-9
 """Slopes that differ by less are equal: rounding must not choose between the two sides of an edge."""
 
@@ -38,10 +38,7 @@ def canny(pictures: Floats, blur: float, weak: float, strong: float) -> Marks:
     >>> canny(square, 0.5, 0.1, 0.2)[0, 7].astype(int).tolist()
     [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
     """
-    try:
-        from scipy import ndimage
-    except ImportError:
-        raise ImportError("scipy is needed for canny_edges: pip install 'tcuq[vision]'") from None
+    ndimage = scipy("ndimage")
     smooth = ndimage.gaussian_filter(pictures, (0, blur, blur), mode="constant")
     # Black beyond the edge must not look like a slope: divide by what the blur takes from a white picture.
     smooth /= ndimage.gaussian_filter(np.ones(pictures.shape[1:]), blur, mode="constant")
@@ -52,14 +49,7 @@ def canny(pictures: Floats, blur: float, weak: float, strong: float) -> Marks:
     )
     slope = np.hypot(across, down)
     ridge = _ridge(slope, across, down)
-    # Pixels of one picture touch, also at corners; those of different pictures never do.
-    touching = np.zeros((3, 3, 3), dtype=bool)
-    touching[1] = True
-    parts, count = ndimage.label(ridge & (slope >= weak), touching)
-    kept = np.zeros(count + 1, dtype=bool)
-    kept[parts[ridge & (slope >= strong)]] = True
-    kept[0] = False
-    return np.asarray(kept[parts])
+    return linked(ridge & (slope >= weak), slope >= strong)
 
 
 def _ridge(slope: Floats, across: Floats, down: Floats) -> Marks:

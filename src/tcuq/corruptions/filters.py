@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .draws import Floats
+from .needed import scipy
 
-try:
-    from scipy import ndimage
-except ImportError:
-    raise ImportError("scipy is needed to corrupt pictures: pip install 'tcuq[vision]'") from None
+Marks = npt.NDArray[np.bool_]
 
 
-def soften(x: Floats, sigma: float, truncate: float = 4.0, edge: str = "nearest") -> Floats:
-    """Smooth the axes 1 and 2 by a normal curve.
+def soften(
+    x: Floats, sigma: float, truncate: float = 4.0, edge: str = "nearest", axes: tuple[int, ...] = (1, 2)
+) -> Floats:
+    """Smooth by a normal curve, down and across, or along other axes.
 
     Examples
     --------
@@ -27,7 +27,8 @@ def soften(x: Floats, sigma: float, truncate: float = 4.0, edge: str = "nearest"
     """
     if int(truncate * sigma + 0.5) == 0:
         return x
-    for axis in (1, 2):
+    ndimage = scipy("ndimage")
+    for axis in axes:
         x = ndimage.gaussian_filter1d(x, sigma, axis, mode=edge, truncate=truncate)
     return x
 
@@ -46,6 +47,7 @@ def disk(radius: float, alias: float) -> Floats:
     curve = np.exp(-0.5 * (np.arange(-rim, rim + 1) / alias) ** 2)
     curve /= curve.sum()
     kernel = hard / hard.sum()
+    ndimage = scipy("ndimage")
     for axis in (0, 1):
         # Mirrored at its rim, as published: disks of radius 8 and 10 brighten by 1 %.
         kernel = ndimage.correlate1d(kernel, curve, axis, mode="mirror")
@@ -57,7 +59,7 @@ def disk(radius: float, alias: float) -> Floats:
 
 def convolve(images: Floats, kernel: Floats) -> Floats:
     """Weigh the neighbours of every pixel; beyond the border the picture is mirrored."""
-    return np.asarray(ndimage.correlate(images, kernel[None, :, :, None], mode="mirror"))
+    return np.asarray(scipy("ndimage").correlate(images, kernel[None, :, :, None], mode="mirror"))
 
 
 def streak(layers: Floats, angles: Floats, radius: int, sigma: float) -> Floats:
@@ -93,6 +95,28 @@ def _shifts(layer: Floats, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.
     for (row, column), weight in weights.items():
         out += weight * wide[row : row + height, column : column + width]
     return out
+
+
+def linked(weak: Marks, strong: Marks) -> Marks:
+    """Return the weak marks (n, h, w) that hang together with a strong one of the same picture.
+
+    Parameters
+    ----------
+    weak, strong : arrays (n, h, w) of bool
+        Marks touch also at corners. Strong ones that are not weak as well do not count.
+
+    Examples
+    --------
+    >>> weak = np.array([[[1, 1, 0, 1]], [[1, 0, 0, 0]]], bool)
+    >>> linked(weak, weak & (np.arange(4) == 1)).astype(int).tolist()
+    [[[1, 1, 0, 0]], [[0, 0, 0, 0]]]
+    """
+    touching = np.zeros((3, 3, 3), dtype=bool)
+    touching[1] = True
+    parts, count = scipy("ndimage").label(weak, touching)
+    kept = np.zeros(count + 1, dtype=bool)
+    kept[parts[weak & strong]] = True
+    return np.asarray(kept[parts])
 
 
 def luma(images: Floats) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .draws import Draws, Floats
+from .warp import sample
 
 
 def shear(images: Floats, draws: Draws, setting: float) -> Floats:
@@ -63,30 +63,7 @@ def warp(images: Floats, matrices: Floats, moves: Floats | None = None) -> Float
         + (added[:, row] + centre[row])[:, None, None]
         for row in (0, 1)
     )
-    return _sampled(images, across, down)
-
-
-def _sampled(images: Floats, x: Floats, y: Floats) -> Floats:
-    """Interpolate between the four pixels around each place; outside of the picture all is black."""
-    n, height, width, channels = images.shape
-    framed = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0))).reshape(-1, channels)
-    left, part_x = _cell(x, width)
-    top, part_y = _cell(y, height)
-    first = (np.arange(n)[:, None, None] * (height + 2) + top) * (width + 2) + left
-    upper = _between(framed[first], framed[first + 1], part_x)
-    lower = _between(framed[first + width + 2], framed[first + width + 3], part_x)
-    return _between(upper, lower, part_y)
-
-
-def _cell(place: Floats, size: int) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the pixel before a place, counted in the framed picture, and how far beyond it the place is."""
-    inside = np.clip(place, -1, size)
-    before = np.minimum(np.floor(inside), size - 1)
-    return before.astype(np.int64) + 1, (inside - before)[..., None]
-
-
-def _between(one: Floats, other: Floats, part: Floats) -> Floats:
-    return one * (1 - part) + other * part
+    return sample(images, down, across, "black")
 
 
 def _signs(draws: Draws) -> Floats:

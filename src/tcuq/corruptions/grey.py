@@ -5,36 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from . import liquid
+from .blur import scatter
+from .clouds import clouds
 from .draws import Draws, Floats
 from .filters import soften
+from .weather import veil
 
-WIDER = 8
-"""The clouds that a picture is cut from are so many times as wide as the picture."""
+WIDE = 256
+"""Side of the clouds that pictures are cut from, in pixels."""
 
 
 def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) -> Floats:
     """Look through frosted glass: smooth, let every other pixel change places with a near one, smooth again.
 
-    The setting is the deviation of the smoothing, the reach of a change and the rounds.
+    The setting is the deviation of the smoothing, the reach of a change and the rounds. As in the published
+    pictures, it smooths downwards alone: the width of a grey picture was taken for its colours there.
     """
     sigma, reach, rounds = setting
-    count, height, width, channels = images.shape
-    rows, columns = np.arange(height - reach, reach, -1), np.arange(width - reach, reach, -1)
-    pixels = (rows[:, None] * width + columns).ravel()
-    chosen = draws.integers(0, 2, (rounds, len(pixels)))
-    jumps = draws.integers(-reach, reach, (rounds, 2, len(pixels)))
-    near = pixels + chosen * (jumps[:, :, 0] * width + jumps[:, :, 1])
-    # Pixels come first and pictures last: one step changes the same pixel of all pictures.
-    source = np.repeat(np.arange(height * width)[:, None], count, axis=1)
-    each = np.arange(count)
-    for targets in near.transpose(1, 2, 0):
-        for pixel, target in zip(pixels.tolist(), targets, strict=True):
-            kept = source[pixel].copy()
-            source[pixel] = source[target, each]
-            source[target, each] = kept
-    smooth = soften(images, sigma).reshape(count, height * width, channels)
-    scattered = np.take_along_axis(smooth, source.T[..., None], axis=1)
-    return soften(scattered.reshape(images.shape), sigma)
+    height, width = images.shape[1:3]
+    pixels = (height - 2 * reach) * (width - 2 * reach)
+    chosen = draws.integers(0, 2, (rounds, 1, pixels))
+    jumps = chosen * draws.integers(-reach, reach, (rounds, 2, pixels))
+    scattered = scatter(soften(images, sigma, axes=(1,)), reach, jumps, swap=True)
+    return soften(scattered, sigma, axes=(1,))
 
 
 def spatter(images: Floats, draws: Draws, setting: tuple[float, float, float, float, float, str]) -> Floats:
@@ -45,40 +38,10 @@ def spatter(images: Floats, draws: Draws, setting: tuple[float, float, float, fl
 
 
 def fog(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
-    """Add a small part of wide clouds; the setting is their thickness and how quickly small parts fade."""
+    """Add the corner of wide clouds; the setting is their thickness and how quickly small parts fade."""
     thickness, decay = setting
     height, width = images.shape[1:3]
-    brightest = images.max(axis=(1, 2, 3), keepdims=True)
-    clouds = _clouds(draws, max(height, width), decay)
-    foggy = images + thickness * clouds[:, :height, :width, None]
-    return np.asarray(foggy * brightest / (brightest + thickness))
-
-
-def _clouds(draws: Draws, side: int, decay: float) -> Floats:
-    """Return a part (n, s, s), s at least `side`, of heights from 0 to 1 that are `WIDER` times as wide."""
-    size = max(WIDER, 1 << (side - 1).bit_length())
-    heights, strength = np.zeros((len(draws), 1, 1)), 1.0
-    while heights.shape[1] < size:
-        heights = _finer(heights, draws, strength)
-        strength /= decay**2
-    low, high = (limit(axis=(1, 2), keepdims=True) for limit in (heights.min, heights.max))
-    # What follows is finer than a picture: only the part that is shown, and a rim, are worked out.
-    heights = heights[:, : 2 * size // WIDER, : 2 * size // WIDER]
-    for _ in range(WIDER.bit_length() - 1):
-        heights = _finer(heights, draws, strength)
-        strength /= decay**2
-    middle = slice(size // 2, size // 2 + size)
-    return np.asarray(np.clip((heights[:, middle, middle] - low) / (high - low), 0, 1))
-
-
-def _finer(heights: Floats, draws: Draws, strength: float) -> Floats:
-    """Return heights (n, 2 k, 2 k): new ones are the mean of their neighbours and a chance."""
-    count, side, _ = heights.shape
-    chance = strength * draws.uniform(-1, 1, (3, side, side))
-    below, right = np.roll(heights, -1, axis=1), np.roll(heights, -1, axis=2)
-    middles = (heights + below + right + np.roll(below, -1, axis=2)) / 4 + chance[:, 0]
-    fine = np.empty((count, 2 * side, 2 * side))
-    fine[:, ::2, ::2], fine[:, 1::2, 1::2] = heights, middles
-    fine[:, ::2, 1::2] = (heights + right + middles + np.roll(middles, 1, axis=1)) / 4 + chance[:, 1]
-    fine[:, 1::2, ::2] = (heights + below + middles + np.roll(middles, 1, axis=2)) / 4 + chance[:, 2]
-    return fine
+    side = max(WIDE, 1 << (max(height, width) - 1).bit_length())
+    # One after the other: the clouds are far larger than the pictures.
+    whole = (clouds(own.uniform(-1, 1, (1, side, side)), decay) for own in draws.generators)
+    return veil(images, np.concatenate([each[:, :height, :width].copy() for each in whole]), thickness)

@@ -9,12 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .draws import Draws, Floats
-from .filters import luma, soften
-
-try:
-    from scipy import ndimage
-except ImportError:
-    raise ImportError("scipy is needed to corrupt pictures: pip install 'tcuq[vision]'") from None
+from .filters import linked, luma, soften
+from .needed import scipy
 
 Ints = npt.NDArray[np.int32]
 Edge = Literal["constant", "edge", "reflect"]
@@ -53,7 +49,7 @@ def _colour(rgb: tuple[int, int, int], channels: int) -> Floats:
 def _shine(liquid: Floats) -> Floats:
     """Return the light (n, h, w) of drops, 1 where it is brightest."""
     drops = (liquid * 255).clip(0, 255).astype(np.int32)
-    far = np.stack([_distance(each) for each in rims(drops)]) if len(drops) else np.zeros(drops.shape)
+    far = np.stack([_distance(each) for each in rims(drops)])
     relief = _equalise(np.floor(sum(_around(far, "reflect")) / 9).astype(np.int32))
     lit = sum(weight * each for weight, each in zip(LIGHT.ravel(), _around(relief, "reflect"), strict=True))
     light = np.rint(sum(_around(np.clip(lit, 0, 255), "reflect")) / 9) * drops
@@ -73,7 +69,7 @@ def _around(x: npt.NDArray[Any], edge: Edge) -> Iterator[npt.NDArray[Any]]:
 def _distance(rim: npt.NDArray[np.bool_]) -> Floats:
     if not rim.any():
         return np.full(rim.shape, float(FARTHEST))
-    return np.asarray(np.minimum(ndimage.distance_transform_edt(~rim), FARTHEST))
+    return np.asarray(np.minimum(scipy("ndimage").distance_transform_edt(~rim), FARTHEST))
 
 
 def _equalise(relief: Ints) -> Ints:
@@ -108,10 +104,4 @@ def rims(drops: Ints) -> npt.NDArray[np.bool_]:
     one = np.select([flat, upright, rising], [d, b, c], a)
     two = np.select([flat, upright, rising], [f, h, g], i)
     crest = (steep > one) & np.where(flat | upright, steep >= two, steep > two)
-    weak = (steep > WEAK) & crest
-    apart = np.zeros((3, 3, 3), dtype=bool)
-    apart[1] = True
-    parts, number = ndimage.label(weak, structure=apart)
-    kept = np.zeros(number + 1, dtype=bool)
-    kept[parts[weak & (steep > STRONG)]] = True
-    return np.asarray(kept[parts])
+    return linked((steep > WEAK) & crest, steep > STRONG)

@@ -1,8 +1,9 @@
 """Severity constants of natural pictures: CIFAR-10-C, TinyImageNet-C and ImageNet-C.
 
 The constants are those that D. Hendrycks and T. Dietterich published with "Benchmarking Neural Network
-Robustness to Common Corruptions and Perturbations" (2019). Lengths of `elastic_transform` are shares of
-the side of a picture; all other lengths are pixels.
+Robustness to Common Corruptions and Perturbations" (2019), but for `elastic_transform` of ImageNet-C: there
+they are those of the package imagecorruptions, which leaves out the affine part and has other waves. Lengths
+of `elastic_transform` are shares of the side of a picture; all other lengths are pixels.
 """
 
 from __future__ import annotations

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..checks import integer
 from ..data import Dataset, data_folder, load, present
-from ..data.folders import decode_rgb
+from ..data.dataset import entry
+from ..data.folders import decode_rgb, tiny_classes
 from ..data.packed import members
 from .apply import corrupt
 from .registry import suite_of
 
 SEVERITIES = 5
-"""Severities of a kind in the archives of CIFAR-10-C and Tiny-ImageNet-C."""
+"""Severities of a kind in the archive of CIFAR-10-C."""
+TINY = (64, 64, 3)
+"""Shape of the pictures of Tiny-ImageNet-C."""
+SUFFIXES = (".jpeg", ".jpg")
+DAMAGED = (ValueError, EOFError, TokenError, OverflowError, SyntaxError, MemoryError)
+"""What numpy raises for files that are no arrays, or no longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corrupted(Dataset):
+    """One split of a data set, corrupted.
+
+    Parameters
+    ----------
+    official : bool
+        Whether the pictures are those of an official archive; else they were made here.
+    """
+
+    official: bool
 
 
 def corrupted(
@@ -28,8 +50,11 @@ def corrupted(
     workers: int = 1,
     official: bool = True,
     progress: Callable[[int, int], None] | None = None,
-) -> Dataset:
+) -> Corrupted:
     """Return one split of a data set, corrupted.
+
+    The official pictures of MNIST-C and CIFAR-10-C are the test split, in its order. Those of Tiny-ImageNet-C
+    were cut anew from ImageNet: they have the classes of the data set, but no clean twins in it.
 
     Parameters
     ----------
@@ -40,14 +65,14 @@ def corrupted(
     severity : int
         1 to the number of severities of the kind.
     seed, workers, progress
-        As for `corrupt`; an official archive needs none of them.
+        As for `corrupt`; an official archive makes no use of them.
     official : bool
         Take the official pictures where they lie in the data folder; they cover test or val alone.
 
     Returns
     -------
-    Dataset
-        In the order of the split itself; its `source` says who made it.
+    Corrupted
+        A `Dataset` that also says whether it is official; its `source` says who made it.
 
     Raises
     ------
@@ -56,18 +81,21 @@ def corrupted(
     """
     known = suite_of(name)
     known.setting(kind, severity)
-    clean = load(name, split)
+    integer("seed", seed, 0, 2**63 - 1)
+    integer("workers", workers, 1, 256)
     archive = find(name, split, kind, severity) if official else None
+    if archive is not None and name.startswith("tinyimagenet"):
+        return _tiny(archive, name, split, f"official Tiny-ImageNet-C {kind}, severity {severity}")
+    clean = load(name, split)
     if archive is None:
         x = corrupt(clean.x, known.name, kind, severity, seed, workers=workers, progress=progress)
         done = f"corrupted here by {known.name} {kind}, severity {severity}, seed {seed}"
     elif name == "mnist":
         x, done = _mnist(archive, clean), f"official MNIST-C {kind}"
-    elif name == "cifar10":
-        x, done = _cifar(archive, clean, severity), f"official CIFAR-10-C {kind}, severity {severity}"
     else:
-        x, done = _tiny(archive, clean), f"official Tiny-ImageNet-C {kind}, severity {severity}"
-    return Dataset(name, split, x, clean.y, clean.licence, f"{clean.source}; {done}")
+        x, done = _cifar(archive, clean, severity), f"official CIFAR-10-C {kind}, severity {severity}"
+    source = f"{clean.source}; {done}"
+    return Corrupted(name, split, x, clean.y, clean.licence, source, archive is not None)
 
 
 def find(name: str, split: str, kind: str, severity: int) -> Path | None:
@@ -103,48 +131,44 @@ def _cifar(path: Path, clean: Dataset, severity: int) -> npt.NDArray[np.uint8]:
     return np.array(x[count * (severity - 1) : count * severity])
 
 
-def _tiny(folder: Path, clean: Dataset) -> npt.NDArray[np.uint8]:
-    x = np.empty_like(clean.x)
-    files = _tiny_files(clean)
-    for index, file in enumerate(files):
-        path = folder / file
-        if not path.is_file():
-            raise ValueError(f"{path}: is missing; all {len(files)} pictures of {clean.name} val are needed")
+def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
+    """Return the pictures of the classes of a data set, class by class and in the order of their names."""
+    paths, labels = [], []
+    for label, wnid in enumerate(_tiny_classes(name, split)):
+        place = folder / wnid
+        found = sorted(path for path in place.glob("[!.]*") if path.suffix.lower() in SUFFIXES)
+        if not found:
+            raise ValueError(f"{place}: holds no pictures; JPEG files of every class are needed")
+        paths += found
+        labels += [label] * len(found)
+    x = np.empty((len(paths), *TINY), np.uint8)
+    for index, path in enumerate(paths):
         pixels = decode_rgb(path.read_bytes(), str(path))
-        if pixels.shape != x.shape[1:]:
-            size = "x".join(map(str, x.shape[1:3]))
-            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; {size} is accepted")
+        if pixels.shape != TINY:
+            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; 64x64 is accepted")
         x[index] = pixels
-    return x
+    source = f"{done}; cut anew from ImageNet, so not paired with the clean pictures of {name} {split}"
+    return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).licence, source, True)
 
 
-def _tiny_files(clean: Dataset) -> list[str]:
-    """Return class/name of the pictures of a validation split, in its order."""
-    form, folder = present(clean.name, clean.split), data_folder()
-    if form is None:  # gone since it was loaded
-        raise ValueError(f"{clean.name} {clean.split} is no longer in {folder}; put it back")
-    where = folder / form.files[0]
+def _tiny_classes(name: str, split: str) -> list[str]:
+    """Return the folders of the classes of a data set, in the order of its labels."""
+    form = present(name, split)
+    if form is None:
+        raise ValueError(f"{name} {split} is not in {data_folder()}; its list of classes is needed")
+    where = data_folder() / form.files[0]
     if where.is_dir():
-        table = (where / "val" / "val_annotations.txt").read_text().splitlines()
-        pairs = [line.split("\t")[:2] for line in table]
-        every = 10 if clean.name.endswith("20") else 1
-        classes = set(sorted((where / "wnids.txt").read_text().split())[::every])
-        return [f"{wnid}/{name}" for name, wnid in pairs if wnid in classes]
-    found = members(where, "path", "wnid", "y", "split")
-    marked = found["split"] == 1
-    rows = zip(found["path"][marked].tolist(), found["y"][marked].tolist(), strict=True)
-    return [f"{found['wnid'][label]}/{name}" for name, label in rows]
+        return tiny_classes(where, 10 if name == "tinyimagenet20" else 1)
+    return [str(wnid) for wnid in members(where, "wnid")["wnid"].tolist()]
 
 
 def _array(path: Path, dtype: str | None, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return an array of a file without reading all of it; it must have this dtype and shape."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError):
+        # Unlike np.load, it takes no zip file for an archive, which it would leave open where it is broken.
+        found = np.lib.format.open_memmap(path, mode="r")
+    except DAMAGED:
         raise ValueError(f"{path}: is no readable npy file; an array of numbers is needed") from None
-    if not isinstance(found, np.ndarray):
-        found.close()
-        raise ValueError(f"{path}: is no npy file; one array is needed")
     if found.shape != shape or (found.dtype != dtype if dtype else found.dtype.kind not in "iu"):
         wanted = np.dtype(dtype).name if dtype else "integers"
         raise ValueError(f"{path}: is {found.dtype} {found.shape}; {wanted} {shape} is accepted")

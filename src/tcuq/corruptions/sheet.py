@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy.typing as npt
 
 from ..checks import integer
 from ..data import Dataset
+from ..data.folders import decode_rgb
 from .apply import corrupt
 from .spectrogram import magnitude, spectrogram
 from .suite import Suite
 
 Bytes = npt.NDArray[np.uint8]
+SIDE_BY_SIDE = 50
+"""Most examples of a sheet."""
 GAP = 2
 """Pixels between tiles."""
 HEAD = 14
@@ -42,7 +46,7 @@ def draw(
     suite : Suite
         Sound is drawn as spectrograms.
     examples : int
-        Side by side, of one class after the other.
+        Side by side, of one class after the other; 50 at most.
     seed : int
         As for `corrupt`.
     scale : int, optional
@@ -53,7 +57,7 @@ def draw(
     _pillow()  # before the long part, not after it
     if not suite.kinds:
         raise ValueError(f"suite {suite.name} has no kinds; at least one is needed for a sheet")
-    rows = _choice(data.y, integer("examples", examples, 1, len(data.y)))
+    rows = _choice(data.y, integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y))))
     clean = data.x[rows]
     tiles = []
     for number, name in enumerate(suite.kinds):
@@ -79,18 +83,24 @@ def own_picture(path: str, suite: Suite) -> Dataset:
     if suite.name not in SIDES:
         raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
     image = _pillow()[0]
-    try:
-        with image.open(path) as file:
-            whole = file.convert("L" if suite.name == "mnist_c" else "RGB")
-    except image.UnidentifiedImageError:
-        raise ValueError(f"{path}: no picture that Pillow can read") from None
+    with open(path, "rb") as file:
+        content = file.read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd tag does no harm
+        warnings.simplefilter("error", image.DecompressionBombWarning)
+        try:
+            pixels = decode_rgb(content, path)
+        except (image.DecompressionBombWarning, TypeError) as error:  # the second for broken TIFF tags
+            raise ValueError(f"{path}: is no readable image ({error})") from None
+    whole = image.fromarray(pixels).convert("L" if suite.name == "mnist_c" else "RGB")
     least = min(whole.size)
     left, top = (whole.width - least) // 2, (whole.height - least) // 2
     side = SIDES[suite.name]
     box = (left, top, left + least, top + least)
     small = whole.resize((side, side), image.Resampling.LANCZOS, box)
-    pixels = np.asarray(small, dtype=np.uint8)[None]
-    return Dataset("picture", path, pixels, np.zeros(1, dtype=np.int64), "", path)
+    return Dataset(
+        "picture", path, np.asarray(small, dtype=np.uint8)[None], np.zeros(1, dtype=np.int64), "", path
+    )
 
 
 def png(sheet: Any) -> bytes:

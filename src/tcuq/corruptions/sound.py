@@ -78,8 +78,30 @@ def tanh_distortion(clips: Floats, draws: Draws, amount: float) -> Floats:
 
 
 def time_mask(clips: Floats, draws: Draws, part: float) -> Floats:
-    """Silence a part of the clip; where it lies is drawn anew for each severity."""
-    return _each("TimeMask", clips, draws, lambda _: _both("band_part", part))
+    """Silence a part of every second.
+
+    A clip of up to one second has one mask; longer sound is cut in equal pieces of at most one second, of
+    which each has its own. Places are drawn here and handed to the library, which would draw others for
+    every width: so a mask of a higher severity covers that of a lower one.
+
+    Parameters
+    ----------
+    clips : array (n, samples)
+    draws : Draws
+    part : float
+        Of each piece.
+    """
+    mask = _library().TimeMask(p=1.0)
+    samples = clips.shape[1]
+    ends = np.linspace(0, samples, -(-samples // RATE) + 1).astype(np.int64).tolist()
+    out = clips.copy()
+    for clip, own in zip(out, draws.generators, strict=True):
+        places = own.uniform(0, 1, len(ends) - 1).tolist()
+        for first, last, place in zip(ends, ends[1:], places, strict=False):
+            width = int(part * (last - first))
+            mask.parameters = {"should_apply": True, "t": width, "t0": int(place * (last - first - width))}
+            clip[first:last] = mask.apply(clip[first:last], RATE)
+    return out
 
 
 def time_stretch(clips: Floats, draws: Draws, factor: float) -> Floats:

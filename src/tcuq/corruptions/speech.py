@@ -1,9 +1,9 @@
 """The kinds of sound corruption, with the setting of each severity.
 
-Twelve are those that the paper takes from audiomentations, three are made in `acoustics`; the severities of
+Twelve are those that the paper takes from audiomentations; three are our own (`acoustics`). The severities of
 all are our own. Each setting is stronger than the one before: ratios of signal to noise fall, cut-offs and
-bands narrow, gains, distances, masks and factors grow. Apart from it, a clip meets the same random numbers at
-all severities.
+bands narrow, gains, distances, masks and factors grow. A clip meets the same random numbers at all of
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ def _kinds() -> dict[str, Kind]:
         "low_shelf_filter": (8.0, 14.0, 20.0, 26.0, 32.0),  # dB up or down
         "peaking_filter": (6.0, 11.0, 16.0, 22.0, 28.0),  # dB up or down
         "tanh_distortion": (0.05, 0.1, 0.2, 0.35, 0.6),  # share of samples bent
-        "time_mask": (0.04, 0.08, 0.14, 0.22, 0.32),  # of the clip
+        "time_mask": (
+            0.04,
+            0.08,
+            0.12,
+            0.16,
+            0.20,
+        ),  # of each second; more leaves nothing of short words
         "time_stretch": (1.15, 1.3, 1.45, 1.6, 1.8),  # faster or slower by this factor
     }
     kinds = {name: Kind("sound", name, settings) for name, settings in library.items()}

@@ -8,11 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .draws import Floats
-
-try:
-    from scipy import ndimage
-except ImportError:
-    raise ImportError("scipy is needed to corrupt pictures: pip install 'tcuq[vision]'") from None
+from .needed import scipy
 
 SIDE = 512
 """Pixels after which a pane repeats itself."""
@@ -77,11 +73,12 @@ def pane(number: int, scale: float) -> Floats:
 
 @lru_cache(maxsize=PANES)
 def _full(number: int) -> Floats:
+    blurred = scipy("ndimage").gaussian_filter
     ice = ICES[number]
     rng = np.random.default_rng([SEED, number])
     needles = 1 - np.exp(-0.4 * _ferns(rng, ice.nuclei, ice.length))
-    ground = _standard(ndimage.gaussian_filter(rng.standard_normal((SIDE, SIDE)), SIDE / 12, mode="wrap"))
-    grain = _standard(ndimage.gaussian_filter(rng.standard_normal((SIDE, SIDE)), 1.0, mode="wrap"))
+    ground = _standard(blurred(rng.standard_normal((SIDE, SIDE)), SIDE / 12, mode="wrap"))
+    grain = _standard(blurred(rng.standard_normal((SIDE, SIDE)), 1.0, mode="wrap"))
     # Light from one side gives the needles a dark flank.
     flank = needles - np.roll(needles, (2, 2), axis=(0, 1))
     tone = _standard(_standard(needles) + 0.6 * _standard(flank) + 0.7 * ground + 0.25 * grain)
@@ -108,7 +105,7 @@ def _ferns(rng: np.random.Generator, nuclei: int, length: float) -> Floats:
         start = (start[:, None] + along[..., None] * reach[:, None, None] * way).reshape(-1, 2)
         angle, reach = (angle[:, None] + side).ravel(), (reach[:, None] * taper).ravel()
         ice += _lines(start, angle, reach)
-    return np.asarray(ndimage.gaussian_filter(ice, 0.6, mode="wrap"))
+    return np.asarray(scipy("ndimage").gaussian_filter(ice, 0.6, mode="wrap"))
 
 
 def _lines(start: Floats, angle: Floats, reach: Floats) -> Floats:

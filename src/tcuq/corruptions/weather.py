@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .clouds import clouds
 from .draws import Draws, Floats
 from .filters import luma, streak
 from .texture import PANES, pane
@@ -46,9 +47,14 @@ def fog(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
     """Add clouds; the setting is their thickness and how quickly their small parts fade."""
     thickness, decay = setting
     height, width = images.shape[1:3]
+    side = 1 << (max(height, width) - 1).bit_length()
+    return veil(images, clouds(draws.uniform(-1, 1, (side, side)), decay)[:, :height, :width], thickness)
+
+
+def veil(images: Floats, fog: Floats, thickness: float) -> Floats:
+    """Add fog (n, h, w), and let the brightest value of each picture stay as bright as it was."""
     brightest = images.max(axis=(1, 2, 3), keepdims=True)
-    foggy = images + thickness * _clouds(draws, max(height, width), decay)[:, :height, :width, None]
-    return np.asarray(foggy * brightest / (brightest + thickness))
+    return np.asarray((images + thickness * fog[..., None]) * brightest / (brightest + thickness))
 
 
 def brightness(images: Floats, draws: Draws, more: float) -> Floats:
@@ -57,29 +63,3 @@ def brightness(images: Floats, draws: Draws, more: float) -> Floats:
     brighter = np.minimum(value + more, 1)
     # Black has no hue: it becomes grey.
     return np.asarray(np.where(value > 0, images * (brighter / np.where(value > 0, value, 1)), brighter))
-
-
-def _clouds(draws: Draws, side: int, decay: float) -> Floats:
-    """Return random heights (n, 2**k, 2**k) from 0 to 1 that repeat at their borders.
-
-    Midpoints of ever smaller squares get the mean of their neighbours and a chance that fades.
-    """
-    size = 1 << (side - 1).bit_length()
-    chance = draws.uniform(-1, 1, (size, size))
-    heights = np.zeros_like(chance)
-    step, strength = size, 100.0
-    while step >= 2:
-        half = step // 2
-        # Strength counts twice, as in the published fog: as a factor and as the range of the chance.
-        push = strength**2
-        corners = heights[:, ::step, ::step]
-        pairs = corners + np.roll(corners, -1, axis=1)
-        middles = (pairs + np.roll(pairs, -1, axis=2)) / 4 + push * chance[:, half::step, half::step]
-        heights[:, half::step, half::step] = middles
-        across = corners + np.roll(corners, -1, axis=2) + middles + np.roll(middles, 1, axis=1)
-        heights[:, ::step, half::step] = across / 4 + push * chance[:, ::step, half::step]
-        down = corners + np.roll(corners, -1, axis=1) + middles + np.roll(middles, 1, axis=2)
-        heights[:, half::step, ::step] = down / 4 + push * chance[:, half::step, ::step]
-        step, strength = half, strength / decay
-    heights -= heights.min(axis=(1, 2), keepdims=True)
-    return np.asarray(heights / heights.max(axis=(1, 2), keepdims=True))

@@ -32,7 +32,7 @@ def decode_rgb(content: bytes, where: str) -> npt.NDArray[np.uint8]:
     try:
         image: Any = import_module("PIL.Image")
     except ImportError:
-        raise ImportError(f"{where}: an image needs Pillow (pip install Pillow)") from None
+        raise ImportError(f"{where}: an image needs Pillow (pip install 'tcuq[data]')") from None
     try:
         with image.open(io.BytesIO(content)) as opened:
             return np.asarray(opened.convert("RGB"), dtype=np.uint8)
@@ -55,9 +55,7 @@ def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) 
         Take the first so many training images of a class.
     """
     root = Path(folder)
-    labels = {
-        name: label for label, name in enumerate(sorted((root / "wnids.txt").read_text().split())[::every])
-    }
+    labels = {name: label for label, name in enumerate(tiny_classes(root, every))}
     images = list(_tiny_train(root, labels, first) if split == "train" else _tiny_val(root, labels))
     if not images:
         raise ValueError(f"{root}: holds no images of the split {split!r}; JPEG files are needed")
@@ -68,6 +66,19 @@ def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) 
             raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; 64x64 is accepted")
         x[index] = pixels
     return x, np.array([label for _, label in images], dtype=np.uint8)
+
+
+def tiny_classes(folder: str | Path, every: int = 1) -> list[str]:
+    """Return the names of the classes of TinyImageNet-200 in the order of their labels.
+
+    Parameters
+    ----------
+    folder : path
+        That holds ``wnids.txt``.
+    every : int
+        Take one class of so many.
+    """
+    return sorted((Path(folder) / "wnids.txt").read_text().split())[::every]
 
 
 def _tiny_train(root: Path, labels: dict[str, int], first: int) -> Iterator[tuple[Path, int]]:
@@ -117,6 +128,24 @@ def read_speech(folder: str | Path, split: str) -> Arrays:
     split : str
         ``train``, ``validation`` or ``test``; training clips are those on no list.
     """
+    root, names = Path(folder), speech_names(folder, split)
+    x = np.zeros((len(names), RATE), np.int16)
+    for index, name in enumerate(names):
+        samples = read_wav(root / name)
+        if len(samples) > RATE:
+            raise ValueError(f"{root / name}: has {len(samples)} samples; 0 to {RATE} is accepted")
+        x[index, : len(samples)] = samples
+    return x, np.array([label_of(name.partition("/")[0]) for name in names], dtype=np.uint8)
+
+
+def speech_names(folder: str | Path, split: str) -> list[str]:
+    """Return the clips of a split as WORD/FILE.wav, in order; at least one.
+
+    Parameters
+    ----------
+    folder, split
+        As for `read_speech`.
+    """
     root = Path(folder)
     listed = {name: _listed(root / file) for name, file in LISTS.items()}
     if split in listed:
@@ -127,13 +156,7 @@ def read_speech(folder: str | Path, split: str) -> Arrays:
         names = sorted(name for name in every if not name.startswith((NOISE, ".")) and name not in taken)
     if not names:
         raise ValueError(f"{root}: holds no clips of the split {split!r}; wav files are needed")
-    x = np.zeros((len(names), RATE), np.int16)
-    for index, name in enumerate(names):
-        samples = read_wav(root / name)
-        if len(samples) > RATE:
-            raise ValueError(f"{root / name}: has {len(samples)} samples; 0 to {RATE} is accepted")
-        x[index, : len(samples)] = samples
-    return x, np.array([label_of(name.partition("/")[0]) for name in names], dtype=np.uint8)
+    return names
 
 
 def _listed(path: Path) -> set[str]:
