@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tcuq.lab.compare.events import (
     Band,
     clean_band,
-    clean_runs,
     drop_events,
     reaches,
     smooth,
@@ -126,10 +125,10 @@ def test_errors_are_one_line(call: Any, message: str) -> None:
 def test_smoothing_is_the_mean_of_the_window(rows: Any, m: int) -> None:
     score, segments = [x for x, _ in rows], [s for _, s in rows]
     found = smooth(np.array(score, float), m, np.array(segments, int))
-    largest = max([abs(x) for x in score], default=0)
     for t in range(len(rows)):
-        mean = math.fsum(score[s] for s in window(t, m, segments)) / len(window(t, m, segments))
-        assert abs(found[t] - mean) <= 1e-12 * largest
+        inside = [score[s] for s in window(t, m, segments)]
+        mean = math.fsum(inside) / len(inside)
+        assert abs(found[t] - mean) <= 1e-13 * max(abs(x) for x in inside)
 
 
 def test_windows_of_the_same_scores_tie() -> None:
@@ -145,13 +144,14 @@ def test_smoothing_is_causal_and_stays_in_range() -> None:
     rng = np.random.default_rng(2)
     score = rng.random(500)
     whole, part = smooth(score, 100), smooth(score[:300], 100)
-    assert np.allclose(whole[:300], part, atol=1e-13)
+    assert np.array_equal(whole[:300], part)
+    assert np.array_equal(smooth(score[:30], 100), whole[:30])
     assert whole.min() >= score.min() - 1e-13 and whole.max() <= score.max() + 1e-13
 
 
 @few
 @given(kinds_of, st.integers(1, 5))
-def test_stretches_and_clean_runs_by_loop(rows: Any, m: int) -> None:
+def test_stretches_by_loop(rows: Any, m: int) -> None:
     kinds, segments = np.array([k for k, _ in rows]), np.array([s for _, s in rows])
     begins = [
         t
@@ -164,12 +164,50 @@ def test_stretches_and_clean_runs_by_loop(rows: Any, m: int) -> None:
         assert (kinds[part] > 0).all() and len(set(segments[part].tolist())) == 1
         after = part.stop
         assert after == len(rows) or kinds[after] == 0 or segments[after] != segments[part.start]
-    runs = clean_runs(np.arange(len(rows)), kinds, segments)
-    assert sorted(t for run in runs for t in run) == np.flatnonzero(kinds == 0).tolist()
-    for run in runs:
-        first = int(run[0])
-        assert first == 0 or kinds[first - 1] > 0 or segments[first - 1] != segments[first]
-        assert (np.diff(run) == 1).all() and len(set(segments[run.astype(int)].tolist())) == 1
     touched = reaches(kinds == 2, m, segments)
     for t in range(len(rows)):
         assert touched[t] == any(kinds[s] == 2 for s in window(t, m, segments))
+
+
+@pytest.mark.parametrize("outlier", [1e20, -1e300, 1e-300])
+def test_an_outlier_is_felt_in_its_own_windows_alone(outlier: float) -> None:
+    score = np.random.default_rng(3).normal(0, 1, 400)
+    plain = smooth(score, 50)
+    score[-1] = outlier
+    assert np.array_equal(smooth(score, 50)[:-1], plain[:-1])
+    score[-1], score[200] = 0.5, outlier
+    found = smooth(score, 50)
+    assert np.array_equal(found[:200], plain[:200]) and np.array_equal(found[250:-1], plain[250:-1])
+    assert found[220] == pytest.approx(score[171:221].mean(), rel=1e-12)
+
+
+def test_smoothing_reaches_the_ends_of_floats() -> None:
+    for scale in (1e-310, 1e-200, 1e200, 1e307):
+        found = smooth(np.array([1.0, 3.0, 0.0, 0.0]) * scale, 2)
+        assert found.tolist() == pytest.approx([scale, 2 * scale, 1.5 * scale, 0.0])
+
+
+@few
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 1)), max_size=30), st.integers(1, 4))
+def test_a_window_with_an_unjudged_step_is_not_judged(rows: Any, m: int) -> None:
+    right, judged, segments = ([row[at] for row in rows] for at in range(3))
+    args = (np.array(segments, int), np.array(judged, bool))
+    accuracy = windowed_accuracy(np.array(right, bool), m, *args)
+    drops = drop_events(np.array(right, bool), Band(m, 0.9, 0.1, 9), *args)
+    for t in range(len(rows)):
+        steps = window(t, m, segments)
+        full = len(steps) == m and all(judged[s] for s in steps)
+        assert accuracy.full[t] == drops.judged[t] == full and (full or not drops.event[t])
+
+
+def test_the_band_is_made_of_judged_windows() -> None:
+    rng = np.random.default_rng(4)
+    right, judged = rng.random(300) < 0.8, np.arange(300) % 100 > 9
+    spoiled = right & judged
+    found = clean_band([spoiled], 20, [judged])
+    assert found == clean_band([right[10:100], right[110:200], right[210:]], 20)
+    assert found.windows == 3 * 71 and found != clean_band([spoiled], 20)
+    with pytest.raises(ValueError, match="none with enough judged ones in a row; at least m = 91"):
+        clean_band([right], 91, [judged])
+    with pytest.raises(ValueError, match="judged has 2 entries, the stream has 300 steps"):
+        clean_band([right], 20, [[True, True]])

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from tcuq.data import load, present
-from tcuq.data.ood import distinct_interval, load_ood, ood_labels, ood_name
+from tcuq.data.dataset import Dataset
+from tcuq.data.folders import KEYWORDS
+from tcuq.data.ood import OTHER_WORDS, distinct_interval, load_ood, ood_labels, ood_name
 from tcuq.data.packed import members
 from tcuq.data.parts import HELD_OUT, load_part, part, split_of
 from tcuq.data.words import keyword_labels, words
@@ -124,6 +126,54 @@ def test_words_of_official_speech(folder):
     (root / "testing_list.txt").write_text("go/b.wav\n")
     assert words("validation").tolist() == ["bed", "up"] and words("test").tolist() == ["go"]
     assert words("train").tolist() == ["up"] and keyword_labels("validation").tolist() == [8]
+    (root / "testing_list.txt").write_text("../go/b.wav\n")
+    with pytest.raises(ValueError, match=r"testing_list.txt: lists '../go/b.wav'; WORD/FILE.wav is accepted"):
+        words("validation")
+
+
+def speech(folder, *words, split=1):
+    np.savez(
+        folder / "speech_eval.npz",
+        word=np.arange(len(words)),
+        words=np.array(words),
+        split=np.full(len(words), split),
+    )
+
+
+def test_other_words_are_fixed(folder, monkeypatch):
+    noise = Dataset("speech_noise", "all", np.zeros((6, 16000), np.int16), np.arange(6), "", "")
+    monkeypatch.setattr("tcuq.data.ood.load", lambda *_: noise)
+    assert len(OTHER_WORDS) == 20 and list(OTHER_WORDS) == sorted(set(OTHER_WORDS) - set(KEYWORDS))
+    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual")
+    assert ood_labels("speech_commands", "dev").tolist() == list(range(13))
+    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual", split=2)
+    assert ood_labels("speech_commands", "test").tolist() == list(range(13))
+    speech(folder, *(word for word in OTHER_WORDS if word != "cat"))
+    with pytest.raises(
+        ValueError, match="speech_commands validation has no clip of cat; all of bed, bird,"
+    ) as e:
+        ood_labels("speech_commands", "dev")
+    assert "nine" not in str(e.value) and "\n" not in str(e.value)
+
+
+def test_a_training_file_must_reach_beyond_the_cut(folder, monkeypatch):
+    def given(y):
+        data = Dataset("x", "train", np.zeros(len(y)), np.asarray(y), "", "")
+        monkeypatch.setattr("tcuq.data.parts.load", lambda *_: data)
+
+    for name, cut in (("mnist", 55_000), ("cifar10", 45_000)):
+        given(np.zeros(cut, int))
+        for which in ("train", "dev"):
+            with pytest.raises(ValueError, match=f"{name} train has {cut} rows; more than {cut} are needed"):
+                load_part(name, which)
+        assert len(part(name, "test")[1]) == cut
+        given(np.zeros(cut + 1, int))
+        assert len(part(name, "dev")[1]) == 1
+    given(np.repeat(np.arange(20), np.where(np.arange(20) == 7, 350, 400)))
+    with pytest.raises(ValueError, match="tinyimagenet20 train has 350 rows of a class; more than 350 are"):
+        load_part("tinyimagenet20", "dev")
+    given(np.repeat(np.arange(20), np.where(np.arange(20) == 9, 1, 351)))  # 9 is held out
+    assert len(part("tinyimagenet20", "dev")[1]) == 16
 
 
 def test_a_missing_library_is_named(folder, monkeypatch):

@@ -119,6 +119,14 @@ def test_many_kinds_share_one_tint() -> None:
         (lambda: stream_figure(RISK, RIGHT, threshold=[1.0, 2.0]), "threshold has 2 entries"),
         (lambda: stream_figure(RISK, RIGHT, abstain=[True]), "abstain has 1 entries"),
         (lambda: stream_figure(RISK, RIGHT, alarms=[400]), r"alarms\[0\] is 400; 0 to 399"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=[True, False]), "alarms has 2 entries; 400"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=[5.5]), "alarms has dtype float64; whole steps or a bool"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=[float("nan")]), "alarms has dtype float64"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=["5"]), "alarms has dtype <U1"),
+        (lambda: stream_figure(RISK, RIGHT, threshold=float("nan")), r"threshold\[0\] is nan"),
+        (lambda: stream_figure(RISK, RIGHT, threshold=float("inf")), r"threshold\[0\] is inf"),
+        (lambda: stream_figure(RISK, RIGHT, threshold="a"), "threshold has dtype <U1"),
+        (lambda: stream_figure(RISK, RIGHT, title=3), "title is 3; a text"),  # type: ignore[arg-type]
         (lambda: stream_figure([], []), "risk has 0 entries"),
         (lambda: comparison_figure([], "x"), "metric 'x', variant None has 0 records"),
         (
@@ -130,6 +138,31 @@ def test_many_kinds_share_one_tint() -> None:
             "infinite value",
         ),
         (lambda: severity_figure([1, 2], {"A": [1]}, "x"), "values of A has 1 entries; 2"),
+        (
+            lambda: comparison_figure([record("j", "A", "x", "v", 1, 1, high=float("inf"))], "x"),
+            "infinite value",
+        ),
+        (
+            lambda: comparison_figure([record("s", "A", "x", "v", 1, 1)], "x", stream="pooled"),
+            "metric 'x', variant None, stream 'pooled' has 0 records",
+        ),
+        (
+            lambda: comparison_figure([record(s, "A", "x", "v", 1, 1) for s in ("pooled", "joint")], "x"),
+            "metric 'x' has the streams joint, pooled; name one",
+        ),
+        (lambda: severity_figure([1, 2], {"A": ["x", "y"]}, "x"), "values of A has dtype <U1"),
+        (lambda: severity_figure([1, 2], {"A": [[1, 2], [3, 4]]}, "x"), "values of A has 2 dimensions"),
+        (lambda: severity_figure([1], {"A": [float("inf")]}, "x"), r"values of A\[0\] is inf"),
+        (
+            lambda: severity_figure([1], {"A": [1]}, "x", intervals={"A": (["x"], [1])}),
+            "interval of A has dt",
+        ),
+        (
+            lambda: severity_figure([1], {"A": [1]}, "x", intervals={"A": [1]}),  # type: ignore[dict-item]
+            "interval of A is list; a pair of arrays",
+        ),
+        (lambda: severity_figure([1], {3: [1]}, "x"), "method is 3; a text"),  # type: ignore[dict-item]
+        (lambda: risk_coverage_figure({"A": [1, 2, 3]}), "A: the curve is list"),  # type: ignore[dict-item]
         (lambda: severity_figure([], {"A": []}, "x"), "0 severities, 1 methods"),
         (lambda: risk_coverage_figure({"A": ([1, 2], [True])}), "A: score has 2 entries, wrong has 1"),
         (lambda: risk_coverage_figure({}), "0 curves"),
@@ -153,3 +186,47 @@ def test_a_missing_matplotlib_is_said_in_one_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"^matplotlib is needed for figures: pip install 'tcuq\[plots\]'$"):
         stream_figure(RISK, RIGHT)
+
+
+def test_alarms_are_steps_or_a_mask() -> None:
+    def drawn(alarms: Any) -> Any:
+        (line,) = (
+            x for x in stream_figure(RISK, RIGHT, alarms=alarms).axes[0].get_lines() if x.get_marker() == "|"
+        )
+        return line.get_xdata().tolist()
+
+    assert drawn([120, 310]) == drawn(np.isin(np.arange(STEPS), [120, 310])) == [120, 310]
+
+
+@pytest.mark.parametrize(
+    "name", ["_hidden", "a_b", "a $x$ b", "\\frac{ $ $", "\u65b9\u6cd5", "a\tb\x00", "="]
+)
+def test_any_name_can_be_drawn(name: str, tmp_path: Path) -> None:
+    figures = [
+        risk_coverage_figure({name: (RISK, ~RIGHT)}, title=name),
+        severity_figure([1, 2], {name: [1, 2]}, name, title=name),
+        stream_figure(RISK, RIGHT, KINDS, names=("clean", name, name), title=name),
+        comparison_figure([record("s", name, name, name, 1, 1)], name, title=name),
+    ]
+    escaped = name.replace("\t", "\\t").replace("\x00", "\\x00")
+    escaped = escaped.replace("\u65b9\u6cd5", "\\u65b9\\u6cd5")
+    for number, figure in enumerate(figures):
+        save_figure(figure, tmp_path / f"{number}.png")
+        axis = figure.axes[0]
+        legend = axis.get_legend()
+        texts = legend.get_texts() if legend is not None else axis.get_yticklabels()
+        assert escaped in [text.get_text() for text in texts]
+        assert axis.get_title(loc="left") == escaped
+
+
+def test_records_over_all_streams_are_never_averaged_with_others() -> None:
+    rows = [
+        record(s, "A", "delay_mean", "cusum/all", x, 9) for s, x in (("a", 10), ("b", 30), ("pooled", 29))
+    ]
+
+    def dot(rows: Any, **options: Any) -> float:
+        return float(comparison_figure(rows, "delay_mean", **options).axes[0].get_lines()[-1].get_xdata()[0])
+
+    assert dot(rows) == 20
+    assert dot(rows, stream="pooled") == 29 and dot(rows, stream="b") == 30
+    assert dot(rows[2:]) == 29

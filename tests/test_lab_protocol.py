@@ -153,9 +153,8 @@ def test_steps_that_are_not_judged_do_not_count(clean_dev: Any) -> None:
     answers = tuple(Scores(a.name, a.risk[:900], a.predictions[:900]) for a in whole.answers)
     expected = score_part([Case("s", short, answers)], clean_dev)
     assert [(r["metric"], r["n"]) for r in rows] == [(r["metric"], r["n"]) for r in expected]
-    # Smoothing rounds by the largest score, which is not the same.
     pairs = [(r["value"], e["value"]) for r, e in zip(rows, expected, strict=True)]
-    assert np.allclose(*zip(*pairs, strict=True), atol=1e-12, equal_nan=True)
+    assert np.array_equal(*zip(*pairs, strict=True), equal_nan=True)
 
 
 def test_undefined_metrics_are_nan_not_errors() -> None:
@@ -338,9 +337,10 @@ def test_blocks_hold_the_window_and_the_stretches() -> None:
     def truth(stretch: int) -> Truth:
         return Truth(np.zeros(4000, int), np.arange(4000) // stretch % 2)
 
-    assert default_block([truth(50)], 100) == 200
-    assert default_block([truth(500)], 100) == 500
-    assert default_block([truth(4000)], 100) == 2000
+    assert default_block([truth(20)], 100) == 200
+    assert default_block([truth(200)], 100) == 800
+    assert default_block([truth(4000)], 100) == 1000
+    assert default_block([truth(200), Truth(np.zeros(400, int))], 100) == 100
 
 
 def test_results_survive_a_file(tmp_path: Path) -> None:
@@ -364,9 +364,14 @@ def test_results_survive_a_file(tmp_path: Path) -> None:
     [
         ("{", "is not JSON"),
         ("[]", "is not a file of results"),
+        ("[" * 100_000, r"bad\.json is not JSON: .*recursion"),
+        ("9" * 5000, r"bad\.json is not JSON"),
         ('{"format": "tcuq lab results 1"}', "lacks about or records"),
         ('{"format": "tcuq lab results 1", "about": {}, "records": [{"n": 1}]}', "record 0 .* other keys"),
-        ('{"format": "tcuq lab results 1", "about": {}, "records": [NaN]}', "NaN is no JSON"),
+        (
+            '{"format": "tcuq lab results 1", "about": {}, "records": [NaN]}',
+            r"bad\.json is not JSON: NaN is no number",
+        ),
     ],
 )
 def test_bad_files_are_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
@@ -378,7 +383,19 @@ def test_bad_files_are_refused_in_one_line(tmp_path: Path, content: str, message
 
 
 @pytest.mark.parametrize(
-    "key, value", [("value", "big"), ("value", True), ("n", -1), ("n", 1.5), ("stream", 3)]
+    "key, value",
+    [
+        ("value", "big"),
+        ("value", True),
+        ("value", []),
+        ("value", {}),
+        ("value", 10**400),
+        ("low", [[[0] * 900]]),
+        ("n", -1),
+        ("n", 1.5),
+        ("n", 10**400),
+        ("stream", 3),
+    ],
 )
 def test_bad_records_are_refused(tmp_path: Path, key: str, value: Any) -> None:
     path = tmp_path / "bad.json"
@@ -386,8 +403,9 @@ def test_bad_records_are_refused(tmp_path: Path, key: str, value: Any) -> None:
     content = json.loads(path.read_text())
     content["records"][0][key] = value
     path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=f"{key} of record 0"):
+    with pytest.raises(ValueError, match=rf"{key} of record 0 of .*bad\.json") as caught:
         load(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
 
 
 def test_means_leave_out_what_is_undefined() -> None:
@@ -412,6 +430,25 @@ GOOD_TRUTH = Truth(np.zeros(3, int))
         (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1; 0 or more"),
         (lambda: score_part([], []), "there are 0 streams"),
         (lambda: Settings(m=0), "m is 0; 1 to"),
+        (lambda: Settings(seen="fog"), "seen is 'fog'; a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(seen=None), "seen is None; a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(seen=(1,)), r"seen is \(1,\); a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(base=None), "base is None; a text"),  # type: ignore[arg-type]
+        (lambda: Settings(statistics={}), "statistics is {}; names with a factory each"),
+        (lambda: Settings(statistics=["cusum"]), r"statistics is \['cusum'\]"),  # type: ignore[arg-type]
+        (lambda: Settings(statistics={"best": Cusum}), "name of a statistic is 'best'"),
+        (lambda: Settings(statistics={"a/b": Cusum}), "name of a statistic is 'a/b'; a text without '/'"),
+        (lambda: Settings(statistics={"a": 3}), "statistic a is 3; a function"),  # type: ignore[dict-item]
+        (lambda: stream("pooled", 200, 0), "name of a stream is 'pooled'; a text other than pooled, dev"),
+        (lambda: stream(3, 200, 0), "name of a stream is 3"),  # type: ignore[arg-type]
+        (
+            lambda: score_part([stream("s", 200, n) for n in (0, 1)], []),
+            "stream s comes twice among the tests",
+        ),
+        (lambda: stream("s", 200, 0).truth.members("Seen", ()), "group 'Seen' is unknown; did you mean seen"),
+        (lambda: same_against_same([], group="sen"), "group of delay_median 'sen' is unknown"),
+        (lambda: best_against_best([], group="clean"), "group of delay_median 'clean' is unknown"),
+        (lambda: same_against_same([], "run_length", "all"), "group of run_length 'all' is unknown"),
         (lambda: stream("s", 200, 0).answer("WHAT"), "'WHAT' has no answer on stream s; one of BASE, GOOD"),
         (lambda: score_part([stream("s", 200, 0)], [stream("d", 50, 0)]), "at least m = 100"),
         (lambda: score_part([stream("s", 200, 0)], [stream("d", 200, 0, (0, 1), 60)]), "shifted at step 60"),
@@ -434,6 +471,9 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown; one of drop_auprc"),
         ({"variant": "own"}, "variant is 'own'; own or base"),
         ({"metric": "ood_auroc", "variant": "own/smoothed/all"}, "plain alone"),
+        ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*; all kinds alone"),
+        ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
+        ({"variant": "own/plain/seen"}, "variant own/plain/seen has a record on 0 streams"),
         ({"block": 20}, "block is 20; 100 to"),
     ):
         with pytest.raises(ValueError, match=message) as caught:
@@ -441,3 +481,101 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="statistic 'luck' is unknown"):
         delay_interval(tests, clean_dev, ("GOOD",), ("luck",), rng)
+    with pytest.raises(ValueError, match="group seen has 0 changes on the test streams; at least 1"):
+        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="seen")
+    with pytest.raises(ValueError, match="group 'Seen' is unknown; did you mean seen"):
+        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="Seen")
+    seed: Any = 0
+    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
+        interval(tests, clean_dev, ("GOOD",), "drop_auprc", "own/plain/all", seed)
+
+
+def test_an_interval_is_around_the_mean_of_the_records(tests: Any, clean_dev: Any) -> None:
+    fixed = Settings(seen=("fog",))
+    rows = [row for row in score_part(tests, clean_dev, fixed) if row["metric"] != "warning"]
+    asked = sorted({(row["metric"], row["variant"]) for row in rows})
+    assert {variant.rpartition("/")[2] for _, variant in asked} == {"all", "seen", "unseen"}
+    for metric, variant in asked:
+        mine = pick(rows, method="GOOD", metric=metric, variant=variant)
+        rng = np.random.default_rng(0)
+        found = interval(tests, clean_dev, ("GOOD",), metric, variant, rng, fixed, replicates=2)
+        assert found["value"] == pytest.approx(np.mean([row["value"] for row in mine]), abs=1e-12)
+        assert found["n"] == sum(row["n"] for row in mine)
+
+
+def unjudged(case: Case, judged: Any, spoil: bool) -> Case:
+    """The same stream with some steps not judged, and nonsense there where it is spoiled."""
+    answers = case.answers
+    if spoil:
+        answers = tuple(
+            Scores(a.name, np.where(judged, a.risk, 0.9), np.where(judged, a.predictions, 99))
+            for a in answers
+        )
+    return Case(case.name, Truth(case.truth.labels, case.truth.kinds, judged=judged, names=NAMES), answers)
+
+
+def test_clean_steps_that_are_not_judged_decide_nothing(tests: Any) -> None:
+    # The first steps, after which a statistic that begins anew at 0 has forgotten them at its first alarm.
+    judged = np.arange(12_000) >= 300
+    tables = []
+    for spoil in (False, True):
+        dev = [unjudged(stream("d", 12_000, 100), judged, spoil)]
+        fresh = [unjudged(stream("f", 12_000, 101), judged, spoil)]
+        fixed = Settings(statistics={"frozen_quantile_count": STATISTICS["frozen_quantile_count"]})
+        tables.append(evaluate(tests, dev, fixed, clean_test=fresh))
+    assert str(tables[0]) == str(tables[1])
+    lengths = [row for row in tables[0] if row["variant"] in ("frozen_quantile_count/clean",)]
+    assert {row["n"] for row in pick(lengths, metric="run_length")} == {11_700}
+
+
+def test_the_reference_is_made_of_judged_scores() -> None:
+    rng = np.random.default_rng(12)
+    clean, judged = rng.normal(0, 1, 5000), np.arange(5000) % 5 > 0
+    spoiled = np.where(judged, clean, 50.0)
+    armed = arm([spoiled], 100, CUSUM, [judged])["cusum"]
+    assert armed.statistic.reference.mean == pytest.approx(clean[judged].mean())
+    assert armed.found.steps == 4000
+
+
+def test_changes_with_unjudged_steps() -> None:
+    armed = arm([np.random.default_rng(0).normal(0, 1, 2000)], 100, CUSUM)["cusum"]
+    kinds = np.repeat([0, 1, 0, 2, 0], 100)
+    risk = np.where(np.arange(500) >= 130, 9.0, -1.0) * (kinds > 0)
+
+    def watched(*hidden: slice) -> Trials:
+        judged = np.ones(500, bool)
+        for part in hidden:
+            judged[part] = False
+        return trials(armed, risk, Truth(np.zeros(500, int), kinds, judged=judged), memory=20)
+
+    plain = watched()
+    assert plain.starts.tolist() == [100, 300] and plain.delays.tolist() == [30, 0]
+    # A delay counts from the change itself, and an alarm at an unjudged step of the stretch is one.
+    for hidden in (slice(100, 105), slice(100, 199), slice(101, 200)):
+        found = watched(hidden)
+        assert found.starts.tolist() == [100, 300] and found.delays.tolist() == [30, 0]
+    assert watched(slice(100, 200)).starts.tolist() == [300]  # nothing is judged there
+    assert watched(slice(200, 300)).clean == plain.clean - 81
+
+
+def test_a_stream_has_one_role(tests: Any, clean_dev: Any) -> None:
+    fixed = Settings(statistics=CUSUM)
+    for roles, message in (
+        ({"shifted_dev": tests[:1]}, "stream a is in tests and in shifted_dev"),
+        ({"clean_test": clean_dev}, "stream dev 0 is in clean_dev and in clean_test"),
+    ):
+        for call in (delay_part, evaluate):
+            with pytest.raises(ValueError, match=message):
+                call(tests, clean_dev, fixed, **roles)
+    with pytest.raises(ValueError, match="stream dev 0 is in tests and in clean_dev"):
+        score_part(clean_dev, clean_dev)
+
+
+def test_means_leave_out_what_is_over_all_streams(tests: Any, clean_dev: Any) -> None:
+    rows = delay_part(tests, clean_dev, Settings(statistics=CUSUM))
+    mine = pick(rows, method="GOOD", metric="delay_mean", variant="cusum/all")
+    single = [row["value"] for row in mine if row["stream"] in "ab"]
+    assert len(mine) == 3 and len(single) == 2
+    (found,) = mean_over(mine)
+    assert found["value"] == pytest.approx(np.mean(single)) and found["n"] == 2
+    assert {row["stream"] for row in mean_over(mine, ("stream", "method"))} == {"a", "b", "pooled"}

@@ -90,7 +90,7 @@ def slow_path(statistic: Any, score: list[float]) -> list[float]:
         return slow_shiryaev_roberts(z, statistic.shift)
     if isinstance(statistic, RankCusum):
         ranks = [slow_rank(x, reference.ordered) for x in reference.ordered]
-        spread = float(np.std(ranks)) or 1.0
+        spread = float(np.std(ranks)) or math.sqrt(1 / 12)
         return slow_cusum(
             [(slow_rank(x, reference.ordered) - 0.5) / spread for x in score], statistic.allowance
         )
@@ -151,7 +151,9 @@ def test_ranks_do_not_care_about_the_shape_of_a_score() -> None:
 def test_a_constant_clean_score_gives_finite_values(name: str) -> None:
     statistic = STATISTICS[name](Reference.of([np.full(50, 0.3)]))
     assert np.isfinite(statistic.path(np.r_[np.full(20, 0.3), np.ones(20)])).all()
-    assert find_limit(statistic, [np.full(20_000, 0.3)]).alarms == 0
+    found = find_limit(statistic, [np.full(20_000, 0.3)])
+    assert found.alarms == 0
+    assert len(alarm_steps(statistic, np.r_[np.full(100, 0.3), np.full(100, 0.9)], found.limit))
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -241,3 +243,42 @@ def test_ten_thousand_steps_take_milliseconds(name: str) -> None:
         statistic.path(score)
         best = min(best, time.perf_counter() - start)
     assert best < 0.02
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e300, -1e-290])
+def test_the_size_of_a_score_does_not_matter(scale: float) -> None:
+    clean = np.random.default_rng(10).normal(3, 1, 500)
+    plain, found = Reference.of([clean]), Reference.of([clean * scale])
+    assert found.mean == pytest.approx(plain.mean * scale) and found.sd == pytest.approx(
+        plain.sd * abs(scale)
+    )
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_unjudged_steps_are_run_over_but_not_counted(name: str) -> None:
+    rng = np.random.default_rng(11)
+    runs = [rng.normal(0, 1, n) for n in (900, 700)]
+    judged = [rng.random(len(run)) < 0.7 for run in runs]
+    statistic = STATISTICS[name](Reference.of(runs))
+    limit = float(np.quantile(statistic.path(runs[0]), 0.9))
+
+    def alarms(limit: float) -> int:
+        return sum(
+            int(mask[slow_alarms(statistic.path, run, limit)].sum())
+            for run, mask in zip(runs, judged, strict=True)
+        )
+
+    found = run_length(statistic, runs, limit, judged)
+    assert found.steps == sum(int(mask.sum()) for mask in judged) and found.alarms == alarms(limit) > 0
+    kept = find_limit(statistic, runs, 60, judged)
+    assert kept.steps == found.steps and kept.alarms == alarms(kept.limit) and kept.value >= 60
+
+
+def test_masks_of_runs_must_fit() -> None:
+    cusum = Cusum(Reference.of([[0.0, 1.0]]))
+    with pytest.raises(ValueError, match="judged has 1 runs; 2 is accepted"):
+        run_length(cusum, [[0.0], [1.0]], 1, [[True]])
+    with pytest.raises(ValueError, match="judged has 1 entries, score has 2"):
+        run_length(cusum, [[0.0, 1.0]], 1, [[True]])
+    with pytest.raises(ValueError, match="needs 10 clean steps or more; 9 are given"):
+        find_limit(cusum, [np.zeros(20)], 1, [np.arange(20) < 9])

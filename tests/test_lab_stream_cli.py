@@ -134,3 +134,30 @@ def test_files_that_are_no_streams(folder, capsys):
         assert main(["stream", action, str(folder / "none.json")]) == 2
         assert main(["stream", action, "-"]) == 2
         capsys.readouterr()
+
+
+def test_errors_name_the_file(folder, capsys):
+    _, out = make(folder, "--kind", "fog", "--steps", "500")
+    content = json.loads(out.read_text())
+    capsys.readouterr()
+    for changes, message in (
+        ({"dataset": "emnist"}, "stream.json: data set with parts 'emnist' is unknown; did you mean mnist?"),
+        ({"seed": 1}, "stream.json: the plan has the digest"),
+        ({"ood": [{"name": "svhn"}]}, "stream.json: OOD set 'svhn' does not go with mnist test"),
+        ({"shifts": [{"kind": "fogg", "severities": [1]}]}, "stream.json: corruption of mnist_c 'fogg' is"),
+        ({"shifts": [{"kind": "fog", "severities": [4]}]}, "stream.json: severity of fog is 4; 1 to 1"),
+        ({"version": 1.0}, "stream.json: stream has version 1.0; 1 is accepted"),
+    ):
+        out.write_text(json.dumps({**content, **changes}))
+        for action in ("show", "check"):
+            assert main(["stream", action, str(out)]) == (1 if action == "check" and "seed" in changes else 2)
+            errors = capsys.readouterr().err
+            assert message in errors and len(errors.splitlines()) == 1 and errors.count("stream.json") == 1
+
+
+def test_a_failed_make_prints_its_error_alone(folder, capsys):
+    np.savez(folder / "mnist_train.npz", x=np.zeros((9, 1, 1), np.uint8), y=np.arange(9))
+    out = str(folder / "dev.json")
+    assert main(["stream", "make", "--dataset", "mnist", "--kind", "fog", "--out", out]) == 2
+    errors = capsys.readouterr().err
+    assert len(errors.splitlines()) == 1 and "mnist train has 9 rows; more than 55000" in errors

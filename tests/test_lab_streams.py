@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -534,9 +535,9 @@ def test_inputs_that_do_not_fit_are_refused_at_once():
     with pytest.raises(ValueError, match="data set 'toy' is unknown; did you mean"):
         inputs(about, data, ood={"letters": pictures(20)})
     with pytest.raises(ValueError, match="toy dev has 60 examples; clean needs 2"):
-        inputs(build(describe(), LABELS), data, "mnist_c")
+        inputs(build(describe(shifts=(Shift("fog", (1,)),)), LABELS), data, "mnist_c")
     with pytest.raises(ValueError, match="toy dev has other labels than the stream was built from"):
-        inputs(build(describe(), data.y[::-1]), data, "mnist_c")
+        inputs(build(describe(shifts=(Shift("fog", (1,)),)), data.y[::-1]), data, "mnist_c")
     stream = build(about, data.y, OOD_LABELS)
     with pytest.raises(ValueError, match="toy dev has 20 examples; ood/letters needs 90"):
         inputs(stream, data, "mnist_c", ood={"letters": pictures(20)})
@@ -587,3 +588,52 @@ def test_the_overview_counts():
     assert overview(plain)["mean_run"] == 4 and overview(plain)["segments"]["shifted"]["mean"] is None
     ood = made(shifts=(), layout=Stationary(), ood=(Ood("letters"),))
     assert overview(ood)["mean_run"] is None
+
+
+def test_reversed_streams_are_compact_and_limited():
+    tiny = describe(steps=100_000, layout=Segments(mean=2, minimum=1, reversed=True))
+    held = peak(lambda: next(steps(tiny, LABELS))) - peak(
+        lambda: next(steps(describe(steps=100_000), LABELS))
+    )
+    assert held < 20 * 50_000  # a list of pieces takes more than 100 bytes each
+    with pytest.raises(
+        ValueError, match="steps is 10000001; segments that are reversed accept up to 10000000"
+    ):
+        describe(steps=10**7 + 1, layout=Segments(reversed=True))
+    assert describe(steps=10**7 + 1).steps == 10**7 + 1
+
+
+def test_portions_of_the_layout_do_not_matter(monkeypatch):
+    wanted = {name: made(**changes).digest() for name, changes in EVERY.items()}
+    monkeypatch.setattr("tcuq.lab.streams.pieces.PORTION", 1)
+    assert {name: made(**changes).digest() for name, changes in EVERY.items()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0.0, float("nan")], "labels are float64"),
+        ([0, -1], "labels hold -1; 0 or above"),
+        (np.array([0, 2**63], dtype=np.uint64), "labels hold 9223372036854775808; up to 9223372036854775807"),
+    ],
+)
+def test_bad_labels_are_refused_before_they_are_hashed(labels, message):
+    with pytest.raises(ValueError, match=message):
+        labels_digest(labels)
+    with pytest.raises(ValueError, match=message):
+        seal(describe(), labels)
+    with pytest.raises(ValueError, match="ood_labels of letters|ood_" + message):
+        seal(describe(ood=(Ood("letters"),)), LABELS, {"letters": labels})
+
+
+def test_inputs_are_of_the_part_of_the_plan():
+    data, about = pictures(), describe(shifts=(Shift("identity", (1,)),))
+    for plan in (about, build(about, data.y)):
+        with pytest.raises(ValueError, match="data is toy test; toy dev is accepted, as the plan says"):
+            inputs(plan, dataclasses.replace(data, split="test"), "mnist_c")
+        with pytest.raises(ValueError, match="data is mnist dev; toy dev is accepted"):
+            inputs(plan, dataclasses.replace(data, name="mnist"), "mnist_c")
+    with pytest.raises(ValueError, match="corruption of mnist_c 'fogg' is unknown; did you mean fog"):
+        inputs(describe(shifts=(Shift("fogg", (1,)),)), data, "mnist_c")
+    with pytest.raises(ValueError, match="severity of fog is 4; 1 to 1"):
+        inputs(describe(shifts=(Shift("fog", (4,)),)), data, "mnist_c")

@@ -48,9 +48,9 @@ def case(stream: Stream, bank: Bank, name: str) -> Case:
 @pytest.fixture(scope="module")
 def result() -> tuple[list[dict[str, object]], float]:
     shifts = [Shift(kind, (3, 5)) for kind in (*KINDS, "motion_blur")]
-    began = time.perf_counter()
+    began = time.process_time()
     bank = simulated_bank(("clean", *(f"{each.kind}/{s}" for each in shifts for s in each.severities)))
-    prepared = time.perf_counter() - began
+    prepared = time.process_time() - began
     tests = [
         case(build(described(number, shifts=(each,)), LABELS), bank, each.kind)
         for number, each in enumerate(shifts)
@@ -60,13 +60,13 @@ def result() -> tuple[list[dict[str, object]], float]:
     clean_test = [case(still[1], bank, "clean test")]
     shifted_dev = [case(build(described(99, shifts=(shifts[0],)), LABELS), bank, "shifted dev")]
     records = evaluate(tests, dev, Settings(seen=("fog",)), shifted_dev, clean_test)
-    return records, time.perf_counter() - began - prepared
+    return records, time.process_time() - began - prepared
 
 
 def test_ten_kinds_of_ten_thousand_steps_take_less_than_ten_seconds(
     result: tuple[list[dict[str, object]], float],
 ) -> None:
-    records, seconds = result
+    records, seconds = result  # of one core, so that a busy machine does not fail the test
     assert len({row["stream"] for row in pick(records, metric="drop_auprc")}) == 10
     assert seconds < 10
 
@@ -78,7 +78,8 @@ def test_methods_find_drops_and_say_when(result: tuple[list[dict[str, object]], 
     table = best_against_best(records)
     assert set(table) == {"BASE", "mean of 4"}
     assert all(0 < delay < 100 for _, delay in table.values())
-    lengths = [row["value"] for row in pick(records, metric="run_length") if row["variant"].endswith("/clean")]
+    clean = [row for row in pick(records, metric="run_length") if row["variant"].endswith("/clean")]
+    lengths = [row["value"] for row in clean]
     assert lengths and min(lengths) > 500
 
 

@@ -82,6 +82,7 @@ def make_one(args: argparse.Namespace) -> int:
     if args.runs is not None:
         law = {"law": "trace", "runs": args.runs}
     layout = {"name": args.layout, **given(args, *_LAYOUT)}
+    shifts, spoiled = _shifts(args)
     plain = Description(
         dataset=args.dataset,
         part=args.part,
@@ -89,25 +90,28 @@ def make_one(args: argparse.Namespace) -> int:
         steps=args.steps,
         dwell=chosen("dwell", "law", law, {each.law: each for each in LAWS}),
         layout=chosen("layout", "name", layout, {each.name: each for each in LAYOUTS}),
-        shifts=_shifts(args),
+        shifts=shifts,
         ood=(Ood(ood_name(args.dataset, args.part)),) if args.ood else (),
     )
     labels, ood = labels_for(plain)
     sealed = seal(plain, labels, ood)
     sealed.save(args.out)
+    for name in spoiled:
+        note(args, f"{name} is for tests alone; a {args.part} stream that shows it spoils them")
     found = _found(args.out, sealed, build(sealed, labels, ood))
     answer(args, found, f"{args.out}: {sealed.steps} steps, digest {sealed.digest}")
     return 0
 
 
-def _shifts(args: argparse.Namespace) -> tuple[Shift, ...]:
+def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
+    """Return the shifts that were asked for, and those of them that only tests may show."""
     from ..corruptions import suite_of
     from ..lab.streams.description import Shift
 
     if not args.kind:
         if args.severity is not None:
             raise UsageError("--severity without --kind; at least one kind is needed")
-        return ()
+        return (), []
     known = suite_of(args.dataset)
     shifts = []
     for name in args.kind:
@@ -116,9 +120,7 @@ def _shifts(args: argparse.Namespace) -> tuple[Shift, ...]:
         for severity in severities:
             known.setting(name, severity)
         shifts.append(Shift(name, severities))
-        if args.part != "test" and name in known.unseen:
-            note(args, f"{name} is for tests alone; a {args.part} stream that shows it spoils them")
-    return tuple(shifts)
+    return tuple(shifts), [name for name in args.kind if args.part != "test" and name in known.unseen]
 
 
 def show_one(args: argparse.Namespace) -> int:
@@ -137,7 +139,7 @@ def check_one(args: argparse.Namespace) -> int:
         description, stream = _rebuilt(args)
     except Mismatch as error:
         answer(args, {"file": args.file, "same": False, "error": str(error)}, f"{args.file}: differs")
-        complain(f"{args.file}: {error}")
+        complain(str(error))
         return 1
     if description.digest is None:
         raise ValueError(f"{args.file}: has no digest to compare with; 'tcuq stream make' writes one")
@@ -150,17 +152,21 @@ def check_one(args: argparse.Namespace) -> int:
 
 
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
+    from ..corruptions import suite_of
     from ..lab.streams.description import Description
+    from ..lab.streams.inputs import known_kinds
     from ..lab.streams.labels import labels_for
     from ..lab.streams.stream import Mismatch, build
 
     need_files(args, "FILE")
     description = Description.load(args.file)
-    labels, ood = labels_for(description)
     try:
+        labels, ood = labels_for(description)
+        if description.shifts:
+            known_kinds(description, suite_of(description.dataset))
         return description, build(description, labels, ood)
-    except Mismatch:
-        raise
+    except Mismatch as error:
+        raise Mismatch(f"{args.file}: {error}") from None
     except ValueError as error:
         raise ValueError(f"{args.file}: {error}") from None
 

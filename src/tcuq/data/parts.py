@@ -13,6 +13,7 @@ PARTS = ("train", "dev", "test")
 HELD_OUT = (4, 9, 14, 19)
 """Classes of tinyimagenet20 that are never trained on: every fifth."""
 
+_CLASSES = 20  # of tinyimagenet20, the held-out ones among them
 _FIRST = 350  # training images of a class of tinyimagenet20 that are for training; the others are for dev
 _TRAIN = {"mnist": 55_000, "cifar10": 45_000}  # the first ones are for training; the others are for dev
 _SPLITS = {
@@ -85,9 +86,22 @@ def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int
         return np.flatnonzero(y < OTHER)
     if which == "test":
         return np.flatnonzero(~np.isin(y, HELD_OUT)) if name == "tinyimagenet20" else np.arange(len(y))
+    _enough(name, y)
     early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else _places(y) < _FIRST
     taken = early if which == "train" else ~early
     return np.flatnonzero(taken if name in _TRAIN else taken & ~np.isin(y, HELD_OUT))
+
+
+def _enough(name: str, y: npt.NDArray[np.int64]) -> None:
+    """Refuse a training split that the cut would leave without examples for dev."""
+    if name in _TRAIN:
+        rows, least, what = len(y), _TRAIN[name], "rows"
+    else:
+        known_classes = np.setdiff1d(np.arange(_CLASSES), HELD_OUT)
+        rows = int(np.bincount(y, minlength=_CLASSES)[known_classes].min())
+        least, what = _FIRST, "rows of a class"
+    if rows <= least:
+        raise ValueError(f"{name} train has {rows} {what}; more than {least} are needed for train and dev")
 
 
 def _places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

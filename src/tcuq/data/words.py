@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dataset import data_folder, present, splits
-from .folders import LISTS, NOISE, OTHER, label_of
+from .folders import OTHER, label_of, speech_names
 from .packed import members
 
 
@@ -24,7 +24,9 @@ def words(split: str) -> npt.NDArray[np.str_]:
     if form is None:
         raise ValueError(f"speech_commands {split} is not in {data_folder()} (see tcuq data list)")
     path = data_folder() / form.files[0]
-    return _packed(path, split) if path.suffix == ".npz" else _listed(path, split)
+    if path.suffix == ".npz":
+        return _packed(path, split)
+    return np.array([name.partition("/")[0] for name in speech_names(path, split)], dtype=np.str_)
 
 
 def keyword_labels(split: str) -> npt.NDArray[np.int64]:
@@ -46,14 +48,3 @@ def _packed(path: Path, split: str) -> npt.NDArray[np.str_]:
         raise ValueError(f"{path}: word is {marks.dtype} and words {names.shape}; places in words are needed")
     rows = found["split"] == splits("speech_commands").index(split)
     return np.asarray(names[marks[rows]])
-
-
-def _listed(folder: Path, split: str) -> npt.NDArray[np.str_]:
-    lists = {name: set((folder / file).read_text().split()) for name, file in LISTS.items()}
-    if split in lists:
-        names = lists[split]
-    else:
-        every = {path.relative_to(folder).as_posix() for path in folder.glob("*/*.wav")}
-        clips = {name for name in every if not name.startswith((NOISE, "."))}
-        names = clips - lists["validation"] - lists["test"]
-    return np.array([name.partition("/")[0] for name in sorted(names)], dtype=np.str_)

@@ -59,10 +59,49 @@ def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
     return low, 1.0 if hits == trials else min(1.0, middle + half)
 
 
-def _resample(length: int, block: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return `length` indices: blocks from random starts, going on at 0 after the last step."""
+def resample(length: int, block: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return `length` indices: blocks from random starts, going on at 0 after the last step.
+
+    Examples
+    --------
+    >>> found = resample(6, 3, np.random.default_rng(0))
+    >>> (np.diff(found.reshape(2, 3)) % 6).tolist()
+    [[1, 1], [1, 1]]
+    """
     starts = rng.integers(0, length, -(-length // block))
     return np.asarray(((starts[:, None] + np.arange(block)) % length).ravel()[:length], dtype=np.int64)
+
+
+def bootstrap_settings(
+    block: int, longest: int, replicates: int, rng: np.random.Generator, level: float
+) -> tuple[int, int, float]:
+    """Return block (1 to `longest`), replicates and level, checked together with the generator."""
+    size, count = integer("block", block, 1, longest), integer("replicates", replicates, 1, MOST)
+    inside = number("level", level, 0, 1)
+    if not 0 < inside < 1:
+        raise ValueError(f"level is {inside:g}; above 0 and below 1 is accepted")
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng is {type(rng).__name__}; a numpy.random.Generator is needed")
+    return size, count, inside
+
+
+def percentiles(estimate: float, replicates: npt.ArrayLike, level: float) -> Interval:
+    """Return the interval that holds a share of the replicates; undefined ones (NaN) are left out.
+
+    The ends are replicates themselves: the next ones outwards.
+
+    Examples
+    --------
+    >>> percentiles(2.0, [3.0, 1.0, float("nan"), 2.0], 0.9)
+    Interval(estimate=2.0, low=1.0, high=3.0, undefined=1)
+    """
+    values = np.asarray(replicates, dtype=np.float64)
+    defined = np.sort(values[~np.isnan(values)])
+    undefined = len(values) - len(defined)
+    if not len(defined):
+        return Interval(estimate, float("nan"), float("nan"), undefined)
+    outside = int((1 - level) / 2 * (len(defined) - 1))
+    return Interval(estimate, float(defined[outside]), float(defined[-1 - outside]), undefined)
 
 
 def block_bootstrap(
@@ -115,22 +154,12 @@ def block_bootstrap(
     for at, column in enumerate(columns):
         same_length(f"arrays[{at}]", column, "arrays[0]", columns[0])
     length = len(columns[0])
-    size, count = integer("block", block, 1, length), integer("replicates", replicates, 1, MOST)
-    inside = number("level", level, 0, 1)
-    if not 0 < inside < 1:
-        raise ValueError(f"level is {inside:g}; above 0 and below 1 is accepted")
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {type(rng).__name__}; a numpy.random.Generator is needed")
+    size, count, inside = bootstrap_settings(block, length, replicates, rng, level)
     values = np.empty(count)
     for at in range(count):
-        index = _resample(length, size, rng)
+        index = resample(length, size, rng)
         values[at] = statistic(*(column[index] for column in columns))
-    defined = np.sort(values[~np.isnan(values)])
-    estimate, undefined = float(statistic(*columns)), count - len(defined)
-    if not len(defined):
-        return Interval(estimate, float("nan"), float("nan"), undefined)
-    outside = int((1 - inside) / 2 * (len(defined) - 1))
-    return Interval(estimate, float(defined[outside]), float(defined[-1 - outside]), undefined)
+    return percentiles(float(statistic(*columns)), values, inside)
 
 
 def paired_difference(

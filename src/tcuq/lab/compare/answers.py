@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...checks import known
 from ...metrics.inputs import Bools, Floats, Ints, flags, wholes
 from .events import finite, pieces
+from .results import TOGETHER
 
 GROUPS = ("all", "seen", "unseen")
 
@@ -65,7 +67,10 @@ class Truth:
     segments : array of T integers, optional
         Independent streams within this one; windows and statistics begin anew where the number changes.
     judged : array of T booleans, optional
-        Steps that count; all when left out.
+        Steps that count; all when left out. A device does not know them, so statistics and smoothing run
+        over every step. Accuracy windows count where all their steps are judged; clean scores, run lengths
+        and false alarms where their own step is; a change where any step of its stretch is, and an alarm
+        anywhere in that stretch finds it.
     names : sequence of str
         Name of each kind, "clean" first; kinds beyond them go by their number.
     """
@@ -118,6 +123,7 @@ class Truth:
         "seen" are those whose name development saw, "unseen" the others, leaving out kinds whose steps
         are none of the classes; "all" is everything.
         """
+        known("group", group, GROUPS)
         kinds = np.unique(self.kinds[self.kinds > 0])
         if group == "all":
             return np.asarray(kinds, dtype=np.int64)
@@ -136,6 +142,7 @@ class Case:
     Parameters
     ----------
     name : str
+        Not one of those that records over all streams together have: pooled, dev, joint.
     truth : Truth
     answers : sequence of Scores
         One for each method, names differing.
@@ -146,6 +153,10 @@ class Case:
     answers: tuple[Scores, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or self.name in TOGETHER:
+            raise ValueError(
+                f"name of a stream is {self.name!r}; a text other than {', '.join(TOGETHER)} is accepted"
+            )
         object.__setattr__(self, "answers", tuple(self.answers))
         names = self.methods
         for answer in self.answers:
@@ -200,3 +211,8 @@ def right_runs(streams: Sequence[Case], method: str) -> list[Bools]:
         right = stream.truth.right(stream.answer(method).predictions)
         found += [right[piece] for piece in stream.truth.pieces()]
     return found
+
+
+def judged_runs(streams: Sequence[Case]) -> list[Bools]:
+    """Return which steps are judged, on each independent segment."""
+    return [stream.truth.judged[piece] for stream in streams for piece in stream.truth.pieces()]

@@ -19,6 +19,7 @@ from ...checks import integer, number
 from ...metrics import average_precision, prevalence
 from ...metrics.inputs import Bools, Floats
 from ..streams import Description, Geometric, Literal, Segments, Shift, Stationary, Stream, build
+from ..streams.layout import MOST_REVERSED
 from .events import WINDOW, Band, clean_band, drop_events
 
 CLEAN_STEPS = 200_000
@@ -140,7 +141,7 @@ def clock_report(
         Steps of the accuracy window.
     """
     count = integer("layouts", layouts, 2, 1_000_000)
-    length = integer("steps", steps, 2 * m, 100_000_000)
+    length = integer("steps", steps, 2 * m, MOST_REVERSED)
     answers = right or simulated()
     classes = np.arange(10_000) % 10 if labels is None else labels
     worst = rising or Shift(shifts[0].kind, (1, 2, 3, 4, 5))

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from ...metrics import Detection
 from ...metrics.inputs import Floats, Ints
 from .answers import GROUPS, Truth
-from .events import WINDOW, reaches, stretches
+from .events import WINDOW, finite, reaches, stretches
 from .results import Record, record
-from .runlength import RUN_LENGTH, RunLength, alarm_steps, find_limit
+from .runlength import RUN_LENGTH, RunLength, alarm_steps, find_limit, masks_of
 from .statistics import STATISTICS, Factory, Reference, Statistic
 
 
@@ -37,14 +37,14 @@ class Trials(NamedTuple):
     Parameters
     ----------
     starts, lengths : arrays of integers
-        First step of a shifted stretch, and its steps.
+        First step of a shifted stretch, and its steps. Stretches without a judged step are left out.
     delays : array of floats
-        Steps from the start to the first alarm within the stretch, 0 at the start itself; infinite when
-        there is none.
+        Steps from the change itself to the first alarm within the stretch, 0 at the first shifted step,
+        whether these steps are judged or not; infinite when there is none.
     kinds : array of integers
         Kind of shift at the start.
     false, clean : int
-        Alarms on clean steps, and these steps; those whose last steps were shifted are left out.
+        Alarms on judged clean steps, and these steps; those whose last steps were shifted are left out.
     """
 
     starts: Ints
@@ -64,6 +64,7 @@ def arm(
     runs: Sequence[npt.ArrayLike],
     run_length: float = RUN_LENGTH,
     statistics: Mapping[str, Factory] = STATISTICS,
+    judged: Sequence[npt.ArrayLike] | None = None,
 ) -> dict[str, Armed]:
     """Give every statistic the limit for a run length, from a method's clean development scores.
 
@@ -73,12 +74,16 @@ def arm(
         Scores on independent clean runs.
     run_length : float
     statistics : mapping of str to factory
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
     """
-    reference = Reference.of(runs)
+    scores = [finite("score", run) for run in runs]
+    masks = masks_of(scores, judged)
+    reference = Reference.of([run[mask] for run, mask in zip(scores, masks, strict=True)])
     found = {}
     for name, factory in statistics.items():
         statistic = factory(reference)
-        found[name] = Armed(statistic, find_limit(statistic, runs, run_length))
+        found[name] = Armed(statistic, find_limit(statistic, scores, run_length, masks))
     return found
 
 
@@ -106,7 +111,7 @@ def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW
         Clean steps whose last `memory` steps hold a shifted one do not count for false alarms.
     """
     raised = alarms(armed, risk, truth)
-    found = [part for part in stretches(truth.kinds, truth.segments) if truth.judged[part.start]]
+    found = [part for part in stretches(truth.kinds, truth.segments) if truth.judged[part].any()]
     starts = np.array([part.start for part in found], dtype=np.int64)
     stops = np.array([part.stop for part in found], dtype=np.int64)
     first = np.append(raised, len(truth))[np.searchsorted(raised, starts)]

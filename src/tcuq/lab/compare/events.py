@@ -1,6 +1,8 @@
 """Drop events: steps at which the accuracy of the last steps is far below its clean level.
 
-A window never reaches across independent segments, and only full windows are judged.
+A window never reaches across independent segments. It is full when it holds m steps, all of them judged:
+where an answer does not count, the accuracy of a window with it is unknown. Only full windows are judged, and
+clean bands are made of full windows alone.
 """
 
 from __future__ import annotations
@@ -14,13 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import integer
-from ...metrics.inputs import Bools, Floats, Ints, flags, numbers, same_length, wholes
+from ...metrics.inputs import Bools, Floats, Ints, flags, numbers, wholes
 
 WINDOW = 100
 """Steps of the accuracy window and of the smoothing that every method gets."""
 
 SIGMAS = 3.0
 MOST_STEPS = 2**31 - 1
+NOTHING = -5000
+"""Exponent of a score of 0, below that of any other float."""
 
 
 class Windows(NamedTuple):
@@ -111,16 +115,39 @@ def trailing_sum(values: Ints, m: int, segments: npt.ArrayLike | None = None) ->
     return np.asarray(total[after] - total[after - count], dtype=np.int64)
 
 
+def full_windows(
+    length: int, m: int, segments: npt.ArrayLike | None = None, judged: npt.ArrayLike | None = None
+) -> Bools:
+    """Return the steps whose last m steps all lie in their own segment and are all judged.
+
+    Examples
+    --------
+    >>> full_windows(5, 2, judged=[1, 1, 0, 1, 1]).tolist()
+    [False, True, False, False, True]
+    """
+    full = np.asarray(ages(length, segments) >= m - 1)
+    if judged is None:
+        return full
+    counted = flags("judged", judged)
+    if len(counted) != length:
+        raise ValueError(f"judged has {len(counted)} entries, the stream has {length} steps")
+    return full & ~reaches(~counted, m, segments)
+
+
 def windowed_accuracy(
-    right: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None = None
+    right: npt.ArrayLike,
+    m: int = WINDOW,
+    segments: npt.ArrayLike | None = None,
+    judged: npt.ArrayLike | None = None,
 ) -> Windows:
-    """Return the accuracy over the last m steps, where there are m steps in the segment.
+    """Return the accuracy over the last m steps, where there are m judged steps in the segment.
 
     Parameters
     ----------
     right : array of T booleans
     m : int
     segments : array of T integers, optional
+    judged : array of T booleans, optional
 
     Examples
     --------
@@ -128,12 +155,14 @@ def windowed_accuracy(
     [nan, 1.0, 0.5, 0.0]
     """
     hits, size = flags("right", right), integer("m", m, 1, MOST_STEPS)
-    full = np.asarray(ages(len(hits), segments) >= size - 1)
+    full = full_windows(len(hits), size, segments, judged)
     share = trailing_sum(hits.astype(np.int64), size, segments) / size
     return Windows(np.where(full, share, np.nan), full)
 
 
-def clean_band(runs: Sequence[npt.ArrayLike], m: int = WINDOW) -> Band:
+def clean_band(
+    runs: Sequence[npt.ArrayLike], m: int = WINDOW, judged: Sequence[npt.ArrayLike] | None = None
+) -> Band:
     """Return the band of the windowed accuracy over clean runs.
 
     Parameters
@@ -141,27 +170,36 @@ def clean_band(runs: Sequence[npt.ArrayLike], m: int = WINDOW) -> Band:
     runs : sequence of arrays of booleans
         Where the answers are right, an array for each independent clean stream.
     m : int
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
 
     Raises
     ------
     ValueError
-        When no run has m steps.
+        When no run has m judged steps in a row.
 
     Examples
     --------
     >>> clean_band([[1, 1, 0, 1], [1, 1]], m=2)
     Band(m=2, mu=0.75, sigma=0.25, windows=4)
     """
-    found = [windowed_accuracy(run, m) for run in runs]
+    masks = [None] * len(runs) if judged is None else judged
+    found = [windowed_accuracy(run, m, judged=mask) for run, mask in zip(runs, masks, strict=True)]
     values = np.concatenate([part.value[part.full] for part in found] or [np.empty(0)])
     if not len(values):
         longest = max((len(part.full) for part in found), default=0)
-        raise ValueError(f"the longest clean run has {longest} steps; at least m = {m} is accepted")
+        of = "" if judged is None else ", none with enough judged ones in a row"
+        raise ValueError(f"the longest clean run has {longest} steps{of}; at least m = {m} is accepted")
     spread = 0.0 if (values == values[0]).all() else float(values.std())
     return Band(int(m), float(values.mean()), spread, len(values))
 
 
-def drop_events(right: npt.ArrayLike, band: Band, segments: npt.ArrayLike | None = None) -> Drops:
+def drop_events(
+    right: npt.ArrayLike,
+    band: Band,
+    segments: npt.ArrayLike | None = None,
+    judged: npt.ArrayLike | None = None,
+) -> Drops:
     """Return where the windowed accuracy is at or below the limit of the band.
 
     Parameters
@@ -169,6 +207,7 @@ def drop_events(right: npt.ArrayLike, band: Band, segments: npt.ArrayLike | None
     right : array of T booleans
     band : Band
     segments : array of T integers, optional
+    judged : array of T booleans, optional
 
     Returns
     -------
@@ -181,7 +220,7 @@ def drop_events(right: npt.ArrayLike, band: Band, segments: npt.ArrayLike | None
     [False, False, True, True]
     """
     hits = flags("right", right)
-    full = np.asarray(ages(len(hits), segments) >= band.m - 1)
+    full = full_windows(len(hits), band.m, segments, judged)
     count = trailing_sum(hits.astype(np.int64), band.m, segments)
     return Drops(full & (count <= band.most_right), full)
 
@@ -195,12 +234,30 @@ def finite(name: str, values: npt.ArrayLike) -> Floats:
     return array
 
 
+def trailing_max(values: Ints, m: int, segments: npt.ArrayLike | None = None) -> Ints:
+    """Return the largest value of the last m steps, or of those since the segment began.
+
+    Examples
+    --------
+    >>> trailing_max(np.array([3, 1, 2, 0]), 2, [0, 0, 0, 1]).tolist()
+    [3, 3, 2, 0]
+    """
+    found = values.copy()
+    for piece in pieces(len(values), segments):
+        part, width = found[piece], 1
+        while width < min(m, len(part)):  # windows of twice the steps, the last time of fewer
+            ahead = min(width, m - width)
+            part[ahead:] = np.maximum(part[ahead:], part[:-ahead])
+            width += ahead
+    return found
+
+
 def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None = None) -> Floats:
     """Return the mean score over the last m steps, or over those since the segment began.
 
-    Sums are taken in fixed point, with as many bits as a float can sum without rounding (46 of the largest
-    score for 100 steps): windows that hold the same scores tie whatever their order, as float sums would
-    not, and a constant score stays constant.
+    Each window is summed in fixed point, with as many bits of its own largest score as a float can sum
+    without rounding (46 for 100 steps). So a value depends on its own window alone, windows that hold the
+    same scores tie whatever their order, as float sums would not, and a constant score stays constant.
 
     Parameters
     ----------
@@ -215,14 +272,16 @@ def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None
     """
     values, size = finite("score", score), integer("m", m, 1, MOST_STEPS)
     count = np.minimum(ages(len(values), segments) + 1, size)
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0:
-        return np.zeros(len(values))
-    most = min(size, len(values))
-    bits = 53 - most.bit_length()
-    _, exponent = np.frexp(largest)
-    whole = np.rint(np.ldexp(values, bits - exponent)).astype(np.int64)
-    return np.asarray(np.ldexp(trailing_sum(whole, size, segments) / count, exponent - bits))
+    bits = 53 - size.bit_length()
+    exponent = np.where(values == 0, NOTHING, np.frexp(values)[1]).astype(np.int64)
+    largest = trailing_max(exponent, size, segments)
+    found = np.zeros(len(values))
+    # Few exponents occur among the largest of a window; larger scores are in other windows.
+    for each in np.unique(largest[largest > NOTHING]).tolist():
+        rows = largest == each
+        whole = np.rint(np.ldexp(np.where(exponent <= each, values, 0.0), bits - each)).astype(np.int64)
+        found[rows] = np.ldexp(trailing_sum(whole, size, segments)[rows] / count[rows], each - bits)
+    return found
 
 
 def reaches(marked: npt.ArrayLike, m: int, segments: npt.ArrayLike | None = None) -> Bools:
@@ -252,23 +311,4 @@ def stretches(kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None) -> li
     for piece in pieces(len(shifted), segments):
         cuts = (np.flatnonzero(np.diff(shifted[piece])) + 1 + piece.start).tolist()
         found += [slice(a, b) for a, b in pairwise([*cuts, piece.stop]) if shifted[a]]
-    return found
-
-
-def clean_runs(
-    score: npt.ArrayLike, kinds: npt.ArrayLike, segments: npt.ArrayLike | None = None
-) -> list[Floats]:
-    """Return the clean stretches of a score, each as an array of its own.
-
-    Examples
-    --------
-    >>> [run.tolist() for run in clean_runs([1, 2, 3, 4], [0, 0, 1, 0])]
-    [[1.0, 2.0], [4.0]]
-    """
-    values, clean = finite("score", score), wholes("kinds", kinds, low=0) == 0
-    same_length("kinds", clean, "score", values)
-    found = []
-    for piece in pieces(len(values), segments):
-        cuts = (np.flatnonzero(np.diff(clean[piece])) + 1 + piece.start).tolist()
-        found += [values[a:b] for a, b in pairwise([piece.start, *cuts, piece.stop]) if clean[a]]
     return found

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...checks import integer, number
-from .answers import Case, Scores, Truth, clean_only, right_runs, risk_runs
+from ...checks import integer, known, number
+from .answers import GROUPS, Case, Scores, Truth, clean_only, judged_runs, right_runs, risk_runs
 from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
 from .events import WINDOW, Band, clean_band
 from .results import Record, pick, record
@@ -48,6 +48,14 @@ class Settings:
     run_length : float
         Wanted clean steps per false alarm.
     statistics : mapping of str to factory
+        Names have no "/", and none is "best".
+
+    Examples
+    --------
+    >>> Settings(seen="fog")
+    Traceback (most recent call last):
+    ...
+    ValueError: seen is 'fog'; a tuple of texts is accepted
     """
 
     base: str = "BASE"
@@ -59,14 +67,45 @@ class Settings:
     def __post_init__(self) -> None:
         integer("m", self.m, 1, 1_000_000)
         number("run length", self.run_length, 1, 1e9)
+        if not isinstance(self.base, str):
+            raise ValueError(f"base is {self.base!r}; a text is accepted")
+        if not isinstance(self.seen, (tuple, list)) or not all(isinstance(each, str) for each in self.seen):
+            raise ValueError(f"seen is {self.seen!r}; a tuple of texts is accepted")
+        object.__setattr__(self, "seen", tuple(self.seen))
+        if not isinstance(self.statistics, Mapping) or not self.statistics:
+            raise ValueError(f"statistics is {self.statistics!r}; names with a factory each are accepted")
+        for name, factory in self.statistics.items():
+            if not isinstance(name, str) or not name or "/" in name or name == "best":
+                raise ValueError(
+                    f"name of a statistic is {name!r}; a text without '/', not best, is accepted"
+                )
+            if not callable(factory):
+                raise ValueError(f"statistic {name} is {factory!r}; a function of a Reference is accepted")
 
 
-def methods_of(streams: Sequence[Case], *others: Sequence[Case]) -> list[str]:
-    """Return the methods, which must be the same on all streams."""
-    if not streams:
+def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
+    """Return the methods, which must be the same on all streams.
+
+    The same stream in two roles, such as test and development, is refused, and so are two test streams of
+    one name.
+    """
+    if not tests:
         raise ValueError("there are 0 streams; at least 1 is accepted")
-    names = streams[0].methods
-    for stream in [*streams, *(each for group in others for each in group)]:
+    names = tests[0].methods
+    titles: set[str] = set()
+    for stream in tests:
+        if stream.name in titles:
+            raise ValueError(
+                f"stream {stream.name} comes twice among the tests; different names are accepted"
+            )
+        titles.add(stream.name)
+    roles: dict[int, str] = {}
+    for role, stream in [
+        (role, each) for role, group in {"tests": tests, **others}.items() for each in group
+    ]:
+        before = roles.setdefault(id(stream), role)
+        if before != role:
+            raise ValueError(f"stream {stream.name} is in {before} and in {role}; one of them is accepted")
         if set(stream.methods) != set(names):
             raise ValueError(
                 f"stream {stream.name} has answers of {', '.join(stream.methods)}; those of "
@@ -77,9 +116,10 @@ def methods_of(streams: Sequence[Case], *others: Sequence[Case]) -> list[str]:
 
 def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict[str, Band]:
     """Return the clean bands of a method's own predictions and of the base's."""
+    judged = judged_runs(clean_dev)
     return {
-        "own": clean_band(right_runs(clean_dev, method), settings.m),
-        "base": clean_band(right_runs(clean_dev, settings.base), settings.m),
+        "own": clean_band(right_runs(clean_dev, method), settings.m, judged),
+        "base": clean_band(right_runs(clean_dev, settings.base), settings.m, judged),
     }
 
 
@@ -98,7 +138,7 @@ def score_part(
     fixed = settings or Settings()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
-    for method in methods_of(tests, clean_dev):
+    for method in methods_of(tests, clean_dev=clean_dev):
         bands = bands_of(clean_dev, method, fixed)
         for stream in tests:
             base = stream.answer(fixed.base).predictions
@@ -113,7 +153,7 @@ def _length_records(
     """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches."""
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
-        got = run_length(armed.statistic, risk_runs(clean_test, method), armed.limit)
+        got = run_length(armed.statistic, risk_runs(clean_test, method), armed.limit, judged_runs(clean_test))
         rows.append(record("pooled", method, "run_length", f"{name}/clean", got.value, got.steps))
     false, clean = sum(each.false for each in found), sum(each.clean for each in found)
     value = float("nan") if not clean else clean / false if false else float("inf")
@@ -150,8 +190,10 @@ def delay_part(
     clean_only("clean_test", clean_test)
     rows: list[Record] = []
     truths = [stream.truth for stream in tests]
-    for method in methods_of(tests, clean_dev, shifted_dev, clean_test):
-        armed = arm(risk_runs(clean_dev, method), fixed.run_length, fixed.statistics)
+    judged = judged_runs(clean_dev)
+    roles = {"clean_dev": clean_dev, "shifted_dev": shifted_dev, "clean_test": clean_test}
+    for method in methods_of(tests, **roles):
+        armed = arm(risk_runs(clean_dev, method), fixed.run_length, fixed.statistics, judged)
         mine: list[Record] = []
         for name, each in armed.items():
             found = [trials(each, stream.answer(method).risk, stream.truth, fixed.m) for stream in tests]
@@ -179,6 +221,7 @@ def evaluate(
     clean_test: Sequence[Case] = (),
 ) -> list[Record]:
     """Return all records: `score_part` and `delay_part`."""
+    methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)
     return score_part(tests, clean_dev, settings) + delay_part(
         tests, clean_dev, settings, shifted_dev, clean_test
     )
@@ -195,6 +238,7 @@ def same_against_same(
     >>> same_against_same(rows)
     {'cusum': {'A': 12.0}}
     """
+    _known_group(metric, group)
     table: dict[str, dict[str, float]] = {}
     for row in pick(records, stream="pooled", metric=metric):
         name, _, kinds = row["variant"].partition("/")
@@ -207,6 +251,12 @@ def best_against_best(
     records: Sequence[Record], metric: str = "delay_median", group: str = "all"
 ) -> dict[str, tuple[str, float]]:
     """Return a table method -> (statistic chosen on development, value on the tests)."""
+    _known_group(metric, group)
     chosen = {row["method"]: row["variant"] for row in pick(records, metric="chosen")}
     found = pick(records, stream="pooled", metric=metric, variant=f"best/{group}")
     return {row["method"]: (chosen[row["method"]], row["value"]) for row in found}
+
+
+def _known_group(metric: str, group: str) -> None:
+    """Refuse what no record of a metric has behind its statistic."""
+    known(f"group of {metric}", group, ("clean", "mixed") if metric == "run_length" else GROUPS)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import platform
+import reprlib
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +22,12 @@ Record = dict[str, Any]
 TEXTS = ("stream", "method", "metric", "variant")
 NUMBERS = ("value", "prevalence", "low", "high")
 KEYS = (*TEXTS, *NUMBERS, "n")
+TOGETHER = ("pooled", "dev", "joint")
+"""What stands for the stream in records over all streams together; no stream may have such a name."""
+
 FORMAT = "tcuq lab results 1"
 NAN = float("nan")
+MOST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,8 @@ def mean_over(
     Parameters
     ----------
     records : iterable of Record
-        Those whose value is undefined are left out.
+        Those whose value is undefined are left out. So are those over all streams together (`TOGETHER`),
+        unless streams stay apart: they already hold what the others say.
     by : sequence of str
         Texts that stay apart; the others become `name`.
     name : str
@@ -108,7 +115,7 @@ def mean_over(
             raise ValueError(f"key {key!r} is unknown; one of {', '.join(TEXTS)} is accepted")
     groups: dict[tuple[str, ...], list[Record]] = {}
     for row in records:
-        if not math.isnan(row["value"]):
+        if not math.isnan(row["value"]) and ("stream" in by or row["stream"] not in TOGETHER):
             groups.setdefault(tuple(row[key] for key in by), []).append(row)
     found = []
     for texts, rows in groups.items():
@@ -161,7 +168,7 @@ def load(path: str | Path) -> Results:
     """Read results; anything unexpected is an error of one line."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is not a file of results; the format {FORMAT!r} is accepted")
@@ -172,22 +179,31 @@ def load(path: str | Path) -> Results:
 
 
 def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no JSON; null is accepted")
+    raise ValueError(f"{name} is no number there; null is accepted")
 
 
 def _read(path: str | Path, at: int, row: Any) -> Record:
     if not isinstance(row, dict) or set(row) != set(KEYS):
         raise ValueError(f"record {at} of {path} has other keys; {', '.join(KEYS)} is accepted")
+
+    def bad(key: str, accepted: str) -> ValueError:
+        return ValueError(
+            f"{key} of record {at} of {path} is {reprlib.repr(row[key])}; {accepted} is accepted"
+        )
+
     values: Record = {}
     for key in TEXTS:
         if not isinstance(row[key], str):
-            raise ValueError(f"{key} of record {at} of {path} is {row[key]!r}; a text is accepted")
+            raise bad(key, "a text")
         values[key] = row[key]
     for key in NUMBERS:
-        value = {None: NAN, "inf": math.inf, "-inf": -math.inf}.get(row[key], row[key])
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"{key} of record {at} of {path} is {row[key]!r}; a number is accepted")
+        value = row[key]
+        if value is None or value in ("inf", "-inf"):
+            values[key] = NAN if value is None else float(value)
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= MOST:
+            raise bad(key, "a number")
         values[key] = value
-    if isinstance(row["n"], bool) or not isinstance(row["n"], int) or row["n"] < 0:
-        raise ValueError(f"n of record {at} of {path} is {row['n']!r}; a count is accepted")
+    if isinstance(row["n"], bool) or not isinstance(row["n"], int) or not 0 <= row["n"] < 2**63:
+        raise bad("n", "a count")
     return record(**values, n=row["n"])

@@ -1,7 +1,8 @@
 """Limits of alarm statistics from a wanted run length, and the run length that a limit achieves.
 
 An alarm is a step at which the statistic is above its limit; at the next step it begins anew from its
-starting state. The run length is clean steps per alarm, over runs that each begin anew too.
+starting state. The run length is clean steps per alarm, over runs that each begin anew too. Where some steps
+are not judged, the statistic runs over them all the same, but they and alarms at them are not counted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import number
-from ...metrics.inputs import Floats, Ints
+from ...metrics.inputs import Bools, Floats, Ints, flags, same_length
 from .events import finite
 from .statistics import Statistic
 
@@ -64,15 +65,20 @@ def alarm_steps(statistic: Statistic, score: npt.ArrayLike, limit: float, most: 
     return _alarms(statistic, statistic.terms(finite("score", score)), limit, most)
 
 
-def _alarms(statistic: Statistic, terms: Floats, limit: float, most: int | None) -> Ints:
+def _alarms(
+    statistic: Statistic, terms: Floats, limit: float, most: int | None, judged: Bools | None = None
+) -> Ints:
+    """Return the steps with an alarm, up to the judged one that makes `most`."""
     found: list[int] = []
-    begin = 0
-    while begin < len(terms) and (most is None or len(found) < most):
+    begin = counted = 0
+    while begin < len(terms) and (most is None or counted < most):
         first = _first_above(statistic, terms[begin:], limit + SLACK)
         if first is None:
             break
-        found.append(begin + first)
-        begin += first + 1
+        at = begin + first
+        found.append(at)
+        counted += judged is None or bool(judged[at])
+        begin = at + 1
     return np.array(found, dtype=np.int64)
 
 
@@ -88,24 +94,71 @@ def _first_above(statistic: Statistic, terms: Floats, limit: float) -> int | Non
     return None
 
 
-def run_length(statistic: Statistic, runs: Sequence[npt.ArrayLike], limit: float) -> RunLength:
-    """Count the alarms over clean runs, each from the starting state."""
-    return _count(statistic, [statistic.terms(finite("score", run)) for run in runs], limit)
+def run_length(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    limit: float,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Count the alarms over clean runs, each from the starting state.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    runs : sequence of arrays
+    limit : float
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
+
+    Examples
+    --------
+    >>> from tcuq.lab.compare.statistics import Cusum, Reference
+    >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
+    >>> run_length(cusum, [[1, 1, 1, 1, 1]], 1.5, judged=[[0, 0, 1, 1, 1]])
+    RunLength(limit=1.5, steps=3, alarms=1)
+    """
+    scores = [finite("score", run) for run in runs]
+    return _count(statistic, [statistic.terms(run) for run in scores], masks_of(scores, judged), limit)
 
 
-def _count(statistic: Statistic, runs: Sequence[Floats], limit: float, most: int | None = None) -> RunLength:
+def masks_of(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
+    """Return a boolean a step for each run: those given, or all true."""
+    if judged is None:
+        return [np.ones(len(run), dtype=np.bool_) for run in runs]
+    if len(judged) != len(runs):
+        raise ValueError(f"judged has {len(judged)} runs; {len(runs)} is accepted")
+    masks = [flags("judged", each) for each in judged]
+    for mask, run in zip(masks, runs, strict=True):
+        same_length("judged", mask, "score", run)
+    return masks
+
+
+def _count(
+    statistic: Statistic,
+    runs: Sequence[Floats],
+    judged: Sequence[Bools],
+    limit: float,
+    most: int | None = None,
+) -> RunLength:
     alarms = 0
-    for terms in runs:
-        alarms += len(_alarms(statistic, terms, limit, None if most is None else most - alarms))
-    return RunLength(limit, sum(len(terms) for terms in runs), alarms)
+    for terms, mask in zip(runs, judged, strict=True):
+        found = _alarms(statistic, terms, limit, None if most is None else most - alarms, mask)
+        alarms += int(mask[found].sum())
+    return RunLength(limit, sum(int(mask.sum()) for mask in judged), alarms)
 
 
-def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: float = RUN_LENGTH) -> RunLength:
-    """Return the smallest limit at which clean steps per alarm are at least `wanted`.
+def find_limit(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    wanted: float = RUN_LENGTH,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
 
-    The limits tried are the values that the statistic takes on the runs without any alarm, by bisection. More
-    limit means fewer alarms for all that begin anew at their lowest value. Others (means that begin in their
-    middle) may deviate; then the limit holds, and the next lower value that was tried does not.
+    The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
+    fewer alarms for all that begin anew at their lowest value, so it is the smallest of these values. Others
+    (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
+    tried does not.
 
     Parameters
     ----------
@@ -114,6 +167,8 @@ def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: floa
         Scores on clean development streams.
     wanted : float
         At least 1; ten times as many clean steps are needed.
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
 
     Returns
     -------
@@ -127,7 +182,8 @@ def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: floa
     """
     length = number("run length", wanted, 1, 1e9)
     scores = [finite("score", run) for run in runs]
-    steps = sum(len(run) for run in scores)
+    masks = masks_of(scores, judged)
+    steps = sum(int(mask.sum()) for mask in masks)
     if steps < SUPPORT * length:
         raise ValueError(
             f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; {steps} are given"
@@ -139,8 +195,8 @@ def find_limit(statistic: Statistic, runs: Sequence[npt.ArrayLike], wanted: floa
     while high - low > 1:
         middle = (low + high) // 2
         # Counting stops at the first alarm too many, so that low limits cost little.
-        if _count(statistic, terms, float(values[middle]), allowed + 1).alarms <= allowed:
+        if _count(statistic, terms, masks, float(values[middle]), allowed + 1).alarms <= allowed:
             high = middle
         else:
             low = middle
-    return _count(statistic, terms, float(values[high]))
+    return _count(statistic, terms, masks, float(values[high]))

@@ -19,6 +19,9 @@ from ...checks import integer, number
 from ...metrics.inputs import Floats
 from .events import finite, trailing_sum
 
+UNIFORM_SD = 12**-0.5
+"""Standard deviation of a rank that is uniform in [0, 1]."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reference:
@@ -48,8 +51,11 @@ class Reference:
         scores = np.sort(np.concatenate([finite("score", run) for run in runs] or [np.empty(0)]))
         if not len(scores):
             raise ValueError("the clean scores have 0 entries; at least 1 is accepted")
-        spread = float(scores.std()) if scores[0] != scores[-1] else 0.0
-        return cls(float(scores.mean()), spread or 1.0, scores)
+        # A power of two takes scores near 1, where squares neither overflow nor vanish, and rounds nothing.
+        _, exponent = np.frexp(max(abs(scores[0]), abs(scores[-1])))
+        near = np.ldexp(scores, -exponent)
+        spread = float(np.ldexp(near.std(), exponent)) if scores[0] != scores[-1] else 0.0
+        return cls(float(np.ldexp(near.mean(), exponent)), spread or 1.0, scores)
 
     def standard(self, score: Floats) -> Floats:
         """Return the score in standard deviations from its clean mean."""
@@ -63,8 +69,8 @@ class Reference:
 
     @cached_property
     def rank_sd(self) -> float:
-        """Standard deviation of the clean rank; 1 when all clean scores are equal."""
-        return float(self.rank(self.ordered).std()) or 1.0
+        """Standard deviation of the clean rank; that of distinct scores when all are equal."""
+        return float(self.rank(self.ordered).std()) or UNIFORM_SD
 
 
 class Statistic(ABC):

@@ -7,7 +7,9 @@ clean_failure, mixed_failure
 ood
     Inputs of none of the classes against right answers on clean ones.
 
-Each is asked with the method's own predictions and with those of a common base.
+Drops and mixed failures are asked for all kinds of shift, for those that development saw, and for those
+that it did not see; the others for all alone. Each is asked with the method's own predictions and with those
+of a common base.
 """
 
 from __future__ import annotations
@@ -107,6 +109,8 @@ def split_variant(task: str, variant: str) -> Key:
         )
     if task != "drop" and parts[1] == "smoothed":
         raise ValueError(f"variant of {task} is {variant!r}; plain alone is accepted")
+    if task in ("clean_failure", "ood") and parts[2] != "all":
+        raise ValueError(f"variant of {task} is {variant!r}; all kinds alone are accepted")
     return Key(task, *parts)
 
 
@@ -139,8 +143,8 @@ def task(
     clean = (truth.kinds == 0) & truth.known
     if key.task == "drop":
         band = bands[key.predictions]
-        drops = drop_events(right, band, truth.segments)
-        judged = drops.judged & truth.judged
+        drops = drop_events(right, band, truth.segments, truth.judged)
+        judged = drops.judged
         if key.group != "all":
             judged &= allowed_steps(truth, members, band.m)
         score = smooth(scores.risk, band.m, truth.segments) if key.smoothing == "smoothed" else scores.risk

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...metrics import risk_coverage
-from ...metrics.inputs import numbers
-from ..compare.results import Record, mean_over, pick
-from .style import COLOURS, GRID, MARKERS, MUTED, legend_beside, line_style, new_figure, same_steps, style
+from ..compare.events import finite
+from ..compare.results import TOGETHER, Record, mean_over, pick
+from .style import (
+    COLOURS,
+    GRID,
+    MARKERS,
+    MUTED,
+    drawable,
+    labelled,
+    legend_beside,
+    line_style,
+    new_figure,
+    series,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +52,12 @@ def label_of(metric: str, variant: str) -> str:
 
 
 def comparison_figure(
-    records: Sequence[Record], metric: str, variant: str | None = None, *, title: str = ""
+    records: Sequence[Record],
+    metric: str,
+    variant: str | None = None,
+    *,
+    stream: str | None = None,
+    title: str = "",
 ) -> Figure:
     """Compare methods on one metric: a dot a method, sorted, with its interval where the records have one.
 
@@ -48,22 +65,31 @@ def comparison_figure(
     ----------
     records : sequence of Record
         Where a method has several (one a stream), the dot is their mean and they are shown as faint dots.
+        Those over all streams together ("pooled", "dev", "joint") never go into that mean.
     metric : str
     variant : str, optional
         Needed when the records of that metric have several.
+    stream : str, optional
+        Show the records of this stream alone, "pooled" and the like included. By default those of the
+        single streams, or, where there are none, the ones over all streams together.
     title : str
     """
     chosen = [row for row in pick(records, metric=metric) if not math.isnan(row["value"])]
     if variant is not None:
         chosen = pick(chosen, variant=variant)
+    chosen = _of_streams(chosen, metric, stream)
     variants = sorted({row["variant"] for row in chosen})
     if not chosen:
-        raise ValueError(f"metric {metric!r}, variant {variant!r} has 0 records; at least 1 is accepted")
+        where = "" if stream is None else f", stream {stream!r}"
+        raise ValueError(
+            f"metric {metric!r}, variant {variant!r}{where} has 0 records; at least 1 is accepted"
+        )
     if len(variants) > 1:
         raise ValueError(f"metric {metric!r} has the variants {', '.join(variants)}; name one of them")
-    if any(math.isinf(row["value"]) for row in chosen):
+    if any(math.isinf(row[key]) for row in chosen for key in ("value", "low", "high")):
         raise ValueError(f"metric {metric!r} has an infinite value; finite ones are accepted")
-    means = sorted(mean_over(chosen, ("method",)), key=lambda row: (row["value"], row["method"]))
+    apart = ("stream", "method") if chosen[0]["stream"] in TOGETHER else ("method",)
+    means = sorted(mean_over(chosen, apart), key=lambda row: (row["value"], row["method"]))
     with style():
         figure, (axis,) = new_figure(7.5, 1.3 + 0.32 * len(means))
         for at, row in enumerate(means):
@@ -93,14 +119,25 @@ def comparison_figure(
                 fontsize=8,
                 color=MUTED,
             )
-        axis.set_yticks(range(len(means)), [row["method"] for row in means])
+        axis.set_yticks(range(len(means)), [drawable("method", row["method"]) for row in means])
         axis.tick_params(axis="y", length=0, labelcolor="#000000")
         axis.set_ylim(-0.6, len(means) - 0.4)
         axis.grid(axis="x", color=GRID, linewidth=0.8)
-        axis.set_xlabel(label_of(metric, variants[0]))
+        axis.set_xlabel(drawable("metric", label_of(metric, variants[0])))
         if title:
-            axis.set_title(title, pad=14)
+            axis.set_title(drawable("title", title), pad=14)
     return figure
+
+
+def _of_streams(records: Sequence[Record], metric: str, stream: str | None) -> list[Record]:
+    """Return the records of one stream, or of all single ones; never both kinds, which say the same twice."""
+    if stream is not None:
+        return pick(records, stream=stream)
+    single = [row for row in records if row["stream"] not in TOGETHER]
+    found = {row["stream"]: row for row in records}
+    if not single and len(found) > 1:
+        raise ValueError(f"metric {metric!r} has the streams {', '.join(sorted(found))}; name one of them")
+    return single or list(records)
 
 
 def severity_figure(
@@ -122,7 +159,7 @@ def severity_figure(
     intervals : mapping of method to (low, high), optional
     title : str
     """
-    at = numbers("severities", severities)
+    at = finite("severities", severities)
     if not len(at) or not values:
         raise ValueError(
             f"there are {len(at)} severities, {len(values)} methods; 1 or more of each is accepted"
@@ -130,24 +167,30 @@ def severity_figure(
     with style():
         figure, (axis,) = new_figure(6.5, 3.6)
         for i, (method, found) in enumerate(values.items()):
-            line = np.asarray(found, dtype=np.float64)
-            same_steps(f"values of {method}", np.atleast_1d(line), len(at))
-            marker = MARKERS[i % len(MARKERS)]
-            axis.plot(at, line, **line_style(i), marker=marker, markersize=5, linewidth=1.4, label=method)
+            line, name = series(f"values of {method}", found, len(at)), drawable("method", method)
+            looks: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.4}
+            axis.plot(at, line, **line_style(i), **looks, label=labelled(name))
             if intervals is not None and method in intervals:
-                low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in intervals[method])
-                same_steps(f"interval of {method}", low, len(at))
-                same_steps(f"interval of {method}", high, len(at))
+                low, high = (
+                    series(f"interval of {method}", end, len(at))
+                    for end in _pair(f"interval of {method}", intervals[method])
+                )
                 axis.fill_between(at, low, high, color=line_style(i)["color"], alpha=0.15, linewidth=0)
         axis.set_xticks(at.tolist())
         axis.set_xticklabels([f"{value:g}" for value in at.tolist()])
         axis.set_xlabel("severity")
-        axis.set_ylabel(metric)
+        axis.set_ylabel(drawable("metric", metric))
         axis.grid(axis="y", color=GRID, linewidth=0.8)
         legend_beside(axis)
         if title:
-            axis.set_title(title)
+            axis.set_title(drawable("title", title))
     return figure
+
+
+def _pair(name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ValueError(f"{name} is {type(given).__name__}; a pair of arrays is accepted")
+    return given[0], given[1]
 
 
 def risk_coverage_figure(
@@ -165,15 +208,17 @@ def risk_coverage_figure(
         raise ValueError("there are 0 curves; at least 1 is accepted")
     with style():
         figure, (axis,) = new_figure(6.5, 3.6)
-        for i, (method, (risk, wrong)) in enumerate(curves.items()):
+        for i, (method, found) in enumerate(curves.items()):
             try:
-                curve = risk_coverage(risk, wrong)
+                curve = risk_coverage(*_pair("the curve", found))
             except ValueError as error:
                 raise ValueError(f"{method}: {error}") from None
             # Few points say the same; the last one is the error rate of all steps.
             kept = np.unique(np.linspace(0, len(curve.error) - 1, MOST_POINTS).round().astype(int))
             share, wrong_share = 100 * curve.coverage[kept], 100 * curve.error[kept]
-            axis.plot(share, wrong_share, **line_style(i), linewidth=1.4, label=method)
+            axis.plot(
+                share, wrong_share, **line_style(i), linewidth=1.4, label=labelled(drawable("method", method))
+            )
         axis.set_xlim(0, 100)
         axis.set_ylim(bottom=0)
         axis.set_xlabel("steps kept, safest first (%)")
@@ -181,5 +226,5 @@ def risk_coverage_figure(
         axis.grid(color=GRID, linewidth=0.8)
         legend_beside(axis)
         if title:
-            axis.set_title(title)
+            axis.set_title(drawable("title", title))
     return figure

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...metrics.inputs import flags, numbers, wholes
-from ..compare.events import WINDOW, pieces, smooth, windowed_accuracy
-from .style import COLOURS, legend_beside, new_figure, same_steps, style
+from ...checks import number
+from ...metrics.inputs import flags, wholes
+from ..compare.events import WINDOW, finite, pieces, smooth, windowed_accuracy
+from .style import COLOURS, drawable, labelled, legend_beside, new_figure, same_steps, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +32,14 @@ def _shade(axis: Axes, kinds: npt.NDArray[np.int64], names: Sequence[str], label
         kind = int(kinds[start])
         if kind:
             tint = TINTS[present.index(kind)] if several else TINTS[0]
-            text = names[kind] if several and kind < len(names) else "shifted"
+            text = drawable("names", names[kind]) if several and kind < len(names) else "shifted"
             axis.axvspan(
                 start - 0.5,
                 stop - 0.5,
                 color=tint,
                 linewidth=0,
                 zorder=0,
-                label=text if label and text not in named else None,
+                label=labelled(text) if label and text not in named else None,
             )
             named.add(text)
 
@@ -58,8 +59,20 @@ def _ticks(
             markeredgewidth=width,
             color=colour,
             clip_on=False,
-            label=label,
+            label=labelled(label),
         )
+
+
+def _steps_of(alarms: npt.ArrayLike, steps: int) -> npt.NDArray[np.int64]:
+    """Return the steps with an alarm, from steps or from a boolean for each."""
+    given = np.asarray(alarms)
+    if given.dtype.kind == "b":
+        held = flags("alarms", given)
+        same_steps("alarms", held, steps)
+        return np.flatnonzero(held)
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"alarms has dtype {given.dtype}; whole steps or a boolean a step are accepted")
+    return wholes("alarms", given, low=0, high=steps - 1)
 
 
 def _parts(steps: int, segments: npt.ArrayLike | None, values: npt.NDArray[np.float64]) -> Any:
@@ -94,7 +107,7 @@ def stream_figure(
     names : sequence of str
         Name of each kind, that of clean first.
     threshold : number or array of T numbers, optional
-    alarms : sequence of steps
+    alarms : sequence of steps, or array of T booleans
     abstain : array of T booleans, optional
     accuracy_limit : float, optional
         Windowed accuracy at or below which a step is a drop event.
@@ -111,7 +124,7 @@ def stream_figure(
         hits = flags("right", right)
         same_steps("right", hits, steps)
         same_steps("kinds", shift, steps)
-        raised = wholes("alarms", np.asarray(alarms, dtype=np.int64), low=0, high=steps - 1)
+        raised = _steps_of(alarms, steps)
         figure, (upper, lower) = new_figure(9.0, 4.6, (3, 2))
         for axis in (upper, lower):
             _shade(axis, shift, names, label=axis is upper)
@@ -119,13 +132,14 @@ def stream_figure(
             *_parts(steps, segments, values),
             color=COLOURS[0],
             linewidth=1.2,
-            label=f"risk, mean of {m} steps",
+            label=labelled(f"risk, mean of {m} steps"),
         )
         if threshold is not None:
-            level = np.asarray(threshold, dtype=np.float64)
-            line = np.full(steps, float(level)) if level.ndim == 0 else numbers("threshold", level)
+            level = np.asarray(threshold)
+            line = finite("threshold", np.full(steps, level) if level.ndim == 0 else level)
             same_steps("threshold", line, steps)
-            upper.plot(line, color="#000000", linewidth=1.0, linestyle=(0, (4, 2)), label="threshold")
+            dashes = (0, (4, 2))
+            upper.plot(line, color="#000000", linewidth=1.0, linestyle=dashes, label=labelled("threshold"))
         _ticks(upper, raised, 1.03, 0.9, COLOURS[1], "alarm")
         if abstain is not None:
             held = flags("abstain", abstain)
@@ -135,11 +149,15 @@ def stream_figure(
             *_parts(steps, segments, windowed_accuracy(hits, m, segments).value),
             color=COLOURS[2],
             linewidth=1.2,
-            label=f"accuracy, last {m} steps",
+            label=labelled(f"accuracy, last {m} steps"),
         )
         if accuracy_limit is not None:
             lower.axhline(
-                accuracy_limit, color="#000000", linewidth=1.0, linestyle=(0, (1, 1.5)), label="drop limit"
+                number("accuracy_limit", accuracy_limit, -100, 100),
+                color="#000000",
+                linewidth=1.0,
+                linestyle=(0, (1, 1.5)),
+                label=labelled("drop limit"),
             )
         upper.set_ylabel("risk")
         lower.set_ylabel("accuracy")
@@ -148,7 +166,7 @@ def stream_figure(
         lower.set_xlim(0, max(1, steps - 1))
         lower.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         if title:
-            upper.set_title(title, pad=12)
+            upper.set_title(drawable("title", title), pad=12)
         for axis in (upper, lower):
             legend_beside(axis)
     return figure

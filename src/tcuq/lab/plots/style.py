@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from ...files import write_whole
@@ -42,6 +43,7 @@ STYLE: Mapping[str, Any] = {
     "svg.hashsalt": "tcuq",
     "svg.fonttype": "path",
     "path.simplify": True,
+    "text.parse_math": False,  # a dollar in a name is a dollar
 }
 
 
@@ -76,6 +78,61 @@ def new_figure(width: float, height: float, rows: Sequence[float] = (1,)) -> tup
     return figure, list(axes[:, 0])
 
 
+def drawable(name: str, text: str) -> str:
+    r"""Return a text with what the font lacks written as escapes, as Python would; other types are refused.
+
+    Parameters
+    ----------
+    name : str
+        What an error calls the text.
+    text : str
+
+    Examples
+    --------
+    >>> drawable("title", "a $x_1$, \u65b9")
+    'a $x_1$, \\u65b9'
+    """
+    from matplotlib.font_manager import findfont, get_font
+
+    if not isinstance(text, str):
+        raise ValueError(f"{name} is {text!r}; a text is accepted")
+    has = get_font(findfont(STYLE["font.family"])).get_charmap()
+    return "".join(
+        each if each == "\n" or ord(each) in has else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def labelled(text: str) -> str:
+    """Return the label of a line; matplotlib leaves names with an underscore in front out of legends.
+
+    `legend_beside` takes the mark away again.
+    """
+    return f"={text}"
+
+
+def series(name: str, values: npt.ArrayLike, steps: int) -> npt.NDArray[np.float64]:
+    """Return one number a step; NaN leaves a gap, infinite ones are refused.
+
+    Examples
+    --------
+    >>> series("values of A", ["x", "y"], 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: values of A has dtype <U1; real numbers are accepted
+    """
+    raw = np.asarray(values)
+    if raw.ndim != 1:
+        raise ValueError(f"{name} has {raw.ndim} dimensions; 1 is accepted")
+    if raw.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has dtype {raw.dtype}; real numbers are accepted")
+    same_steps(name, raw, steps)
+    array = raw.astype(np.float64)
+    if np.isinf(array).any():
+        at = int(np.isinf(array).argmax())
+        raise ValueError(f"{name}[{at}] is {array[at]}; a finite number or NaN is accepted")
+    return array
+
+
 def same_steps(name: str, array: npt.NDArray[Any], steps: int) -> None:
     """Refuse an array of another length."""
     if len(array) != steps:
@@ -101,4 +158,6 @@ def line_style(at: int) -> dict[str, Any]:
 
 def legend_beside(axis: Axes) -> None:
     """Put the legend to the right of the data."""
-    axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+    legend = axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+    for text in legend.get_texts():
+        text.set_text(text.get_text().removeprefix("="))

@@ -176,7 +176,7 @@ class Description:
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f'not a stream: "format" must be "{FORMAT}"')
         version = content.get("version")
-        if version != VERSION or isinstance(version, bool):
+        if type(version) is not int or version != VERSION:
             raise ValueError(f"stream has version {version!r}; {VERSION} is accepted")
         values = {name: value for name, value in content.items() if name not in ("format", "version")}
         known_only("field", values, [item.name for item in fields(cls)])

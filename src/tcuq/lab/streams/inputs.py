@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...checks import integer
-from ...corruptions import corrupt, suite_of
+from ...corruptions import Suite, corrupt, suite_of
+from ...corruptions import suite as suite_named
 from ...data import Dataset
 from .description import Description
 from .plan import Chunk
@@ -35,6 +36,8 @@ def inputs(
 ) -> Iterator[Shown]:
     """Give the examples of a stream, chunk by chunk; the memory does not grow with its length.
 
+    Reversed segments are the exception; see `tcuq.lab.streams.steps`.
+
     An example is corrupted as it would be with the whole set: ``corrupt(data.x, suite, kind, severity,
     seed)`` has the same bytes in its row.
 
@@ -43,7 +46,7 @@ def inputs(
     plan : Stream or Description
         A description without end gives examples without end.
     data : Dataset
-        The part that the plan was made for.
+        The part that the plan was made for, as `tcuq.data.parts.load_part` gives it.
     suite : str, optional
         Suite of corruptions; by default the one of the data set.
     ood : mapping of str to Dataset, optional
@@ -59,8 +62,14 @@ def inputs(
     """
     about = plan if isinstance(plan, Description) else plan.description
     size = integer("chunk", chunk, 1, 2**31)
+    if (data.name, data.split) != (about.dataset, about.part):
+        raise ValueError(
+            f"data is {data.name} {data.split}; {about.dataset} {about.part} is accepted, as the plan says"
+        )
     sets = ood or {}
     corrupting = suite if suite is not None or not about.shifts else suite_of(about.dataset).name
+    if corrupting is not None:
+        known_kinds(about, suite_named(corrupting))
     for each in about.ood:
         if each.name not in sets:
             raise ValueError(f"ood lacks {each.name}; every OOD set of the stream is needed")
@@ -76,6 +85,13 @@ def inputs(
         _fits(plan, data, sets)
         chunks = _parts(plan, size)
     return (_shown(about.sources, part, data, corrupting, sets, seed) for part in chunks)
+
+
+def known_kinds(description: Description, suite: Suite) -> None:
+    """Refuse a description that shows a kind or a severity that a suite does not have."""
+    for shift in description.shifts:
+        for severity in shift.severities:
+            suite.setting(shift.kind, severity)
 
 
 def _fits(stream: Stream, data: Dataset, ood: Mapping[str, Dataset]) -> None:

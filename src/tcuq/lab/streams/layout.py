@@ -8,11 +8,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from ...checks import integer, number
-from .pieces import Conditions, Piece, alternating, cut, draw_lengths, draw_sources, in_rounds
+from .pieces import Conditions, Piece, alternating, backwards, cut, draw_lengths, draw_sources, in_rounds
 from .rand import Numbers, waits
 
 LONGEST_MEAN = 300
 """Segments are short on average, so that a stream of some thousand steps has many."""
+
+MOST_REVERSED = 10**7
+"""Steps of a reversed stream: at most 60 MB of segments, should each have a single step."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Segments:
     first : str
         "clean", "shifted", or "random": either with equal chance.
     reversed : bool
-        Show the same conditions backwards in time.
+        Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
+        before the first step, and held at 6 bytes each.
 
     Examples
     --------
@@ -58,6 +62,8 @@ class Segments:
         _some(self.name, conditions)
         if self.reversed and steps is None:
             raise ValueError("steps is null; segments that are reversed need a number of steps")
+        if self.reversed and steps is not None and steps > MOST_REVERSED:
+            raise ValueError(f"steps is {steps}; segments that are reversed accept up to {MOST_REVERSED}")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
         """Give the pieces in order."""
@@ -68,7 +74,7 @@ class Segments:
         )
         if not self.reversed or steps is None:
             return forward
-        return iter(list(cut(forward, steps))[::-1])
+        return backwards(cut(forward, steps))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 from .rand import Numbers, waits
+
+PORTION = 256  # raw numbers drawn at a time, or a round; the result does not depend on it
 
 
 class Piece(NamedTuple):
@@ -49,6 +53,24 @@ def cut(pieces: Iterable[Piece], steps: int) -> Iterator[Piece]:
         left -= piece.length
 
 
+def backwards(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Give pieces in reverse; until then each is held in 6 bytes.
+
+    Examples
+    --------
+    >>> [piece[:2] for piece in backwards([Piece(5, "clean", 0), Piece(2, "fog/1", 1)])]
+    [(2, 'fog/1'), (5, 'clean')]
+    """
+    conditions: dict[tuple[str, int], int] = {}
+    lengths, places = array("I"), array("H")
+    for length, source, shift in pieces:
+        lengths.append(length)
+        places.append(conditions.setdefault((source, shift), len(conditions)))
+    named = list(conditions)
+    for length, place in zip(reversed(lengths), reversed(places), strict=True):
+        yield Piece(length, *named[place])
+
+
 def draw_lengths(mean: float, minimum: int, seed: int) -> Iterator[int]:
     """Give lengths without end: the minimum and a geometric number."""
     for extra in waits(Numbers(seed, "layout/lengths"), Fraction(mean) - minimum):
@@ -58,16 +80,22 @@ def draw_lengths(mean: float, minimum: int, seed: int) -> Iterator[int]:
 def in_rounds(conditions: Conditions, seed: int) -> Iterator[Condition]:
     """Give conditions without end, in shuffled rounds."""
     numbers = Numbers(seed, "layout/rounds")
+    times = -(-PORTION // len(conditions))
     while True:
-        for place in numbers.shuffled(len(conditions))[0].tolist():
-            yield conditions[place]
+        for order in numbers.shuffled(len(conditions), times).tolist():
+            for place in order:
+                yield conditions[place]
 
 
 def draw_sources(conditions: Conditions, seed: int) -> Iterator[tuple[str, int]]:
     """Give sources with the number of their kind: conditions in shuffled rounds, severities at random."""
     numbers = Numbers(seed, "layout/severities")
-    for condition in in_rounds(conditions, seed):
-        yield condition.sources[int(numbers.below(1, len(condition.sources))[0])], condition.shift
+    rounds = in_rounds(conditions, seed)
+    while True:
+        taken = list(islice(rounds, PORTION))
+        places = numbers.below_each([len(condition.sources) for condition in taken]).tolist()
+        for condition, place in zip(taken, places, strict=True):
+            yield condition.sources[place], condition.shift
 
 
 def alternating(shifted: bool, lengths: Iterator[int], sources: Iterator[tuple[str, int]]) -> Iterator[Piece]:

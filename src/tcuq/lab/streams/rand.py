@@ -7,7 +7,7 @@ carry no such promise, and floating point none at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -60,8 +60,15 @@ class Numbers:
 
         The product of 32 random bits and the bound is cut, so shares are off by up to 2**-32 each.
         """
+        return self._scaled(count, np.uint64(bound))
+
+    def below_each(self, bounds: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return an integer for each bound, as `below` would."""
+        return self._scaled(len(bounds), np.array(bounds, dtype=np.uint64))
+
+    def _scaled(self, count: int, bound: np.uint64 | npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         high = self.raw(count) >> np.uint64(32)
-        return ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int64)
+        return np.asarray((high * bound) >> np.uint64(32)).astype(np.int64)
 
     def events(self, count: int, of: int) -> npt.NDArray[np.bool_]:
         """Return independent events of a chance in 2**64ths."""

@@ -143,14 +143,14 @@ class Stream:
 
 
 def labels_digest(labels: Labels) -> str:
-    """Return the SHA-256 of labels as little-endian int64.
+    """Return the SHA-256 of labels, 0 or above, as little-endian int64.
 
     Examples
     --------
     >>> labels_digest([0, 1, 2])[:16]
     'ab25350e3e65efeb'
     """
-    return hashlib.sha256(np.asarray(labels).astype("<i8").tobytes()).hexdigest()
+    return _digest(_whole("labels", labels))
 
 
 def steps(
@@ -159,7 +159,9 @@ def steps(
     ood_labels: Mapping[str, Labels] | None = None,
     chunk: int = 4096,
 ) -> Iterator[Chunk]:
-    """Give the plan in chunks; the memory does not grow with the length.
+    """Give the plan in chunks; the memory does not grow with the length, but for reversed segments.
+
+    Those are drawn forwards before the first chunk, at 6 bytes a segment; see `Segments`.
 
     Parameters
     ----------
@@ -238,25 +240,27 @@ def seal(
         As for `build`.
     """
     given = ood_labels or {}
-    ood = tuple(
-        Ood(each.name, labels_digest(given[each.name]) if each.name in given else None)
-        for each in description.ood
-    )
-    open_ = description.replace(labels=labels_digest(labels), ood=ood)
+    found, sets = _whole("labels", labels), _ood_labels(description, given)
+    ood = tuple(Ood(each.name, _digest(sets[each.name])) for each in description.ood)
+    open_ = description.replace(labels=_digest(found), ood=ood)
     return open_ if open_.steps is None else open_.replace(digest=build(open_, labels, given).digest())
 
 
 def _plan(description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None) -> Plan:
-    given = ood_labels or {}
-    found = _whole("labels", labels)
+    found, ood = _whole("labels", labels), _ood_labels(description, ood_labels or {})
     _same_labels(f"{description.dataset} {description.part}", found, description.labels)
-    ood = {}
+    for each in description.ood:
+        _same_labels(each.name, ood[each.name], each.labels)
+    return Plan(description, found, ood)
+
+
+def _ood_labels(description: Description, given: Mapping[str, Labels]) -> dict[str, npt.NDArray[np.int64]]:
+    found = {}
     for each in description.ood:
         if each.name not in given:
             raise ValueError(f"ood_labels lack {each.name}; labels of every OOD set are needed")
-        ood[each.name] = _whole(f"ood_labels of {each.name}", given[each.name])
-        _same_labels(each.name, ood[each.name], each.labels)
-    return Plan(description, found, ood)
+        found[each.name] = _whole(f"ood_labels of {each.name}", given[each.name])
+    return found
 
 
 def _checked(description: Description, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -277,12 +281,18 @@ def _whole(name: str, labels: Labels) -> npt.NDArray[np.int64]:
         raise ValueError(f"{name} are {found.dtype} {found.shape}; one integer an example is needed")
     if found.min() < 0:
         raise ValueError(f"{name} hold {found.min()}; 0 or above is accepted")
+    if found.max() >= 2**63:
+        raise ValueError(f"{name} hold {found.max()}; up to {2**63 - 1} is accepted")
     return found.astype(np.int64)
 
 
+def _digest(labels: npt.NDArray[np.int64]) -> str:
+    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
+
+
 def _same_labels(what: str, labels: npt.NDArray[np.int64], wanted: str | None) -> None:
-    if wanted is not None and labels_digest(labels) != wanted:
-        raise Mismatch(f"the labels of {what} have the digest {labels_digest(labels)}; {wanted} is accepted")
+    if wanted is not None and _digest(labels) != wanted:
+        raise Mismatch(f"the labels of {what} have the digest {_digest(labels)}; {wanted} is accepted")
 
 
 def _hash(description: Description) -> Any:
