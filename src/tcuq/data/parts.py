@@ -8,6 +8,7 @@ import numpy.typing as npt
 from ..checks import known
 from .dataset import Dataset, load
 from .folders import OTHER
+from .text import load_text
 
 PARTS = ("train", "dev", "test")
 HELD_OUT = (4, 9, 14, 19)
@@ -70,8 +71,10 @@ def load_part(name: str, which: str) -> Dataset:
     Parameters
     ----------
     name, which : str
-        As for `part`.
+        As for `part`, and "text", which needs no data folder.
     """
+    if name == "text":
+        return load_text(which)
     whole = load(name, split_of(name, which))
     rows = _rows(name, which, whole.y)
     y = whole.y[rows]

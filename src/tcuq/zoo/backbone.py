@@ -23,8 +23,16 @@ class Backbone(nn.Module):
         Stages after which training exits and dropout are put, unless a recipe says otherwise.
     dropout : float
         Before the head.
+    size : tuple of two ints
+        Height and width of an input that all stages take.
+
+    Attributes
+    ----------
+    symbols : bool
+        Whether inputs are symbols: they cannot be augmented, and have no gradient.
     """
 
+    symbols = False
     mean: Tensor
     std: Tensor
 
@@ -36,9 +44,10 @@ class Backbone(nn.Module):
         channels: int,
         places: tuple[int, ...],
         dropout: float = 0.0,
+        size: tuple[int, int] = (64, 64),
     ) -> None:
         super().__init__()
-        self.places = places
+        self.places, self.size = places, size
         self.stages = nn.ModuleList(stages)
         self.drop = nn.Dropout(dropout)
         self.head = nn.Linear(features, classes)

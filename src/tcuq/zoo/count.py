@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from .transformer import Mix
+
 
 def parameters(network: nn.Module) -> int:
     """Return the number of trained values."""
@@ -12,7 +14,7 @@ def parameters(network: nn.Module) -> int:
 
 
 def multiply_adds(network: nn.Module, shape: tuple[int, ...]) -> int:
-    """Return the multiply-adds of convolutions and linear layers for one input.
+    """Return the multiply-adds of one input: convolutions, linear layers, products within attention.
 
     Parameters
     ----------
@@ -27,13 +29,15 @@ def multiply_adds(network: nn.Module, shape: tuple[int, ...]) -> int:
     """
     total = 0
 
-    def count(layer: nn.Module, inputs: object, output: torch.Tensor) -> None:
+    def count(layer: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         nonlocal total
-        weight = layer.weight
-        assert isinstance(weight, torch.Tensor)
-        total += weight[0].numel() * output[0].numel()
+        if isinstance(layer, Mix):
+            total += layer.multiply_adds(*inputs[:2])
+        else:
+            assert isinstance(layer.weight, torch.Tensor)
+            total += layer.weight[0].numel() * output[0].numel()
 
-    counted = [each for each in network.modules() if isinstance(each, (nn.Conv2d, nn.Linear))]
+    counted = [each for each in network.modules() if isinstance(each, (nn.Conv2d, nn.Linear, Mix))]
     hooks = [each.register_forward_hook(count) for each in counted]
     training = network.training
     try:

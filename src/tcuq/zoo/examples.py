@@ -1,4 +1,4 @@
-"""Parts of a data set as a network takes them: pictures as they are, sound through the front end."""
+"""Parts of a data set as a network takes them: pictures and text as they are, sound through the front end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def inputs_of(dataset: Dataset) -> npt.NDArray[Any]:
     Returns
     -------
     array
-        The pictures themselves, or float32 MFCC (n, 49, 10) of sound.
+        The pictures or bytes themselves, or float32 MFCC (n, 49, 10) of sound.
     """
     return front_end(dataset.x)
 

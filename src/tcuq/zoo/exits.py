@@ -72,8 +72,8 @@ def stage_widths(network: Backbone) -> list[int]:
     """
     was = network.training
     with torch.no_grad():
-        # Large enough for every stride; norms must not learn from it.
-        taps = network.eval().taps(torch.zeros(1, len(network.mean), 64, 64))
+        # Norms must not learn from it.
+        taps = network.eval().taps(torch.zeros(1, len(network.mean), *network.size))
     network.train(was)
     return [int(tap.shape[1]) for tap in taps]
 

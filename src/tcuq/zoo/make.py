@@ -14,12 +14,13 @@ import numpy as np
 import torch
 
 from .._version import VERSION
-from ..checks import integer
+from ..checks import integer, known
 from ..data.parts import load_part
 from .config import Config, load_config
 from .count import multiply_adds, parameters
 from .examples import inputs_of
 from .outputs import accuracy, core
+from .registry import BACKBONES
 from .train import Examples, train
 from .weights import load_weights, round_weights, save_weights
 
@@ -90,6 +91,8 @@ def train_all(
     list of dict
         The cards, configuration after configuration, in the order of the seeds.
     """
+    for each in configs:
+        known("backbone", each.backbone, BACKBONES)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device

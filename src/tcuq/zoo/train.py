@@ -125,7 +125,9 @@ def _graphed(module: nn.Module, sample: Tensor, config: Config, device: str) -> 
     kept = {name: value.clone() for name, value in module.state_dict().items()}
     with _precision(config, device):
         recorded: Callable[..., Any] = torch.cuda.make_graphed_callables(
-            module, (sample,), allow_unused_input=True  # a head that a recipe replaces gets no gradient
+            module,
+            (sample,),
+            allow_unused_input=True,  # a head that a recipe replaces gets no gradient
         )
     with torch.no_grad():  # the recording moved the statistics of the norms
         for name, value in module.state_dict().items():

@@ -16,8 +16,10 @@ from ..recipe import Batch, Parts, Recipe
 class Assisted(Recipe):
     """Cross-entropy of the final head plus weighted cross-entropies of the exits, over the sum of weights.
 
-    Dividing by the sum changes nothing for Adam; with plain steps the weights would otherwise multiply the
-    learning rate, and the training would diverge. Exit k of K, counted from 1, weighs first + k * step; over the first tenth of the training the weights
+    Dividing by the sum changes next to nothing for Adam; with plain steps the weights would otherwise
+    multiply the learning rate, and the training would diverge.
+
+    Exit k of K, counted from 1, weighs first + k * step; over the first tenth of the training the weights
     rise from half to whole. Nothing in this is temporal: mini-batches are shuffled. It is deep supervision.
 
     Settings: `first` (3), `step` (0.5), `exits` (how many, evenly spread; the places of the backbone by
