@@ -123,7 +123,11 @@ def main() -> int:
         return 0
     if not args.weights or not args.out:
         parser.error("WEIGHTS and --out, or --page, are needed")
-    found = measure(args.weights, args.examples, args.seed, args.workers)
+    try:
+        found = measure(args.weights, args.examples, args.seed, args.workers)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
     return 0
