@@ -1,0 +1,42 @@
+"""EARLY-EXIT: the exits of one network as an ensemble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .members import KINDS, together
+from .method import Cost, Recorded
+from .rowwise import Rowwise
+
+
+class EarlyExit(Rowwise):
+    """The mean posterior of all exits and the head.
+
+    The risk is taken over the same members or without the head; the answer is always that of all. What tells
+    members apart keeps the head, since a network may have a single exit, and is tried on warmer posteriors.
+    """
+
+    name = "early_exit"
+    recipe = "early_exit"
+    bank = "early_exit"
+    grid = (
+        *({"kind": kind} for kind in KINDS),
+        *({"kind": kind, "final": False} for kind in KINDS[:2]),
+        *({"kind": kind, "temperature": 2.0} for kind in KINDS[2:]),
+    )
+
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+        """Run the network once, with its exits."""
+        from .passes import parts
+
+        final, features, *exits = parts(self.networks[0], x, device)
+        return together(np.stack([*exits, final], axis=1), features, self.grid)
+
+    def cost(self, shape: tuple[int, ...]) -> Cost:
+        """Return the backbone and its exits."""
+        from .counting import counted
+
+        return counted(self.networks, shape)

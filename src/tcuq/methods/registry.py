@@ -1,0 +1,47 @@
+"""Methods by name."""
+
+from __future__ import annotations
+
+from ..checks import known
+from .base import Base
+from .conformal import Conformal
+from .early_exit import EarlyExit
+from .ensemble import Deep
+from .entropy import Entropy
+from .godin import Godin
+from .hydra import Hydra
+from .mc_dropout import McDropout
+from .method import Method
+from .odin import Odin
+from .postnet import PostNet
+from .temperature import Temperature
+from .temporal import STREAM_METHODS
+
+NETWORK_METHODS: tuple[type[Method], ...] = (
+    Base,
+    Entropy,
+    Temperature,
+    Conformal,
+    McDropout,
+    Deep,
+    EarlyExit,
+    Hydra,
+    Odin,
+    Godin,
+    PostNet,
+)
+"""Methods whose score of a step depends on that step alone."""
+METHODS: dict[str, type[Method]] = {each.name: each for each in (*NETWORK_METHODS, *STREAM_METHODS)}
+
+
+def method(name: str) -> type[Method]:
+    """Return the class of a method.
+
+    Examples
+    --------
+    >>> method("bass")
+    Traceback (most recent call last):
+    ...
+    ValueError: method 'bass' is unknown; did you mean base?
+    """
+    return METHODS[known("method", name, METHODS)]

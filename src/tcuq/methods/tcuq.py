@@ -1,0 +1,254 @@
+"""TCUQ: the monitor of this package as a method, fitted to a development stream and run as a device does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cost import cost
+from ..fitting import fit
+from ..fitting.evidence import FOLDS, folds, signals_of
+from ..fitting.logistic import fit_logistic
+from ..log import Log, watch
+from ..metrics import auroc
+from ..monitor import Monitor
+from ..params import COEF_LIMIT, Params
+from ..quantize import choose_feature_scale
+from ..signals import ordered, profile_signals
+from .method import Answer, Cost, Floats, Labelled, Observed
+from .projection import WIDTH, Projection, projection
+from .streaming import Streaming
+
+if TYPE_CHECKING:
+    from torch import nn
+
+NEAR, FAR = (1, 2, 4), (1, 2, 4, 8, 16)
+BIAS_LIMIT = 256.0
+WORTH = 0.001
+"""Held-out AUROC that a setting must add to an earlier one, which needs less."""
+
+
+def _setting(**changes: Any) -> Mapping[str, Any]:
+    return {"signals": None, "lags": NEAR, "features": None, "blend": 0.7, "l2": 1.0} | changes
+
+
+NOW = _setting(signals=("doubt",), lags=())
+"""The current posterior alone: what is kept where time does not help."""
+
+
+class Decisions(NamedTuple):
+    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
+
+    flagged: npt.NDArray[np.bool_]
+    abstained: npt.NDArray[np.bool_]
+
+
+class Fitted(NamedTuple):
+    """A monitor's parameters, and what its features go through before it sees them."""
+
+    params: Params
+    projection: Projection | None
+
+    def log(self, probs: Floats, seen: Observed) -> Log:
+        """Return what the monitor is shown."""
+        features = _projected(self.projection, seen) if self.params.features else None
+        return Log(probs, features, segments=seen.segments)
+
+
+def _projected(through: Projection | None, seen: Observed) -> Floats | None:
+    return seen.features if through is None or seen.features is None else through(seen.features)
+
+
+class Tcuq(Streaming):
+    """Risk of the integer core, under the extended profile of signals.
+
+    Settings: `signals` (None: those of the profile), `lags`, `blend` and `l2` as in `tcuq.fit`; `features`,
+    the projection that features wider than 32 go through, or None for posteriors alone. The first setting
+    looks at no past. It is kept unless another one ranks errors better, by `WORTH`, on steps that the
+    coefficients were not fitted to: held out by kind of shift, or by segment where kinds are not told apart.
+    """
+
+    name = "tcuq"
+    profile: ClassVar[str] = "extended"
+    decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
+    """How `tcuq.fit` sets threshold, budget and alarm, which the score does not depend on."""
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        NOW,
+        _setting(),
+        _setting(blend=1.0),
+        _setting(lags=FAR, blend=1.0),
+        _setting(features="average", blend=1.0),
+        _setting(features="pca"),
+        _setting(features="pca", blend=1.0),
+        _setting(features="pca", lags=FAR, blend=1.0, l2=100.0),
+    )
+
+    def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
+        super().__init__(networks)
+        self.held_out: tuple[float, ...] = ()
+        """Held-out AUROC of errors under each setting of the grid."""
+        self._dev: Labelled | None = None
+        self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
+
+    def posteriors(self, seen: Observed) -> Floats:
+        """Return the posteriors that the monitor sees and the method stands by."""
+        return seen.probs
+
+    def eligible(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether a setting may be chosen."""
+        return True
+
+    def changed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the setting that is fitted in place of the one chosen; variants differ here."""
+        return setting
+
+    def settled(self, params: Params, log: Log) -> Params:
+        """Return what is kept of fitted parameters; variants differ here."""
+        return params
+
+    def fit(self, dev: Labelled) -> None:
+        """Choose a setting on held-out steps, then fit it to the whole stream."""
+        self._choose(dev, tuple(self._quality(dev, setting) for setting in self.grid))
+
+    def follow(self, full: Tcuq) -> None:
+        """Fit to the stream of a fitted method with the same grid, whose choice is not made again."""
+        if self.grid != full.grid:
+            raise ValueError(f"{self.name} has another grid than {full.name}; the same is needed")
+        if full._dev is None:
+            raise ValueError(f"{full.name} is not fitted; a development stream is needed first")
+        self._choose(full._dev, full.held_out)
+
+    def _choose(self, dev: Labelled, held_out: tuple[float, ...]) -> None:
+        self._dev, self._fitted, self.held_out = dev, {}, held_out
+        best = -1.0
+        for setting, quality in zip(self.grid, held_out, strict=True):
+            if self.eligible(setting) and quality >= best + WORTH:
+                best, self.setting = quality, setting
+        self._monitor(self.setting)
+
+    @property
+    def params(self) -> Params:
+        """Parameters of the monitor, with the setting that was kept."""
+        return self._monitor(self.setting).params
+
+    @property
+    def time_helps(self) -> bool:
+        """Whether the fit found that the order of the steps helps; see `tcuq.fitting`."""
+        return bool(self.params.notes["fit"]["time_helps"])
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer with the posteriors as they are and the risk that a device would compute."""
+        monitor, probs = self._monitor(setting), self.posteriors(seen)
+        return Answer(probs, watch(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
+
+    def decisions(self, seen: Observed) -> Decisions:
+        """Return flags and abstentions; each segment has a monitor of its own."""
+        monitor = self._monitor(self.setting)
+        log = monitor.log(self.posteriors(seen), seen)
+        found = Decisions(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
+        for piece in seen.pieces():
+            steps = watch(Monitor(monitor.params), log.take(piece))
+            found.flagged[piece], found.abstained[piece] = steps["flagged"], steps["abstain"]
+        return found
+
+    def state(self) -> int:
+        """Return the bytes of the monitor, with 32-bit pointers."""
+        if self._dev is not None:
+            return cost(self.params).ram_bytes
+        from ..zoo.outputs import core
+
+        width = min(WIDTH, core(self.networks[0]).width)
+        return cost(self._start(self.changed(self.setting), self.classes, width)).ram_bytes
+
+    def cost(self, shape: tuple[int, ...]) -> Cost:
+        """Return one pass of the plain network, the projection of its features, the monitor's memory."""
+        from .counting import counted
+
+        through = None if self._dev is None else self._monitor(self.setting).projection
+        more, stored = (0, 0) if through is None else (through.multiply_adds, through.parameters)
+        return counted(self.networks, shape, more=more, stored=stored, state=self.state())
+
+    def _monitor(self, setting: Mapping[str, Any]) -> Fitted:
+        """Return what was fitted for a setting, fitting it where that has not been asked for before."""
+        if self._dev is None:
+            raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
+        key = tuple(sorted(setting.items()))
+        if key not in self._fitted:
+            used = self.changed(setting)
+            log, through = self._labelled(self._dev, used)
+            start = self._start(used, log.classes, log.width)
+            params = fit(
+                log,
+                signals=start.signals,
+                lags=start.lags,
+                window=start.window,
+                blend=start.blend,
+                l2=used["l2"],
+                nonnegative=used.get("nonnegative", False),
+                use_features=start.features > 0,
+                **self.decided,
+            )
+            self._fitted[key] = Fitted(self.settled(params, log), through)
+        return self._fitted[key]
+
+    def _start(self, setting: Mapping[str, Any], classes: int, width: int) -> Params:
+        """Return parameters with a setting's signals and stock coefficients."""
+        used = width if setting["features"] else 0
+        signals = ordered(setting["signals"] or profile_signals(self.profile, used))
+        signals = tuple(name for name in signals if name != setting.get("without"))
+        return Params(
+            classes=classes,
+            features=used,
+            signals=signals,
+            lags=setting["lags"],
+            window=max(16, *setting["lags"], 0),
+            blend=setting["blend"],
+        )
+
+    def _labelled(self, dev: Labelled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
+        seen, through = dev.observed, None
+        if setting["features"] and seen.features is not None:
+            through = projection(setting["features"], seen.features[dev.kinds == 0])
+        features = _projected(through, seen) if setting["features"] else None
+        return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
+
+    def _quality(self, dev: Labelled, setting: Mapping[str, Any]) -> float:
+        """Return the mean over folds of the AUROC of errors, each from a fit on the other folds."""
+        log, _ = self._labelled(dev, setting)
+        params = self._start(setting, log.classes, log.width)
+        if params.features and log.features is not None:
+            scale, zero_point = choose_feature_scale(log.features)
+            params = params.replace(feature_scale=scale, feature_zero_point=zero_point)
+        values, past = signals_of(params, log)
+        wrong, fold = log.errors(), folds(log)
+        found = []
+        for number in range(FOLDS):
+            inside = fold == number
+            rest = past & ~inside
+            if wrong[rest].any() and not wrong[rest].all():
+                coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
+                by_name = dict(zip(params.signals, coef.tolist(), strict=True))
+                trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
+                found.append(auroc(watch(Monitor(trial), log)["risk"][inside], wrong[inside]))
+        known = [each for each in found if np.isfinite(each)]
+        return float(np.mean(known)) if known else 0.0
+
+
+class TcuqPaper(Tcuq):
+    """Risk of the integer core, under the four signals of the paper."""
+
+    name = "tcuq_paper"
+    profile = "paper"
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        NOW,
+        _setting(),
+        _setting(blend=1.0),
+        _setting(features="average"),
+        _setting(features="random"),
+        _setting(features="pca"),
+        _setting(features="pca", lags=FAR),
+        _setting(features="pca", lags=(1, 2, 4, 8), blend=1.0, l2=100.0),
+    )

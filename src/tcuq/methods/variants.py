@@ -1,0 +1,159 @@
+"""Variants of TCUQ that differ from it in one respect, to see what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..checks import known
+from ..fitting.alarms import choose_alarm, clean_stretches
+from ..fitting.fit import SLOW_MEMORY
+from ..log import Log, watch
+from ..monitor import Monitor
+from ..params import Params
+from ..signals import FEATURE_BASED, SIGNALS
+from .method import Floats, Labelled, Observed
+from .scores import softmax
+from .tcuq import NEAR, NOW, Tcuq
+from .temperature import fitted
+
+MOST_DEBT = 16_000.0
+"""Flags beyond their share before a frozen threshold would move: more than a stream of the lab has steps."""
+
+
+class TcuqTs(Tcuq):
+    """Posteriors go through a temperature first, fitted to clean development steps."""
+
+    name = "tcuq_ts"
+    temperature = 1.0
+
+    def fit(self, dev: Labelled) -> None:
+        """Fit the temperature, then the rest."""
+        clean = (dev.kinds == 0) & (dev.labels >= 0)
+        self.temperature = fitted(_logs(dev.observed.probs[clean]), dev.labels[clean])
+        super().fit(dev)
+
+    def follow(self, full: Tcuq) -> None:
+        """Refuse: what was found on other posteriors does not hold for these."""
+        raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
+
+    def posteriors(self, seen: Observed) -> Floats:
+        """Return the posteriors at the temperature."""
+        return softmax(_logs(seen.probs), self.temperature)
+
+
+def _logs(probs: Floats) -> Floats:
+    """Return logits up to a constant a row, which neither a softmax nor a likelihood sees."""
+    return np.asarray(np.log(np.maximum(probs.astype(np.float64), np.finfo(np.float64).tiny)))
+
+
+class NoTemporal(Tcuq):
+    """The doubt of the current posterior alone."""
+
+    name = "tcuq_no_temporal"
+
+    def changed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Leave out all signals with a past."""
+        return {**NOW, "blend": setting["blend"], "l2": setting["l2"]}
+
+
+class NoConformal(Tcuq):
+    """The same risk, under a threshold that stays where the development stream put it."""
+
+    name = "tcuq_no_conformal"
+
+    def settled(self, params: Params, log: Log) -> Params:
+        """Freeze the threshold; the budget goes on."""
+        return params.replace(slope=0.0, knee=MOST_DEBT)
+
+
+class FrozenWeights(Tcuq):
+    """All signals count the same: coefficients 1, and an uncertainty of one half at the clean means."""
+
+    name = "tcuq_frozen_weights"
+
+    def settled(self, params: Params, log: Log) -> Params:
+        """Replace what was learned from labels, and set threshold and alarm anew from clean steps."""
+        assert params.clean_means is not None
+        means = params.clean_means.values()
+        equal = params.replace(coef=dict.fromkeys(params.signals, 1.0), bias=-sum(means))
+        risk = watch(Monitor(equal), log)["risk"]
+        runs = [risk[run] for run in clean_stretches(log, max(params.depth, SLOW_MEMORY))]
+        alarm = choose_alarm(runs, self.decided["run_length"], np.random.default_rng(0))
+        reference = float(np.quantile(np.concatenate(runs), 1 - params.level))
+        return equal.replace(reference=reference, alarm=alarm)
+
+
+class Nonnegative(Tcuq):
+    """No coefficient below 0."""
+
+    name = "tcuq_nonnegative"
+
+    def changed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Confine the coefficients."""
+        return {**setting, "nonnegative": True}
+
+
+def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
+    """Return a variant with one signal; the rest is as in the best setting that looks at the past.
+
+    Examples
+    --------
+    >>> only("flips").name
+    'tcuq_only_flips'
+    """
+    known("signal", signal, SIGNALS)
+
+    def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        features = (setting["features"] or "average") if signal in FEATURE_BASED else None
+        return {**setting, "signals": (signal,), "lags": setting["lags"] or NEAR, "features": features}
+
+    return _made(f"{base.name}_only_{signal}", f"One signal: {signal}.", base, changed)
+
+
+def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
+    """Return a variant that lacks a signal; the rest is as in the best setting that looks at the past.
+
+    Examples
+    --------
+    >>> without("doubt").name
+    'tcuq_without_doubt'
+    """
+    known("signal", signal, SIGNALS)
+
+    def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**setting, "without": signal}
+
+    return _made(f"{base.name}_without_{signal}", f"All signals but {signal}.", base, changed)
+
+
+def plus(base: type[Tcuq] = Tcuq, recipe: str = "plain", bank: str = "plain") -> type[Tcuq]:
+    """Return the same method under the name of its widened backbone, whose weights it is to be given.
+
+    Examples
+    --------
+    >>> plus().name, plus().recipe
+    ('tcuq_plus', 'plain')
+    """
+    doc = "The same method on a widened backbone."
+    return type(f"{base.__name__}Plus", (base,), _body(f"{base.name}_plus", doc, recipe=recipe, bank=bank))
+
+
+def _made(name: str, doc: str, base: type[Tcuq], changed: Any) -> type[Tcuq]:
+    def eligible(self: Tcuq, setting: Mapping[str, Any]) -> bool:
+        return setting["signals"] is None
+
+    title = "".join(word.capitalize() for word in name.replace("_", " ").split())
+    return type(title, (base,), _body(name, doc, changed=changed, eligible=eligible))
+
+
+def _body(name: str, doc: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "__doc__": doc, "__module__": __name__, **more}
+
+
+TcuqPlus = plus()
+VARIANTS: tuple[type[Tcuq], ...] = (TcuqTs, NoTemporal, NoConformal, FrozenWeights, Nonnegative, TcuqPlus)
+ABLATIONS: tuple[type[Tcuq], ...] = (*map(only, SIGNALS), *map(without, SIGNALS))
+"""Each signal alone, and each signal removed."""
