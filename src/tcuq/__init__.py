@@ -48,8 +48,9 @@ _HOMES = {
 
 
 _ROOMS = (
-    *("alarm", "audit", "cost", "demo", "export", "fitting", "inspect", "io", "log", "metrics", "monitor"),
-    *("params", "quantize", "reference", "report", "signals", "state"),
+    *("alarm", "audio", "audit", "corruptions", "cost", "data", "demo", "export", "fitting", "inspect", "io"),
+    *("lab", "log", "methods", "metrics", "monitor", "params", "quantize", "reference", "report"),
+    *("signals", "state", "zoo"),
 )
 """Modules that may be reached as attributes without importing them first."""
 
