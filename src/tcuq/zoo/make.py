@@ -40,8 +40,7 @@ def find_config(name: str) -> Config:
     if Path(name).suffix != ".json" and own.exists():
         return load_config(own)
     if not Path(name).exists():
-        shipped = ", ".join(sorted(path.stem for path in CONFIGS.glob("*.json")))
-        raise ValueError(f"configuration {name!r} is neither a file nor one of {shipped}")
+        known("configuration", name, sorted(path.stem for path in CONFIGS.glob("*.json")))
     return load_config(name)
 
 
