@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import cards
 import damage
 import pytest
 
@@ -29,3 +30,7 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
         assert set(each["exceptions"]) - {1} <= set(rises), name
     damaged = [min(each["accuracy"]) < found["clean"]["accuracy"] for each in found["kinds"].values()]
     assert sum(damaged) >= len(damaged) - 1  # identity
+
+
+def test_the_page_of_networks_is_made_from_their_cards() -> None:
+    assert cards.PAGE.read_text() == cards.page()
