@@ -124,3 +124,41 @@ def test_a_state_of_another_configuration_is_refused(tmp_path: Path) -> None:
     state.write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="no state of a training"):
         train(small(epochs=1), squares(), state=state)
+
+
+def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
+    from tcuq.zoo.count import multiply_adds, parameters
+    from tcuq.zoo.exits import Exit
+    from tcuq.zoo.registry import backbone
+
+    plan = small(recipe="assisted", epochs=1, settings={"transfer": 0.1})
+    module, _ = train(plan, squares())
+    bare = backbone("cnn4", classes=4, width=4)
+    shapes = {name: value.shape for name, value in bare.state_dict().items()}
+    assert {name: value.shape for name, value in module.state_dict().items()} == shapes
+    assert parameters(module) == parameters(bare)
+    assert multiply_adds(module, (1, 28, 28)) == multiply_adds(bare, (1, 28, 28))
+    assert not any(isinstance(each, Exit) for each in module.modules())
+    save_weights(tmp_path / "w.npz", module, {**plan.to_dict(), "options": {"classes": 4, "width": 4}})
+    with np.load(tmp_path / "w.npz") as file:
+        assert set(file.files) - {"card"} == set(shapes)
+
+
+def test_weights_of_the_exits_rise_and_are_ramped_up() -> None:
+    from tcuq.zoo.recipes.assisted import Assisted
+
+    full = Assisted({"first": 2.0, "step": 0.25})
+    assert full.weights(3, 0.1) == [2.25, 2.5, 2.75]
+    assert full.weights(3, 0.05) == pytest.approx([0.75 * each for each in (2.25, 2.5, 2.75)])
+    assert full.weights(3, 0.0) == pytest.approx([0.5 * each for each in (2.25, 2.5, 2.75)])
+
+
+def test_transfer_moves_the_head_towards_the_exits() -> None:
+    from tcuq.zoo.recipes.assisted import Assisted
+    from tcuq.zoo.registry import backbone
+
+    recipe = Assisted({"transfer": 0.25})
+    exits = recipe.wrap(backbone("cnn4", classes=4, width=4))
+    before, goal = exits.backbone.head.weight.clone(), exits.exits[0].classifier.weight.clone()
+    recipe.after(exits)
+    torch.testing.assert_close(exits.backbone.head.weight, 0.75 * before + 0.25 * goal)
