@@ -162,3 +162,64 @@ def test_transfer_moves_the_head_towards_the_exits() -> None:
     before, goal = exits.backbone.head.weight.clone(), exits.exits[0].classifier.weight.clone()
     recipe.after(exits)
     torch.testing.assert_close(exits.backbone.head.weight, 0.75 * before + 0.25 * goal)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "../evil"}, "name is '../evil'; letters"),
+        ({"dataset": ["text"]}, r"dataset is \['text'\]; a text"),
+        ({"options": [1]}, r"options is \[1\]; an object"),
+        ({"augment": None}, "augment is None; an object"),
+        ({"augment": {"shift": 3}}, "augment shift is 3; two numbers"),
+        ({"augment": {"flip": "no"}}, "augment flip is 'no'; true or false"),
+        ({"epochs": -1}, "epochs is -1; 1 to 100000"),
+    ],
+)
+def test_bad_configurations_are_one_line(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        small(**changes)
+
+
+def test_a_file_of_another_configuration_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    from tcuq.zoo.make import Parts, train_all, train_one
+
+    parts = Parts(squares(), squares(seed=1), squares(seed=2), "made up")
+    card = train_one(small(epochs=1), tmp_path, "cpu", parts)
+    again = train_one(small(epochs=1), tmp_path, "cpu", parts)
+    assert again["losses"] == card["losses"] and again["seconds"] == card["seconds"]
+    with pytest.raises(ValueError, match=r"another configuration \(epochs differ\)"):
+        train_one(small(epochs=2), tmp_path, "cpu", parts)
+    with pytest.raises(ValueError, match="asked for more than once"):
+        train_all([small(), small()], tmp_path / "w")
+    with pytest.raises(ValueError, match="device 'gpu' is unknown"):
+        train_all([small()], tmp_path / "w", device="gpu")
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "npy"])
+def test_damaged_weights_are_one_line(damage: str, tmp_path: Path) -> None:
+    from tcuq.zoo.registry import backbone
+
+    path = tmp_path / "w.npz"
+    card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
+    save_weights(path, backbone("cnn4", classes=4, width=4), card)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(content[:-200])
+    elif damage == "flip":
+        content[len(content) // 3] ^= 0x55
+        path.write_bytes(content)
+    else:
+        path.unlink()
+        np.save(tmp_path / "w.npy", np.zeros(3))
+        (tmp_path / "w.npy").rename(path)
+    with pytest.raises(ValueError, match=r"w\.npz: no weights of tcuq \("):
+        load_weights(path)
+
+
+def test_pictures_of_other_channels_are_refused() -> None:
+    from tcuq.zoo.registry import backbone
+
+    with pytest.raises(ValueError, match=r"input is \(2, 28, 28\); \(n, height, width, 3\)"):
+        backbone("resnet8").prepare(torch.zeros(2, 28, 28, dtype=torch.uint8))

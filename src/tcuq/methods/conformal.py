@@ -47,7 +47,8 @@ class Conformal(Method):
     def refused(self, score: npt.NDArray[np.float64], level: float) -> npt.NDArray[np.bool_]:
         """Return the steps whose p-value is at most a level: at most that share of clean ones, on average."""
         whole = len(self._clean()) + 1
-        most = math.floor(number("level", level, 0, 1) * whole)
+        # The hair saves levels such as 0.29, which times 100 is less than 29.
+        most = math.floor(number("level", level, 0, 1) * whole * (1 + 1e-12))
         # Back to counts, in which a comparison is exact.
         return np.asarray(np.rint((1 - score) * whole) <= most)
 

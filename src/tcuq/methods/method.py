@@ -146,7 +146,7 @@ class Method(ABC):
 
     def fit(self, dev: Labelled) -> None:
         """Keep the setting whose scores rank the method's own errors best on a development stream."""
-        best = -1.0
+        best, self.setting = -1.0, self.grid[0]
         for setting in self.grid:
             found = self.score(dev.observed, setting)
             quality = auroc(found.score, found.predictions() != dev.labels)

@@ -67,6 +67,9 @@ class Backbone(nn.Module):
     def prepare(self, x: Tensor) -> Tensor:
         """Turn a batch of the data set, channels last or without, into normalised channels first."""
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
+        if planes.ndim != 4 or planes.shape[-1] != len(self.mean):
+            wanted = f"(n, height, width, {len(self.mean)})"
+            raise ValueError(f"input is {tuple(x.shape)}; {wanted} is accepted, without the last for one")
         scaled = planes.float() / 255 if planes.dtype == torch.uint8 else planes.float()
         return ((scaled - self.mean) / self.std).permute(0, 3, 1, 2)
 
@@ -92,9 +95,10 @@ class Backbone(nn.Module):
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
         scale = 255.0 if planes.dtype == torch.uint8 else 1.0
         flat = planes.reshape(-1, planes.shape[-1])
-        parts = [flat[at : at + (1 << 22)].double() / scale for at in range(0, len(flat), 1 << 22)]
-        total = torch.stack([part.sum(0) for part in parts]).sum(0)
-        squares = torch.stack([(part * part).sum(0) for part in parts]).sum(0)
+        total, squares = torch.zeros(2, flat.shape[1], dtype=torch.float64)
+        for at in range(0, len(flat), 1 << 20):  # float64 of all would take eight times the data
+            part = flat[at : at + (1 << 20)].double() / scale
+            total, squares = total + part.sum(0), squares + (part * part).sum(0)
         mean = total / len(flat)
         self.mean.copy_(mean)
         self.std.copy_((squares / len(flat) - mean * mean).clamp_min(1e-12).sqrt())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -37,8 +38,10 @@ class Augment:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if len(self.shift) != 2:
-            raise ValueError(f"augment shift is {self.shift}; two numbers are accepted")
+        if not isinstance(self.shift, (list, tuple)) or len(self.shift) != 2:
+            raise ValueError(f"augment shift is {self.shift!r}; two numbers are accepted")
+        if not isinstance(self.flip, bool):
+            raise ValueError(f"augment flip is {self.flip!r}; true or false is accepted")
         object.__setattr__(self, "shift", tuple(integer("augment shift", each, 0, 64) for each in self.shift))
         integer("augment erase", self.erase, 0, 64)
         number("augment noise", self.noise, 0, 10)
@@ -100,6 +103,14 @@ class Config:
     note: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("name", "dataset", "backbone", "recipe", "note"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; a text is accepted")
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", self.name) or self.name.startswith("."):
+            raise ValueError(f"name is {self.name!r}; letters, digits, _, - and . are accepted")
+        for name in ("options", "settings"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; an object is accepted")
         integer("epochs", self.epochs, 1, 100_000)
         integer("batch", self.batch, 1, 1 << 20)
         integer("seed", self.seed, 0, 2**31 - 1)
@@ -111,6 +122,8 @@ class Config:
         known("optimiser", self.optimiser, OPTIMISERS)
         known("schedule", self.schedule, SCHEDULES)
         known("precision", self.precision, PRECISIONS)
+        if not isinstance(self.augment, (Mapping, Augment)):
+            raise ValueError(f"augment is {self.augment!r}; an object is accepted")
         if isinstance(self.augment, Mapping):
             known_only("augment field", self.augment, [each.name for each in fields(Augment)])
             object.__setattr__(self, "augment", Augment(**self.augment))

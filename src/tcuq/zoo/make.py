@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -92,12 +93,18 @@ def train_all(
     """
     for each in configs:
         known("backbone", each.backbone, BACKBONES)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    where = _device(device)
     count = integer("members", members, 1, 1000)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
+    names = [f"{plan.name}-{plan.seed}" for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"network {name} is asked for more than once; each name and seed once is accepted"
+            )
     side = integer("workers", workers, 1, 256)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
     # A worker loads a data set once, so that every job is the plans of one worker.
     jobs = [
         [(number, plan) for number, plan in enumerate(plans) if plan.dataset == name][at::side]
@@ -118,6 +125,13 @@ def train_all(
     return [cards[number] for number in range(len(plans))]
 
 
+def _device(name: str) -> str:
+    known("device", name, ("auto", "cpu", "cuda"))
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda'; PyTorch finds no GPU here, cpu is accepted")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
 def _job(
     plans: list[tuple[int, Config]], folder: Path, device: str, progress: Progress | None = None
 ) -> dict[int, dict[str, Any]]:
@@ -131,7 +145,14 @@ def train_one(
     """Train one network, measure it on the dev and test parts, write it, and return its card."""
     path = folder / f"{config.name}-{config.seed}.npz"
     if path.exists():
-        return load_weights(path)[1]
+        card = load_weights(path)[1]
+        wanted = json.loads(json.dumps(config.to_dict()))
+        differing = [name for name, value in wanted.items() if card["config"].get(name) != value]
+        if differing:
+            raise ValueError(
+                f"{path}: holds a network of another configuration ({', '.join(differing)} differ)"
+            )
+        return card
     state = folder / f"{config.name}-{config.seed}.state"
     began = time.monotonic()
     module, losses = train(config, parts.train, device, state, progress, folder)

@@ -46,8 +46,9 @@ def train(
 ) -> Trained:
     """Train a backbone by its recipe.
 
-    On a CPU the same configuration gives the same weights, also when the training was cut off and
-    resumed: order and augmentation of an epoch come from the seed and its number alone.
+    On a CPU, with the same number of threads, the same configuration gives the same weights, also when
+    the training was cut off and resumed: order and augmentation of an epoch come from the seed and its
+    number alone.
 
     Parameters
     ----------

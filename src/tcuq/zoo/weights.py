@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +55,27 @@ def save_weights(path: str | Path, network: nn.Module, card: dict[str, Any]) -> 
 def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
     """Return a network in inference mode, and its card."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: numpy would leave a file open that is no zip.
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         card = json.loads(bytes(arrays.pop("card")))
-        if card.get("format") != FORMAT:
+        if card["format"] != FORMAT:
             raise KeyError
-    except (ValueError, KeyError, EOFError) as error:
+        about = [card[name] for name in ("backbone", "options", "recipe", "settings")]
+    except (
+        ValueError,
+        KeyError,
+        EOFError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(f"{path}: no weights of tcuq ({type(error).__name__})") from None
-    bare = backbone(card["backbone"], **card["options"])
-    network = recipe(card["recipe"], card["settings"]).rebuild(bare)
+    try:
+        network = recipe(about[2], about[3]).rebuild(backbone(about[0], **about[1]))
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ValueError(f"{path}: {error}") from None
     state = {name: torch.from_numpy(np.asarray(array)) for name, array in arrays.items()}
     own = network.state_dict()
     for name, value in own.items():

@@ -29,7 +29,7 @@ class Decomposed(nn.Module):
         features = self.backbone.taps(x)[-1].mean(dim=(2, 3))
         wide = self.backbone.drop(features).float()
         h = normalize(wide, dim=1) @ normalize(self.classes, dim=1).T
-        g = self.confidence(wide)
+        g = self.confidence(wide).clamp_min(1e-6)  # a quotient by nothing would be infinite
         return h / g, features, h, g
 
 
