@@ -28,16 +28,19 @@ from tcuq.methods.gather import observed, record_bank  # noqa: E402
 from tcuq.methods.masks import keys_of, mask, sampled  # noqa: E402
 from tcuq.methods.mc_dropout import McDropout  # noqa: E402
 from tcuq.methods.method import TRIALS, Labelled, Method, Observed, Recorded  # noqa: E402
-from tcuq.methods.odin import Odin  # noqa: E402
+from tcuq.methods.odin import TEMPERATURES, Odin  # noqa: E402
 from tcuq.methods.perturbed import EPSILONS, gradient  # noqa: E402
 from tcuq.methods.postnet import KINDS, risks  # noqa: E402
 from tcuq.methods.registry import METHODS, NETWORK_METHODS, method  # noqa: E402
+from tcuq.methods.rowwise import Rowwise  # noqa: E402
 from tcuq.methods.temperature import Temperature, fitted, likelihood  # noqa: E402
 from tcuq.metrics import auroc  # noqa: E402
 from tcuq.zoo import bank as zoo_bank  # noqa: E402
 from tcuq.zoo.config import config_from  # noqa: E402
 from tcuq.zoo.count import parameters  # noqa: E402
 from tcuq.zoo.outputs import core, outputs  # noqa: E402
+from tcuq.zoo.recipes import recipe  # noqa: E402
+from tcuq.zoo.registry import backbone  # noqa: E402
 from tcuq.zoo.train import Examples, train  # noqa: E402
 from tcuq.zoo.weights import save_weights  # noqa: E402
 
@@ -217,7 +220,20 @@ class Done(TorchDispatchMode):
         return found
 
 
-FORWARD = {"mc_dropout": 10, "deep": 5, "odin": 2, "godin": 2}
+class Moved(TorchDispatchMode):
+    """Counts what flows do to points (1, classes, latent): values multiplied, or squared and summed."""
+
+    multiply_adds = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        one = found if function is torch.ops.aten.mul.Tensor else args[0] if args else None
+        if function in (torch.ops.aten.mul.Tensor, torch.ops.aten.linalg_vector_norm.default):
+            self.multiply_adds += one.numel() if one.ndim == 3 else 0
+        return found
+
+
+FORWARD = {"mc_dropout": 10, "deep": 5, "odin": 2, "odin_energy": 2, "godin": 2, "godin_energy": 2}
 
 
 @pytest.mark.parametrize("name", NETWORK)
@@ -227,17 +243,20 @@ def test_the_declared_cost_is_the_counted_one(name: str, trained: dict[str, list
         found.record(AGAIN[:1])
     done = counter.multiply_adds
     if name == "postnet":  # flows are neither products of matrices nor convolutions
-        depth, classes, latent = found.networks[0].flows.centre.shape
-        done += depth * classes * 2 * latent + classes * latent
+        with Moved() as moved:
+            found.record(AGAIN[:1])
+        assert moved.multiply_adds > 0
+        done += moved.multiply_adds
     assert calls.count == FORWARD.get(name, 1)
     cost = found.cost(SHAPE)
     assert cost.multiply_adds == done
-    assert cost.gradient == (name in ("odin", "godin"))
+    assert cost.gradient == ("odin" in name)
     with Done() as plain, torch.no_grad():
         core(found.networks[0])(torch.zeros(1, *SHAPE))
     assert cost.passes == done / plain.multiply_adds
-    stored = {"temperature": 1, "conformal": len(X), "odin": 2, "godin": 1}.get(name, 0)
-    unused = parameters(core(found.networks[0]).head) if name in ("godin", "postnet") else 0
+    kept = {"odin": 2, "odin_energy": 2, "godin": 1, "godin_energy": 1}  # temperature and step, or the step
+    stored = {"temperature": 1, "conformal": len(X), **kept}.get(name, 0)
+    unused = parameters(core(found.networks[0]).head) if found.recipe in ("godin", "postnet") else 0
     assert cost.parameters == sum(parameters(each) for each in found.networks) + stored - unused
 
 
@@ -249,6 +268,20 @@ def test_the_head_of_a_backbone_plays_no_part_where_it_is_not_counted(
         with Calls([core(network).head]) as calls:
             outputs(network, AGAIN[:2])
         assert calls.count == 0
+
+
+def test_the_cost_of_postnet_by_hand() -> None:
+    """A 12 x 12 picture, 4 channels and then 8, 4 classes, a latent space of 6, 6 flows."""
+    network = recipe("postnet", {}).rebuild(backbone("cnn4", **OPTIONS))
+    convolutions = 9 * 4 * 144 + 36 * 4 * 36 + 36 * 8 * 36 + 72 * 8 * 9
+    # A class and flow: 6 to measure the distance, 6 to move. A class: 6 for the square of the end point.
+    beyond = 8 * 6 + 6 * 4 * (6 + 6) + 4 * 6
+    found = METHODS["postnet"]([network]).cost(SHAPE)
+    assert found.multiply_adds == convolutions + beyond == 26_280
+    assert found.passes == 26_280 / 25_952  # 25,920 and a head of 8 x 4
+    body = (36 + 4 + 8) + (144 + 4 + 8) + (288 + 8 + 16) + (576 + 8 + 16)  # weights, biases, norms
+    latent, flows = (48 + 6) + 12, 6 * 4 * (6 + 1 + 1)
+    assert found.parameters == body + latent + flows == 1374
 
 
 def test_passes_of_the_usual_methods(trained: dict[str, list[nn.Module]]) -> None:
@@ -277,7 +310,7 @@ def test_temperature_keeps_the_answers(trained: dict[str, list[nn.Module]]) -> N
     scaled = found.answer(rows)
     np.testing.assert_array_equal(scaled.predictions(), rows.probs.argmax(1))
     assert np.abs(scaled.probs - rows.probs).max() > 1e-3
-    with pytest.raises(ValueError, match=r"temperature is not fitted; ready\(\) with clean"):
+    with pytest.raises(ValueError, match="temperature is not fitted; learn"):
         Temperature(trained["plain"][:1]).answer(rows)
 
 
@@ -420,6 +453,167 @@ def test_early_exit_without_its_head_still_answers_with_all(trained: dict[str, l
     np.testing.assert_allclose(alone.score, 1 - exit_[np.arange(300), mean.argmax(1)], atol=1e-5)
     for setting in found.grid:
         assert found.score(rows, setting).score.std() > 0
+
+
+def test_exits_with_a_hidden_layer_and_light_ones_serve_with_and_without_the_head() -> None:
+    """Which heads is decided by the weights, whether the head takes part by the setting."""
+    torch.manual_seed(0)
+    costs, grid = [], METHODS["early_exit"].grid
+    for hidden in (64, 0):
+        network = recipe("early_exit", {"hidden": hidden}).rebuild(backbone("resnet8", channels=1, **OPTIONS))
+        found = METHODS["early_exit"]([network])
+        final, _, *exits = passes.parts(network, AGAIN[:20], "cpu")
+        assert len(exits) == 2
+        rows = seen(found.record(AGAIN[:20]))
+        for last, members in ((True, [*exits, final]), (False, exits)):
+            (setting,) = (s for s in grid if s["kind"] == "max" and s.get("final", True) == last)
+            each = np.exp(np.stack(members)) / np.exp(np.stack(members)).sum(2, keepdims=True)
+            wanted = 1 - each.mean(0)[np.arange(20), rows.probs.argmax(1)]
+            np.testing.assert_allclose(found.score(rows, setting).score, wanted, atol=1e-5)
+        costs.append(found.cost(SHAPE))
+    # A hidden layer: 4 or 8 inputs, 64 values, 4 classes. None: straight to the classes.
+    wide, light = (4 + 8) * 64 + 2 * 64 * 4, (4 + 8) * 4
+    assert costs[0].multiply_adds - costs[1].multiply_adds == wide - light
+    assert costs[0].parameters - costs[1].parameters == wide - light + 2 * 64  # biases
+
+
+def test_grids_are_of_one_size_wherever_there_is_a_choice() -> None:
+    for kind in METHODS.values():
+        assert len({repr(each) for each in kind.grid}) == len(kind.grid), kind
+        fixed = kind.name in ("base", "entropy", "temperature", "conformal", "odin_energy", "godin_energy")
+        assert len(kind.grid) == (1 if fixed else TRIALS) and TRIALS == 8, kind
+
+
+@pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
+def test_shifted_and_foreign_examples_have_no_say_in_step_and_temperature(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    assert any(each["kind"] == "energy" for each in found.grid)
+
+    def chosen() -> tuple[object, ...]:
+        return found.epsilon, getattr(found, "temperature", None)
+
+    before, rows = chosen(), found.record(AGAIN)
+    # All that a method meets of the rest: recorded examples, and labelled streams.
+    foreign = np.random.default_rng(0).integers(0, 256, X.shape).astype(np.uint8)
+    for x, labels in ((255 - X, Y), (foreign, np.full(len(Y), -1))):
+        strange = seen(found.record(x))
+        found.fit(Labelled(strange, labels, np.ones(len(Y), np.uint8)))
+        assert chosen() == before
+        np.testing.assert_array_equal(found.record(AGAIN).extra["risks"], rows.extra["risks"])
+    with pytest.raises(ValueError, match=f"{name} is given an example of class -1; 0 or more is accepted"):
+        found.ready(foreign, np.full(len(Y), -1))
+    assert chosen() == before
+
+
+@pytest.mark.parametrize("name", ["odin_energy", "godin_energy"])
+def test_the_energy_variants_are_the_energy_of_the_moved_input(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    rows = seen(found.record(AGAIN))
+    warm = getattr(found, "temperature", 1.0)
+    moved = torch.from_numpy(found._runs(AGAIN, "cpu", (found.epsilon,))[1][0]).double()
+    wanted = -warm * torch.logsumexp(moved / warm, dim=1)
+    np.testing.assert_allclose(found.answer(rows).score, wanted.numpy(), rtol=1e-9)
+    with pytest.raises(ValueError, match=f"unknown; one of the grid of {name} is accepted"):
+        found.score(rows, {"kind": "max", "gain": 0.0})
+
+
+def test_the_temperature_of_the_energy_ranks_clean_errors_best(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("odin_energy", trained)
+    logits = torch.from_numpy(outputs(found.networks[0], X).logits).double()
+    wrong = logits.argmax(1).numpy() != Y
+    quality = [auroc((-t * torch.logsumexp(logits / t, 1)).numpy(), wrong) for t in TEMPERATURES]
+    assert found.temperature == TEMPERATURES[int(np.argmax(quality))]
+    assert max(quality) > min(quality) + 0.05  # so the choice matters
+
+
+def test_methods_of_one_bank_can_read_what_the_other_recorded(trained: dict[str, list[nn.Module]]) -> None:
+    found, energy = ready("godin", trained), ready("godin_energy", trained)
+    assert (energy.bank, energy.recipe) == (found.bank, found.recipe)
+    one, two = found.record(AGAIN), energy.record(AGAIN)
+    np.testing.assert_array_equal(one.extra["risks"], two.extra["risks"])
+    score = found.score(seen(one), energy.grid[0]).score
+    np.testing.assert_array_equal(energy.answer(seen(one)).score, score)
+    recorded: dict[tuple[str, int, str], str] = {}
+    for kind in METHODS.values():
+        if issubclass(kind, Rowwise):
+            columns = repr(kind.columns or kind.grid)
+            assert recorded.setdefault((kind.recipe, kind.members, kind.bank), columns) == columns, kind
+
+
+@pytest.mark.parametrize("name", ["temperature", "conformal", "odin", "godin"])
+def test_what_is_learned_beforehand_needs_a_label_an_example(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    kind = method(name)
+    found = kind(trained[kind.recipe][:1])
+    with pytest.raises(ValueError, match=f"{name} is given no examples; one clean development example"):
+        found.ready(X[:0], Y[:0])
+    with pytest.raises(ValueError, match=f"{name} is given 3 labels; 4 is accepted, one an example"):
+        found.ready(X[:4], Y[:3])
+
+
+@pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
+def test_symbols_have_no_gradient(name: str) -> None:
+    kind = method(name)
+    network = recipe(kind.recipe, {}).rebuild(backbone("text", width=8, depth=2, heads=2, length=8))
+    with pytest.raises(ValueError, match=f"^{name} is given a network of symbols, which have no gradient"):
+        kind([network])
+
+
+MODULES = {
+    "plain": "Backbone",
+    "early_exit": "Exits",
+    "dropout": "Dropped",
+    "hydra": "Heads",
+    "godin": "Decomposed",
+    "postnet": "Posterior",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_networks_of_another_number_or_recipe_are_refused(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    kind = method(name)
+    for other, networks in trained.items():
+        given = networks * kind.members if len(networks) == 1 else networks[: kind.members]
+        if other == kind.recipe:
+            assert kind(given).networks == tuple(given)
+            continue
+        wanted = f"{name} is given a {MODULES[other]}; a {MODULES[kind.recipe]} of recipe {kind.recipe} is"
+        with pytest.raises(ValueError, match=f"^{wanted} accepted$"):
+            kind(given)
+    own = trained[kind.recipe][0]
+    for number in {1, 2, 6} - {kind.members}:
+        wanted = f"{name} is given {number} networks; {kind.members} of recipe {kind.recipe} is accepted"
+        with pytest.raises(ValueError, match=f"^{wanted}$"):
+            kind([own] * number)
+    with pytest.raises(TypeError, match=rf"^{name} is given a {MODULES[kind.recipe]}; a sequence of"):
+        kind(own)
+    with pytest.raises(ValueError, match=f"^{name} is given a str; a {MODULES[kind.recipe]}"):
+        kind(["cnn4-0.npz"] * kind.members)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_without_a_network_what_needs_one_says_so(name: str) -> None:
+    found = method(name)()
+    with pytest.raises(ValueError, match=f"^{name} has no network; {found.members} of recipe {found.recipe}"):
+        found.epsilon = 0.01  # or ODIN would miss this first
+        found.record(X[:2])
+    with pytest.raises(ValueError, match=f"^{name} has no "):
+        found.cost(SHAPE)
+
+
+def test_recorded_outputs_are_scored_without_a_network(trained: dict[str, list[nn.Module]]) -> None:
+    for name in ("base", "entropy", "deep", "hydra", "odin", "godin_energy", "postnet", "mc_dropout"):
+        rows = seen(ready(name, trained).record(AGAIN))
+        bare = method(name)()
+        bare.fit(Labelled(rows, AGAIN_Y, np.zeros(len(AGAIN), np.uint8)))
+        assert np.isfinite(bare.answer(rows).score).all()
 
 
 def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import fields, replace
 from statistics import median
@@ -11,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import Monitor
+from tcuq import Monitor, Params
 from tcuq.cost import cost
+from tcuq.export.csource import params_source
 from tcuq.lab.streams import Description, Geometric, Segments, Shift, build
 from tcuq.log import Log
+from tcuq.methods.compare_projections import compare_projections
 from tcuq.methods.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq.methods.median import Median
 from tcuq.methods.method import TRIALS, Labelled, Observed
@@ -30,6 +33,7 @@ from tcuq.methods.variants import (
     Nonnegative,
     NoTemporal,
     TcuqTs,
+    Widened,
     only,
     plus,
     without,
@@ -425,6 +429,13 @@ def test_only_the_same_choice_can_be_followed(fitted: dict[str, Streaming]) -> N
         TcuqTs().follow(full)
     with pytest.raises(ValueError, match="tcuq is not fitted"):
         Tcuq().follow(Tcuq())
+    scaled = fitted["tcuq_ts"]
+    assert isinstance(scaled, TcuqTs) and scaled.grid == Tcuq.grid
+    for other in (Tcuq(), NoTemporal(), only("flips")(), plus()()):
+        with pytest.raises(ValueError, match=f"{other.name} sees other posteriors than tcuq_ts; fit is"):
+            other.follow(scaled)
+    with pytest.raises(ValueError, match="tcuq_ts sees other posteriors than tcuq_ts; fit is needed"):
+        TcuqTs().follow(scaled)  # the temperature is not handed over
 
 
 def test_the_widened_method_is_the_same_method(fitted: dict[str, Streaming]) -> None:
@@ -468,6 +479,19 @@ def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -
         DEV.labels[:] = kept
 
 
+def constants_in_c(params: Params) -> int:
+    """Count the numbers of an exported monitor in its C text."""
+    text = re.sub(r"/\*.*?\*/", "", params_source(params, "toy"), flags=re.S)
+    text = re.sub(r"\.reserved2? = 0u,", "", text).replace("TCUQ_PARAMS_VERSION", "1")
+    values = re.findall(r"[={,]\s*(-?(?:0x)?[0-9A-F]+)u?\s*(?=[,}])", text.replace(",", ",,"))
+    return len(values)
+
+
+def test_constants_of_an_exported_monitor_by_hand() -> None:
+    """6 of the shape, 2 tables of 3 lags, 2 of 9 signals, 4 of the risk, 10 of decisions, 6 of the alarm."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 18 + 4 + 10 + 6
+
+
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
     from tcuq.zoo.count import multiply_adds, parameters
@@ -475,13 +499,21 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
 
     network, shape = backbone("cnn4", classes=5, width=4), (1, 28, 28)
     method.networks = (network,)
+    if isinstance(method, Widened):
+        method.reference = network
     found = method.cost(shape)
-    more = stored = 0
+    more = 0
+    stored = {"vote": 2, "mean_posterior": 1, "mean_answer": 1, "suppress": 3, "median": 1}.get(
+        method.name, 0
+    )
     state = {"vote": 1, "mean_posterior": 5, "mean_answer": 5, "suppress": 1, "median": 1}
     if isinstance(method, Tcuq):
         through = method._monitor(method.setting).projection
+        stored = constants_in_c(method.params) + (method.name == "tcuq_ts")
+        if method.params.features:
+            stored += 1  # the scale of the features, which C has as a comment
         if through is not None:
-            more, stored = through.multiply_adds, through.parameters
+            more, stored = through.multiply_adds, stored + through.parameters
         assert found.state == cost(method.params).ram_bytes < 1024
     else:
         ring = (method.setting["last"] - 1) * state[method.name]
@@ -492,13 +524,89 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     assert not found.gradient
 
 
+def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    from tcuq.zoo.exits import Exits
+    from tcuq.zoo.registry import backbone
+
+    plain, wide, shape = backbone("resnet8"), backbone("resnet8", width=36), (3, 32, 32)
+    found = plus()([wide], reference=plain).cost(shape)
+    assert found.multiply_adds == 62_043_552
+    assert found.passes == 62_043_552 / 12_501_632
+    assert Tcuq([plain]).cost(shape).passes == 1
+    assert plus(TcuqPaper)([wide], wide).cost(shape).passes == 1
+    with pytest.raises(
+        ValueError, match="tcuq_plus has no reference; the backbone that was widened is needed"
+    ):
+        plus()([wide]).cost(shape)
+    with pytest.raises(
+        ValueError, match="reference of tcuq_plus is given a Exits; a Backbone of recipe plain"
+    ):
+        plus()([wide], Exits(plain, (0,), 0))
+
+
+def wide_features(told: bool, seed: int = 0) -> Labelled:
+    """Return steps whose errors show in how far features jump along one direction, or do not show."""
+    rng = np.random.default_rng(seed)
+    n = 2000
+    labels = np.repeat(rng.integers(0, 3, n // 20), 20)
+    off = np.repeat(rng.random(n // 4) < 0.3, 4)
+    answer = np.where(off, (labels + 1) % 3, labels)
+    probs = np.full((n, 3), 0.1)
+    probs[np.arange(n), answer] = 0.8
+    features = rng.normal(0, 0.3, (n, 60))
+    features[:, ::2] += 3 + rng.normal(0, 1, n)[:, None] * (1 + 4 * (off & told))[:, None]
+    features[:, 1::2] -= features[:, ::2] - 3
+    segments = np.repeat(np.arange(4), n // 4)
+    return Labelled(Observed(probs, features, segments=segments), labels, np.zeros(n, np.uint8))
+
+
+def test_projections_are_compared_on_steps_held_out() -> None:
+    told, not_told = (compare_projections(wide_features(each)) for each in (True, False))
+    assert list(told) == ["none", *KINDS] == list(not_told)
+    for kind in ("average", "random"):
+        assert told[kind] > told["none"] + 0.1
+    assert max(abs(not_told[kind] - not_told["none"]) for kind in KINDS) < 0.03
+    # Centred features of one direction change their sign at random, whatever their size.
+    assert abs(told["pca"] - told["none"]) < 0.03
+    assert compare_projections(wide_features(True), draws=1)["random"] != told["random"]
+
+
+def test_the_comparison_of_projections_is_the_choice_of_the_method(fitted: dict[str, Streaming]) -> None:
+    """Four settings of this grid differ in the projection alone."""
+    method = fitted["tcuq_paper"]
+    assert isinstance(method, TcuqPaper)
+    found = compare_projections(DEV, draws=1)
+    assert [setting["features"] for setting in method.grid[3:6]] == ["average", "random", "pca"]
+    _, none, _, average, random, pca, *_ = method.held_out
+    assert found == {"none": none, "average": average, "random": random, "pca": pca}
+    near = compare_projections(DEV, Tcuq, draws=1, lags=(1,), blend=1.0)
+    assert all(0.5 < each <= 1 for each in near.values()) and near != found
+
+
+def test_projections_are_compared_where_there_are_any() -> None:
+    narrow = replace(DEV, observed=replace(DEV.observed, features=DEV.observed.features[:, :32]))
+    with pytest.raises(ValueError, match="features are 32 wide; more than 32 is accepted"):
+        compare_projections(narrow)
+    with pytest.raises(ValueError, match="features are 0 wide"):
+        compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
+    with pytest.raises(ValueError, match="setting 'features' is unknown; one of lags, blend, l2 is accepted"):
+        compare_projections(DEV, features="pca")
+    with pytest.raises(ValueError, match="draws is 0; 1 to 100 is accepted"):
+        compare_projections(DEV, draws=0)
+
+
 def test_an_unfitted_monitor_has_a_cost_too() -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
     from tcuq.zoo.registry import backbone
 
     method = Tcuq([backbone("cnn4", classes=5, width=4)])
     method.setting = method.grid[6]
-    assert 32 < method.cost((1, 28, 28)).state < 1024
+    found = method.cost((1, 28, 28))
+    assert 32 < found.state < 1024
+    method.setting = method.grid[0]
+    # Without features there is no scale, and without a past there are no lags: 3 and their weights.
+    assert found.parameters - method.cost((1, 28, 28)).parameters == 1 + 6
 
 
 def test_a_log_of_the_lab_and_what_is_observed_are_cut_alike() -> None:

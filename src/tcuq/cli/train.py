@@ -33,7 +33,12 @@ def add(subparsers: Subparsers) -> None:
 
 def train_networks(args: argparse.Namespace) -> int:
     """Train the members."""
-    from ..zoo.make import find_config, train_all
+    try:
+        from ..zoo.make import find_config, train_all
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError("PyTorch is needed for training: pip install 'tcuq[zoo]'") from None
 
     configs = [find_config(name).with_(**given(args, "seed", "epochs")) for name in args.config]
     with progress(args) as bar:

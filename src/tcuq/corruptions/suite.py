@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -60,6 +60,11 @@ class Suite:
         """Return the setting of a kind at a severity, 1 being the weakest."""
         settings = self.kind(name).settings
         return settings[integer(f"severity of {name}", severity, 1, len(settings)) - 1]
+
+    def severities(self, name: str, wanted: Iterable[int] = range(1, 6)) -> tuple[int, ...]:
+        """Return those of some severities that a kind has, or its only one."""
+        count = len(self.kind(name).settings)
+        return (1,) if count == 1 else tuple(each for each in wanted if each <= count)
 
     @property
     def unseen(self) -> tuple[str, ...]:

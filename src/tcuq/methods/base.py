@@ -22,4 +22,4 @@ class Base(Method):
         """Return one pass."""
         from .counting import counted
 
-        return counted(self.networks, shape)
+        return counted(self.loaded(), shape)

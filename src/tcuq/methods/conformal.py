@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..checks import number
-from .method import Answer, Cost, Method, Observed
+from .given import check_clean
+from .method import Answer, Cost, Method, Observed, Recorded
 from .scores import Doubles, unsure
 
 
@@ -30,15 +31,10 @@ class Conformal(Method):
     clean: Doubles | None = None
     """Doubts of clean examples, rising."""
 
-    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-        """Keep the doubts of clean examples; labels are not looked at."""
-        from ..zoo.outputs import outputs
-        from .passes import place_of
-
-        if not len(x):
-            raise ValueError("no examples; p-values are taken against one or more")
-        network = self.networks[0]
-        self.clean = np.sort(unsure(outputs(network, x, place_of(network)).probs))
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
+        """Keep the doubts of clean examples; labels decide nothing, but one below 0 is refused."""
+        check_clean(self.name, clean.probs, y)
+        self.clean = np.sort(unsure(clean.probs))
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Return 1 minus the p-value of every step."""
@@ -56,11 +52,11 @@ class Conformal(Method):
         """Return one pass; the clean doubts are stored beside the network."""
         from .counting import counted
 
-        return counted(self.networks, shape, stored=len(self._clean()))
+        return counted(self.loaded(), shape, stored=len(self._clean()))
 
     def _clean(self) -> Doubles:
         if self.clean is None:
-            raise ValueError("conformal has no clean doubts; ready() with development examples is needed")
+            raise ValueError("conformal has no clean doubts; learn() with development examples is needed")
         return self.clean
 
 

@@ -32,11 +32,11 @@ class EarlyExit(Rowwise):
         """Run the network once, with its exits."""
         from .passes import parts
 
-        final, features, *exits = parts(self.networks[0], x, device)
+        final, features, *exits = parts(self.network, x, device)
         return together(np.stack([*exits, final], axis=1), features, self.grid)
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return the backbone and its exits."""
         from .counting import counted
 
-        return counted(self.networks, shape)
+        return counted(self.loaded(), shape)

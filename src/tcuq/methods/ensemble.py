@@ -24,11 +24,11 @@ class Deep(Rowwise):
         """Run every member."""
         from ..zoo.outputs import outputs
 
-        found = [outputs(each, x, device) for each in self.networks]
+        found = [outputs(each, x, device) for each in self.loaded()]
         return together(np.stack([each.logits for each in found], axis=1), found[0].features, self.grid)
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return a pass a member."""
         from .counting import counted
 
-        return counted(self.networks, shape)
+        return counted(self.loaded(), shape)

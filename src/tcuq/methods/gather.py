@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,44 @@ from .method import Method, Observed, Recorded
 if TYPE_CHECKING:
     from ..data import Dataset
     from ..lab.streams import Stream
+
+Name = TypeVar("Name")
+
+
+def record_banks(
+    methods: Mapping[Name, Method],
+    data: Dataset,
+    sources: Iterable[str],
+    ood: Mapping[str, Dataset] | None = None,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[Name, dict[str, Recorded]]:
+    """Let methods record a part of a data set, as it is and corrupted; every example is corrupted once.
+
+    Parameters
+    ----------
+    methods : mapping of names to Method
+        Each after its `ready`.
+    data, sources, ood, seed, workers, device, progress
+        As for `tcuq.zoo.bank.record`.
+
+    Returns
+    -------
+    dict of names to dict of str to Recorded
+        For each name of a method one a source; features are float16.
+    """
+    from ..zoo.bank import examples
+
+    found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
+    for source, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
+        for name, method in methods.items():
+            rows = method.record(x, device)
+            narrow = None if rows.features is None else rows.features.astype(np.float16)
+            found[name][source] = replace(rows, features=narrow)
+    return found
 
 
 def record_bank(
@@ -27,28 +65,10 @@ def record_bank(
     device: str = "cpu",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Recorded]:
-    """Let a method record a part of a data set, as it is and corrupted.
-
-    Parameters
-    ----------
-    method : Method
-        After its `ready`.
-    data, sources, ood, seed, workers, device, progress
-        As for `tcuq.zoo.bank.record`.
-
-    Returns
-    -------
-    dict of str to Recorded
-        One a source; features are float16.
-    """
-    from ..zoo.bank import examples
-
-    found = {}
-    for name, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
-        rows = method.record(x, device)
-        narrow = None if rows.features is None else rows.features.astype(np.float16)
-        found[name] = replace(rows, features=narrow)
-    return found
+    """Let one method record; see `record_banks`."""
+    return record_banks(
+        {"": method}, data, sources, ood, seed=seed, workers=workers, device=device, progress=progress
+    )[""]
 
 
 def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:

@@ -50,7 +50,18 @@ class Godin(Perturbed):
         from ..zoo.count import parameters
         from ..zoo.outputs import core
 
-        body = core(self.networks[0])
+        body = core(self.network)
         # h in every run; the gradient is that of h, which g has no part in.
         more = (3 * body.classes - 1) * body.width
         return self._cost(shape, more=more, stored=1 - parameters(body.head))
+
+
+class GodinEnergy(Godin):
+    """The free energy of the logits h / g of the moved input, at the step of G-ODIN; nothing else is chosen.
+
+    There is no temperature: g stands for it, and is learned.
+    """
+
+    name = "godin_energy"
+    columns = Godin.grid
+    grid = ({"kind": "energy", "gain": 0.0},)

@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from .members import GRID, together
-from .method import Cost, Recorded
-from .rowwise import Rowwise
+from .members import KINDS, risk
+from .method import Answer, Cost, Method, Observed, Recorded
+from .scores import softmax
+
+if TYPE_CHECKING:
+    from ..zoo.recipes.hydra import Heads
+
+FEWER = 3
+"""Heads of the smaller ensemble that is tried beside all heads."""
 
 
-class Hydra(Rowwise):
-    """The mean posterior of the heads, and the settings of `members.risk`."""
+class Hydra(Method):
+    """The mean posterior of the heads, and the kinds of `members.risk`.
+
+    All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. The temperature at
+    which heads were taught is a matter of the weights: see `tcuq.methods.networks`.
+    """
 
     name = "hydra"
     recipe = "hydra"
     bank = "hydra"
-    grid = GRID
+    grid = tuple({"kind": kind, "heads": heads} for heads in (None, FEWER) for kind in KINDS)
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the body once and all heads."""
         from .passes import parts
 
-        _, features, *heads = parts(self.networks[0], x, device)
-        return together(np.stack(heads, axis=1), features, self.grid)
+        _, features, *heads = parts(self.network, x, device)
+        logits = np.stack(heads, axis=1)
+        probs = softmax(logits).mean(axis=1).astype(np.float32)
+        return Recorded(probs, features, {"heads": logits})
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return the mean posterior of the heads that are used, and its risk."""
+        used = seen.extra["heads"][:, : setting["heads"]]
+        probs = softmax(used).mean(axis=1)
+        return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"]))
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
-        """Return the body and all heads."""
+        """Return the body and the heads that are used."""
         from .counting import counted
 
-        return counted(self.networks, shape)
+        cut = cast("Heads", copy.deepcopy(self.network))
+        more = None if self.setting["heads"] is None else self.setting["heads"] - 1
+        cut.tails, cut.classifiers = cut.tails[:more], cut.classifiers[:more]
+        return counted([cut], shape)

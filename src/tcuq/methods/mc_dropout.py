@@ -51,7 +51,7 @@ class McDropout(Rowwise):
         from .masks import sampled
         from .passes import batches
 
-        network = self.networks[0]
+        network = self.network
         assert isinstance(network, Dropped)
         logits, features = [], []
         with torch.inference_mode():
@@ -65,4 +65,4 @@ class McDropout(Rowwise):
         """Return all passes; masks are drawn by the device and are not counted."""
         from .counting import counted
 
-        return counted(self.networks, shape, repeats=self.passes)
+        return counted(self.loaded(), shape, repeats=self.passes)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auroc
+from .given import networks_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -92,8 +93,10 @@ class Cost:
     ----------
     passes : float
         Forward passes a step, in units of the plain backbone.
-    parameters, multiply_adds : int
-        Of all networks, and a step.
+    parameters : int
+        Values of all networks, and constants that a device stores beside them for the score.
+    multiply_adds : int
+        A step, of all networks.
     state : int
         Bytes kept from one step to the next.
     gradient : bool
@@ -113,7 +116,8 @@ class Method(ABC):
     Parameters
     ----------
     networks : sequence of torch modules
-        What `tcuq.zoo.weights.load_weights` gives, in the order that the method asks for.
+        What `tcuq.zoo.weights.load_weights` gives: `members` of `recipe`. None is enough to score what was
+        recorded before.
     """
 
     name: ClassVar[str]
@@ -127,17 +131,38 @@ class Method(ABC):
     """Settings that are tried on development streams: one where there is nothing to tune, else `TRIALS`."""
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
-        self.networks = tuple(networks)
+        self.networks = networks_of(self.name, networks, self.recipe, self.members)
         self.setting: Mapping[str, Any] = self.grid[0]
 
-    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:  # noqa: B027 (may stay empty)
-        """Learn from clean development examples alone, before anything is recorded."""
+    def loaded(self) -> tuple[nn.Module, ...]:
+        """Return the networks, for what cannot be done without."""
+        if not self.networks:
+            raise ValueError(f"{self.name} has no network; {self.members} of recipe {self.recipe} is needed")
+        return self.networks
+
+    @property
+    def network(self) -> nn.Module:
+        """The first network."""
+        return self.loaded()[0]
+
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:  # noqa: B027 (may stay empty)
+        """Learn from what was recorded of clean development examples, before any stream is seen."""
+
+    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
+        """Learn from clean development examples alone, before anything is recorded.
+
+        Only methods whose networks or grid cannot do without it differ from `learn` here.
+        """
+        if type(self).learn is not Method.learn:
+            from .passes import place_of
+
+            self.learn(self.record(x, place_of(self.network)), y)
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the networks over examples as a backbone takes them."""
         from ..zoo.outputs import outputs
 
-        found = outputs(self.networks[0], x, device)
+        found = outputs(self.network, x, device)
         return Recorded(found.probs, found.features, {"logits": found.logits})
 
     @abstractmethod

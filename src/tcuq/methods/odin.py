@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auroc
+from .given import check_clean
 from .method import Cost
 from .perturbed import Perturbed
-from .scores import Doubles, energy, entropy, margin, softmax, unsure
+from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,19 +52,40 @@ class Odin(Perturbed):
         probs = softmax(found[0], self.temperature)
         return unsure(probs) if kind == "max" else entropy(probs)
 
+    def doubt(self, logits: Rows, temperature: float) -> Doubles:
+        """Return what is to rank errors best at the chosen temperature."""
+        return unsure(softmax(logits, temperature))
+
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
         """Choose the temperature, then the step."""
         from ..zoo.outputs import outputs
         from .passes import place_of
 
-        network = self.networks[0]
+        check_clean(self.name, x, y)
+        network = self.network
         logits = outputs(network, x, place_of(network)).logits
         wrong = logits.argmax(axis=1) != y
         # NaN, where there is no error, leaves the usual temperature.
-        quality = [auroc(unsure(softmax(logits, warm)), wrong) for warm in TEMPERATURES]
+        quality = [auroc(self.doubt(logits, warm), wrong) for warm in TEMPERATURES]
         self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
         super().ready(x, y)
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return two passes and a gradient; temperature and step are stored."""
         return self._cost(shape, stored=2)
+
+
+class OdinEnergy(Odin):
+    """The free energy of the moved input; clean examples alone decide, since no other kind is tried.
+
+    The temperature is the one at which the energy of inputs as they are ranks errors best: where that of the
+    posterior is high, the energy is little more than the mean logit.
+    """
+
+    name = "odin_energy"
+    bank = "odin_energy"
+    grid = ({"kind": "energy", "gain": 0.0},)
+
+    def doubt(self, logits: Rows, temperature: float) -> Doubles:
+        """Return the free energy."""
+        return energy(logits, temperature)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .given import check_clean
 from .method import Cost, Recorded
 from .rowwise import Rowwise
 from .scores import Doubles, Rows, softmax
@@ -46,6 +47,17 @@ class Perturbed(Rowwise):
 
     epsilon: float | None = None
 
+    def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
+        super().__init__(networks)
+        if self.networks:
+            from ..zoo.outputs import core
+
+            if core(self.network).symbols:
+                raise ValueError(
+                    f"{self.name} is given a network of symbols, which have no gradient; "
+                    "one of pictures or sound is accepted"
+                )
+
     @abstractmethod
     def confidence(self, found: tuple[Tensor, ...]) -> Tensor:
         """Return what is made larger, one value an example, from what the network gives."""
@@ -59,13 +71,12 @@ class Perturbed(Rowwise):
         """Return a kind of risk, one value an example."""
 
     def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
-        """Choose the step; labels are not looked at."""
+        """Choose the step; labels decide nothing, but one below 0 is refused."""
         from .passes import place_of
 
-        if not len(x):
-            raise ValueError("no examples; a step is chosen on one or more")
+        check_clean(self.name, x, y)
         rows = np.unique(np.linspace(0, len(x) - 1, min(EXAMPLES, len(x))).astype(np.int64))
-        found = self._runs(x[rows], place_of(self.networks[0]), EPSILONS)
+        found = self._runs(x[rows], place_of(self.network), EPSILONS)
         means = [float(self.sureness(each).mean()) for each in found[1:]]
         self.epsilon = EPSILONS[int(np.argmax(means))]
 
@@ -75,7 +86,7 @@ class Perturbed(Rowwise):
             raise ValueError(f"{self.name} has no step; ready() with clean development examples is needed")
         here, moved = self._runs(x, device, (self.epsilon,))
         columns = []
-        for setting in self.grid:
+        for setting in self.columns or self.grid:
             there = self.risk(moved, setting["kind"])
             columns.append(there + setting["gain"] * (there - self.risk(here, setting["kind"])))
         risks = np.stack(columns, axis=1)
@@ -89,7 +100,7 @@ class Perturbed(Rowwise):
 
         from .passes import batches, joined, plain
 
-        network = self.networks[0]
+        network = self.network
         runs: list[list[tuple[npt.NDArray[Any], ...]]] = [[] for _ in range(1 + len(steps))]
         for _, inputs in batches(network, x, device):
             found, slope = gradient(network, inputs, self.confidence)
@@ -102,4 +113,4 @@ class Perturbed(Rowwise):
     def _cost(self, shape: tuple[int, ...], more: int = 0, stored: int = 0) -> Cost:
         from .counting import counted
 
-        return counted(self.networks, shape, repeats=3, more=more, stored=stored, gradient=True)
+        return counted(self.loaded(), shape, repeats=3, more=more, stored=stored, gradient=True)

@@ -31,7 +31,7 @@ class PostNet(Rowwise):
         """Run the network once."""
         from .passes import parts
 
-        _, features, alpha = parts(self.networks[0], x, device)
+        _, features, alpha = parts(self.network, x, device)
         mean = alpha / alpha.sum(axis=1, keepdims=True)
         return Recorded(mean, features, {"risks": risks(alpha)})
 
@@ -41,12 +41,12 @@ class PostNet(Rowwise):
         from ..zoo.recipes.postnet import Posterior
         from .counting import counted
 
-        network = self.networks[0]
+        network = self.network
         assert isinstance(network, Posterior)
         depth, classes, latent = network.flows.centre.shape
         # A distance and a move a flow, and the square of the end point.
         flows = (2 * depth + 1) * classes * latent
-        return counted(self.networks, shape, more=flows, stored=-parameters(network.backbone.head))
+        return counted(self.loaded(), shape, more=flows, stored=-parameters(network.backbone.head))
 
 
 def risks(alpha: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -8,11 +8,11 @@ from .conformal import Conformal
 from .early_exit import EarlyExit
 from .ensemble import Deep
 from .entropy import Entropy
-from .godin import Godin
+from .godin import Godin, GodinEnergy
 from .hydra import Hydra
 from .mc_dropout import McDropout
 from .method import Method
-from .odin import Odin
+from .odin import Odin, OdinEnergy
 from .postnet import PostNet
 from .temperature import Temperature
 from .temporal import STREAM_METHODS
@@ -27,7 +27,9 @@ NETWORK_METHODS: tuple[type[Method], ...] = (
     EarlyExit,
     Hydra,
     Odin,
+    OdinEnergy,
     Godin,
+    GodinEnergy,
     PostNet,
 )
 """Methods whose score of a step depends on that step alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from .method import Answer, Method, Observed
 
@@ -15,10 +15,13 @@ class Rowwise(Method):
     setting, so that settings are ranked on the same errors.
     """
 
+    columns: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    """Settings that are recorded, where a method shares the bank of one with more of them; else the grid."""
+
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Return the column of the setting."""
         if setting not in self.grid:
             raise ValueError(
                 f"setting {dict(setting)} is unknown; one of the grid of {self.name} is accepted"
             )
-        return Answer(seen.probs, seen.extra["risks"][:, self.grid.index(setting)])
+        return Answer(seen.probs, seen.extra["risks"][:, (self.columns or self.grid).index(setting)])

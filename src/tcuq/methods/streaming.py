@@ -78,14 +78,18 @@ class Streaming(Method):
         """Number of classes of the network."""
         from ..zoo.outputs import core
 
-        return core(self.networks[0]).classes
+        return core(self.network).classes
 
     @abstractmethod
     def state(self) -> int:
         """Return the bytes that are kept from one step to the next, with the setting that was kept."""
 
+    def stored(self) -> int:
+        """Return the constants that a device stores: the numbers of the setting that was kept."""
+        return sum(isinstance(value, (int, float)) for value in self.setting.values())
+
     def cost(self, shape: tuple[int, ...]) -> Cost:
-        """Return one pass of the plain network, and the memory."""
+        """Return one pass of the plain network, the constants and the memory."""
         from .counting import counted
 
-        return counted(self.networks, shape, state=self.state())
+        return counted(self.loaded(), shape, stored=self.stored(), state=self.state())

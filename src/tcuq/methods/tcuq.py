@@ -111,12 +111,14 @@ class Tcuq(Streaming):
 
     def fit(self, dev: Labelled) -> None:
         """Choose a setting on held-out steps, then fit it to the whole stream."""
-        self._choose(dev, tuple(self._quality(dev, setting) for setting in self.grid))
+        self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
 
     def follow(self, full: Tcuq) -> None:
         """Fit to the stream of a fitted method with the same grid, whose choice is not made again."""
         if self.grid != full.grid:
             raise ValueError(f"{self.name} has another grid than {full.name}; the same is needed")
+        if type(self).posteriors is not type(full).posteriors:
+            raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
         if full._dev is None:
             raise ValueError(f"{full.name} is not fitted; a development stream is needed first")
         self._choose(full._dev, full.held_out)
@@ -156,20 +158,51 @@ class Tcuq(Streaming):
 
     def state(self) -> int:
         """Return the bytes of the monitor, with 32-bit pointers."""
-        if self._dev is not None:
-            return cost(self.params).ram_bytes
-        from ..zoo.outputs import core
+        return cost(self._deployed()).ram_bytes
 
-        width = min(WIDTH, core(self.networks[0]).width)
-        return cost(self._start(self.changed(self.setting), self.classes, width)).ram_bytes
+    def stored(self) -> int:
+        """Return the constants of the monitor and those of the projection.
+
+        They are all numbers of the exported `tcuq_params_t` and its tables of lags, entries of unused signals
+        too, since a device stores these as well; and the feature scale where features are used. Tables in
+        the code of the core, which are the same for every monitor, are not counted.
+        """
+        params, through = self._deployed(), self._through()
+        fields = params.integers().values()
+        numbers = sum(len(value) if isinstance(value, list) else 1 for value in fields)
+        lag_count = 1  # implied by the list of lags here, a field there
+        scale = int(params.features > 0)
+        return numbers + lag_count + scale + (0 if through is None else through.parameters)
+
+    def unit(self) -> nn.Module | None:
+        """Return the network in whose passes the cost is told; None for the own one."""
+        return None
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
-        """Return one pass of the plain network, the projection of its features, the monitor's memory."""
+        """Return one pass, the projection of its features, the monitor's constants and memory."""
         from .counting import counted
 
-        through = None if self._dev is None else self._monitor(self.setting).projection
-        more, stored = (0, 0) if through is None else (through.multiply_adds, through.parameters)
-        return counted(self.networks, shape, more=more, stored=stored, state=self.state())
+        through = self._through()
+        return counted(
+            self.loaded(),
+            shape,
+            reference=self.unit(),
+            more=0 if through is None else through.multiply_adds,
+            stored=self.stored(),
+            state=self.state(),
+        )
+
+    def _deployed(self) -> Params:
+        """Return what a device is given; with stock coefficients, which take as much room, before a fit."""
+        if self._dev is not None:
+            return self.params
+        from ..zoo.outputs import core
+
+        width = min(WIDTH, core(self.network).width)
+        return self._start(self.changed(self.setting), self.classes, width)
+
+    def _through(self) -> Projection | None:
+        return None if self._dev is None else self._monitor(self.setting).projection
 
     def _monitor(self, setting: Mapping[str, Any]) -> Fitted:
         """Return what was fitted for a setting, fitting it where that has not been asked for before."""
@@ -211,11 +244,13 @@ class Tcuq(Streaming):
     def _labelled(self, dev: Labelled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None
         if setting["features"] and seen.features is not None:
-            through = projection(setting["features"], seen.features[dev.kinds == 0])
+            through = projection(
+                setting["features"], seen.features[dev.kinds == 0], seed=setting.get("seed", 0)
+            )
         features = _projected(through, seen) if setting["features"] else None
         return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
 
-    def _quality(self, dev: Labelled, setting: Mapping[str, Any]) -> float:
+    def quality(self, dev: Labelled, setting: Mapping[str, Any]) -> float:
         """Return the mean over folds of the AUROC of errors, each from a fit on the other folds."""
         log, _ = self._labelled(dev, setting)
         params = self._start(setting, log.classes, log.width)

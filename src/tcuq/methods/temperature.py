@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .method import Answer, Cost, Method, Observed
+from .given import check_clean
+from .method import Answer, Cost, Method, Observed, Recorded
 from .scores import softmax, unsure
 
 COLDEST, HOTTEST = 0.01, 100.0
@@ -25,18 +26,17 @@ class Temperature(Method):
     name = "temperature"
     temperature: float | None = None
 
-    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:
         """Fit the temperature."""
-        from ..zoo.outputs import outputs
-        from .passes import place_of
-
-        network = self.networks[0]
-        self.temperature = fitted(outputs(network, x, place_of(network)).logits, y)
+        check_clean(self.name, clean.probs, y)
+        self.temperature = fitted(clean.extra["logits"], y)
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Return scaled posteriors and their doubt."""
         if self.temperature is None:
-            raise ValueError("temperature is not fitted; ready() with clean development examples is needed")
+            raise ValueError(
+                "temperature is not fitted; learn() or ready() with clean development examples is needed"
+            )
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
 
@@ -44,7 +44,7 @@ class Temperature(Method):
         """Return one pass; the temperature is stored."""
         from .counting import counted
 
-        return counted(self.networks, shape, stored=1)
+        return counted(self.loaded(), shape, stored=1)
 
 
 def likelihood(logits: npt.NDArray[Any], y: npt.NDArray[np.int64], temperature: float) -> float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,14 @@ from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import Params
 from ..signals import FEATURE_BASED, SIGNALS
+from .given import networks_of
 from .method import Floats, Labelled, Observed
 from .scores import softmax
 from .tcuq import NEAR, NOW, Tcuq
 from .temperature import fitted
+
+if TYPE_CHECKING:
+    from torch import nn
 
 MOST_DEBT = 16_000.0
 """Flags beyond their share before a frozen threshold would move: more than a stream of the lab has steps."""
@@ -42,6 +46,10 @@ class TcuqTs(Tcuq):
     def posteriors(self, seen: Observed) -> Floats:
         """Return the posteriors at the temperature."""
         return softmax(_logs(seen.probs), self.temperature)
+
+    def stored(self) -> int:
+        """Return the constants, the temperature among them."""
+        return super().stored() + 1
 
 
 def _logs(probs: Floats) -> Floats:
@@ -129,7 +137,30 @@ def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
     return _made(f"{base.name}_without_{signal}", f"All signals but {signal}.", base, changed)
 
 
-def plus(base: type[Tcuq] = Tcuq, recipe: str = "plain", bank: str = "plain") -> type[Tcuq]:
+class Widened(Tcuq):
+    """A method on a widened backbone, whose cost is told in passes of the plain one.
+
+    Parameters
+    ----------
+    networks : sequence of torch modules
+        The widened one.
+    reference : torch module, optional
+        The backbone that was widened, of any weights. The cost is not known without.
+    """
+
+    def __init__(self, networks: Sequence[nn.Module] = (), reference: nn.Module | None = None) -> None:
+        super().__init__(networks)
+        given = () if reference is None else (reference,)
+        self.reference = next(iter(networks_of(f"reference of {self.name}", given, self.recipe, 1)), None)
+
+    def unit(self) -> nn.Module:
+        """Return the plain backbone."""
+        if self.reference is None:
+            raise ValueError(f"{self.name} has no reference; the backbone that was widened is needed")
+        return self.reference
+
+
+def plus(base: type[Tcuq] = Tcuq, recipe: str = "plain", bank: str = "plain") -> type[Widened]:
     """Return the same method under the name of its widened backbone, whose weights it is to be given.
 
     Examples
@@ -138,7 +169,8 @@ def plus(base: type[Tcuq] = Tcuq, recipe: str = "plain", bank: str = "plain") ->
     ('tcuq_plus', 'plain')
     """
     doc = "The same method on a widened backbone."
-    return type(f"{base.__name__}Plus", (base,), _body(f"{base.name}_plus", doc, recipe=recipe, bank=bank))
+    body = _body(f"{base.name}_plus", doc, recipe=recipe, bank=bank)
+    return type(f"{base.__name__}Plus", (Widened, base), body)
 
 
 def _made(name: str, doc: str, base: type[Tcuq], changed: Any) -> type[Tcuq]:

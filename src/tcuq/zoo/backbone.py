@@ -30,9 +30,13 @@ class Backbone(nn.Module):
     ----------
     symbols : bool
         Whether inputs are symbols: they cannot be augmented, and have no gradient.
+    trained : tuple of two ints, or None
+        Height and width of what it was trained on, the only ones that it takes then. Stages would take
+        others without a word, and answer what nobody has measured.
     """
 
     symbols = False
+    trained: tuple[int, int] | None = None
     mean: Tensor
     std: Tensor
 
@@ -67,8 +71,10 @@ class Backbone(nn.Module):
     def prepare(self, x: Tensor) -> Tensor:
         """Turn a batch of the data set, channels last or without, into normalised channels first."""
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
-        if planes.ndim != 4 or planes.shape[-1] != len(self.mean):
-            wanted = f"(n, height, width, {len(self.mean)})"
+        right = planes.ndim == 4 and planes.shape[-1] == len(self.mean)
+        if not right or self.trained not in (None, tuple(planes.shape[1:3])):
+            height, width = self.trained or ("height", "width")
+            wanted = f"(n, {height}, {width}, {len(self.mean)})"
             raise ValueError(f"input is {tuple(x.shape)}; {wanted} is accepted, without the last for one")
         scaled = planes.float() / 255 if planes.dtype == torch.uint8 else planes.float()
         return ((scaled - self.mean) / self.std).permute(0, 3, 1, 2)
@@ -91,8 +97,9 @@ class Backbone(nn.Module):
         return self.head(self.drop(features)), features
 
     def fit_input(self, x: Tensor) -> None:
-        """Measure mean and spread of the input on training data."""
+        """Measure mean and spread of the input on training data, and note its size."""
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
+        self.trained = (planes.shape[1], planes.shape[2])
         scale = 255.0 if planes.dtype == torch.uint8 else 1.0
         flat = planes.reshape(-1, planes.shape[-1])
         total, squares = torch.zeros(2, flat.shape[1], dtype=torch.float64)

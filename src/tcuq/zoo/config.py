@@ -14,6 +14,9 @@ from ..checks import integer, known, known_only, number
 OPTIMISERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")
 PRECISIONS = ("float32", "bfloat16")
+NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+DEEPEST = 9
+"""Most files that one configuration is read from."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Config:
         for name in ("name", "dataset", "backbone", "recipe", "note"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; a text is accepted")
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", self.name) or self.name.startswith("."):
+        if not re.fullmatch(NAME, self.name):
             raise ValueError(f"name is {self.name!r}; letters, digits, _, - and . are accepted")
         for name in ("options", "settings"):
             if not isinstance(getattr(self, name), Mapping):
@@ -162,14 +165,41 @@ def load_config(path: str | Path) -> Config:
 
     A file may name another of its folder as its `base`; then it holds what differs from that one alone.
     """
-    file = Path(path)
+    files, content = [Path(path)], _content(Path(path))
+    while "base" in content:
+        file = _base(files[-1], content.pop("base"))
+        if file in files:
+            raise ValueError(f"{path}: bases form a ring: {' > '.join(each.stem for each in (*files, file))}")
+        files.append(file)
+        if len(files) > DEEPEST:
+            raise ValueError(f"{path}: {len(files) - 1} bases in a row; up to {DEEPEST - 1} are accepted")
+        content = {**_content(file), **content}
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and "base" in content:
-            base = load_config(file.parent / f"{content.pop('base')}.json")
-            for name in content:
-                known("field", name, [each.name for each in fields(Config)])
-            return base.with_(**content)
         return config_from(content)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(f"a configuration is an object, not {type(content).__name__}")
+        for name in content:
+            known("field", name, ["base", *(each.name for each in fields(Config))])
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}") from None
+    return content
+
+
+def _base(file: Path, name: Any) -> Path:
+    """Return the file that another one names as its base."""
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        raise ValueError(f"{file}: base is {name!r}; the name of a configuration beside it is accepted")
+    found = file.parent / f"{name}.json"
+    if not found.exists():
+        try:
+            known("base", name, sorted(each.stem for each in file.parent.glob("*.json")))
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+    return found

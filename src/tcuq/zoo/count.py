@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import nn
 
 from .transformer import Mix
+
+
+class Use(NamedTuple):
+    """What one answer takes: trained values that it depends on, and multiply-adds."""
+
+    parameters: int
+    multiply_adds: int
 
 
 def parameters(network: nn.Module) -> int:
@@ -49,3 +58,36 @@ def multiply_adds(network: nn.Module, shape: tuple[int, ...]) -> int:
         for hook in hooks:
             hook.remove()
     return total
+
+
+def used(network: nn.Module, shape: tuple[int, ...]) -> Use:
+    """Return what inference uses: a head that a recipe has replaced is left out.
+
+    Products that are in no layer, which a module gives as `beside`, are among the multiply-adds.
+
+    Parameters
+    ----------
+    network : module
+        Whose outputs are a tuple of tensors.
+    shape : tuple of int
+        Of one prepared input.
+
+    Examples
+    --------
+    >>> from tcuq.zoo.cnn4 import cnn4
+    >>> from tcuq.zoo.recipes.godin import Decomposed
+    >>> network = Decomposed(cnn4(classes=10))
+    >>> parameters(network) - used(network, (1, 28, 28)).parameters
+    330
+    """
+    training = network.training
+    network.eval()
+    try:
+        with torch.enable_grad():
+            total = sum(each.sum() for each in network(torch.zeros(1, *shape)))
+            values = list(network.parameters())
+            slopes = torch.autograd.grad(total, values, allow_unused=True)
+    finally:
+        network.train(training)
+    count = sum(value.numel() for value, slope in zip(values, slopes, strict=True) if slope is not None)
+    return Use(count, multiply_adds(network, shape) + int(getattr(network, "beside", 0)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import errno
+import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,15 +17,17 @@ from .._version import VERSION
 from ..checks import integer, known
 from ..data.parts import load_part
 from .config import Config, load_config
-from .count import multiply_adds, parameters
+from .count import used
 from .examples import inputs_of
 from .outputs import accuracy, core
-from .registry import BACKBONES
+from .plans import check_config, check_data, file_of, found_card, in_turns
 from .train import Examples, train
-from .weights import load_weights, round_weights, save_weights
+from .weights import round_weights, save_weights
+from .workers import side_by_side
 
 CONFIGS = Path(__file__).parent / "configs"
 Progress = Callable[[int, int, str], None]
+Job = list[tuple[int, Config]]
 
 
 def find_config(name: str) -> Config:
@@ -72,7 +73,9 @@ def train_all(
 ) -> list[dict[str, Any]]:
     """Train networks of consecutive seeds for each configuration, and write each with its card.
 
-    A member whose file is there already is not trained again; one that was cut off is resumed.
+    A member whose file is there already is not trained again; one that was cut off is resumed. What is wrong
+    with any of them is said before the first is trained. A network that learns from others is trained after
+    them.
 
     Parameters
     ----------
@@ -91,35 +94,34 @@ def train_all(
     list of dict
         The cards, configuration after configuration, in the order of the seeds.
     """
-    for each in configs:
-        known("backbone", each.backbone, BACKBONES)
     where = _device(device)
     count = integer("members", members, 1, 1000)
+    side = integer("workers", workers, 1, 256)
+    for each in configs:
+        check_config(each)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
-    names = [f"{plan.name}-{plan.seed}" for plan in plans]
+    names = [file_of(plan) for plan in plans]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"network {name} is asked for more than once; each name and seed once is accepted"
+                f"network {Path(name).stem} is asked for more than once; each name and seed once is accepted"
             )
-    side = integer("workers", workers, 1, 256)
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    # A worker loads a data set once, so that every job is the plans of one worker.
-    jobs = [
-        [(number, plan) for number, plan in enumerate(plans) if plan.dataset == name][at::side]
-        for name in dict.fromkeys(plan.dataset for plan in plans)
-        for at in range(side)
-    ]
-    jobs = [job for job in jobs if job]
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    turns = in_turns(plans, target)
+    for plan in plans:
+        found_card(plan, target)
+    for dataset in dict.fromkeys(plan.dataset for plan in plans):
+        check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
     if side == 1:
-        for job in jobs:
+        # What a network learns from is of the same data set, so that each is loaded once.
+        for job in _jobs(plans, [number for turn in turns for number in turn], 1):
             cards |= _job(job, target, where, progress)
-        return [cards[number] for number in range(len(plans))]
-    with ProcessPoolExecutor(side, mp_context=get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(_job, job, target, where) for job in jobs]):
-            cards |= done.result()
+    else:
+        for done in side_by_side([_jobs(plans, turn, side) for turn in turns], side, _job, target, where):
+            cards |= done
             if progress is not None:
                 progress(len(cards), len(plans), "networks")
     return [cards[number] for number in range(len(plans))]
@@ -132,10 +134,21 @@ def _device(name: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
+def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
+    """Return the plans of a turn, in jobs of one data set each, which a worker loads once."""
+    jobs = [
+        [(number, plans[number]) for number in turn if plans[number].dataset == name][at::side]
+        for name in dict.fromkeys(plan.dataset for plan in plans)
+        for at in range(side)
+    ]
+    return [job for job in jobs if job]
+
+
 def _job(
-    plans: list[tuple[int, Config]], folder: Path, device: str, progress: Progress | None = None
+    plans: Job, folder: Path, device: str, progress: Progress | None = None
 ) -> dict[int, dict[str, Any]]:
     parts = load_parts(plans[0][1].dataset)
+    folder.mkdir(parents=True, exist_ok=True)
     return {number: train_one(plan, folder, device, parts, progress) for number, plan in plans}
 
 
@@ -143,17 +156,11 @@ def train_one(
     config: Config, folder: Path, device: str, parts: Parts, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Train one network, measure it on the dev and test parts, write it, and return its card."""
-    path = folder / f"{config.name}-{config.seed}.npz"
-    if path.exists():
-        card = load_weights(path)[1]
-        wanted = json.loads(json.dumps(config.to_dict()))
-        differing = [name for name, value in wanted.items() if card["config"].get(name) != value]
-        if differing:
-            raise ValueError(
-                f"{path}: holds a network of another configuration ({', '.join(differing)} differ)"
-            )
-        return card
-    state = folder / f"{config.name}-{config.seed}.state"
+    there = found_card(config, folder)
+    if there is not None:
+        return there
+    path = folder / file_of(config)
+    state = path.with_name(f"{path.stem}.state")
     began = time.monotonic()
     module, losses = train(config, parts.train, device, state, progress, folder)
     seconds = time.monotonic() - began
@@ -167,8 +174,8 @@ def train_one(
         "recipe": config.recipe,
         "settings": dict(config.settings),
         "config": config.to_dict(),
-        "parameters": parameters(module),
-        "multiply_adds": multiply_adds(module, shape),
+        "input": shape,
+        **used(module, shape)._asdict(),
         "examples": len(parts.train.y),
         "data": parts.source,
         "losses": [round(loss, 4) for loss in losses],

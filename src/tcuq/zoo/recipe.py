@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..checks import integer, known, number
 from .backbone import Backbone
 
 Parts = tuple[Tensor, ...]
@@ -22,6 +23,30 @@ class Batch(NamedTuple):
     moment: float
 
 
+class Setting(NamedTuple):
+    """A number that a recipe can be given.
+
+    Parameters
+    ----------
+    name : str
+    default : number or None
+        None where the backbone decides.
+    low, high : number
+        What is accepted; integers alone where both are.
+    """
+
+    name: str
+    default: float | None
+    low: float
+    high: float
+
+    def checked(self, value: Any) -> Any:
+        """Return an accepted value, an int or a float."""
+        if isinstance(self.low, int) and isinstance(self.high, int):
+            return integer(f"setting {self.name}", value, self.low, self.high)
+        return number(f"setting {self.name}", value, self.low, self.high)
+
+
 class Recipe:
     """The plain recipe: a backbone on cross-entropy.
 
@@ -33,17 +58,29 @@ class Recipe:
         Of the labels.
     """
 
-    accepted: tuple[str, ...] = ()
+    accepted: tuple[Setting, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:
-        from ..checks import known
-
-        for name in settings:
-            if not self.accepted:
+        numbers = {each.name: each for each in self.accepted}
+        for name, value in settings.items():
+            if not numbers:
                 raise ValueError(f"setting {name!r} is unknown; this recipe takes none")
-            known("setting", name, self.accepted)
+            if known("setting", name, (*self.texts, *numbers)) in numbers:
+                numbers[name].checked(value)
+            elif not isinstance(value, str):
+                raise ValueError(f"setting {name} is {value!r}; a text is accepted")
         self.settings = dict(settings)
         self.smoothing = smoothing
+
+    def setting(self, name: str) -> Any:
+        """Return a number that was given, or its default."""
+        wanted = next(each for each in self.accepted if each.name == name)
+        return wanted.checked(self.settings[name]) if name in self.settings else wanted.default
+
+    def needs(self, seed: int) -> tuple[str, ...]:
+        """Return the names of the files of weights that must be there before a member is trained."""
+        return ()
 
     def ready(self, folder: Path, seed: int, device: str) -> None:
         """Get what the loss needs beside the batch: files of the folder of weights, for instance."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ..files import write_whole
 from .augment import augmented
+from .backbone import Backbone
 from .config import Augment, Config
 from .recipe import Batch
 from .recipes import recipe
@@ -65,11 +66,7 @@ def train(
     plan = recipe(config.recipe, config.settings, config.smoothing)
     plan.ready(folder or Path(), config.seed, device)
     torch.manual_seed(config.seed)
-    network = backbone(config.backbone, **{"classes": int(examples.y.max()) + 1, **config.options})
-    if network.symbols and config.augment != Augment():
-        raise ValueError(
-            f"augment is {config.augment}; none is accepted for the symbols of {config.backbone}"
-        )
+    network = fresh(config, int(examples.y.max()) + 1)
     network.fit_input(examples.x)
     module = plan.wrap(network).to(device)
     if device != "cpu":  # channels last take a third of the time on a GPU
@@ -107,6 +104,25 @@ def train(
             spent = (time.monotonic() - began) / (epoch + 1 - already)
             progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
     return Trained(plan.kept(module).eval(), losses)
+
+
+def fresh(config: Config, classes: int) -> Backbone:
+    """Return the untrained backbone of a configuration.
+
+    Parameters
+    ----------
+    config : Config
+    classes : int
+        Of the data set; a backbone may have more.
+    """
+    network = backbone(config.backbone, **{"classes": classes, **config.options})
+    if network.classes < classes:
+        raise ValueError(f"option classes is {network.classes}; {classes} or more is accepted here")
+    if network.symbols and config.augment != Augment():
+        raise ValueError(
+            f"augment is {config.augment}; none is accepted for the symbols of {config.backbone}"
+        )
+    return network
 
 
 def _laid(inputs: Tensor, device: str) -> Tensor:

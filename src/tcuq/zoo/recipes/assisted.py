@@ -7,10 +7,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from ...checks import number
 from ..backbone import Backbone
 from ..exits import Exits, spread
-from ..recipe import Batch, Parts, Recipe
+from ..recipe import Batch, Parts, Recipe, Setting
 
 
 class Assisted(Recipe):
@@ -29,11 +28,17 @@ class Assisted(Recipe):
     mean of those classifiers.
     """
 
-    accepted = ("first", "step", "exits", "ramp", "transfer")
+    accepted = (
+        Setting("first", 3.0, 0.0, 100.0),
+        Setting("step", 0.5, 0.0, 100.0),
+        Setting("exits", None, 1, 64),
+        Setting("ramp", 0.1, 0.0, 1.0),
+        Setting("transfer", 0.0, 0.0, 1.0),
+    )
 
     def wrap(self, network: Backbone) -> Exits:
         """Return the backbone with exits whose classifiers have the shape of the head."""
-        count = self.settings.get("exits")
+        count = self.setting("exits")
         places = network.places if count is None else spread(network, count)
         return Exits(network, places, hidden=network.width)
 
@@ -45,9 +50,7 @@ class Assisted(Recipe):
         >>> Assisted({}).weights(2, 0.5), Assisted({}).weights(2, 0.0)
         ([3.5, 4.0], [1.75, 2.0])
         """
-        first = number("first", self.settings.get("first", 3.0), 0, 100)
-        step = number("step", self.settings.get("step", 0.5), 0, 100)
-        ramp = number("ramp", self.settings.get("ramp", 0.1), 0, 1)
+        first, step, ramp = self.setting("first"), self.setting("step"), self.setting("ramp")
         grown = 1.0 if moment >= ramp else 0.5 + 0.5 * moment / ramp
         return [grown * (first + k * step) for k in range(1, count + 1)]
 
@@ -63,7 +66,7 @@ class Assisted(Recipe):
     @torch.no_grad()
     def after(self, module: nn.Module) -> None:
         """Move the head towards the classifiers of the exits."""
-        share = number("transfer", self.settings.get("transfer", 0.0), 0, 1)
+        share = self.setting("transfer")
         if share:
             exits = cast(Exits, module)
             for name in ("weight", "bias"):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ...checks import integer
 from ..backbone import Backbone
 from ..exits import Exits
-from ..recipe import Batch, Parts, Recipe
+from ..recipe import Batch, Parts, Recipe, Setting
 
 
 class EarlyExit(Recipe):
@@ -16,11 +15,11 @@ class EarlyExit(Recipe):
     Settings: `hidden`, the width of a hidden layer in each exit (64); 0 makes light exits.
     """
 
-    accepted = ("hidden",)
+    accepted = (Setting("hidden", 64, 0, 4096),)
 
     def wrap(self, network: Backbone) -> Exits:
         """Return the backbone with its exits."""
-        return Exits(network, network.places, integer("hidden", self.settings.get("hidden", 64), 0, 4096))
+        return Exits(network, network.places, self.setting("hidden"))
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the plain mean."""

@@ -24,6 +24,11 @@ class Decomposed(nn.Module):
         nn.init.kaiming_normal_(self.classes, nonlinearity="relu")
         self.confidence = nn.Sequential(nn.Linear(network.width, 1), nn.BatchNorm1d(1), nn.Sigmoid())
 
+    @property
+    def beside(self) -> int:
+        """Multiply-adds in no layer: the product that gives h."""
+        return self.classes.numel()
+
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """Return (logits, features, h, g)."""
         features = self.backbone.taps(x)[-1].mean(dim=(2, 3))

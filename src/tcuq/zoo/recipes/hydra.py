@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import kl_div
 
-from ...checks import integer, number
 from ..backbone import Backbone
-from ..recipe import Batch, Parts, Recipe
+from ..recipe import Batch, Parts, Recipe, Setting
 
 
 class Heads(nn.Module):
@@ -51,31 +50,33 @@ class Hydra(Recipe):
     the own one plus k), `heads` (5), `temperature` (1).
     """
 
-    accepted = ("teacher", "heads", "temperature")
+    accepted = (Setting("heads", 5, 2, 64), Setting("temperature", 1.0, 0.1, 100.0))
+    texts = ("teacher",)
     teachers: tuple[nn.Module, ...] = ()
+
+    def needs(self, seed: int) -> tuple[str, ...]:
+        """Return the names of the teachers' files."""
+        if "teacher" not in self.settings:
+            raise ValueError("setting 'teacher' is missing; the name of an ensemble's weights is needed")
+        return tuple(f"{self.settings['teacher']}-{seed + k}.npz" for k in range(self.setting("heads")))
 
     def ready(self, folder: Path, seed: int, device: str) -> None:
         """Load the teachers."""
         from ..weights import load_weights
 
-        if "teacher" not in self.settings:
-            raise ValueError("setting 'teacher' is missing; the name of an ensemble's weights is needed")
-        files = [folder / f"{self.settings['teacher']}-{seed + k}.npz" for k in range(self._heads())]
+        files = [folder / name for name in self.needs(seed)]
         for file in files:
             if not file.exists():
                 raise ValueError(f"{file} is missing; train the teachers of this member first")
         self.teachers = tuple(load_weights(file)[0].to(device) for file in files)
 
-    def _heads(self) -> int:
-        return integer("heads", self.settings.get("heads", 5), 2, 64)
-
     def wrap(self, network: Backbone) -> Heads:
         """Return the body with its heads."""
-        return Heads(network, self._heads())
+        return Heads(network, self.setting("heads"))
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the mean divergence from the teachers, on the scale of the logits."""
-        warm = number("temperature", self.settings.get("temperature", 1.0), 0.1, 100)
+        warm = self.setting("temperature")
         _, _, *heads = parts
         total = batch.inputs.new_zeros(())
         for teacher, logits in zip(self.teachers, heads, strict=True):

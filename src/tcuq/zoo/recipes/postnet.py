@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot, softplus
 
-from ...checks import integer, number
 from ..backbone import Backbone
-from ..recipe import Batch, Parts, Recipe
+from ..recipe import Batch, Parts, Recipe, Setting
 
 
 class Radial(nn.Module):
@@ -62,6 +61,12 @@ class Posterior(nn.Module):
         self.flows = Radial(network.classes, latent, depth)
         self.register_buffer("counts", torch.full((network.classes,), examples / network.classes))
 
+    @property
+    def beside(self) -> int:
+        """Multiply-adds in no layer: a distance and a move a flow, and the square of the end point."""
+        depth, classes, latent = self.flows.centre.shape
+        return (2 * depth + 1) * classes * latent
+
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         """Return (log of the mean posterior, features, alpha)."""
         features = self.backbone.taps(x)[-1].mean(dim=(2, 3))
@@ -80,15 +85,16 @@ class PostNet(Recipe):
     `regular` (1e-5).
     """
 
-    accepted = ("latent", "depth", "examples", "regular")
+    accepted = (
+        Setting("latent", 6, 1, 64),
+        Setting("depth", 6, 1, 64),
+        Setting("examples", 1000.0, 1.0, 1e9),
+        Setting("regular", 1e-5, 0.0, 1.0),
+    )
 
     def wrap(self, network: Backbone) -> Posterior:
         """Return the backbone with densities."""
-        latent = integer("latent", self.settings.get("latent", 6), 1, 64)
-        depth = integer("depth", self.settings.get("depth", 6), 1, 64)
-        return Posterior(
-            network, latent, depth, number("examples", self.settings.get("examples", 1000), 1, 1e9)
-        )
+        return Posterior(network, *(self.setting(name) for name in ("latent", "depth", "examples")))
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the loss of Posterior Networks."""
@@ -97,6 +103,5 @@ class PostNet(Recipe):
         chosen = (alpha * one_hot(batch.y, alpha.shape[1])).sum(1)
         expected = torch.digamma(total) - torch.digamma(chosen)
         entropy: Tensor = torch.distributions.Dirichlet(alpha).entropy()
-        regular = number("regular", self.settings.get("regular", 1e-5), 0, 1)
-        total_loss: Tensor = (expected - regular * entropy).mean()
+        total_loss: Tensor = (expected - self.setting("regular") * entropy).mean()
         return total_loss
