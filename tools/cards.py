@@ -52,8 +52,8 @@ CHOSEN = (
     "",
     "## Chosen on development data",
     "",
-    "Where a recipe has several configurations, `python tools/choose.py` shows the network of seed 0 clean dev",
-    "examples and the same under kinds of corruption that development may see. A later configuration is",
+    "Where a recipe has several configurations, `python tools/choose.py` shows the networks of seed 0 clean",
+    "dev examples and the same under kinds of corruption that development may see. A later configuration is",
     "chosen when it ranks its own errors better by 0.005 or more; the chosen one is trained for all seeds.",
     "",
     "| network | error AUROC | right on clean examples, % | chosen |",
@@ -91,9 +91,8 @@ def chosen() -> list[str]:
         for choice in recipes.values():
             for suffix, each in choice["measured"].items():
                 mark = "yes" if suffix == choice["chosen"] else ""
-                lines.append(
-                    f"| {backbone}{suffix} | {each['error_auroc']:.4f} | {100 * each['accuracy']:.2f} | {mark} |"
-                )
+                figures = f"{each['error_auroc']:.4f} | {100 * each['accuracy']:.2f}"
+                lines.append(f"| {backbone}{suffix} | {figures} | {mark} |")
     return lines
 
 
