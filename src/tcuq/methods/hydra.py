@@ -23,14 +23,21 @@ FEWER = 3
 class Hydra(Method):
     """The mean posterior of the heads, and the kinds of `members.risk`.
 
-    All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. The temperature at
-    which heads were taught is a matter of the weights: see `tcuq.methods.networks`.
+    All heads or the first `FEWER` are used, for the answer, the risk and the cost alike. What tells heads
+    apart is also tried on warmer posteriors. The temperature at which heads were taught is a matter of the
+    weights: see `tcuq.methods.networks`.
     """
 
     name = "hydra"
     recipe = "hydra"
     bank = "hydra"
-    grid = tuple({"kind": kind, "heads": heads} for heads in (None, FEWER) for kind in KINDS)
+    grid = (
+        *({"kind": kind, "heads": None, "temperature": 1.0} for kind in KINDS),
+        {"kind": "information", "heads": None, "temperature": 2.0},
+        {"kind": "max", "heads": FEWER, "temperature": 1.0},
+        {"kind": "information", "heads": FEWER, "temperature": 1.0},
+        {"kind": "information", "heads": FEWER, "temperature": 2.0},
+    )
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the body once and all heads."""
@@ -45,7 +52,7 @@ class Hydra(Method):
         """Return the mean posterior of the heads that are used, and its risk."""
         used = seen.extra["heads"][:, : setting["heads"]]
         probs = softmax(used).mean(axis=1)
-        return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"]))
+        return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"], setting["temperature"]))
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return the body and the heads that are used."""
