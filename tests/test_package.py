@@ -82,7 +82,9 @@ def test_arrows_point_down() -> None:
                 assert not re.match(r"\.+(lab|log|monitor|params|fitting|report)\b", target), path
             if room == "data":
                 assert not re.match(r"\.+(audio|corruptions|zoo)\b", target), path
-            if room not in ("cli", "zoo", "methods"):
+            if room not in ("cli", "reproduce"):
+                assert not re.match(r"\.+reproduce\b", target), path
+            if room not in ("cli", "zoo", "methods", "reproduce"):
                 assert not re.match(r"\.+zoo\b|torch\b", target), path
 
 

@@ -25,7 +25,21 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
-    from . import audit, corrupt, data, demo, export, fit, inspect, report, run, stream, train, tune
+    from . import (
+        audit,
+        corrupt,
+        data,
+        demo,
+        export,
+        fit,
+        inspect,
+        report,
+        reproduce,
+        run,
+        stream,
+        train,
+        tune,
+    )
     from .common import Parser
 
     parser = Parser(
@@ -35,7 +49,8 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (fit, tune, run, inspect, audit, export, report, data, corrupt, stream, train, demo):
+    rooms = (data, corrupt, stream, train, reproduce, demo)
+    for command in (fit, tune, run, inspect, audit, export, report, *rooms):
         command.add(subparsers)
     return parser
 

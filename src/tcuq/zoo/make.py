@@ -94,7 +94,7 @@ def train_all(
     list of dict
         The cards, configuration after configuration, in the order of the seeds.
     """
-    where = _device(device)
+    where = find_device(device)
     count = integer("members", members, 1, 1000)
     side = integer("workers", workers, 1, 256)
     for each in configs:
@@ -127,7 +127,8 @@ def train_all(
     return [cards[number] for number in range(len(plans))]
 
 
-def _device(name: str) -> str:
+def find_device(name: str) -> str:
+    """Return "cpu" or "cuda", refusing a GPU that is not there."""
     known("device", name, ("auto", "cpu", "cuda"))
     if name == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda'; PyTorch finds no GPU here, cpu is accepted")

@@ -1,0 +1,82 @@
+"""`tcuq reproduce`: run the experiments again, from networks and data to tables."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare, progress
+from .edge import UsageError
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "reproduce",
+        "run experiments again, from networks and data to tables",
+        "tcuq reproduce drop --setting reduced",
+        reproduce,
+    )
+    option = parser.add_argument
+    option("names", nargs="*", metavar="NAME", help="experiments, or all; none lists them")
+    option("--setting", default="reduced", metavar="S", help="reduced (default) or full")
+    option("--task", action="append", metavar="T", help="only this data set; again for more")
+    option("--dwell", action="append", type=float, metavar="D", help="only this dwell; again for more")
+    option("--experiments", default="experiments", metavar="DIR", help="their folder (default: experiments)")
+    option("--weights", default="weights", metavar="DIR", help="folder of networks (default: weights)")
+    option("--cache", default="out/reproduce", metavar="DIR", help="what is kept (default: out/reproduce)")
+    option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
+    option("--workers", type=int, default=1, metavar="N", help="processes that corrupt (default: 1)")
+
+
+def reproduce(args: argparse.Namespace) -> int:
+    """Run experiments and print their tables."""
+    from dataclasses import replace
+
+    from ..checks import integer, known
+    from ..reproduce.experiment import load_experiments
+    from ..reproduce.setting import setting_of
+
+    found = load_experiments(args.experiments)
+    if not args.names:
+        listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
+        lines = [f"{name:<10} {each.title}. Paper: {each.paper}." for name, each in found.items()]
+        answer(args, listed, "\n".join(lines))
+        return 0
+    names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
+    setting = setting_of(args.setting)
+    integer("workers", args.workers, 1, 256)
+    chosen = []
+    for name in names:
+        each = found[name]
+        tasks = tuple(known(f"task of {name}", task, each.tasks) for task in args.task or each.tasks)
+        for dwell in args.dwell or ():
+            if dwell not in each.dwells:
+                raise UsageError(
+                    f"dwell of {name} is {dwell:g}; {', '.join(f'{d:g}' for d in each.dwells)} is accepted"
+                )
+        chosen.append(replace(each, tasks=tasks, dwells=tuple(args.dwell or each.dwells)))
+
+    try:
+        from ..zoo.make import find_device
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq[zoo,lab]'") from None
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.run import run
+    from ..reproduce.table import table, text
+
+    device = find_device(args.device)
+    tables = {}
+    with progress(args) as bar:
+        for each in chosen:
+            recordings = Recordings(args.weights, args.cache, setting, device, args.workers, bar)
+            tables[each.name] = table(each, run(each, recordings, bar))
+    shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
+    answer(args, tables, shown)
+    return 0

@@ -1,0 +1,1 @@
+"""Tables and figures of the paper, run again: recordings, comparisons, results, pages."""

@@ -1,0 +1,128 @@
+"""An experiment: which rows are compared on which streams, and what of it is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..checks import known, known_only, number
+from .rows import TASKS, Row, row_of
+
+DWELLS = (1.0, 4.0, 16.0, 64.0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure that is shown: a metric of `tcuq.lab.compare`, its variant, and a title."""
+
+    metric: str
+    variant: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What the file of an experiment says.
+
+    Parameters
+    ----------
+    name, title, paper : str
+        `paper` says which table or figure it repeats.
+    tasks : tuple of str
+    dwells : tuple of float
+    rows : tuple of Row
+        The first is the common base.
+    columns : tuple of Column
+    """
+
+    name: str
+    title: str
+    paper: str
+    tasks: tuple[str, ...]
+    dwells: tuple[float, ...]
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+
+
+def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]) -> Experiment:
+    """Return an experiment from its JSON.
+
+    Parameters
+    ----------
+    given : mapping
+    fields : mapping of str to rows
+        Lists of rows that experiments share, by name.
+
+    Examples
+    --------
+    >>> plain = {"name": "x", "title": "", "paper": "", "tasks": ["mnist"], "dwells": [16], "rows": ["base"],
+    ...          "columns": [["drop_auprc", "own/smoothed/unseen", "drop"]]}
+    >>> experiment_from(plain, {}).rows[0].label
+    'base'
+    >>> experiment_from({**plain, "tasks": ["mnst"]}, {})
+    Traceback (most recent call last):
+    ...
+    ValueError: task 'mnst' is unknown; did you mean mnist?
+    """
+    entries = ("name", "title", "paper", "tasks", "dwells", "rows", "columns")
+    known_only("entry of an experiment", given, entries)
+    for entry in entries:
+        if entry not in given:
+            raise ValueError(f"experiment lacks {entry}; {', '.join(entries)} are needed")
+    for entry in ("name", "title", "paper"):
+        if not isinstance(given[entry], str):
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; a text is accepted")
+    for entry in ("tasks", "dwells", "columns"):
+        if not isinstance(given[entry], list) or not given[entry]:
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; a list is accepted")
+    rows = given["rows"]
+    if isinstance(rows, str):
+        rows = fields[known("field of rows", rows, fields)]
+    for column in given["columns"]:
+        if not isinstance(column, list) or [type(each) for each in column] != [str, str, str]:
+            raise ValueError(f"column is {column!r}; metric, variant and title are accepted")
+    return Experiment(
+        given["name"],
+        given["title"],
+        given["paper"],
+        tuple(known("task", each, TASKS) for each in given["tasks"]),
+        tuple(number("dwell", each, 1, 1000) for each in given["dwells"]),
+        tuple(row_of(each) for each in rows),
+        tuple(Column(*each) for each in given["columns"]),
+    )
+
+
+def load_experiments(folder: str | Path) -> dict[str, Experiment]:
+    """Return the experiments of a folder by name; `fields.json` holds the lists of rows that they share.
+
+    Parameters
+    ----------
+    folder : path
+    """
+    home = Path(folder)
+    if not (home / "fields.json").exists():
+        raise ValueError(f"{home}: no folder of experiments; one with fields.json is accepted")
+    fields = _read(home / "fields.json")
+    found = {}
+    for path in sorted(home.glob("*.json")):
+        if path.name != "fields.json":
+            try:
+                found[path.stem] = experiment_from(_read(path), fields)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+            if found[path.stem].name != path.stem:
+                raise ValueError(f"{path}: name is {found[path.stem].name!r}; {path.stem!r} is accepted")
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} holds a {type(content).__name__}; a mapping is accepted")
+    return content

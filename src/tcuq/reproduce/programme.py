@@ -1,0 +1,110 @@
+"""The streams of an experiment: what development sees, and what the test shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..corruptions import suite_of
+from ..lab.streams import Bursts, Description, Geometric, Ood, Segments, Shift, Stationary, Stream, build
+from ..lab.streams.layout import Layout
+from .setting import Setting
+
+Labels = npt.NDArray[np.int64]
+LEARNED, CHOSEN, CLEAN, TEST = 1_000, 2_000, 3_000, 4_000
+"""First seeds of streams that serve different ends, so that none serves two."""
+
+
+class Programme:
+    """Streams of a task at a dwell, by the end that they serve.
+
+    Parameters
+    ----------
+    task : str
+    setting : Setting
+    dwell : float
+        Mean steps of one class; 1 is a shuffled set.
+    seed : int
+    labels : mapping of str to array
+        Of the examples of "dev" and "test".
+    strangers : mapping of str to (str, array), optional
+        Name and labels of the OOD set of each part.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        setting: Setting,
+        dwell: float,
+        seed: int,
+        labels: Mapping[str, Labels],
+        strangers: Mapping[str, tuple[str, Labels]] | None = None,
+    ) -> None:
+        self.task, self.setting, self.dwell, self.seed = task, setting, dwell, seed
+        self.labels, self.strangers = labels, strangers or {}
+        self.suite = suite_of(task)
+        self.unseen = setting.spread(self.suite.unseen)
+
+    def sources(self, part: str) -> list[str]:
+        """Return all sources that the streams of a part show."""
+        kinds = self.suite.seen if part == "dev" else (*self.suite.seen, *self.unseen)
+        shifted = [f"{kind}/{level}" for kind in kinds for level in self._levels(kind)]
+        strange = [f"ood/{self.strangers[part][0]}"] if part in self.strangers else []
+        return ["clean", *shifted, *strange]
+
+    def learned(self) -> list[Stream]:
+        """Return the development streams that methods are fitted to: all seen kinds."""
+        return [self._mixed("dev", LEARNED + number) for number in range(3)]
+
+    def chosen(self) -> Stream:
+        """Return the development stream on which a method's alarm statistic is chosen."""
+        return self._mixed("dev", CHOSEN)
+
+    def clean(self, part: str) -> Stream:
+        """Return a clean stream."""
+        return self._stream(part, CLEAN + (part == "test"), Stationary(), steps=self.setting.clean_steps)
+
+    def tests(self) -> dict[str, Stream]:
+        """Return a stream for every kind, seen ones included, in segments."""
+        kinds = (*self.suite.seen, *self.unseen)
+        return {
+            kind: self._stream("test", TEST + number, Segments(), shifts=(Shift(kind, self._levels(kind)),))
+            for number, kind in enumerate(kinds)
+        }
+
+    def strange(self, mean: float = 20.0, minimum: int = 16) -> Stream:
+        """Return a test stream with bursts of inputs that are none of the classes."""
+        name, labels = self.strangers["test"]
+        layout = Bursts(mean=mean, minimum=minimum)
+        return self._stream("test", TEST + 900, layout, ood=(Ood(name),), ood_labels={name: labels})
+
+    def _mixed(self, part: str, seed: int) -> Stream:
+        shifts = tuple(Shift(kind, self._levels(kind)) for kind in self.suite.seen)
+        return self._stream(part, seed, Segments(), shifts=shifts)
+
+    def _levels(self, kind: str) -> tuple[int, ...]:
+        return self.suite.severities(kind, self.setting.severities)
+
+    def _stream(
+        self,
+        part: str,
+        seed: int,
+        layout: Layout,
+        *,
+        steps: int | None = None,
+        ood_labels: Mapping[str, Labels] | None = None,
+        **more: Any,
+    ) -> Stream:
+        plan = Description(
+            dataset=self.task,
+            part=part,
+            seed=100_000 * self.seed + seed,
+            steps=steps or self.setting.steps,
+            dwell=Geometric(self.dwell),
+            layout=layout,
+            **more,
+        )
+        return build(plan, self.labels[part], ood_labels)

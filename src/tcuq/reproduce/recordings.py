@@ -1,0 +1,137 @@
+"""What networks say to the examples of a part, kept in files: a source is corrupted and run once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data import Dataset
+from ..data.ood import load_ood, ood_labels, ood_name
+from ..data.parts import load_part
+from ..methods.files import load_bank, save_bank
+from ..methods.method import Method, Recorded
+from .rows import TASKS, Row
+from .setting import Setting
+
+Bank = dict[str, Recorded]
+Progress = Callable[[int, int, str], None]
+
+
+class Recordings:
+    """Banks of rows, recorded where they are missing.
+
+    Parameters
+    ----------
+    weights, folder : str
+        Of the networks, and of the files that are kept.
+    setting : Setting
+    device : str
+    workers : int
+        Processes that corrupt.
+    progress : callable, optional
+        Called with sources done, all of them, and a text.
+    """
+
+    def __init__(
+        self,
+        weights: str,
+        folder: str,
+        setting: Setting,
+        device: str = "cpu",
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> None:
+        self.weights, self.folder, self.setting = weights, Path(folder), setting
+        self.device, self.workers, self.progress = device, workers, progress
+        self._parts: dict[tuple[str, str], Dataset] = {}
+
+    def part(self, task: str, part: str) -> Dataset:
+        """Return the examples of a part that are shown."""
+        if (task, part) not in self._parts:
+            found = load_part(task, part)
+            most = self.setting.examples
+            self._parts[task, part] = replace(found, x=found.x[:most], y=found.y[:most])
+        return self._parts[task, part]
+
+    def strangers(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
+        """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
+        return ood_name(task, part), ood_labels(task, part)[: self.setting.examples]
+
+    def banks(
+        self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]
+    ) -> dict[str, Bank]:
+        """Return what the networks of rows say to sources, by the label of the row.
+
+        Parameters
+        ----------
+        task, part : str
+        seed : int
+            Of the first network.
+        rows : sequence of Row
+            Those that share networks and recordings share files.
+        sources : sequence of str
+            "clean", "fog/3", "ood/svhn".
+        """
+        places = {row.label: self.place(task, part, seed, row) for row in rows}
+        owners = {places[row.label]: row for row in reversed(rows)}
+        absent = {
+            source: [place for place in owners if not (place / _file(source)).exists()] for source in sources
+        }
+        wanted = [source for source, gaps in absent.items() if gaps]
+        if wanted:
+            self._record(task, part, seed, owners, {source: absent[source] for source in wanted})
+        loaded = {
+            place: {source: load_bank(place / _file(source))[source] for source in sources}
+            for place in owners
+        }
+        return {label: loaded[place] for label, place in places.items()}
+
+    def place(self, task: str, part: str, seed: int, row: Row) -> Path:
+        """Return the folder of a row's files, which other weights would not share."""
+        names = row.networks(TASKS[task], seed, self.weights)
+        digest = hashlib.sha256()
+        for name in names:
+            digest.update((Path(self.weights) / f"{name}.npz").read_bytes())
+        title = f"{names[0]}-{row.method.bank}-{digest.hexdigest()[:12]}"
+        return self.folder / f"{task}-{part}-{self.setting.examples}" / title
+
+    def _record(
+        self, task: str, part: str, seed: int, owners: Mapping[Path, Row], gaps: Mapping[str, Sequence[Path]]
+    ) -> None:
+        from ..zoo.bank import examples
+        from ..zoo.examples import inputs_of
+
+        name = ood_name(task, part)
+        strange = {}
+        if f"ood/{name}" in gaps:
+            found = load_ood(task, part)
+            most = self.setting.examples
+            strange = {name: replace(found, x=found.x[:most], y=found.y[:most])}
+        clean = self.part(task, "dev")
+        ready: dict[Path, Method] = {}
+        shown = examples(self.part(task, part), gaps, strange, workers=self.workers, progress=self.progress)
+        for source, x in shown:
+            for place in gaps[source]:
+                if place not in ready:
+                    row = owners[place]
+                    ready[place] = row.method(self._load(task, seed, row))
+                    # Steps and temperatures come from clean development examples, whatever is recorded.
+                    ready[place].ready(inputs_of(clean), clean.y)
+                    place.mkdir(parents=True, exist_ok=True)
+                save_bank(place / _file(source), {source: ready[place].record(x, self.device)})
+
+    def _load(self, task: str, seed: int, row: Row) -> list:  # type: ignore[type-arg]
+        from ..zoo.weights import load_weights
+
+        names = row.networks(TASKS[task], seed, self.weights)
+        networks = [load_weights(Path(self.weights) / f"{name}.npz")[0] for name in names]
+        return [each.to(self.device) for each in networks]
+
+
+def _file(source: str) -> str:
+    return source.replace("/", "_") + ".npz"

@@ -1,0 +1,60 @@
+"""Rows of a table: a method and the networks that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..checks import known_only
+from ..methods.method import Method
+from ..methods.networks import names_of, suffix_of
+from ..methods.registry import method
+
+TASKS = {
+    "mnist": "cnn4",
+    "speech_commands": "dscnn",
+    "cifar10": "resnet8",
+}
+"""Data sets and the backbones whose weights are kept."""
+
+
+class Row(NamedTuple):
+    """A row of a table.
+
+    Parameters
+    ----------
+    label : str
+        As it is shown.
+    method : class
+    suffix : str, optional
+        Of the networks' configuration; the one that development data chose by default.
+    """
+
+    label: str
+    method: type[Method]
+    suffix: str | None = None
+
+    def networks(self, backbone: str, seed: int, folder: str) -> list[str]:
+        """Return the names of the networks."""
+        chosen = suffix_of(self.method, backbone, folder) if self.suffix is None else self.suffix
+        return names_of(self.method, backbone, seed, chosen)
+
+
+def row_of(given: Any) -> Row:
+    """Return a row from what an experiment's file says: a method's name, or a mapping.
+
+    Examples
+    --------
+    >>> row_of("base").label, row_of({"method": "tcuq", "label": "assisted", "networks": "_assisted"}).suffix
+    ('base', '_assisted')
+    """
+    if isinstance(given, str):
+        return Row(given, method(given))
+    if not isinstance(given, Mapping) or "method" not in given:
+        raise ValueError(f"row is {given!r}; a method's name, or a mapping with method, is accepted")
+    known_only("entry of a row", given, ("method", "label", "networks"))
+    for entry, value in given.items():
+        if not isinstance(value, str):
+            raise ValueError(f"{entry} of a row is {value!r}; a text is accepted")
+    name: str = given["method"]
+    return Row(given.get("label", name), method(name), given.get("networks"))

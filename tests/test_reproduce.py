@@ -1,0 +1,178 @@
+"""Experiments: their files, recordings that are kept, comparisons that go on where they were cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+
+from tcuq.data import Dataset
+from tcuq.lab.compare.results import Results, record
+from tcuq.methods.files import load_bank
+from tcuq.reproduce import recordings as recordings_module
+from tcuq.reproduce import run as run_module
+from tcuq.reproduce.comparison import compare, joined
+from tcuq.reproduce.experiment import experiment_from, load_experiments
+from tcuq.reproduce.programme import Programme
+from tcuq.reproduce.recordings import Recordings
+from tcuq.reproduce.rows import row_of
+from tcuq.reproduce.run import run
+from tcuq.reproduce.setting import SETTINGS, Setting
+from tcuq.reproduce.table import table, text
+
+ROOT = Path(__file__).parent.parent
+TINY = Setting("tiny", 300, 1200, 10_000, (0,), (3,), kinds=1)
+PLAIN: dict[str, Any] = {
+    "name": "x",
+    "title": "X",
+    "paper": "none",
+    "tasks": ["cifar10"],
+    "dwells": [16],
+    "rows": ["base", "tcuq_paper"],
+    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["delay_median", "equal/best/all", "delay"]],
+}
+
+
+class Kept:
+    """Recordings of the repository in place of the data: unseen kinds look like a seen one."""
+
+    setting = TINY
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        about = json.loads((ROOT / "recorded" / "resnet8" / "about.json").read_text())
+        self.labels = np.array(about["labels"])
+        self.bank = load_bank(ROOT / "recorded" / "resnet8" / "plain.npz")
+
+    def part(self, task: str, part: str) -> Dataset:
+        return Dataset(task, part, np.zeros((len(self.labels), 1)), self.labels, "", "")
+
+    def strangers(self, task: str, part: str) -> tuple[str, np.ndarray]:
+        return "svhn", self.labels
+
+    def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
+        found = {source: self.bank.get(source, self.bank["speckle_noise/3"]) for source in sources}
+        return {row.label: found for row in rows}
+
+    def place(self, task: str, part: str, seed: int, row: Any) -> Path:
+        return Path(row.label)
+
+
+def test_the_experiments_of_the_repository_are_well_formed() -> None:
+    found = load_experiments(ROOT / "experiments")
+    assert {"drop", "failure", "delay"} <= set(found)
+    for each in found.values():
+        assert each.rows[0].label == "base"
+        assert len({row.label for row in each.rows}) == len(each.rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": "al"}, "field of rows 'al' is unknown; did you mean all?"),
+        ({"rows": ["bse"]}, "method 'bse' is unknown; did you mean base?"),
+        ({"rows": [{"label": "x"}]}, "a method's name, or a mapping with method, is accepted"),
+        ({"dwells": [0]}, "dwell is 0; 1 to 1000 is accepted"),
+        ({"columns": [["a", "b"]]}, "metric, variant and title are accepted"),
+        ({"title": 3}, "title of an experiment is 3; a text is accepted"),
+        ({"tasks": []}, r"tasks of an experiment is \[\]; a list is accepted"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
+        experiment_from({**PLAIN, **change}, {"all": ["base"]})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_no_stream_serves_two_ends() -> None:
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    plan = Programme("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
+    streams = [*plan.learned(), plan.chosen(), plan.clean("dev"), plan.clean("test"), plan.strange()]
+    streams += plan.tests().values()
+    assert len({stream.digest() for stream in streams}) == len(streams)
+    assert plan.sources("dev") == ["clean", *(f"{kind}/3" for kind in plan.suite.seen)]
+    assert not set(plan.unseen) & set(plan.suite.seen)
+
+
+def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = experiment_from(PLAIN, {})
+    found = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
+    lines = table(plan, found)
+    assert [(line["row"], line["column"]) for line in lines] == [
+        ("base", "drop"),
+        ("base", "delay"),
+        ("tcuq_paper", "drop"),
+        ("tcuq_paper", "delay"),
+    ]
+    assert all(0 < line["value"] <= 1 for line in lines if line["column"] == "drop")
+    assert "| tcuq_paper |" in text(lines)
+    monkeypatch.setattr(run_module, "compare", None)  # computing again would fail
+    again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
+    assert again == found
+    with pytest.raises(TypeError):  # other rows are another comparison
+        run(experiment_from({**PLAIN, "rows": ["base"]}, {}), Kept(tmp_path))  # type: ignore[arg-type]
+
+
+def test_rows_of_one_label_are_refused() -> None:
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    with pytest.raises(ValueError, match="row base comes twice"):
+        compare([row_of("base"), row_of("base")], Programme("cifar10", TINY, 16, 0, labels), {}, {})
+
+
+def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    found = joined(plan.learned(), kept.bank)
+    assert [len(range(*piece.indices(len(found.labels)))) for piece in found.observed.pieces()] == [1200] * 3
+    assert (found.kinds > 0).any() and (found.kinds == 0).any()
+
+
+def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
+    plan = experiment_from(
+        {**PLAIN, "rows": ["base"], "columns": [["delay_median", "v", "d"], ["m", "v", "e"]]}, {}
+    )
+    rows = [
+        record("pooled", "base", "delay_median", "v", float("inf"), 9),
+        record("fog", "base", "delay_median", "v", 3.0, 4),
+    ]
+    lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
+    assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
+    assert np.isnan(lines[1]["value"])
+    assert "| base | inf | - |" in text(lines)
+
+
+def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    rng = np.random.default_rng(0)
+    made = Dataset(
+        "mnist", "x", rng.integers(0, 256, (12, 28, 28)).astype(np.uint8), np.arange(12) % 10, "", ""
+    )
+    monkeypatch.setattr(recordings_module, "load_part", lambda task, part: made)
+    rows = [row_of("base"), row_of("entropy"), row_of("early_exit")]
+    setting = Setting("tiny", 8, 100, 100, (0,), (1,))
+    calls: list[str] = []
+    kept = Recordings(
+        str(ROOT / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
+    )
+    first = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert calls == ["clean", "shot_noise/1"]
+    assert first["base"] is first["entropy"]
+    assert len(first["base"]["clean"].probs) == 8
+    assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
+    again = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert len(calls) == 2
+    np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
+    kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
+    assert calls[2:] == ["shear/1"]
+
+
+def test_settings_differ_in_size_alone() -> None:
+    reduced, full = SETTINGS["reduced"], SETTINGS["full"]
+    assert reduced.examples < full.examples and len(full.seeds) >= 3
+    assert set(reduced.severities) <= set(full.severities)
