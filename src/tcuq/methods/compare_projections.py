@@ -9,6 +9,7 @@ import numpy as np
 
 from ..checks import integer, known_only
 from .method import Labelled
+from .objective import errors_alone
 from .projection import KINDS, WIDTH
 from .tcuq import Tcuq, TcuqPaper
 
@@ -49,7 +50,7 @@ def compare_projections(
     judge = method()
 
     def quality(kind: str | None, seed: int = 0) -> float:
-        return judge.quality(dev, {**base, "features": kind, "seed": seed})
+        return judge.quality(dev, {**base, "features": kind, "seed": seed}, errors_alone)
 
     found = {"none": quality(None)}
     for kind in KINDS:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import auroc
 from .given import networks_of
 
 if TYPE_CHECKING:
@@ -170,11 +169,14 @@ class Method(ABC):
         """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
 
     def fit(self, dev: Labelled) -> None:
-        """Keep the setting whose scores rank the method's own errors best on a development stream."""
+        """Keep the setting whose scores find the method's own errors and drops of accuracy best."""
+        from .objective import objective
+
         best, self.setting = -1.0, self.grid[0]
         for setting in self.grid:
             found = self.score(dev.observed, setting)
-            quality = auroc(found.score, found.predictions() != dev.labels)
+            wrong = found.predictions() != dev.labels
+            quality = objective(found.score, wrong, dev.kinds, dev.observed.segments)
             if quality > best:  # a grid begins with its simplest setting, which wins a tie
                 best, self.setting = quality, setting
 

@@ -13,12 +13,12 @@ from ..fitting import fit
 from ..fitting.evidence import FOLDS, folds, signals_of
 from ..fitting.logistic import fit_logistic
 from ..log import Log, watch
-from ..metrics import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
 from ..signals import ordered, profile_signals
 from .method import Answer, Cost, Floats, Labelled, Observed
+from .objective import Measure, objective
 from .projection import WIDTH, Projection, projection
 from .streaming import Streaming
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NEAR, FAR = (1, 2, 4), (1, 2, 4, 8, 16)
 BIAS_LIMIT = 256.0
 WORTH = 0.001
-"""Held-out AUROC that a setting must add to an earlier one, which needs less."""
+"""Held-out `objective` that a setting must add to an earlier one, which needs less."""
 
 
 def _setting(**changes: Any) -> Mapping[str, Any]:
@@ -67,8 +67,9 @@ class Tcuq(Streaming):
 
     Settings: `signals` (None: those of the profile), `lags`, `blend` and `l2` as in `tcuq.fit`; `features`,
     the projection that features wider than 32 go through, or None for posteriors alone. The first setting
-    looks at no past. It is kept unless another one ranks errors better, by `WORTH`, on steps that the
-    coefficients were not fitted to: held out by kind of shift, or by segment where kinds are not told apart.
+    looks at no past. It is kept unless another one does better in the `objective`, by `WORTH`, on steps that
+    the coefficients were not fitted to: held out by kind of shift, or by segment where kinds are not told
+    apart.
     """
 
     name = "tcuq"
@@ -89,7 +90,7 @@ class Tcuq(Streaming):
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         super().__init__(networks)
         self.held_out: tuple[float, ...] = ()
-        """Held-out AUROC of errors under each setting of the grid."""
+        """Held-out `objective` of each setting of the grid."""
         self._dev: Labelled | None = None
         self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
 
@@ -250,8 +251,8 @@ class Tcuq(Streaming):
         features = _projected(through, seen) if setting["features"] else None
         return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
 
-    def quality(self, dev: Labelled, setting: Mapping[str, Any]) -> float:
-        """Return the mean over folds of the AUROC of errors, each from a fit on the other folds."""
+    def quality(self, dev: Labelled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
+        """Return the mean over folds of a measure, each from a fit on the other folds."""
         log, _ = self._labelled(dev, setting)
         params = self._start(setting, log.classes, log.width)
         if params.features and log.features is not None:
@@ -267,7 +268,8 @@ class Tcuq(Streaming):
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
                 by_name = dict(zip(params.signals, coef.tolist(), strict=True))
                 trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
-                found.append(auroc(watch(Monitor(trial), log)["risk"][inside], wrong[inside]))
+                risk = watch(Monitor(trial), log)["risk"]
+                found.append(measure(risk, wrong, dev.kinds, dev.observed.segments, inside))
         known = [each for each in found if np.isfinite(each)]
         return float(np.mean(known)) if known else 0.0
 
