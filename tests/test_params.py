@@ -153,7 +153,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "parameters have version 2; 1 is accepted"),
+        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
         ({"colour": 1}, "field 'colour' is unknown; one of classes"),
         ({"alarm": {"mean": 0.1, "side": 1}}, "alarm field 'side' is unknown; one of mean, rise, fall"),

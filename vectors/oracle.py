@@ -264,7 +264,8 @@ def logarithm(x: int) -> int:
         x, e = 2 * x, e + 1
     f = x - 65536
     g = word(f * (65536 - f)) >> 16
-    return f + (word(g * (27713 - (10435 * f >> 16))) >> 16) - 65536 * e
+    h = 28752 - (word(f * (15667 - (5383 * f >> 16))) >> 16)
+    return f + (word(g * h) >> 16) - 65536 * e
 
 
 def log_odds(d: int) -> int:

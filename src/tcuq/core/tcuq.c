@@ -383,23 +383,19 @@ static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 #endif
 
 #if ((TCUQ_SIGNALS) & (FAST_MASK | SLOW_MASK)) != 0u
-/* `surprise` and `spread` of the mean of past posteriors at one rate, then the mean takes this one in. */
-static void mean_signals(uint32_t *mean, const tcuq_params_t *p, uint32_t label, const int8_t *probs,
-                         uint32_t shift, int first, uint16_t *surprise, uint16_t *spread)
+static uint16_t surprise_of(const uint32_t *mean, uint32_t label)
+{
+    return saturate(ONE - ((mean[label] + 128u) >> 8));
+}
+
+static void blend_probs(uint32_t *mean, const int8_t *probs, uint32_t classes, uint32_t shift,
+                        int first)
 {
     uint32_t i;
-    if (!first) {
-        *surprise = saturate(ONE - ((mean[label] + 128u) >> 8));
-#if HAS(TCUQ_SPREAD_FAST) || HAS(TCUQ_SPREAD_SLOW)
-        if (spread != NULL) {
-            *spread = spread_of(mean, p);
-        }
-#endif
+    for (i = 0; i < classes; i++) {
+        int32_t value = (probs[i] + 128) * 65536;
+        mean[i] = (uint32_t)moved((int32_t)mean[i], value, shift, first);
     }
-    for (i = 0; i < p->classes; i++) {
-        mean[i] = (uint32_t)moved((int32_t)mean[i], (probs[i] + 128) * 65536, shift, first);
-    }
-    (void)spread;
 }
 #endif
 
@@ -431,27 +427,24 @@ static void belief_put(int8_t *belief, uint32_t class_number, uint32_t value)
 /* One step of a Bayes filter whose class switches with probability 2^-shift. */
 static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint32_t shift, int first)
 {
-    uint32_t even = 65536u / classes;
+    uint32_t even = ONE / classes;
     uint32_t fresh = even >> shift;
-    uint32_t least = 164u / classes;
-    uint32_t sum = 0, scale = 0, factor = 0, pass, i;
-    least = least != 0u ? least : 1u;
-    for (pass = 0; pass < 2u; pass++) {
-        for (i = 0; i < classes; i++) {
-            uint32_t old = first ? even : belief_at(belief, i);
-            uint32_t joint =
-                (old - (old >> shift) + fresh) * (64u * (uint32_t)(probs[i] + 128) + least);
-            if (pass == 0u) {
-                sum += joint;
-            } else {
-                belief_put(belief, i, (joint >> scale) * factor >> 15);
-            }
-        }
-        while (sum >> scale > 65535u) {
-            scale++;
-        }
-        /* Never by 0: the priors are at least 4 and the weights at least 1. */
-        factor = 0x7FFFFFFFu / (sum >> scale);
+    uint32_t least = 164u / classes != 0u ? 164u / classes : 1u;
+    uint32_t sum = 0, scale = 0, factor, i;
+    for (i = 0; i < classes; i++) {
+        uint32_t old = first ? even : belief_at(belief, i);
+        uint32_t prior = old - (old >> shift) + fresh;
+        belief_put(belief, i, prior);
+        sum += prior * (64u * (uint32_t)(probs[i] + 128) + least);
+    }
+    while (sum >> scale > Q16_MAX) {
+        scale++;
+    }
+    /* Never by 0: the priors are at least 4 and the weights at least 1. */
+    factor = 0x7FFFFFFFu / (sum >> scale);
+    for (i = 0; i < classes; i++) {
+        uint32_t joint = belief_at(belief, i) * (64u * (uint32_t)(probs[i] + 128) + least);
+        belief_put(belief, i, (joint >> scale) * factor >> 15);
     }
 }
 #endif
@@ -504,14 +497,28 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const reading_t *r
     (void)at, (void)probs, (void)features, (void)first;
 #if ((TCUQ_SIGNALS) & FAST_MASK) != 0u
     if ((mask & FAST_MASK) != 0u) {
-        mean_signals(at->fast, p, r->label, probs, FAST_SHIFT, first, signals + TCUQ_SURPRISE_FAST,
-                     (mask & TCUQ_BIT(TCUQ_SPREAD_FAST)) != 0u ? signals + TCUQ_SPREAD_FAST : NULL);
+        if (!first) {
+            signals[TCUQ_SURPRISE_FAST] = surprise_of(at->fast, r->label);
+#if HAS(TCUQ_SPREAD_FAST)
+            if ((mask & TCUQ_BIT(TCUQ_SPREAD_FAST)) != 0u) {
+                signals[TCUQ_SPREAD_FAST] = spread_of(at->fast, p);
+            }
+#endif
+        }
+        blend_probs(at->fast, probs, p->classes, FAST_SHIFT, first);
     }
 #endif
 #if ((TCUQ_SIGNALS) & SLOW_MASK) != 0u
     if ((mask & SLOW_MASK) != 0u) {
-        mean_signals(at->slow, p, r->label, probs, SLOW_SHIFT, first, signals + TCUQ_SURPRISE_SLOW,
-                     (mask & TCUQ_BIT(TCUQ_SPREAD_SLOW)) != 0u ? signals + TCUQ_SPREAD_SLOW : NULL);
+        if (!first) {
+            signals[TCUQ_SURPRISE_SLOW] = surprise_of(at->slow, r->label);
+#if HAS(TCUQ_SPREAD_SLOW)
+            if ((mask & TCUQ_BIT(TCUQ_SPREAD_SLOW)) != 0u) {
+                signals[TCUQ_SPREAD_SLOW] = spread_of(at->slow, p);
+            }
+#endif
+        }
+        blend_probs(at->slow, probs, p->classes, SLOW_SHIFT, first);
     }
 #endif
 #if HAS(TCUQ_DISPLACEMENT)

@@ -62,7 +62,7 @@ static int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
 #endif
 
 #if ((TCUQ_SIGNALS) & (ODDS_MASK | BELIEF_MASK)) != 0u
-/* log2(value / 65536) in Q16.16, within 0.0009; value in 1..2^17 - 1. */
+/* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
 static int32_t log2_of(uint32_t value)
 {
     int32_t whole = 0;
@@ -73,7 +73,8 @@ static int32_t log2_of(uint32_t value)
     }
     part = value - 65536u;
     bend = part * (ONE - part) >> 16;
-    return whole + (int32_t)(part + (bend * (27713u - (10435u * part >> 16)) >> 16));
+    bend *= 28752u - (part * (15667u - (5383u * part >> 16)) >> 16);
+    return whole + (int32_t)(part + (bend >> 16));
 }
 
 /* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
