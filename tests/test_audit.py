@@ -247,7 +247,7 @@ def test_states_that_do_not_belong_are_refused():
     _, state, steps, _ = halves()
     flipped = bytearray(state)
     flipped[20] ^= 1
-    other = bytearray(state[:4] + b"\x02\x00" + state[6:-4])
+    other = bytearray(state[:4] + b"\x03\x00" + state[6:-4])
     for content, message in [
         (state[:30], "truncated"),
         (state[:-1], "checksum"),

@@ -40,7 +40,9 @@ def test_no_warnings(compiler: str, level: str, tmp_path: Path) -> None:
     compile_core(need(compiler, compiler), tmp_path / "core.o", level)
 
 
-@pytest.mark.parametrize("mask", [*(1 << n for n in range(14)), 13, 15, 253, 0x1F0, 0x102, 0x3F3A, 0x3E38, 0xC00])
+@pytest.mark.parametrize(
+    "mask", [*(1 << n for n in range(14)), 13, 15, 253, 0x1F0, 0x102, 0x3F3A, 0x3E38, 0xC00]
+)
 def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
     compile_core(need("gcc", "gcc"), tmp_path / "core.o", "-O2", f"-DTCUQ_SIGNALS={mask}")
 

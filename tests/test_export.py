@@ -23,6 +23,7 @@ CASES = {
         features=3,
         feature_zero_point=-9,
         signals=SIGNALS,
+        anchor="belief",
         lags=(1, 3, 8),
         coef=dict.fromkeys(SIGNALS, 0.75),
         clean_means=dict.fromkeys(SIGNALS, 0.125),
@@ -113,7 +114,7 @@ def test_the_header_refuses_another_core(tmp_path):
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "0x00Du is needed" in error.value.stderr
     header = tmp_path / "c" / "tcuq.h"
-    header.write_text(header.read_text().replace("TCUQ_PARAMS_VERSION 1u", "TCUQ_PARAMS_VERSION 2u"))
+    header.write_text(header.read_text().replace("TCUQ_PARAMS_VERSION 2u", "TCUQ_PARAMS_VERSION 3u"))
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c")
     assert "another version of tcuq.h" in error.value.stderr

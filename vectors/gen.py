@@ -295,9 +295,7 @@ def _posteriors() -> Iterable[Case]:
     def halves(classes: int) -> MakeU:
         return lambda dice, t: [255 if (c < classes // 2) == (t // 3 % 2 == 0) else 0 for c in range(classes)]
 
-    yield case(
-        "post_saturated", "255 at one class", EVERY, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10)
-    )
+    yield case("post_saturated", "255 at one class", EVERY, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10))
     yield case("post_saturated_L2", "255 at one of two", EVERY, 2, lambda dice, t: one_hot(2, t // 5 % 2))
     yield case("post_tied", "two to five classes share the top", EVERY, 10, tied)
     yield case("post_equal", "all classes equal", EVERY, 10, lambda dice, t: [25 + t % 2] * 10)
@@ -319,11 +317,14 @@ def _posteriors() -> Iterable[Case]:
         10,
         lambda dice, t: [255 * dice.below(2)] * 10 if t % 3 else [0, 255] * 5,
     )
+    yield case("post_heavy", "random bytes", EVERY, 35, lambda dice, t: [dice.below(256) for _ in range(35)])
     yield case(
-        "post_heavy", "random bytes", EVERY, 35, lambda dice, t: [dice.below(256) for _ in range(35)]
-    )
-    yield case(
-        "post_heavy_L200", "the entropy is clipped", 0x3EFD, 200, lambda dice, t: [94 + dice.below(3)] * 200, 20
+        "post_heavy_L200",
+        "the entropy is clipped",
+        0x3EFD,
+        200,
+        lambda dice, t: [94 + dice.below(3)] * 200,
+        20,
     )
     yield case("post_disjoint_heavy", "divergence is exactly 1", 0x3EFD, 10, halves(10))
     yield case("post_disjoint_heavy_L200", "divergence is exactly 1", 13, 200, halves(200), 20)
@@ -570,7 +571,9 @@ def _anchors() -> Iterable[Case]:
         yield Case(name, "risk leans on the belief", params, dwell(Dice(name), params, steps, mass), marks)
     name = "anchor_belief_pure"
     params = make(0x408, 3, 0, (), anchor=1, blend=0)
-    shown = [one_hot(3, t // 9 % 3 if t % 4 else 2 - t // 9 % 3, 255 - 13 * (t % 7), t % 5) for t in range(60)]
+    shown = [
+        one_hot(3, t // 9 % 3 if t % 4 else 2 - t // 9 % 3, 255 - 13 * (t % 7), t % 5) for t in range(60)
+    ]
     yield Case(name, "risk is the belief alone, against mistakes", params, from_u(Dice(name), params, shown))
     name = "anchor_confidence_L10"
     params = make(EXTENDED, 10, 16, (1, 2, 4), blend=20000)
@@ -697,7 +700,18 @@ def _edges() -> Iterable[Case]:
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
-    for group in (_grid, _masks, _posteriors, _features, _streams, _states, _thresholds, _anchors, _fuzz, _edges):
+    for group in (
+        _grid,
+        _masks,
+        _posteriors,
+        _features,
+        _streams,
+        _states,
+        _thresholds,
+        _anchors,
+        _fuzz,
+        _edges,
+    ):
         for case in group():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}

@@ -119,7 +119,14 @@ def fingerprint(params: Params) -> int:
     p = params.integers()
     words = [p["version"], p["signals"], p["classes"], p["features"], p["zero_point"] % 65536, len(p["lags"])]
     words += [p["bias"], p["doubt_mix"], p["blend"], p["spread_scale"], p["level_num"], p["level_den"]]
-    words += [p["reference"] + 65536 * p["anchor"], p["slope"], p["steep_slope"], p["knee"], p["budget_num"], p["budget_den"]]
+    words += [
+        p["reference"] + 65536 * p["anchor"],
+        p["slope"],
+        p["steep_slope"],
+        p["knee"],
+        p["budget_num"],
+        p["budget_den"],
+    ]
     words += [p["burst"], p["rise_reference"], p["fall_reference"], p["warmup"]]
     words += [p["rise_limit"], p["rise_cap"], p["fall_limit"], p["fall_cap"]]
     words += [lag + 65536 * weight for lag, weight in zip(p["lags"], p["lag_weights"], strict=True)]

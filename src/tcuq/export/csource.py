@@ -207,8 +207,6 @@ def params_source(params: Params, name: str) -> str:
         f"    .lag_count = {len(p['lags'])}u,",
         f"    .lags = {lags},",
         f"    .lag_weights = {weights},",
-        *_by_signal(params, "coef", COEF_UNIT),
-        *_by_signal(params, "clean_mean", one),
         f"    .bias = {p['bias']}, /* {p['bias'] / one:.4f} */",
         line("doubt_mix", f"{p['doubt_mix'] / one:.4f} confidence, the rest margin"),
         line("blend", f"{p['blend'] / one:.4f} uncertainty, the rest low {params.anchor}"),
@@ -229,6 +227,8 @@ def params_source(params: Params, name: str) -> str:
         line("warmup", "steps that never abstain"),
         *side("rise"),
         *side("fall"),
+        *_by_signal(params, "coef", COEF_UNIT),
+        *_by_signal(params, "clean_mean", one),
         "};",
     ]
     return _BANNER.format(version=VERSION) + "\n".join(lines) + "\n"

@@ -166,7 +166,17 @@ def tune(
 
 
 def _refuse_searched(options: dict[str, Any]) -> None:
-    for name in ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "doubt_mix", "level"):
+    for name in (
+        "profile",
+        "signals",
+        "lags",
+        "lag_weights",
+        "window",
+        "blend",
+        "anchor",
+        "doubt_mix",
+        "level",
+    ):
         if name in options:
             raise ValueError(f"{name} is searched by tune; use fit to set it")
 
