@@ -13,12 +13,14 @@ STABLE = (
     and not sysconfig.get_config_var("Py_GIL_DISABLED")
 )
 
+PRIVATE = ["src/tcuq/core/tcuq_math.h", "src/tcuq/core/tcuq_tables.h"]
+
 setup(
     ext_modules=[
         Extension(
             "tcuq._core",
             ["src/tcuq/binding/module.c", "src/tcuq/binding/input.c", "src/tcuq/core/tcuq.c"],
-            depends=["src/tcuq/binding/input.h", "src/tcuq/core/tcuq.h", "src/tcuq/core/tcuq_tables.h"],
+            depends=["src/tcuq/binding/input.h", "src/tcuq/core/tcuq.h", *PRIVATE],
             include_dirs=["src/tcuq"],
             extra_compile_args=["-std=c99", "-O3"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],

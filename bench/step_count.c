@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs the monitor over a made-up stream with dwell, for an instruction counter to watch.
  *
- *     step_count SIGNALS CLASSES FEATURES STEPS LAG [LAG ...]
+ *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimised away and runs can be compared. */
@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     long t;
     int idle;
     int i;
-    if (argc < 6 || argc - 5 > (int)TCUQ_MAX_LAG) {
-        fprintf(stderr, "usage: step_count SIGNALS CLASSES FEATURES STEPS LAG [LAG ...]\n");
+    if (argc < 5 || argc - 5 > (int)TCUQ_MAX_LAG) {
+        fprintf(stderr, "usage: step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]\n");
         return 2;
     }
     p.version = TCUQ_PARAMS_VERSION;

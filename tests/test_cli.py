@@ -406,6 +406,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
     options += (
         " --level budget --budget 0.1 --burst 4 --warmup 9 --nonnegative --l2 2 --run-length 500 --seed 3"
     )
+    options += " --anchor confidence --no-calibrate"
     options += " --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
     assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
     assert capsys.readouterr().out == ""
@@ -415,6 +416,8 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
         "lag_weights": (1.0, 0.5),
         "window": 8,
         "blend": 0.5,
+        "anchor": "confidence",
+        "calibrate": False,
         "doubt_mix": 0.25,
         "level": "budget",
         "budget": 0.1,

@@ -47,6 +47,39 @@ def test_regression_agrees_with_scikit_learn(l2: float) -> None:
     assert np.isclose(bias + coef @ x.mean(0), other.intercept_[0], atol=1e-4)
 
 
+@pytest.mark.parametrize("features", [0, 16])
+def test_the_extended_profile_leans_on_the_belief_and_is_calibrated(features: int) -> None:
+    log = make_log(features=features)
+    params = fit(log, profile="extended", run_length=500)
+    assert params.anchor == "belief" and params.profile == "extended"
+    share = float(log.errors().mean())
+    assert abs(float(watch(Monitor(params), log)["uncertainty"].mean()) - share) < 1e-3
+    plain = fit(log, profile="extended", run_length=500, calibrate=False, anchor="confidence")
+    assert plain.coef == params.coef and plain.bias > params.bias and plain.anchor == "confidence"
+    assert "reads as" in fit_findings(params) and "reads as" not in fit_findings(plain)
+    by_name = fit(log, signals=params.signals, run_length=500)
+    assert by_name == params, "the signals alone say which profile it is"
+
+
+def test_the_paper_profile_is_neither_anchored_nor_calibrated_unless_asked() -> None:
+    log = make_log(features=0)
+    params = fit(log, run_length=500)
+    assert params.anchor == "confidence" and "mean_uncertainty" not in params.notes["fit"]
+    shifted = fit(log, run_length=500, calibrate=True)
+    assert shifted.coef == params.coef and shifted.bias < params.bias
+    with pytest.raises(ValueError, match="anchor is 'belief'; it needs the signal 'disbelief_fast'"):
+        fit(log, anchor="belief")
+
+
+def test_the_belief_ranks_errors_better_than_the_confidence() -> None:
+    """Where the true class persists: the point of the filter."""
+    log = make_log(features=0, seed=3)
+    wrong = log.errors()
+    params = fit(log, signals=("doubt", "disbelief_fast"), run_length=500)
+    belief = watch(Monitor(params.replace(blend=0.0)), log)["risk"]
+    assert auroc(belief, wrong) > auroc(-log.confidence(), wrong) + 0.05
+
+
 def test_nonnegative_regression_is_optimal_on_its_side() -> None:
     rng = np.random.default_rng(0)
     x = rng.random((1500, 3))

@@ -57,7 +57,7 @@ def test_a_description_is_json_and_text_with_every_signal():
         *found["alarm"],
     ):
         assert words in text
-    assert "monitor of 10 classes, 4 features, profile extended" in text
+    assert "monitor of 10 classes, 4 features, profile custom" in text
     assert "lags       none" in render(describe_params(Params(classes=2, signals=("doubt",), lags=())))
 
 

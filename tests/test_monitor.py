@@ -19,7 +19,7 @@ from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params
 from tcuq._core import Core
 from tcuq.log import watch
 from tcuq.quantize import quantize_features, quantize_probs, two_classes
-from tcuq.signals import profile_signals
+from tcuq.signals import FEATURE_BASED, profile_signals
 
 ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))
 
@@ -52,7 +52,7 @@ def test_run_equals_repeated_step(profile: str, features: int) -> None:
         for name in STEP_DTYPE.names or ():
             expected = steps[name][t]
             if name == "reason":
-                assert one.reason == (SIGNALS[expected] if expected < 9 else None)
+                assert one.reason == (SIGNALS[expected] if expected < len(SIGNALS) else None)
             else:
                 assert getattr(one, name) == expected, (t, name)
         assert one.signals == tuple(signals[t])
@@ -177,7 +177,8 @@ def test_empty_stream_is_fine_and_does_nothing() -> None:
 
 
 def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
-    params = make_params(features=0)
+    names = tuple(name for name in SIGNALS if name not in FEATURE_BASED)
+    params = Params(classes=10, signals=names, clean_means=dict.fromkeys(names, 0.2), alarm=ALARM)
     probs, _ = int8_stream(500, 10, 0)
     monitor = Monitor(params)
     monitor.run(probs)
@@ -186,8 +187,10 @@ def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
     assert (monitor.steps, monitor.debt, monitor.credit, monitor.alarm) == before
     step = monitor.step(probs[0], signals=True)
     assert step.signals is not None
-    for name in ("divergence", "flips", "surprise_fast", "spread_slow"):
+    for name in ("divergence", "flips", "surprise_fast", "spread_slow", "strain_fast", "strain_slow"):
         assert abs(step.signals[SIGNALS.index(name)] - 0.2) < 1e-4, "the clean mean stands in"
+    fresh = Monitor(params).step(probs[0], signals=True)
+    assert fresh.signals == step.signals, "beliefs start anew"
 
 
 def test_watch_resets_between_segments() -> None:
@@ -285,13 +288,66 @@ def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, v
         Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
 
 
+@pytest.mark.parametrize("place", [0, 1, 9, 10, 19])
+def test_a_belief_of_more_than_one_is_refused(place: int) -> None:
+    """What the beliefs add up to keeps the sums of a step within 32 bits."""
+    monitor = Monitor(make_params())
+    monitor.run(*int8_stream(30, 10, 32))
+    state = monitor.save()
+    start = len(state) - 4 - 2 * 20
+    beliefs = np.frombuffer(state[start:-4], dtype="<u2").astype(int).reshape(2, 10)
+    assert (beliefs.sum(1) > 65000).all() and (beliefs.sum(1) <= 65536).all()
+    room = 65536 - beliefs[place // 10].sum()
+    flat = beliefs.ravel()
+    if flat[place] + room < 65535:
+        Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room), 2))
+        with pytest.raises(ValueError, match="damaged"):
+            Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room + 1), 2))
+    monitor.reset()
+    with pytest.raises(ValueError, match="damaged"):
+        Monitor(monitor.params).load(changed(monitor.save(), start + 2 * place, 1, 2))
+
+
+def test_a_strain_of_more_than_one_is_refused() -> None:
+    monitor = Monitor(Params(classes=3, signals=("strain_fast", "strain_slow"), lags=()))
+    monitor.run(int8_stream(9, 3, 0)[0])
+    state = monitor.save()
+    for offset in (40, 44):
+        Monitor(monitor.params).load(changed(state, offset, 65535 * 256))
+        with pytest.raises(ValueError, match="damaged"):
+            Monitor(monitor.params).load(changed(state, offset, 65535 * 256 + 1))
+
+
+def test_the_belief_outlives_a_confident_mistake() -> None:
+    """One step that is sure of another class is doubted; a second and third are believed."""
+    params = Params(classes=10, signals=("disbelief_fast", "disbelief_slow"), anchor="belief", blend=0.0)
+    here, there = np.full((2, 10), -117, dtype=np.int8)
+    here[3], there[7] = 26, 26
+    risk = Monitor(params).run(np.array([here] * 9 + [there] * 6 + [here]))["risk"]
+    sure = float(risk[8])
+    assert sure < 0.05 and risk[9] > 0.5 and risk[11] < 2 * sure and (np.diff(risk[9:13]) < 0).all()
+    assert risk[15] > 0.5
+
+
+def test_odds_are_the_log_odds_of_the_posterior() -> None:
+    params = Params(classes=2, signals=("odds",), lags=())
+    tops = np.arange(128, 256)
+    probs = np.column_stack([tops, 256 - tops]).astype(np.int64) - 128
+    found = Monitor(params).run(np.clip(probs, -128, 127).astype(np.int8), signals=True)[1][:, 9]
+    expected = 0.5 + np.log2((256 - tops + 0.5) / (tops + 0.5)) / 16
+    assert np.abs(found - expected).max() < 3e-5
+    assert (np.diff(found) < 0).all()
+    nothing = Monitor(params).step(np.full(2, -128, dtype=np.int8), signals=True)
+    assert nothing.signals is not None and nothing.signals[9] == 65535 / 65536
+
+
 def test_states_of_other_params_and_versions_are_refused() -> None:
     monitor = Monitor(make_params())
     state = monitor.save()
     with pytest.raises(ValueError, match="other parameters"):
         Monitor(monitor.params.replace(blend=0.5)).load(state)
     with pytest.raises(ValueError, match="another state version"):
-        monitor.load(changed(state, 4, 2, 2))
+        monitor.load(changed(state, 4, 3, 2))
     for offset in (6, 8, 10):
         with pytest.raises(ValueError, match="other parameters"):
             monitor.load(changed(state, offset, 77, 2))

@@ -45,6 +45,9 @@ def any_params(draw: st.DrawFn) -> Params:
         warmup=draw(st.none() | st.integers(0, 2**32 - 1)),
         doubt_mix=draw(st.floats(0, 1)),
         blend=draw(st.floats(0, 1)),
+        anchor=draw(
+            st.sampled_from(["confidence", "belief"] if "disbelief_fast" in signals else ["confidence"])
+        ),
         coef={s: draw(st.floats(-64, 63.99)) for s in signals},
         clean_means={s: draw(st.floats(0, 1)) for s in signals},
         bias=draw(st.floats(-256, 256)),
@@ -67,6 +70,13 @@ def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params
         assert twin == params
         assert twin.integers() == params.integers()
         assert twin.to_json() == params.to_json()
+
+
+def test_a_file_of_the_first_layout_is_read() -> None:
+    """It had no anchor, and its risk leant on the confidence."""
+    params = Params(classes=10, signals=("divergence", "doubt", "spread_fast"))
+    content = {key: value for key, value in params.to_dict().items() if key != "anchor"}
+    assert Params.from_dict({**content, "version": 1}) == params
 
 
 def test_the_file_is_readable_and_whole(tmp_path: Path) -> None:
@@ -131,6 +141,8 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"lag_weights": (0, 0, 0)}, "lag_weights sum to 0"),
         ({"lag_weights": (0, 1, 1)}, "the weight of lag 1 is 0"),
         ({"blend": float("nan")}, "blend is nan; 0 to 1 is accepted"),
+        ({"anchor": "beliefs"}, "anchor is 'beliefs'; one of confidence, belief is accepted"),
+        ({"anchor": "belief"}, "anchor is 'belief'; it needs the signal 'disbelief_fast'"),
         ({"blend": "0.5"}, "blend is '0.5', not a number"),
         ({"doubt_mix": -0.1}, "doubt_mix is -0.1; 0 to 1 is accepted"),
         ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65; -64 to 64 is accepted"),
@@ -153,7 +165,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "parameters have version 2; 1 is accepted"),
+        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
         ({"colour": 1}, "field 'colour' is unknown; one of classes"),
         ({"alarm": {"mean": 0.1, "side": 1}}, "alarm field 'side' is unknown; one of mean, rise, fall"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differences import on_integers
+from differences import on_beliefs, on_integers
 from streams import int8_stream
 
 from tcuq import Monitor, Params
@@ -21,6 +21,13 @@ def test_random_params_over_a_million_steps() -> None:
     assert found.steps >= 1_000_000
     assert found.largest <= 0.01
     assert found.mean <= 0.002
+
+
+@pytest.mark.parametrize(("classes", "most"), [(2, 0.002), (10, 0.002), (100, 0.02), (1000, 0.08)])
+def test_beliefs_stay_near_float64(classes: int, most: float) -> None:
+    """Sixteen bits a class are coarse where there are many classes, and no drift adds up."""
+    found = on_beliefs(classes, 20_000, seed=1)
+    assert found.largest <= most and found.mean <= most / 4
 
 
 @pytest.mark.parametrize("profile", ["paper", "extended"])

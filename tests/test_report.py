@@ -43,7 +43,7 @@ def dwell_log(steps: int, seed: int = 7) -> Log:
 
 def params_for(log: Log) -> Params:
     """Coefficients by hand; the alarm and the threshold are set from the clean steps."""
-    coef = dict(zip(SIGNALS, (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4), strict=True))
+    coef = dict(zip(SIGNALS, (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4, 1, 2, 1, 0.5, 0.5), strict=True))
     params = Params(classes=CLASSES, features=WIDTH, signals=SIGNALS, coef=coef)
     assert log.shifted is not None
     steps, signals = watch(Monitor(params), log, signals=True)
@@ -232,7 +232,7 @@ def test_reasons(case: Any) -> None:
     _, _, decisions, _, page = case
     codes = decisions["reason"][decisions["abstain"]]
     for code in np.unique(codes):
-        name = SIGNALS[code] if code < 9 else "none"
+        name = SIGNALS[code] if code < len(SIGNALS) else "none"
         assert value(page, f"reason-{name}") == f"{int((codes == code).sum()):,}"
     assert "No step was abstained" in render(steps_of([0.1, 0.2]))
 

@@ -18,15 +18,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oracle import NAMES, NO_REASON, Monitor, Params, Step
+from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 1_800_000
+MAX_BYTES = 2_200_000
 
-PAPER, EXTENDED = 15, 511
-COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600)
-NEGATIVE = (-1550, 1300, -450, 2000, 750, -600, -350, 550, -1200)
-CLEAN = (9000, 6000, 8000, 12000, 20000, 30000, 22000, 36000, 7000)
+PAPER, EXTENDED, EVERY = 15, 0x3F3A, 0x3FFF
+COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600, 900, 1500, 700, 400, -300)
+NEGATIVE = (-1550, 1300, -450, 2000, 750, -600, -350, 550, -1200, 800, -900, 1700, -200, 600)
+CLEAN = (9000, 6000, 8000, 12000, 20000, 30000, 22000, 36000, 7000, 15000, 9000, 11000, 16000, 17000)
 
 # One inference: probs and features as int8 values.
 Row = tuple[list[int], list[int]]
@@ -117,7 +117,7 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
     Params
     """
     base: dict[str, Any] = {
-        "version": 1,
+        "version": 2,
         "zero_point": 0,
         "lag_weights": weights(len(lags)) if lags else (),
         "coef": COEF,
@@ -129,6 +129,7 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
         "level_num": 1,
         "level_den": 10,
         "reference": 24000,
+        "anchor": 0,
         "slope": 40000,
         "steep_slope": 260000,
         "knee": 50,
@@ -219,13 +220,13 @@ def _grid() -> Iterable[Case]:
             yield Case(name, "dwell, a corrupted part, dwell again", params, dwell(Dice(name), params, steps))
     for classes, lags, mask in (
         (2, (1, 2, 4), 13),
-        (10, (1, 4, 16, 64), 253),
+        (10, (1, 4, 16, 64), 0x3EFD),
         (10, (2, 7, 16), 13),
-        (35, (1, 2, 3, 5, 8), 253),
+        (35, (1, 2, 3, 5, 8), 0x3EFD),
         (200, tuple(range(1, 9)), 13),
-        (200, (1, 2, 4), 253),
+        (200, (1, 2, 4), 0x3E38),
         (1000, (1,), 13),
-        (1000, (1, 2), 253),
+        (1000, (1, 2), 0x3EFD),
     ):
         name = f"posterior_only_{mask}_L{classes}"
         steps = 12 if classes == 1000 else 30 if classes == 200 else 80
@@ -234,7 +235,7 @@ def _grid() -> Iterable[Case]:
     name = "features_present_but_unread"
     params = make(13, 10, 16, (1, 2, 4))
     yield Case(name, "features of 16 values that no signal reads", params, dwell(Dice(name), params, 40))
-    for mask in (PAPER, EXTENDED):
+    for mask in (PAPER, EVERY):
         name = f"widest_features_mask{mask}"
         params = make(mask, 10, 256, (1, 2, 4), zero_point=-128)
         yield Case(name, "256 features", params, dwell(Dice(name), params, 24))
@@ -245,21 +246,24 @@ def _masks() -> Iterable[Case]:
     lags: tuple[int, ...]
     for n, title in enumerate(NAMES):
         name = f"only_{title}"
-        coef = tuple(4500 if i == n else 777 for i in range(9))
+        coef = tuple(4500 if i == n else 777 for i in range(SIGNAL_COUNT))
         lags = (1, 2, 4) if n <= 2 else ()
         params = make(1 << n, 10, 16 if n in (1, 8) else 0, lags, coef=coef, bias=-3 * 65536)
         yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 45))
     for name, mask, classes, features, lags in (
-        ("mask_no_divergence", EXTENDED & ~1, 35, 32, (1, 2, 4)),
-        ("mask_no_instability", EXTENDED & ~2, 35, 32, (1, 2, 3, 5, 8)),
-        ("mask_no_divergence_no_instability", EXTENDED & ~3, 10, 16, (2, 7, 16)),
-        ("mask_no_ring", EXTENDED & ~7, 10, 16, ()),
-        ("mask_no_ring_lags_given", EXTENDED & ~7, 10, 16, (1, 2, 4)),
+        ("mask_no_divergence", EVERY & ~1, 35, 32, (1, 2, 4)),
+        ("mask_no_instability", EVERY & ~2, 35, 32, (1, 2, 3, 5, 8)),
+        ("mask_no_divergence_no_instability", EVERY & ~3, 10, 16, (2, 7, 16)),
+        ("mask_no_ring", EVERY & ~7, 10, 16, ()),
+        ("mask_no_ring_lags_given", EVERY & ~7, 10, 16, (1, 2, 4)),
         ("mask_paper_no_divergence", 14, 200, 16, (1, 4, 16, 64)),
         ("mask_paper_no_instability_with_features", 13, 10, 32, (1, 2, 3, 5, 8)),
         ("mask_fast_only", 0x50, 35, 0, ()),
         ("mask_slow_only", 0xA0, 35, 0, ()),
         ("mask_surprise_fast_spread_slow", 0x90, 10, 0, ()),
+        ("mask_beliefs_only", 0xC00, 35, 0, ()),
+        ("mask_slow_belief_fast_strain", 0x1800, 10, 0, ()),
+        ("mask_fast_belief_slow_strain_flips", 0x2404, 7, 0, (1, 3)),
         ("mask_flips_displacement", 0x104, 10, 64, (1, 2, 4)),
     ):
         params = make(mask, classes, features, lags, bias=-2 * 65536)
@@ -291,56 +295,57 @@ def _posteriors() -> Iterable[Case]:
     def halves(classes: int) -> MakeU:
         return lambda dice, t: [255 if (c < classes // 2) == (t // 3 % 2 == 0) else 0 for c in range(classes)]
 
-    yield case(
-        "post_saturated", "255 at one class", EXTENDED, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10)
-    )
-    yield case("post_saturated_L2", "255 at one of two", PAPER, 2, lambda dice, t: one_hot(2, t // 5 % 2))
-    yield case("post_tied", "two to five classes share the top", EXTENDED, 10, tied)
-    yield case("post_equal", "all classes equal", EXTENDED, 10, lambda dice, t: [25 + t % 2] * 10)
-    yield case("post_equal_L2", "128 and 128", EXTENDED, 2, lambda dice, t: [128, 128])
-    yield case("post_all_255", "every class at 255", EXTENDED, 35, lambda dice, t: [255] * 35, 24)
+    yield case("post_saturated", "255 at one class", EVERY, 10, lambda dice, t: one_hot(10, t // 6 * 3 % 10))
+    yield case("post_saturated_L2", "255 at one of two", EVERY, 2, lambda dice, t: one_hot(2, t // 5 % 2))
+    yield case("post_tied", "two to five classes share the top", EVERY, 10, tied)
+    yield case("post_equal", "all classes equal", EVERY, 10, lambda dice, t: [25 + t % 2] * 10)
+    yield case("post_equal_L2", "128 and 128", EVERY, 2, lambda dice, t: [128, 128])
+    yield case("post_all_255", "every class at 255", EVERY, 35, lambda dice, t: [255] * 35, 24)
     yield case(
         "post_all_255_L1000",
         "every class at 255, the largest sums",
-        253,
+        0x3EFD,
         1000,
         lambda dice, t: [255] * 1000,
         5,
     )
-    yield case("post_all_0", "no mass at all", EXTENDED, 10, lambda dice, t: [0] * 10)
+    yield case("post_all_0", "no mass at all", EVERY, 10, lambda dice, t: [0] * 10)
     yield case(
         "post_none_or_all",
         "every class at 0 or at 255",
-        EXTENDED,
+        EVERY,
         10,
         lambda dice, t: [255 * dice.below(2)] * 10 if t % 3 else [0, 255] * 5,
     )
+    yield case("post_heavy", "random bytes", EVERY, 35, lambda dice, t: [dice.below(256) for _ in range(35)])
     yield case(
-        "post_heavy", "random bytes", EXTENDED, 35, lambda dice, t: [dice.below(256) for _ in range(35)]
+        "post_heavy_L200",
+        "the entropy is clipped",
+        0x3EFD,
+        200,
+        lambda dice, t: [94 + dice.below(3)] * 200,
+        20,
     )
-    yield case(
-        "post_heavy_L200", "the entropy is clipped", 253, 200, lambda dice, t: [94 + dice.below(3)] * 200, 20
-    )
-    yield case("post_disjoint_heavy", "divergence is exactly 1", 253, 10, halves(10))
+    yield case("post_disjoint_heavy", "divergence is exactly 1", 0x3EFD, 10, halves(10))
     yield case("post_disjoint_heavy_L200", "divergence is exactly 1", 13, 200, halves(200), 20)
     yield case(
         "post_nearly_same",
         "steps of one unit: the table error is larger than the divergence",
-        253,
+        0x3EFD,
         10,
         lambda dice, t: [190 + 5 * c + dice.below(2) for c in range(10)],
     )
     yield case(
         "post_low_mass",
         "most is lost",
-        EXTENDED,
+        EVERY,
         35,
         lambda dice, t: [dice.below(1 + t // 4) for _ in range(35)],
     )
     yield case(
         "post_low_mass_L200",
         "near-equal classes round to nothing",
-        253,
+        0x3EFD,
         200,
         lambda dice, t: posterior(dice, 200, t // 7, 1 + 3 * (t % 5)),
         24,
@@ -348,12 +353,12 @@ def _posteriors() -> Iterable[Case]:
     yield case(
         "post_mass_boundaries",
         "around a half and around the whole",
-        EXTENDED,
+        EVERY,
         10,
         boundary,
     )
     yield case(
-        "post_white_noise", "no dwell", EXTENDED, 10, lambda dice, t: posterior(dice, 10, dice.below(10), 150)
+        "post_white_noise", "no dwell", EVERY, 10, lambda dice, t: posterior(dice, 10, dice.below(10), 150)
     )
 
 
@@ -361,7 +366,7 @@ def _features() -> Iterable[Case]:
     """Yield feature vectors at the corners of the cosine."""
 
     def case(name: str, why: str, zero_point: int, make_x: MakeX, features: int = 16) -> Case:
-        params = make(EXTENDED, 10, features, (1, 2, 4), zero_point=zero_point)
+        params = make(EVERY, 10, features, (1, 2, 4), zero_point=zero_point)
         dice = Dice(name)
         rows = [
             (probs, [clip8(zero_point + make_x(dice, t, j)) for j in range(features)])
@@ -407,16 +412,16 @@ def _features() -> Iterable[Case]:
 def _streams() -> Iterable[Case]:
     """Yield constant and pinned streams, extreme and negative coefficients, permuted classes."""
     name = "stream_constant"
-    params = make(EXTENDED, 10, 16, (1, 2, 3, 5, 8))
+    params = make(EVERY, 10, 16, (1, 2, 3, 5, 8))
     yield Case(name, "the same inference again and again", params, dwell(Dice(name), params, 1) * 80)
 
-    silent: dict[str, Any] = {"coef": (0,) * 9, "blend": 65536}
+    silent: dict[str, Any] = {"coef": (0,) * SIGNAL_COUNT, "blend": 65536}
     for name, bias, reference in (("stream_risk_max", 256, 60000), ("stream_risk_min", -256, 3000)):
         params = make(13, 10, 0, (1, 2, 4), bias=bias * 65536, reference=reference, **silent)
         yield Case(name, "risk is pinned: the debt meets its bound", params, dwell(Dice(name), params, 60))
     name = "stream_risk_jumps"
     params = make(
-        8, 2, 0, (), coef=(0, 0, 0, 32767, 0, 0, 0, 0, 0), bias=-32 * 65536, blend=65536, doubt_mix=65536
+        8, 2, 0, (), coef=(0, 0, 0, 32767, *(0,) * 10), bias=-32 * 65536, blend=65536, doubt_mix=65536
     )
     rows = from_u(Dice(name), params, [one_hot(2, 0, 255 if t // 20 % 2 else 128, 120) for t in range(120)])
     yield Case(name, "from the least risk to the largest and back", params, rows)
@@ -427,7 +432,7 @@ def _streams() -> Iterable[Case]:
         ("coef_largest_against_bias", 32767, -256),
     ):
         params = make(
-            EXTENDED, 10, 16, (1, 2, 4), coef=(coef,) * 9, bias=bias * 65536, clean_mean=(65535, 0, 1) * 3
+            EVERY, 10, 16, (1, 2, 4), coef=(coef,) * 14, bias=bias * 65536, clean_mean=(65535, 0) * 7
         )
         yield Case(name, "coefficients at the end of their range", params, dwell(Dice(name), params, 40))
     for name, mask, classes in (("coef_negative_paper", PAPER, 10), ("coef_negative_extended", EXTENDED, 35)):
@@ -465,28 +470,28 @@ def _states() -> Iterable[Case]:
         params = make(mask, classes, features, lags, zero_point=5, warmup=10)
         return Case(name, why, params, dwell(Dice(name), params, steps), marks)
 
-    small, near, far, deep = (EXTENDED, 10, 16), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
+    small, near, far, deep = (EVERY, 10, 16), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
     third: Marks = dict.fromkeys(range(0, 24, 3), ("save", "load"))
     ninth: Marks = dict.fromkeys(range(5, 60, 9), ("reset",))
     yield case("reset_midway", "reset", small, near, 60, {20: ("reset",), 41: ("reset",)})
     yield case("reset_at_once", "reset before the first step", small, near, 20, {0: ("reset", "save")})
     yield case("reset_often", "reset before the lags fill", small, far, 60, ninth)
     after: Marks = {25: ("reset", "save"), 26: ("save",)}
-    yield case("reset_then_save", "save right after reset", (EXTENDED, 35, 16), near, 50, after)
+    yield case("reset_then_save", "save right after reset", (EVERY, 35, 16), near, 50, after)
     empty: Marks = {70: ("reset", "save", "load")}
     yield case("reset_save_load", "load an emptied state", (PAPER, 10, 16), deep, 90, empty)
     yield case("save_first", "save before the first step, load it", small, far, 40, {0: ("save", "load")})
     yield case("save_midway", "save", (PAPER, 35, 32), (1, 2, 3, 5, 8), 60, {3: ("save",), 31: ("save",)})
     yield case("save_load", "save, load, go on", small, near, 60, every)
     yield case("save_load_paper", "save, load, go on", (PAPER, 10, 32), far, 60, every)
-    yield case("save_load_no_ring", "save, load, go on", (EXTENDED & ~7, 10, 16), (), 60, every)
-    yield case("save_load_posterior_only", "save, load, go on", (253, 35, 0), (1, 2, 3, 5, 8), 60, every)
+    yield case("save_load_no_ring", "save, load, go on", (EVERY & ~7, 10, 16), (), 60, every)
+    yield case("save_load_posterior_only", "save, load, go on", (0x3EFD, 35, 0), (1, 2, 3, 5, 8), 60, every)
     wrapped: Marks = {100: ("save", "load")}
-    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EXTENDED, 2, 16), deep, 110, wrapped)
+    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), deep, 110, wrapped)
     yield case("save_load_often", "load after each third step", (255, 10, 16), (1, 2, 3), 24, third)
 
     name = "load_goes_back"
-    params = make(EXTENDED, 10, 16, (1, 2, 3, 5, 8))
+    params = make(EVERY, 10, 16, (1, 2, 3, 5, 8))
     rows = dwell(Dice(name), params, 40)
     back: Marks = {20: ("save",), 40: ("load",)}
     yield Case(name, "the same steps twice from one state", params, rows + rows[20:], back)
@@ -549,12 +554,42 @@ def _thresholds() -> Iterable[Case]:
         yield Case(name, why, params, dwell(Dice(name), params, 80))
 
 
+def _anchors() -> Iterable[Case]:
+    """Yield risk that leans on the belief, over shapes, posteriors of any sum, resets and loads."""
+    marks: Marks
+    for name, mask, classes, features, mass, marks in (
+        ("anchor_belief_L2", EXTENDED, 2, 16, 256, {}),
+        ("anchor_belief_L10", EXTENDED, 10, 16, 256, {20: ("reset",), 40: ("save", "load")}),
+        ("anchor_belief_L200", 0x3E38, 200, 0, 256, {}),
+        ("anchor_belief_L1000", 0x400, 1000, 0, 256, {}),
+        ("anchor_belief_heavy", 0x0C00, 35, 0, 3000, {9: ("save", "load"), 25: ("reset",)}),
+        ("anchor_belief_light", EVERY, 10, 8, 60, {}),
+        ("anchor_belief_alone", 0x400, 10, 0, 256, {7: ("reset", "save", "load")}),
+    ):
+        steps = 12 if classes == 1000 else 30 if classes == 200 else 60
+        params = make(mask, classes, features, (1, 2, 4), anchor=1, blend=20000, warmup=0)
+        yield Case(name, "risk leans on the belief", params, dwell(Dice(name), params, steps, mass), marks)
+    name = "anchor_belief_pure"
+    params = make(0x408, 3, 0, (), anchor=1, blend=0)
+    shown = [
+        one_hot(3, t // 9 % 3 if t % 4 else 2 - t // 9 % 3, 255 - 13 * (t % 7), t % 5) for t in range(60)
+    ]
+    yield Case(name, "risk is the belief alone, against mistakes", params, from_u(Dice(name), params, shown))
+    name = "anchor_confidence_L10"
+    params = make(EXTENDED, 10, 16, (1, 2, 4), blend=20000)
+    yield Case(name, "beliefs in use, risk leans on confidence", params, dwell(Dice(name), params, 60))
+    name = "belief_frozen"
+    params = make(0xE00, 1000, 0, ())
+    shown = [one_hot(1000, 7)] * 4 + [[0] * 1000] * 2 + [one_hot(1000, 999)] * 4
+    yield Case(name, "sure of one class, nothing, sure of another", params, from_u(Dice(name), params, shown))
+
+
 def _fuzz() -> Iterable[Case]:
     """Yield parameters drawn from all over their ranges."""
     for number in range(10):
         name = f"fuzz_{number}"
         dice = Dice(name)
-        signals = dice.between(1, 511)
+        signals = dice.between(1, EVERY)
         classes, features = dice.between(2, 40), dice.between(1, 40)
         lags = tuple(sorted(1 + lag for lag in dice.shuffled((8, 20, 64)[number % 3])[: dice.between(1, 7)]))
         den = dice.between(2, 1000)
@@ -569,14 +604,18 @@ def _fuzz() -> Iterable[Case]:
             lags,
             lag_weights=weights(len(lags), ("falling", "equal", "gap")[dice.below(3)]),
             zero_point=dice.between(-128, 127),
-            coef=tuple(dice.between(-32768, 32767) if wide else dice.between(-2000, 4500) for _ in range(9)),
-            clean_mean=tuple(dice.below(65536) for _ in range(9)),
+            coef=tuple(
+                dice.between(-32768, 32767) if wide else dice.between(-2000, 4500)
+                for _ in range(SIGNAL_COUNT)
+            ),
+            clean_mean=tuple(dice.below(65536) for _ in range(SIGNAL_COUNT)),
             bias=dice.between(-(2**24), 2**24) if wide else dice.between(-(2**18), 2**18),
             doubt_mix=dice.below(65537),
             blend=dice.below(65537),
             level_num=dice.between(1, den - 1),
             level_den=den,
             reference=dice.below(65536),
+            anchor=signals >> 10 & 1 & number,
             slope=slope,
             steep_slope=steep,
             knee=dice.below(min(2000, 2**24 // max(1, slope)) + 1),
@@ -609,7 +648,7 @@ def _edges() -> Iterable[Case]:
         (9, 15, (3, 5)),
     ):
         name = f"odd_sizes_L{classes}_d{features}"
-        params = make(EXTENDED, classes, features, lags)
+        params = make(EVERY, classes, features, lags)
         yield Case(name, "sizes that are no multiples of four", params, dwell(Dice(name), params, 30))
 
     # Tied tops make b = 65535, so that the weighted sum of `doubt` is just under a half.
@@ -638,11 +677,11 @@ def _edges() -> Iterable[Case]:
         yield Case(name, "the mean feature at an edge of its scale", params, rows)
 
     name = "edge_reason"
-    params = make(8, 2, 0, (), coef=(1,) * 9, clean_mean=(25599,) * 9, doubt_mix=65536)
+    params = make(8, 2, 0, (), coef=(1,) * 14, clean_mean=(25599,) * 14, doubt_mix=65536)
     tops = (155, 156, 157, 156, 156, 255)
     rows = from_u(Dice(name), params, [[256 - u, u] for u in tops])
     yield Case(name, "a signal that is one unit above its mean", params, rows)
-    params = make(0xF0, 2, 0, (), coef=(1000,) * 9, clean_mean=(100,) * 9)
+    params = make(0xF0, 2, 0, (), coef=(1000,) * 14, clean_mean=(100,) * 14)
     name = "edge_reason_tie"
     yield Case(
         name,
@@ -661,7 +700,18 @@ def _edges() -> Iterable[Case]:
 def cases() -> list[Case]:
     """Return all cases, with a save at the end of each and one midway where states are small."""
     out = []
-    for group in (_grid, _masks, _posteriors, _features, _streams, _states, _thresholds, _fuzz, _edges):
+    for group in (
+        _grid,
+        _masks,
+        _posteriors,
+        _features,
+        _streams,
+        _states,
+        _thresholds,
+        _anchors,
+        _fuzz,
+        _edges,
+    ):
         for case in group():
             end = len(case.rows)
             marks = {end: ("save",), **case.marks}
@@ -745,10 +795,13 @@ REQUIRED = (
     "alarm fall cleared",
     "alarm rise",
     "alarm rise cleared",
+    "belief is the anchor",
     "both alarms",
     "both vectors zero",
     "budget spent",
     "cosine clipped at 1",
+    "disbelief high",
+    "disbelief low",
     "divergence clipped at 0",
     "divergence saturated",
     "dot shifted right",
@@ -774,7 +827,7 @@ REQUIRED = (
     "threshold > 65535",
     "unflagged at threshold > 65535",
     "warming up and flagged",
-    *(f"reason {n}" for n in (*range(9), NO_REASON)),
+    *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
 )
 
 
@@ -785,6 +838,7 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
         mass = sum(probs) + 128 * len(probs)
         for name, holds in (
             ("abstain", step.abstain),
+            ("belief is the anchor", case.params.anchor),
             ("both alarms", step.alarm == 3),
             ("heavy mass", mass > 384),
             ("low_mass", step.low_mass),

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
-SIGNAL_COUNT = 9
+SIGNAL_COUNT = 14
 NO_REASON = 255
 NAMES = (
     "divergence",
@@ -26,6 +26,11 @@ NAMES = (
     "spread_fast",
     "spread_slow",
     "displacement",
+    "odds",
+    "disbelief_fast",
+    "disbelief_slow",
+    "strain_fast",
+    "strain_slow",
 )
 
 
@@ -74,6 +79,7 @@ class Params:
     level_num: int
     level_den: int
     reference: int
+    anchor: int
     slope: int
     steep_slope: int
     knee: int
@@ -92,8 +98,8 @@ class Params:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
         lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
         rules = {
-            "version": self.version == 1,
-            "signals": 1 <= self.signals <= 511,
+            "version": self.version == 2,
+            "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
             "features used": self.features > 0 or not (self.uses(1) or self.uses(8)),
@@ -102,14 +108,16 @@ class Params:
             "lags empty": bool(lags) or not past,
             "lag_weights": len(self.lag_weights) == len(lags) and all(w >= 0 for w in self.lag_weights),
             "lag_weights sum": not lags or (sum(self.lag_weights) == 32768 and self.lag_weights[0] > 0),
-            "coef": len(self.coef) == 9 and all(-32768 <= c <= 32767 for c in self.coef),
-            "clean_mean": len(self.clean_mean) == 9 and all(0 <= m <= 65535 for m in self.clean_mean),
+            "coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
+            "clean_mean": len(self.clean_mean) == SIGNAL_COUNT
+            and all(0 <= m <= 65535 for m in self.clean_mean),
             "bias": abs(self.bias) <= 256 * 65536,
             "doubt_mix": 0 <= self.doubt_mix <= 65536,
             "blend": 0 <= self.blend <= 65536,
             "spread_scale": self.spread_scale == round(65536 / math.log2(self.classes)),
             "level": 1 <= self.level_num < self.level_den <= 1000,
             "reference": 0 <= self.reference <= 65535,
+            "anchor": self.anchor == 0 or (self.anchor == 1 and self.uses(10)),
             "slope": 0 <= self.slope <= self.steep_slope,
             "steep_slope": 1 <= self.steep_slope <= 2**24 // self.level_den,
             "knee": 0 <= self.knee <= 2**24 and self.slope * self.knee <= 2**24,
@@ -147,24 +155,31 @@ class Params:
     def mean_words(self) -> int:
         """The 32-bit words of all slow means."""
         fast, slow = self.uses(4) or self.uses(6), self.uses(5) or self.uses(7)
-        return self.classes * (fast + slow) + self.features * self.uses(8)
+        strains = self.uses(12) + self.uses(13)
+        return strains + self.classes * (fast + slow) + self.features * self.uses(8)
+
+    @property
+    def beliefs(self) -> int:
+        """The 16-bit numbers of both beliefs."""
+        return self.classes * (self.uses(10) + self.uses(11))
 
     @property
     def ring_size(self) -> int:
         """The bytes of working memory, section 15."""
-        payload = self.depth * (self.entry - 2)
+        payload = 2 * self.beliefs + self.depth * (self.entry - 2)
         return max(4, 4 * (self.mean_words + 4 * self.depth) + (payload + 3) // 4 * 4)
 
     @property
     def state_size(self) -> int:
         """The bytes of a saved state, section 12."""
-        return 40 + self.depth * self.entry + 4 * self.mean_words + 4
+        return 40 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
 
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
         words = [self.version, self.signals, self.classes, self.features, self.zero_point & 0xFFFF]
         words += [len(self.lags), self.bias, self.doubt_mix, self.blend, self.spread_scale]
-        words += [self.level_num, self.level_den, self.reference, self.slope, self.steep_slope, self.knee]
+        words += [self.level_num, self.level_den, self.reference + 65536 * self.anchor]
+        words += [self.slope, self.steep_slope, self.knee]
         words += [self.budget_num, self.budget_den, self.burst, self.rise_reference, self.fall_reference]
         words += [self.warmup, self.rise_limit, self.rise_cap, self.fall_limit, self.fall_cap]
         words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
@@ -242,6 +257,22 @@ def _least(holds: Callable[[int], bool]) -> int:
     return low
 
 
+def logarithm(x: int) -> int:
+    """Return lg(x), section 6."""
+    e = 0
+    while x < 65536:
+        x, e = 2 * x, e + 1
+    f = x - 65536
+    g = word(f * (65536 - f)) >> 16
+    h = 28752 - (word(f * (15667 - (5383 * f >> 16))) >> 16)
+    return f + (word(g * h) >> 16) - 65536 * e
+
+
+def log_odds(d: int) -> int:
+    """Return O(D), section 6."""
+    return min(max(0, (524288 + logarithm(d + 128) - logarithm(65664 - d) + 8) >> 4), 65535)
+
+
 def norm(n: int) -> tuple[int, int]:
     """Return the norm of a sum of squares as mantissa and exponent, section 5."""
     if n == 0:
@@ -291,6 +322,10 @@ class Monitor:
         self.fast = [0] * self.params.classes
         self.slow = [0] * self.params.classes
         self.feature_mean = [0] * self.params.features
+        self.strain_fast = [0]
+        self.strain_slow = [0]
+        self.belief_fast = [0] * self.params.classes
+        self.belief_slow = [0] * self.params.classes
 
     def step(self, probs: list[int], features: list[int]) -> Step:
         """Take one inference in.
@@ -311,12 +346,15 @@ class Monitor:
         label = u.index(top)
         second = max(u[:label] + u[label + 1 :])
 
+        self.belief_fast = self._believe(self.belief_fast, u, 2)
+        self.belief_slow = self._believe(self.belief_slow, u, 4)
         signals = self._signals(u, x, label, top, second)
-        self._learn(u, x)
+        self._learn(u, x, log_odds(65536 - 256 * top))
         self.ring = [(label, probs, features), *self.ring][: p.depth]
 
         uncertainty = self._uncertainty(signals)
-        risk = mix(uncertainty, sat(65536 - 256 * top), p.blend)
+        anchor = self.belief_fast[label] if p.anchor else 256 * top
+        risk = mix(uncertainty, sat(65536 - anchor), p.blend)
         reason = self._reason(signals)
 
         threshold = p.threshold(self.debt)
@@ -387,7 +425,28 @@ class Monitor:
                 if 32768 in g or -32768 in g:
                     self.seen.add("mean feature rounded up to 2^15")
                 value[8] = self._angle(dot, sum(a * a for a in x), sum(b * b for b in g))
+            for n, mean in ((12, self.strain_fast), (13, self.strain_slow)):
+                value[n] = sat((mean[0] + 128) >> 8)
+        value[9] = log_odds(65536 - 256 * top)
+        for n, belief in ((10, self.belief_fast), (11, self.belief_slow)):
+            value[n] = log_odds(65536 - belief[label])
+            if p.uses(n) and value[n] in (0, 65535):
+                self.seen.add(f"disbelief {'high' if value[n] else 'low'}")
         return [v if p.uses(n) else 0 for n, v in enumerate(value)]
+
+    def _believe(self, belief: list[int], u: list[int], s: int) -> list[int]:
+        classes = self.params.classes
+        if not self.has_mean:
+            belief = [65536 // classes] * classes
+        prior = [b - (b >> s) + (65536 >> s) // classes for b in belief]
+        joint = [word(a * (64 * c + max(1, 164 // classes))) for a, c in zip(prior, u, strict=True)]
+        total, t = word(sum(joint)), 0
+        while total >> t >= 65536:
+            t += 1
+        r = (2**31 - 1) // (total >> t)
+        if sum(belief) > 65536:
+            raise AssertionError("the belief is larger than one")
+        return [word((j >> t) * r) >> 15 for j in joint]
 
     def _divergence(self, u: list[int], v: list[int]) -> int:
         def own(w: list[int]) -> tuple[int, int, int]:
@@ -444,9 +503,9 @@ class Monitor:
         scale = self.params.spread_scale
         return sat(((rest + 128) >> 8) + (word((bits >> 8) * scale) >> 8) + (word(bits % 256 * scale) >> 16))
 
-    def _learn(self, u: list[int], x: list[int]) -> None:
-        def move(mean: list[int], values: list[int], k: int) -> list[int]:
-            targets = [v * 65536 for v in values]
+    def _learn(self, u: list[int], x: list[int], odds: int) -> None:
+        def move(mean: list[int], values: list[int], k: int, unit: int = 65536) -> list[int]:
+            targets = [v * unit for v in values]
             if not self.has_mean:
                 return targets
             return [m + ((t - m + 2 ** (k - 1)) >> k) for m, t in zip(mean, targets, strict=True)]
@@ -454,6 +513,8 @@ class Monitor:
         self.fast = move(self.fast, u, 2)
         self.slow = move(self.slow, u, 4)
         self.feature_mean = move(self.feature_mean, x, 4)
+        self.strain_fast = move(self.strain_fast, [odds], 4, 256)
+        self.strain_slow = move(self.strain_slow, [odds], 6, 256)
         self.has_mean = True
 
     def _uncertainty(self, signals: list[int]) -> int:
@@ -501,14 +562,19 @@ class Monitor:
     def _means(self) -> list[tuple[str, int]]:
         """Return attribute and length of each slow mean that a saved state holds, in its order."""
         p = self.params
-        wanted = [("fast", p.classes, p.uses(4) or p.uses(6)), ("slow", p.classes, p.uses(5) or p.uses(7))]
+        wanted = [("strain_fast", 1, p.uses(12)), ("strain_slow", 1, p.uses(13))]
+        wanted += [("fast", p.classes, p.uses(4) or p.uses(6)), ("slow", p.classes, p.uses(5) or p.uses(7))]
         wanted.append(("feature_mean", p.features, p.uses(8)))
         return [(name, length) for name, length, used in wanted if used]
+
+    def _beliefs(self) -> list[str]:
+        """Return the attributes of the beliefs that a saved state holds, in its order."""
+        return [name for n, name in ((10, "belief_fast"), (11, "belief_slow")) if self.params.uses(n)]
 
     def save(self) -> bytes:
         """Return the bytes of section 12."""
         p = self.params
-        out = b"TCUQ" + struct.pack("<4HI", 1, p.signals, p.classes, p.features, p.fingerprint())
+        out = b"TCUQ" + struct.pack("<4HI", 2, p.signals, p.classes, p.features, p.fingerprint())
         out += struct.pack("<IiIII", self.steps, self.debt, self.credit, self.rise, self.fall)
         out += bytes([self.alarm, len(self.ring), self.has_mean, p.depth])
         for label, probs, features in self.ring:
@@ -518,6 +584,8 @@ class Monitor:
         out += bytes((p.depth - len(self.ring)) * p.entry)
         for name, _ in self._means():
             out += b"".join(struct.pack("<i", value) for value in getattr(self, name))
+        for name in self._beliefs():
+            out += b"".join(struct.pack("<H", value) for value in getattr(self, name))
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
             raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
@@ -556,5 +624,8 @@ class Monitor:
         for name, length in new._means():
             setattr(new, name, list(struct.unpack_from(f"<{length}i", state, at)))
             at += 4 * length
+        for name in new._beliefs():
+            setattr(new, name, list(struct.unpack_from(f"<{p.classes}H", state, at)))
+            at += 2 * p.classes
         new.has_mean = bool(has_mean)
         return new

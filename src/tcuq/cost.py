@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .params import Params
-from .signals import FEATURE_BASED, LAGGED
+from .signals import BELIEF, FEATURE_BASED, LAGGED
 
 CONTEXT_BYTES = 32
 """`sizeof(tcuq_t)` with 32-bit pointers."""
@@ -52,6 +52,9 @@ def cost(params: Params) -> Cost:
     means = bool(used & {"surprise_fast", "spread_fast"}) + bool(used & {"surprise_slow", "spread_slow"})
     spreads = len(used & {"spread_fast", "spread_slow"})
     displaced = "displacement" in used
+    beliefs = len(used & set(BELIEF))
+    strains = len(used & {"strain_fast", "strain_slow"})
+    odds = bool(strains or "odds" in used)
     vectors = bool(width)
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
@@ -61,9 +64,11 @@ def cost(params: Params) -> Cost:
         + instability
         + divergence
         + spreads * (2 * classes + 1)
+        + beliefs * 3 * classes
+        + 6 * (beliefs + odds)
         + 2 * len(used)
         + 7,
-        divisions=2 * divergence + instability + displaced + 2 * spreads + 2 * bool(lags),
+        divisions=2 * divergence + instability + displaced + 2 * spreads + 3 * beliefs + 2 * bool(lags),
         instructions=round(
             396
             + 13 * classes
@@ -72,8 +77,11 @@ def cost(params: Params) -> Cost:
             + divergence * (46 + 8.9 * classes)
             + instability * (76 + 4.9 * width)
             + vectors * (254 + 6.2 * width)
-            + means * 10.6 * classes
+            + means * (40 + 14 * classes)
             + spreads * (224 + 57.4 * classes)
             + displaced * (240 + 36.9 * width)
+            + beliefs * (234 + 32 * classes)
+            + 114 * odds
+            + 45 * strains
         ),
     )

@@ -111,6 +111,7 @@ def describe_params(params: Params) -> dict[str, Any]:
         "window": params.window,
         "warmup": params.warmup,
         "blend": params.blend,
+        "anchor": params.anchor,
         "doubt_mix": params.doubt_mix,
         "bias": params.bias,
         "signals": [

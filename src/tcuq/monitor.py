@@ -86,7 +86,7 @@ class Monitor:
         features : array of d values, optional
             int8 in the scale of the params, or float.
         signals : bool
-            Also return the nine signals in `Step.signals` (0 where unused).
+            Also return all signals in `Step.signals` (0 where unused).
 
         Returns
         -------

@@ -30,10 +30,21 @@ STOCK_COEF = {
     "surprise_slow": 0.5,
     "spread_fast": 0.5,
     "spread_slow": 0.5,
+    "odds": 1.0,
+    "disbelief_fast": 3.0,
+    "disbelief_slow": 1.0,
+    "strain_fast": 0.5,
+    "strain_slow": 0.5,
 }
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 
 STOCK_BIAS = -2.5
+
+ANCHORS = ("confidence", "belief")
+"""What risk leans on beside the uncertainty, by the core's number."""
+
+READABLE = (1, _core.PARAMS_VERSION)
+"""Versions of a parameter file; one of layout 1 has no `anchor`, which was the confidence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +77,10 @@ class Params:
     doubt_mix : float
         Share of confidence against margin in `doubt`, in [0, 1].
     blend : float
-        Share of `uncertainty` against low confidence in `risk`, in [0, 1].
+        Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
+    anchor : {"confidence", "belief"}
+        What the rest of `risk` leans on: the confidence of this posterior, or the belief in its label after
+        the last few steps, which needs the signal `disbelief_fast`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
     bias : float
@@ -114,6 +128,7 @@ class Params:
     warmup: int | None = None
     doubt_mix: float = 0.5
     blend: float = 0.7
+    anchor: str = "confidence"
     coef: Mapping[str, float] | None = None
     bias: float = STOCK_BIAS
     clean_means: Mapping[str, float] | None = None
@@ -145,6 +160,7 @@ class Params:
         self._snap_lags()
         put(self, "doubt_mix", snap(number("doubt_mix", self.doubt_mix, 0, 1), ONE))
         put(self, "blend", snap(number("blend", self.blend, 0, 1), ONE))
+        self._check_anchor()
         put(self, "coef", self._by_signal("coef", self.coef, STOCK_COEF, -COEF_LIMIT, COEF_LIMIT, COEF_UNIT))
         put(self, "clean_means", self._by_signal("clean_means", self.clean_means, {}, 0, 1, ONE))
         put(self, "bias", snap(number("bias", self.bias, -256, 256), ONE))
@@ -153,6 +169,12 @@ class Params:
             raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
         put(self, "notes", MappingProxyType(_plain(self.notes)))
         self.core()  # the core has the last word
+
+    def _check_anchor(self) -> None:
+        if self.anchor not in ANCHORS:
+            raise ValueError(f"anchor is {self.anchor!r}; one of {', '.join(ANCHORS)} is accepted")
+        if self.anchor == "belief" and "disbelief_fast" not in self.signals:
+            raise ValueError("anchor is 'belief'; it needs the signal 'disbelief_fast'")
 
     def _snap_lags(self) -> None:
         put = object.__setattr__
@@ -282,6 +304,7 @@ class Params:
             "level_num": level.numerator,
             "level_den": level.denominator,
             "reference": round(self.reference * ONE),
+            "anchor": ANCHORS.index(self.anchor),
             "slope": round(self.slope * unit),
             "steep_slope": round(self.steep_slope * unit),
             "knee": round(self.knee * level.denominator),
@@ -330,8 +353,9 @@ class Params:
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
         version = content.get("version")
-        if version != _core.PARAMS_VERSION or isinstance(version, bool):
-            raise ValueError(f"parameters have version {version}; {_core.PARAMS_VERSION} is accepted")
+        if version not in READABLE or isinstance(version, bool):
+            accepted = " or ".join(map(str, READABLE))
+            raise ValueError(f"parameters have version {version}; {accepted} is accepted")
         values = {k: v for k, v in content.items() if k not in ("format", "version")}
         known = [item.name for item in fields(cls)]
         known_only("field", values, known)

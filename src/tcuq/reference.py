@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the float64 equations give: signals (T, 9), uncertainty and risk."""
+    """What the float64 equations give: signals (T, 14), uncertainty and risk."""
 
     signals: Floats
     uncertainty: Floats
@@ -59,6 +59,27 @@ def _past_mean(values: Floats, rate: float) -> Floats:
     for t in range(1, len(values)):
         out[t] = mean
         mean += rate * (values[t] - mean)
+    return out
+
+
+def _log_odds(against: Floats) -> Floats:
+    """Log-odds of a probability against the label: a half at even odds, 1/16 a factor of two."""
+    ratio = (against + 1 / 512) / (1 - against + 1 / 512)
+    return np.asarray(np.clip(0.5 + np.log2(ratio) / 16, 0, 1))
+
+
+def _belief(p: Floats, shift: int) -> Floats:
+    """Belief over the classes after each row, of a filter whose class switches with probability 2^-shift."""
+    steps, classes = p.shape
+    # The constants are those of the core: with many classes their rounding is part of the definition.
+    fresh = (65536 >> shift) // classes / 65536
+    weights = p + max(1, 164 // classes) / (64 * 256)
+    belief = np.full(classes, 65536 // classes / 65536)
+    out = np.empty_like(p)
+    for t in range(steps):
+        joint = (belief * (1 - 2.0**-shift) + fresh) * weights[t]
+        belief = joint / joint.sum()
+        out[t] = belief
     return out
 
 
@@ -130,11 +151,18 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     order = np.sort(p, axis=1)
     top, second = order[:, -1], order[:, -2]
     labels = np.argmax(p, axis=1)
+    rows = np.arange(len(p))
     means = {
         speed: _past_mean(p, rate)
         for speed, rate in (("fast", 1 / 4), ("slow", 1 / 16))
-        if any(name.endswith(speed) for name in params.signals)
+        if any(f"{kind}_{speed}" in params.signals for kind in ("surprise", "spread"))
     }
+    against = {
+        speed: 1 - _belief(p, shift)[rows, labels]
+        for speed, shift in (("fast", 2), ("slow", 4))
+        if f"disbelief_{speed}" in params.signals
+    }
+    odds = _log_odds(1 - top)
     signals = np.zeros((len(p), len(SIGNALS)))
     for name in params.signals:
         kind, _, speed = name.partition("_")
@@ -145,12 +173,19 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         elif name == "displacement":
             value = _half_distance(x, _past_mean(x, 1 / 16))
         elif kind == "surprise":
-            value = 1 - means[speed][np.arange(len(p)), labels]
-        else:
+            value = 1 - means[speed][rows, labels]
+        elif kind == "spread":
             value = _spread(means[speed])
+        elif kind == "disbelief":
+            value = _log_odds(against[speed])
+        elif kind == "strain":
+            value = _past_mean(odds[:, None], {"fast": 1 / 16, "slow": 1 / 64}[speed])[:, 0]
+        else:
+            value = odds
         if name in SLOW and len(p):
             value[0] = params.clean_means[name]
         signals[:, SIGNALS.index(name)] = value
     z = params.bias + signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
-    return Reference(signals, uncertainty, params.blend * uncertainty + (1 - params.blend) * (1 - top))
+    doubted = against["fast"] if params.anchor == "belief" else 1 - top
+    return Reference(signals, uncertainty, params.blend * uncertainty + (1 - params.blend) * doubted)

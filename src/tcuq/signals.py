@@ -17,10 +17,35 @@ LAGGED = ("divergence", "instability", "flips")
 FEATURE_BASED = ("instability", "displacement")
 """Signals that read features."""
 
-SLOW = ("surprise_fast", "surprise_slow", "spread_fast", "spread_slow", "displacement")
+SLOW = (
+    "surprise_fast",
+    "surprise_slow",
+    "spread_fast",
+    "spread_slow",
+    "displacement",
+    "strain_fast",
+    "strain_slow",
+)
 """Signals that read exponentially weighted means of the past."""
 
-PROFILES: dict[str, tuple[str, ...]] = {"paper": SIGNALS[:4], "extended": SIGNALS}
+BELIEF = ("disbelief_fast", "disbelief_slow")
+"""Signals that read a belief over the classes, which includes the current step."""
+
+PROFILES: dict[str, tuple[str, ...]] = {
+    "paper": SIGNALS[:4],
+    "extended": (
+        "instability",
+        "doubt",
+        "surprise_fast",
+        "surprise_slow",
+        "displacement",
+        "odds",
+        "disbelief_fast",
+        "disbelief_slow",
+        "strain_fast",
+        "strain_slow",
+    ),
+}
 
 DESCRIPTION = {
     "divergence": "the posterior differs from recent ones",
@@ -32,6 +57,11 @@ DESCRIPTION = {
     "spread_fast": "the last few posteriors spread over many classes",
     "spread_slow": "the longer past spread over many classes",
     "displacement": "the features are far from their recent mean",
+    "odds": "this posterior is at odds with its own label",
+    "disbelief_fast": "the last few steps together speak against this label",
+    "disbelief_slow": "the longer past speaks against this label",
+    "strain_fast": "recent steps were doubtful",
+    "strain_slow": "doubtful steps have been piling up",
 }
 """What it means when a signal is high, in words for reports."""
 

@@ -7,10 +7,10 @@ import zlib
 from dataclasses import dataclass
 
 from .params import Params
-from .signals import NUMBER, SIGNALS
+from .signals import BELIEF, NUMBER, SIGNALS
 
 MAGIC = b"TCUQ"
-VERSION = 1
+VERSION = 2
 HEADER_BYTES = 40
 
 
@@ -97,7 +97,9 @@ def _size(signals: tuple[str, ...], classes: int, features: int, depth: int) -> 
     fast = "surprise_fast" in signals or "spread_fast" in signals
     slow = "surprise_slow" in signals or "spread_slow" in signals
     words = classes * (fast + slow) + features * ("displacement" in signals)
-    return HEADER_BYTES + depth * entry + 4 * words + 4
+    words += ("strain_fast" in signals) + ("strain_slow" in signals)
+    beliefs = classes * sum(name in signals for name in BELIEF)
+    return HEADER_BYTES + depth * entry + 4 * words + 2 * beliefs + 4
 
 
 def fingerprint(params: Params) -> int:
@@ -117,7 +119,14 @@ def fingerprint(params: Params) -> int:
     p = params.integers()
     words = [p["version"], p["signals"], p["classes"], p["features"], p["zero_point"] % 65536, len(p["lags"])]
     words += [p["bias"], p["doubt_mix"], p["blend"], p["spread_scale"], p["level_num"], p["level_den"]]
-    words += [p["reference"], p["slope"], p["steep_slope"], p["knee"], p["budget_num"], p["budget_den"]]
+    words += [
+        p["reference"] + 65536 * p["anchor"],
+        p["slope"],
+        p["steep_slope"],
+        p["knee"],
+        p["budget_num"],
+        p["budget_den"],
+    ]
     words += [p["burst"], p["rise_reference"], p["fall_reference"], p["warmup"]]
     words += [p["rise_limit"], p["rise_cap"], p["fall_limit"], p["fall_cap"]]
     words += [lag + 65536 * weight for lag, weight in zip(p["lags"], p["lag_weights"], strict=True)]

@@ -282,7 +282,7 @@ static void batch_repeat(void)
 
 enum {
     KEY_VERSION, KEY_SIGNALS, KEY_CLASSES, KEY_FEATURES, KEY_ZERO_POINT, KEY_BIAS, KEY_DOUBT_MIX, KEY_BLEND,
-    KEY_SPREAD_SCALE, KEY_LEVEL_NUM, KEY_LEVEL_DEN, KEY_REFERENCE, KEY_SLOPE, KEY_STEEP_SLOPE, KEY_KNEE,
+    KEY_SPREAD_SCALE, KEY_LEVEL_NUM, KEY_LEVEL_DEN, KEY_REFERENCE, KEY_ANCHOR, KEY_SLOPE, KEY_STEEP_SLOPE, KEY_KNEE,
     KEY_BUDGET_NUM, KEY_BUDGET_DEN, KEY_BURST, KEY_WARMUP, KEY_RISE_REFERENCE, KEY_FALL_REFERENCE,
     KEY_RISE_LIMIT, KEY_RISE_CAP, KEY_FALL_LIMIT, KEY_FALL_CAP, KEY_COUNT
 };
@@ -305,6 +305,7 @@ static const struct {
     {"level_num", 0, UINT16_MAX},
     {"level_den", 0, UINT16_MAX},
     {"reference", 0, UINT16_MAX},
+    {"anchor", 0, UINT16_MAX},
     {"slope", 0, UINT32_MAX},
     {"steep_slope", 0, UINT32_MAX},
     {"knee", INT32_MIN, INT32_MAX},
@@ -357,6 +358,7 @@ static void read_params(void)
     params.level_num = (uint16_t)value[KEY_LEVEL_NUM];
     params.level_den = (uint16_t)value[KEY_LEVEL_DEN];
     params.reference = (uint16_t)value[KEY_REFERENCE];
+    params.anchor = (uint16_t)value[KEY_ANCHOR];
     params.slope = (uint32_t)value[KEY_SLOPE];
     params.steep_slope = (uint32_t)value[KEY_STEEP_SLOPE];
     params.knee = (int32_t)value[KEY_KNEE];

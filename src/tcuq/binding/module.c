@@ -36,7 +36,8 @@ typedef struct {
 
 static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
     "divergence",    "instability", "flips",       "doubt",       "surprise_fast",
-    "surprise_slow", "spread_fast", "spread_slow", "displacement"};
+    "surprise_slow", "spread_fast", "spread_slow", "displacement", "odds",
+    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow"};
 
 static PyObject *signal_strings[TCUQ_SIGNAL_COUNT];
 static PyTypeObject *step_type;
@@ -337,6 +338,7 @@ static int fill_params(core_t *self, PyObject *fields)
     TAKE(level_num, uint16_t, 0, 65535);
     TAKE(level_den, uint16_t, 0, 65535);
     TAKE(reference, uint16_t, 0, 65535);
+    TAKE(anchor, uint16_t, 0, 65535);
     TAKE(slope, uint32_t, 0, UINT32_MAX);
     TAKE(steep_slope, uint32_t, 0, UINT32_MAX);
     TAKE(knee, int32_t, INT32_MIN, INT32_MAX);
@@ -371,7 +373,7 @@ static int fill_params(core_t *self, PyObject *fields)
     p->lag_weights = self->lag_weights;
     if (get_numbers(fields, "coef", -32768, 32767, TCUQ_SIGNAL_COUNT, values) != TCUQ_SIGNAL_COUNT) {
         if (PyErr_Occurred() == NULL) {
-            PyErr_SetString(PyExc_ValueError, "coef must have nine entries");
+            PyErr_SetString(PyExc_ValueError, "coef must have one entry a signal");
         }
         return -1;
     }
@@ -380,7 +382,7 @@ static int fill_params(core_t *self, PyObject *fields)
     }
     if (get_numbers(fields, "clean_mean", 0, 65535, TCUQ_SIGNAL_COUNT, values) != TCUQ_SIGNAL_COUNT) {
         if (PyErr_Occurred() == NULL) {
-            PyErr_SetString(PyExc_ValueError, "clean_mean must have nine entries");
+            PyErr_SetString(PyExc_ValueError, "clean_mean must have one entry a signal");
         }
         return -1;
     }
@@ -473,7 +475,7 @@ static PyStructSequence_Field step_fields[] = {
     {"warming_up", "among the first steps, which never abstain"},
     {"reason", "name of the signal that speaks most against this step, or None"},
     {"low_mass", "the int8 posterior sums to less than a half"},
-    {"signals", "the nine signals when asked for, else None"},
+    {"signals", "all signals by number when asked for, else None"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc step_desc = {

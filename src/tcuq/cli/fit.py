@@ -110,6 +110,12 @@ def add(subparsers: Subparsers) -> None:
         "--window", type=int, metavar="N", help="longest lag allowed; sets the default warm-up"
     )
     parser.add_argument("--blend", type=float, metavar="X", help="share of uncertainty in risk, 0 to 1")
+    parser.add_argument("--anchor", choices=("confidence", "belief"), help="what else risk leans on")
+    parser.add_argument(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        help="make uncertainty read as a probability of error",
+    )
     parser.add_argument("--doubt-mix", type=float, metavar="X", help="share of confidence in doubt, 0 to 1")
     parser.add_argument("--level", type=level, metavar="X|budget", help="share of steps to flag")
 
@@ -122,8 +128,8 @@ def command(args: argparse.Namespace) -> int:
             "0.001 to 0.999 is accepted with it"
         )
     log, options, notes = read_inputs(args)
-    names = ("profile", "signals", "lags", "lag_weights", "window", "blend", "doubt_mix", "level")
-    options |= given(args, *names)
+    names = ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "calibrate")
+    options |= given(args, *names, "doubt_mix", "level")
     from ..fitting import fit, fit_findings
 
     with progress(args) as bar:

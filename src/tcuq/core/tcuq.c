@@ -4,37 +4,24 @@
 
 #include <string.h>
 
-#include "tcuq_tables.h"
+#include "tcuq_math.h"
 
 /* A debug build may define TCUQ_ASSERT to trap misuse of tcuq_step(). */
 #ifndef TCUQ_ASSERT
 #define TCUQ_ASSERT(condition) ((void)0)
 #endif
 
-#define HAS(signal) (((TCUQ_SIGNALS) & TCUQ_BIT(signal)) != 0u)
-#define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
-#define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
-#define LAGGED_MASK (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
-#define FEATURE_MASK (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))
-
-/* Rates of the slow means, as right shifts. */
+/* Rates of the slow means and beliefs, and of the strains, as right shifts. */
 #define FAST_SHIFT 2
 #define SLOW_SHIFT 4
-
-#define ONE 65536u
-#define Q16_MAX 65535u
+#define STRAIN_FAST_SHIFT 4
+#define STRAIN_SLOW_SHIFT 6
 
 /* Words of one ring entry's cache: values that follow from its bytes alone. */
 #define CACHE_WORDS 4u
 
 #define STATE_HEADER_BYTES 40u
 #define STATE_MAGIC 0x51554354u /* "TCUQ" in the file */
-
-/* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
-typedef struct {
-    uint32_t mant;
-    int32_t exp;
-} norm_t;
 
 /* What one inference is reduced to before it is compared with the past. */
 typedef struct {
@@ -59,17 +46,6 @@ typedef struct {
     uint32_t entry_bytes;
 } layout_t;
 
-/* Floor of value / 2^shift; >> of a negative number is the compiler's choice in C99. */
-static int32_t shift_floor(int32_t value, uint32_t shift)
-{
-    return value >= 0 ? value >> shift : ~(~value >> shift);
-}
-
-static uint16_t saturate(uint32_t value)
-{
-    return (uint16_t)(value > Q16_MAX ? Q16_MAX : value);
-}
-
 static uint32_t used(const tcuq_params_t *p)
 {
     return (uint32_t)p->signals & (TCUQ_SIGNALS);
@@ -91,10 +67,21 @@ static uint32_t entry_bytes_of(const tcuq_params_t *p)
     return post_bytes_of(p) + features;
 }
 
-/* Words of the slow means, section 6. */
+static uint32_t strain_words_of(const tcuq_params_t *p)
+{
+    return (used(p) >> TCUQ_STRAIN_FAST & 1u) + (used(p) >> TCUQ_STRAIN_SLOW & 1u);
+}
+
+/* 16-bit numbers of the beliefs, section 6. */
+static uint32_t beliefs_of(const tcuq_params_t *p)
+{
+    return ((used(p) >> TCUQ_DISBELIEF_FAST & 1u) + (used(p) >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
+}
+
+/* Words of the strains and the slow means, section 6. */
 static uint32_t mean_words_of(const tcuq_params_t *p)
 {
-    uint32_t words = (used(p) & FAST_MASK) != 0u ? p->classes : 0u;
+    uint32_t words = strain_words_of(p) + ((used(p) & FAST_MASK) != 0u ? p->classes : 0u);
     words += (used(p) & SLOW_MASK) != 0u ? p->classes : 0u;
     return words + ((used(p) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0u ? p->features : 0u);
 }
@@ -106,11 +93,11 @@ static layout_t layout_of(const tcuq_t *m)
     at.depth = depth_of(p);
     at.post_bytes = post_bytes_of(p);
     at.entry_bytes = entry_bytes_of(p);
-    at.fast = m->ring;
+    at.fast = m->ring + strain_words_of(p);
     at.slow = at.fast + ((used(p) & FAST_MASK) != 0u ? p->classes : 0u);
     at.feature_mean = (int32_t *)(at.slow + ((used(p) & SLOW_MASK) != 0u ? p->classes : 0u));
     at.cache = m->ring + mean_words_of(p);
-    at.bytes = (int8_t *)(at.cache + CACHE_WORDS * at.depth);
+    at.bytes = (int8_t *)(at.cache + CACHE_WORDS * at.depth) + 2u * beliefs_of(p);
     return at;
 }
 
@@ -152,7 +139,7 @@ int tcuq_check(const tcuq_params_t *p)
     if (p->version != TCUQ_PARAMS_VERSION) {
         return TCUQ_ERR_VERSION;
     }
-    if (p->signals == 0u || p->signals > TCUQ_PROFILE_EXTENDED || p->classes < 2u ||
+    if (p->signals == 0u || p->signals > TCUQ_ALL_SIGNALS || p->classes < 2u ||
         p->classes > TCUQ_MAX_CLASSES || p->features > TCUQ_MAX_FEATURES ||
         p->zero_point < -128 || p->zero_point > 127 || !lags_ok(p) ||
         ((p->signals & FEATURE_MASK) != 0u && p->features == 0u) || p->bias > 256 * 65536 ||
@@ -162,7 +149,8 @@ int tcuq_check(const tcuq_params_t *p)
         p->steep_slope > (1uL << 24) / p->level_den || p->slope > p->steep_slope || p->knee < 0 ||
         (uint64_t)p->slope * (uint32_t)p->knee > (1uL << 24) || p->knee > (1L << 24) ||
         p->budget_den < 1u || p->budget_den > 1000u || p->budget_num > p->budget_den ||
-        p->burst < 1u || p->burst > 10000u || p->reserved != 0u || p->reserved2 != 0u ||
+        p->burst < 1u || p->burst > 10000u || p->reserved != 0u ||
+        p->anchor > ((uint32_t)p->signals >> TCUQ_DISBELIEF_FAST & 1u) ||
         !side_ok(p->rise_limit, p->rise_cap) || !side_ok(p->fall_limit, p->fall_cap)) {
         return TCUQ_ERR_PARAMS;
     }
@@ -176,7 +164,7 @@ size_t tcuq_ring_size(const tcuq_params_t *p)
 {
     uint32_t depth = depth_of(p);
     uint32_t size = 4u * (mean_words_of(p) + CACHE_WORDS * depth);
-    size += (depth * entry_bytes_of(p) + 3u) & ~(uint32_t)3u;
+    size += (depth * entry_bytes_of(p) + 2u * beliefs_of(p) + 3u) & ~(uint32_t)3u;
     return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
 }
 
@@ -226,6 +214,12 @@ void tcuq_reset(tcuq_t *m)
 
 /* Reading one inference (section 3). */
 
+#if HAS(TCUQ_DIVERGENCE)
+#define XLOG(u) tcuq_xlog[u]
+#else
+#define XLOG(u) 0u /* nobody asks, and the table is a kilobyte */
+#endif
+
 static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
 {
     uint32_t top = 0;
@@ -237,7 +231,7 @@ static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
     for (i = 0; i < classes; i++) {
         uint32_t u = (uint32_t)(probs[i] + 128);
         mass += u;
-        logs += tcuq_xlog[u];
+        logs += XLOG(u);
         if (u > top) {
             second = top;
             top = u;
@@ -251,64 +245,10 @@ static void read_probs(reading_t *r, const int8_t *probs, uint32_t classes)
     r->top = top;
     r->second = second;
     r->mass = mass;
-    r->log_sum = (int32_t)(logs + tcuq_xlog[rest]) - (int32_t)(192u * (mass + rest));
+    r->log_sum = (int32_t)(logs + XLOG(rest)) - (int32_t)(192u * (mass + rest));
 }
 
 #if ((TCUQ_SIGNALS) & FEATURE_MASK) != 0u
-/* Floor of the square root. */
-static uint32_t root(uint32_t value)
-{
-    uint32_t result = 0;
-    uint32_t bit = 1uL << 30;
-    while (bit != 0u) {
-        if (value >= result + bit) {
-            value -= result + bit;
-            result = (result >> 1) + bit;
-        } else {
-            result >>= 1;
-        }
-        bit >>= 2;
-    }
-    return result;
-}
-
-static norm_t norm_of(uint64_t squares)
-{
-    norm_t n = {0, 0};
-    uint32_t value;
-    while (squares > 0xFFFFFFFFu) {
-        squares >>= 2;
-        n.exp++;
-    }
-    value = (uint32_t)squares;
-    if (value != 0u) {
-        while (value < (1uL << 30)) {
-            value <<= 2;
-            n.exp--;
-        }
-        n.mant = root(value);
-    }
-    return n;
-}
-
-#if HAS(TCUQ_INSTABILITY)
-/* Dot product of raw bytes: most of a step's time, so four at a time. */
-static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
-{
-    int32_t sum = 0;
-    for (; count >= 4u; count -= 4u) {
-        sum += (int32_t)a[0] * b[0] + (int32_t)a[1] * b[1];
-        sum += (int32_t)a[2] * b[2] + (int32_t)a[3] * b[3];
-        a += 4;
-        b += 4;
-    }
-    for (; count > 0u; count--) {
-        sum += (int32_t)*a++ * *b++;
-    }
-    return sum;
-}
-#endif
-
 static void read_features(reading_t *r, const int8_t *features, const tcuq_params_t *p)
 {
     const int8_t *end = features + p->features;
@@ -323,23 +263,6 @@ static void read_features(reading_t *r, const int8_t *features, const tcuq_param
     r->norm = norm_of((uint32_t)(squares - 2 * zero * sum));
 }
 
-/* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. */
-static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
-{
-    uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
-    uint32_t product, cosine;
-    int32_t shift;
-    if (a.mant == 0u || b.mant == 0u) {
-        return a.mant == b.mant ? 0u : 32768u;
-    }
-    product = (a.mant * b.mant + 32768u) >> 16;
-    shift = -1 - a.exp - b.exp;
-    cosine = (shift >= 0 ? size << shift : size >> -shift) / product;
-    if (cosine > 32768u) {
-        cosine = 32768u;
-    }
-    return dot < 0 ? saturate(32768u + cosine) : 32768u - cosine;
-}
 #endif
 
 #if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
@@ -444,25 +367,6 @@ static void push(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t
 #endif
 
 #if HAS(TCUQ_SPREAD_FAST) || HAS(TCUQ_SPREAD_SLOW)
-/* -p log2 p for p in Q0.24 (0..2^24), in units of 1 / (192 * 512 * 256). */
-static uint32_t entropy_term(uint32_t p)
-{
-    uint32_t shift = 0, at, fraction;
-    int32_t value;
-    while (p >> shift > 511u) {
-        shift += 4u;
-    }
-    at = p >> shift;
-    fraction = p - (at << shift);
-    value = tcuq_xlog[at];
-    if (fraction != 0u) {
-        value += shift_floor((tcuq_xlog[at + 1u] - value) * (int32_t)fraction +
-                                 (int32_t)((1uL << shift) >> 1), shift);
-    }
-    value = shift < 7u ? (value + (64 >> shift)) >> (7u - shift) : value << (shift - 7u);
-    return (uint32_t)(value + shift_floor(3 * (15 - (int32_t)shift) * (int32_t)p, 1));
-}
-
 static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 {
     uint32_t terms = 0, rest = 1uL << 24, bits, i;
@@ -487,12 +391,60 @@ static uint16_t surprise_of(const uint32_t *mean, uint32_t label)
 static void blend_probs(uint32_t *mean, const int8_t *probs, uint32_t classes, uint32_t shift,
                         int first)
 {
-    int32_t half = (1 << shift) >> 1;
     uint32_t i;
     for (i = 0; i < classes; i++) {
         int32_t value = (probs[i] + 128) * 65536;
-        int32_t old = (int32_t)mean[i];
-        mean[i] = (uint32_t)(first ? value : old + shift_floor(value - old + half, shift));
+        mean[i] = (uint32_t)moved((int32_t)mean[i], value, shift, first);
+    }
+}
+#endif
+
+#if ((TCUQ_SIGNALS) & (TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))) != 0u
+static void strain_signal(uint32_t *mean, uint32_t odds, uint32_t shift, int first, uint16_t *signal)
+{
+    if (!first) {
+        *signal = saturate((*mean + 128u) >> 8);
+    }
+    *mean = (uint32_t)moved((int32_t)*mean, (int32_t)(odds << 8), shift, first);
+}
+#endif
+
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+/* Beliefs are 16-bit numbers in word memory: copied, because C lets no other pointer reach them. */
+static uint32_t belief_at(const int8_t *belief, uint32_t class_number)
+{
+    uint16_t value;
+    memcpy(&value, belief + 2u * class_number, sizeof value);
+    return value;
+}
+
+static void belief_put(int8_t *belief, uint32_t class_number, uint32_t value)
+{
+    uint16_t kept = (uint16_t)value;
+    memcpy(belief + 2u * class_number, &kept, sizeof kept);
+}
+
+/* One step of a Bayes filter whose class switches with probability 2^-shift. */
+static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint32_t shift, int first)
+{
+    uint32_t even = ONE / classes;
+    uint32_t fresh = even >> shift;
+    uint32_t least = 164u / classes != 0u ? 164u / classes : 1u;
+    uint32_t sum = 0, scale = 0, factor, i;
+    for (i = 0; i < classes; i++) {
+        uint32_t old = first ? even : belief_at(belief, i);
+        uint32_t prior = old - (old >> shift) + fresh;
+        belief_put(belief, i, prior);
+        sum += prior * (64u * (uint32_t)(probs[i] + 128) + least);
+    }
+    while (sum >> scale > Q16_MAX) {
+        scale++;
+    }
+    /* Never by 0: the priors are at least 4 and the weights at least 1. */
+    factor = 0x7FFFFFFFu / (sum >> scale);
+    for (i = 0; i < classes; i++) {
+        uint32_t joint = belief_at(belief, i) * (64u * (uint32_t)(probs[i] + 128) + least);
+        belief_put(belief, i, (joint >> scale) * factor >> 15);
     }
 }
 #endif
@@ -529,19 +481,20 @@ static void blend_features(int32_t *mean, const int8_t *features, const tcuq_par
     uint32_t i;
     for (i = 0; i < p->features; i++) {
         int32_t value = (features[i] - p->zero_point) * 65536;
-        mean[i] = first ? value : mean[i] + shift_floor(value - mean[i] + 8, SLOW_SHIFT);
+        mean[i] = moved(mean[i], value, SLOW_SHIFT, first);
     }
 }
 #endif
 
-/* Signals from the slow means of the past, then the means take this inference in. */
-static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
+#if ((TCUQ_SIGNALS) & GRADUAL_MASK) != 0u
+/* Signals 4 to 13, section 6; means and beliefs take this inference in. */
+static void slow_signals(const tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
                          const int8_t *features, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint32_t mask = used(p);
     int first = m->slow == 0u;
-    (void)at, (void)r, (void)probs, (void)features, (void)signals, (void)mask, (void)first;
+    (void)at, (void)probs, (void)features, (void)first;
 #if ((TCUQ_SIGNALS) & FAST_MASK) != 0u
     if ((mask & FAST_MASK) != 0u) {
         if (!first) {
@@ -576,38 +529,51 @@ static void slow_signals(tcuq_t *m, const layout_t *at, const reading_t *r, cons
         blend_features(at->feature_mean, features, p, first);
     }
 #endif
-    m->slow = 1;
-}
-
-/* a * share + b * (1 - share), share in 0..65536, rounded. */
-static uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
-{
-    return (a * share + b * (ONE - share) + 32768u) >> 16;
-}
-
-/* Section 7. */
-static uint16_t logistic(int32_t z)
-{
-    uint32_t size = z < 0 ? 0u - (uint32_t)z : (uint32_t)z;
-    uint32_t value = Q16_MAX;
-    if (size < 12u * ONE) {
-        uint32_t at = size >> 13;
-        uint32_t low = tcuq_sigmoid[at];
-        value = low + ((tcuq_sigmoid[at + 1u] - low) * (size & 8191u) >> 13);
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+    if ((mask & BELIEF_MASK) != 0u) {
+        int8_t *belief = at->bytes - 2u * beliefs_of(p);
+        uint32_t n;
+        for (n = TCUQ_DISBELIEF_FAST; n <= TCUQ_DISBELIEF_SLOW; n++) {
+            if ((mask & TCUQ_BIT(n)) != 0u) {
+                believe(belief, probs, p->classes,
+                        n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT, first);
+                signals[n] = log_odds(ONE - belief_at(belief, r->label));
+                belief += 2u * p->classes;
+            }
+        }
     }
-    return (uint16_t)(z < 0 ? ONE - value : value);
+#endif
+#if ((TCUQ_SIGNALS) & ODDS_MASK) != 0u
+    if ((mask & ODDS_MASK) != 0u) {
+        uint16_t odds = log_odds(ONE - 256u * r->top);
+        signals[TCUQ_ODDS] = odds;
+#if HAS(TCUQ_STRAIN_FAST)
+        if ((mask & TCUQ_BIT(TCUQ_STRAIN_FAST)) != 0u) {
+            strain_signal(m->ring, odds, STRAIN_FAST_SHIFT, first, signals + TCUQ_STRAIN_FAST);
+        }
+#endif
+#if HAS(TCUQ_STRAIN_SLOW)
+        if ((mask & TCUQ_BIT(TCUQ_STRAIN_SLOW)) != 0u) {
+            strain_signal(m->ring + strain_words_of(p) - 1u, odds, STRAIN_SLOW_SHIFT, first,
+                          signals + TCUQ_STRAIN_SLOW);
+        }
+#endif
+    }
+#endif
 }
+#endif
 
 /* Sections 7 and 8. */
-static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_confidence,
+static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_anchor,
                   tcuq_step_t *out)
 {
     int32_t z = p->bias;
     int32_t best = 0;
+    uint32_t left = used(p);
     uint32_t i;
     out->reason = TCUQ_REASON_NONE;
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        if ((used(p) & TCUQ_BIT(i)) != 0u) {
+    for (i = 0; left != 0u; i++, left >>= 1) {
+        if ((left & 1u) != 0u) {
             int32_t share = (int32_t)p->coef[i] * ((int32_t)signals[i] - p->clean_mean[i]);
             z += shift_floor((int32_t)p->coef[i] * signals[i], 9);
             if (share > best) {
@@ -617,7 +583,7 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
         }
     }
     out->uncertainty = logistic(z);
-    out->risk = (uint16_t)mix(out->uncertainty, inverse_confidence, p->blend);
+    out->risk = (uint16_t)mix(out->uncertainty, inverse_anchor, p->blend);
 }
 
 /* Decisions (sections 9 to 11). */
@@ -686,6 +652,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     reading_t r;
     uint32_t i;
 
+    (void)at, (void)features;
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & FEATURE_MASK) == 0u);
 
@@ -699,9 +666,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     }
 #endif
     inverse = saturate(ONE - 256u * r.top);
-    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        own[i] = p->clean_mean[i];
-    }
+    memcpy(own, p->clean_mean, sizeof own);
     own[TCUQ_DOUBT] =
         (uint16_t)mix(inverse, saturate(ONE - 256u * (r.top - r.second)), p->doubt_mix);
 #if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
@@ -710,7 +675,17 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
         push(m, &at, &r, probs, features);
     }
 #endif
-    slow_signals(m, &at, &r, probs, features, own);
+#if ((TCUQ_SIGNALS) & GRADUAL_MASK) != 0u
+    if ((used(p) & GRADUAL_MASK) != 0u) {
+        slow_signals(m, &at, &r, probs, features, own);
+    }
+#endif
+    m->slow = 1;
+#if HAS(TCUQ_DISBELIEF_FAST)
+    if (p->anchor == TCUQ_ANCHOR_BELIEF) {
+        inverse = saturate(ONE - belief_at(at.bytes - 2u * beliefs_of(p), r.label));
+    }
+#endif
     out->label = (uint16_t)r.label;
     out->low_mass = r.mass < 128u ? 1u : 0u;
     score(p, own, inverse, out);
@@ -747,42 +722,12 @@ void tcuq_two_classes(int8_t sigmoid, int8_t probs[2])
 
 /* Saved state (section 12). */
 
-static uint32_t crc32_add(uint32_t crc, const uint8_t *bytes, size_t size)
-{
-    size_t i;
-    int bit;
-    for (i = 0; i < size; i++) {
-        crc ^= bytes[i];
-        for (bit = 0; bit < 8; bit++) {
-            crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
-        }
-    }
-    return crc;
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    bytes[0] = (uint8_t)value;
-    bytes[1] = (uint8_t)(value >> 8);
-    bytes[2] = (uint8_t)(value >> 16);
-    bytes[3] = (uint8_t)(value >> 24);
-}
-
-static void put16(uint8_t *bytes, uint32_t value)
-{
-    bytes[0] = (uint8_t)value;
-    bytes[1] = (uint8_t)(value >> 8);
-}
-
-static uint32_t get16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | get16(bytes + 2) << 16;
-}
+/* A build without beliefs accepts one anchor only, 0. */
+#if HAS(TCUQ_DISBELIEF_FAST)
+#define REFERENCE_WORD(p) ((p)->reference | (uint32_t)(p)->anchor << 16)
+#else
+#define REFERENCE_WORD(p) ((p)->reference)
+#endif
 
 /* Fingerprint of everything in the params, so that a state finds only its own. */
 static uint32_t params_crc(const tcuq_params_t *p)
@@ -791,7 +736,7 @@ static uint32_t params_crc(const tcuq_params_t *p)
         p->version,        p->signals,      p->classes,     p->features,
         (uint16_t)p->zero_point, p->lag_count, (uint32_t)p->bias, p->doubt_mix,
         p->blend,          p->spread_scale, p->level_num,   p->level_den,
-        p->reference,      p->slope,        p->steep_slope, (uint32_t)p->knee,
+        REFERENCE_WORD(p), p->slope,        p->steep_slope, (uint32_t)p->knee,
         p->budget_num,     p->budget_den,   p->burst,       p->rise_reference,
         p->fall_reference, p->warmup,       p->rise_limit,  p->rise_cap,
         p->fall_limit,     p->fall_cap};
@@ -824,10 +769,16 @@ static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
     put32(bytes + 12, params_crc(p));
 }
 
+/* Bytes of a state after its ring entries: means, beliefs and checksum. */
+static size_t tail_of(const tcuq_params_t *p)
+{
+    return 4u * (size_t)mean_words_of(p) + 2u * (size_t)beliefs_of(p) + 4u;
+}
+
 size_t tcuq_state_size(const tcuq_params_t *p)
 {
     size_t entry = 2u + (size_t)entry_bytes_of(p);
-    return STATE_HEADER_BYTES + depth_of(p) * entry + 4u * (size_t)mean_words_of(p) + 4u;
+    return STATE_HEADER_BYTES + depth_of(p) * entry + tail_of(p);
 }
 
 int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
@@ -857,12 +808,18 @@ int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
         memcpy(next + 2, at.bytes + at.entry_bytes * slot, at.entry_bytes);
         next += 2u + at.entry_bytes;
     }
-    next = bytes + total - 4u - 4u * (size_t)mean_words_of(p);
+    next = bytes + total - tail_of(p);
     if (m->slow != 0u) {
         for (i = 0; i < mean_words_of(p); i++) {
             put32(next, m->ring[i]);
             next += 4;
         }
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+        for (i = 0; i < beliefs_of(p); i++) {
+            put16(next, belief_at(at.bytes - 2u * beliefs_of(p), i));
+            next += 2;
+        }
+#endif
     }
     put32(bytes + total - 4u, ~crc32_add(0xFFFFFFFFu, bytes, total - 4u));
     return (int)total;
@@ -889,6 +846,10 @@ static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
     int32_t credit = (int32_t)get32(bytes + 24);
     uint32_t alarm = bytes[36];
     uint32_t fill = bytes[37];
+    const uint8_t *tail = bytes + total - tail_of(p);
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+    uint32_t sum = 0;
+#endif
     int32_t low, high;
     uint32_t i, j;
     tcuq_debt_bounds(p, &low, &high);
@@ -918,12 +879,21 @@ static int state_ok(const tcuq_t *m, const uint8_t *bytes, size_t total)
         }
     }
     for (i = 0; i < words; i++) {
-        int32_t mean = (int32_t)get32(bytes + total - 4u - 4u * (words - i));
-        int32_t top = 255 * 65536;
+        int32_t mean = (int32_t)get32(tail + 4u * i);
+        int32_t top = i < strain_words_of(p) ? 65535 * 256 : 255 * 65536;
         if (mean > top || mean < (i < posts ? 0 : -top) || (bytes[38] == 0u && mean != 0)) {
             return 0;
         }
     }
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+    for (i = 0; i < beliefs_of(p); i++) {
+        uint32_t belief = get16(tail + 4u * words + 2u * i);
+        sum = belief + (i == 0u || i == p->classes ? 0u : sum);
+        if (sum > ONE || (bytes[38] == 0u && sum != 0u)) {
+            return 0;
+        }
+    }
+#endif
     return 1;
 }
 
@@ -985,7 +955,13 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     }
 #endif
     for (i = 0; i < words; i++) {
-        m->ring[i] = get32(bytes + total - 4u - 4u * (words - i));
+        m->ring[i] = get32(bytes + total - tail_of(p) + 4u * i);
     }
+#if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
+    for (i = 0; i < beliefs_of(p); i++) {
+        int8_t *beliefs = layout_of(m).bytes - 2u * beliefs_of(p);
+        belief_put(beliefs, i, get16(bytes + total - tail_of(p) + 4u * words + 2u * i));
+    }
+#endif
     return TCUQ_OK;
 }

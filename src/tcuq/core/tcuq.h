@@ -24,9 +24,9 @@ extern "C" {
 #endif
 
 /* Layout of tcuq_params_t: a generated header refuses another one. */
-#define TCUQ_PARAMS_VERSION 1u
+#define TCUQ_PARAMS_VERSION 2u
 /* Layout of the bytes that tcuq_save() writes. */
-#define TCUQ_STATE_VERSION 1u
+#define TCUQ_STATE_VERSION 2u
 
 #define TCUQ_MAX_CLASSES 1000u
 #define TCUQ_MAX_FEATURES 256u
@@ -54,20 +54,30 @@ enum {
 #define TCUQ_SPREAD_FAST 6   /* normalised entropy of that mean, rate 1/4 */
 #define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
 #define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
-#define TCUQ_SIGNAL_COUNT 9
+#define TCUQ_ODDS 9          /* log-odds against the label, from this posterior */
+#define TCUQ_DISBELIEF_FAST 10 /* the same from a Bayes filter, switch probability 1/4 */
+#define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
+#define TCUQ_STRAIN_FAST 12  /* mean of past odds, rate 1/16 */
+#define TCUQ_STRAIN_SLOW 13  /* the same at rate 1/64 */
+#define TCUQ_SIGNAL_COUNT 14
 
 #define TCUQ_BIT(signal) (1u << (signal))
 #define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_EXTENDED 0x1FFu
+#define TCUQ_PROFILE_EXTENDED 0x3F3Au
+#define TCUQ_ALL_SIGNALS 0x3FFFu
 
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
  * leave the code of the others out; tcuq_init() refuses params that need them. */
 #ifndef TCUQ_SIGNALS
-#define TCUQ_SIGNALS TCUQ_PROFILE_EXTENDED
+#define TCUQ_SIGNALS TCUQ_ALL_SIGNALS
 #endif
 
 /* In tcuq_step_t.reason: no signal is above its clean mean. */
 #define TCUQ_REASON_NONE 255u
+
+/* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
+#define TCUQ_ANCHOR_CONFIDENCE 0u /* the largest posterior */
+#define TCUQ_ANCHOR_BELIEF 1u     /* the fast belief in the label; needs TCUQ_DISBELIEF_FAST */
 
 /* Bits of tcuq_step_t.alarm. */
 #define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level */
@@ -84,8 +94,6 @@ typedef struct {
     uint16_t lag_count;      /* 1..64; 0 only when no signal reads the past */
     const uint8_t *lags;     /* ascending, each 1..64 */
     const uint16_t *lag_weights; /* Q0.15, sum exactly 32768 */
-    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q6.9 */
-    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
     int32_t bias;            /* Q16.16, |bias| <= 256 */
     uint32_t doubt_mix;      /* Q0.16, 0..65536: share of confidence in doubt */
     uint32_t blend;          /* Q0.16, 0..65536: share of uncertainty in risk */
@@ -93,7 +101,7 @@ typedef struct {
     uint16_t level_num;      /* level = level_num / level_den, between 0 and 1 */
     uint16_t level_den;      /* 2..1000 */
     uint16_t reference;      /* threshold at zero debt, Q0.16 */
-    uint16_t reserved;       /* 0 */
+    uint16_t anchor;         /* TCUQ_ANCHOR_CONFIDENCE or TCUQ_ANCHOR_BELIEF */
     uint32_t slope;          /* threshold per debt unit near zero, Q0.16 / 256 */
     uint32_t steep_slope;    /* the same beyond the knee, 1..2^24 / level_den */
     int32_t knee;            /* debt where the steep slope starts, slope * knee <= 2^24 */
@@ -102,12 +110,14 @@ typedef struct {
     uint16_t burst;          /* abstentions that may come at once, 1..10000 */
     uint16_t rise_reference; /* risk above this feeds the rise alarm, Q0.16 */
     uint16_t fall_reference; /* risk below this feeds the fall alarm, Q0.16 */
-    uint16_t reserved2;      /* 0 */
+    uint16_t reserved;       /* 0 */
     uint32_t warmup;         /* steps that never abstain */
     uint32_t rise_limit;     /* raise the alarm here; 0 switches the side off */
     uint32_t rise_cap;       /* evidence stops growing here, limit..2^30 */
     uint32_t fall_limit;
     uint32_t fall_cap;
+    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q6.9 */
+    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
 } tcuq_params_t;
 
 /* One monitor. Fields are private: save and load instead of copying. */
@@ -162,7 +172,7 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
 void tcuq_run(tcuq_t *monitor, const int8_t *probs, const int8_t *features, size_t count,
               tcuq_step_t *out, uint16_t *signals);
 
-/* After a gap in the stream: forget past posteriors and features. Threshold,
+/* After a gap in the stream: forget past posteriors, features and beliefs. Threshold,
  * budget, alarm and warm-up go on, or the rates would not hold. */
 void tcuq_reset(tcuq_t *monitor);
 

@@ -28,7 +28,7 @@ _HEADER = """\
 
 #include "tcuq.h"
 
-#if TCUQ_PARAMS_VERSION != 1
+#if TCUQ_PARAMS_VERSION != {layout}
 #error "{name} was exported for another version of tcuq.h; export it again"
 #endif
 #if (TCUQ_SIGNALS & {mask}) != {mask}
@@ -126,6 +126,7 @@ def _values(params: Params, name: str) -> dict[str, Any]:
         "classes": params.classes,
         "features": d,
         "summary": "\n * ".join(textwrap.wrap(summary, 100)),
+        "layout": params.integers()["version"],
         "mask": f"0x{params.integers()['signals']:03X}u",
         "ring": params.ring_bytes,
         "state": params.state_bytes,
@@ -206,16 +207,14 @@ def params_source(params: Params, name: str) -> str:
         f"    .lag_count = {len(p['lags'])}u,",
         f"    .lags = {lags},",
         f"    .lag_weights = {weights},",
-        *_by_signal(params, "coef", COEF_UNIT),
-        *_by_signal(params, "clean_mean", one),
         f"    .bias = {p['bias']}, /* {p['bias'] / one:.4f} */",
         line("doubt_mix", f"{p['doubt_mix'] / one:.4f} confidence, the rest margin"),
-        line("blend", f"{p['blend'] / one:.4f} uncertainty, the rest low confidence"),
+        line("blend", f"{p['blend'] / one:.4f} uncertainty, the rest low {params.anchor}"),
         line("spread_scale", "65536 / log2 of the classes"),
         line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
         line("level_den"),
         line("reference", f"threshold {p['reference'] / one:.4f} at zero debt"),
-        "    .reserved = 0u,",
+        line("anchor", f"risk leans on the {params.anchor}"),
         line("slope", f"{p['slope'] * flag / 256 / one:.6f} risk a flag"),
         line("steep_slope", f"{p['steep_slope'] * flag / 256 / one:.6f} risk a flag"),
         f"    .knee = {p['knee']}, /* {p['knee'] / flag:g} flags */",
@@ -224,10 +223,12 @@ def params_source(params: Params, name: str) -> str:
         line("burst", "abstentions that may come at once"),
         line("rise_reference", f"{p['rise_reference'] / one:.4f}"),
         line("fall_reference", f"{p['fall_reference'] / one:.4f}"),
-        "    .reserved2 = 0u,",
+        "    .reserved = 0u,",
         line("warmup", "steps that never abstain"),
         *side("rise"),
         *side("fall"),
+        *_by_signal(params, "coef", COEF_UNIT),
+        *_by_signal(params, "clean_mean", one),
         "};",
     ]
     return _BANNER.format(version=VERSION) + "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from ..params import Params
 from .csource import main_text, params_header, params_source
 from .names import check_name
 
-CORE_FILES = ("tcuq.h", "tcuq.c", "tcuq_tables.h")
+CORE_FILES = ("tcuq.h", "tcuq.c", "tcuq_math.h", "tcuq_tables.h")
 
 
 def sources(params: Params, name: str = "monitor") -> dict[str, str]:
@@ -27,7 +27,7 @@ def sources(params: Params, name: str = "monitor") -> dict[str, str]:
     Examples
     --------
     >>> sorted(sources(Params(classes=10)))
-    ['main.c', 'monitor.c', 'monitor.h', 'tcuq.c', 'tcuq.h', 'tcuq_tables.h']
+    ['main.c', 'monitor.c', 'monitor.h', 'tcuq.c', 'tcuq.h', 'tcuq_math.h', 'tcuq_tables.h']
     """
     check_name(name)
     texts = {

@@ -38,6 +38,11 @@ def fit_findings(params: Params) -> str:
             f"{found['loss_from_quantisation']:+.6f}, the AUROC from {found['auroc_float']:.4f} to "
             f"{found['auroc_core']:.4f}."
         )
+    if "mean_uncertainty" in found:
+        lines.append(
+            f"Uncertainty reads as a probability of error: its mean is {found['mean_uncertainty']:.4f}, the "
+            f"share of errors {found['errors'] / found['steps']:.4f}."
+        )
     lines.append(f"Threshold starts at {params.reference:.3f} and flags {params.level:g} of the steps.")
     elsewhere = found.get("run_length_elsewhere")
     if elsewhere:

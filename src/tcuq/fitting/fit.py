@@ -16,11 +16,11 @@ from ..metrics.ranking import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
-from ..signals import SLOW, ordered, profile_signals
+from ..signals import BELIEF, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, clean_stretches
 from .evidence import Evidence, signals_of, weigh
-from .logistic import balanced_weights, fit_logistic, log_loss
+from .logistic import balanced_weights, calibrated_bias, fit_logistic, log_loss
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -34,6 +34,9 @@ HARM = 0.005
 SLOW_MEMORY = 48
 """Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
 
+STRAIN_MEMORY = 192
+"""The same at rate 1/64."""
+
 
 def fit(
     log: Log,
@@ -46,11 +49,13 @@ def fit(
     window: int = 16,
     warmup: int | None = None,
     blend: float = 0.7,
+    anchor: str | None = None,
     doubt_mix: float = 0.5,
     level: float | Literal["budget"] = 0.1,
     budget: float = 0.15,
     burst: int = 8,
     nonnegative: bool = False,
+    calibrate: bool | None = None,
     l2: float = 1.0,
     run_length: int = 10_000,
     seed: int = 0,
@@ -76,11 +81,19 @@ def fit(
     signals : sequence of str, optional
     lags, lag_weights, window, warmup, blend, doubt_mix, budget, burst
         See `Params`.
+    anchor : {"confidence", "belief"}, optional
+        What `risk` leans on beside the uncertainty; default the belief where the signals hold
+        `disbelief_fast`, else the confidence.
     level : float or "budget"
         Share of steps to flag; "budget" ties it to the budget.
     nonnegative : bool
         Keep coefficients at 0 or above. Free signs are the default: a collapsed network is
         suspiciously stable, and only a negative coefficient can say so.
+    calibrate : bool, optional
+        Shift the bias after the regression, which treats errors and correct steps as equally many, so that
+        the mean uncertainty over the labelled steps is the share of errors among them: uncertainty then
+        reads as a probability of error. Default: True under the extended profile, whether asked for by
+        name or by its signals, else False.
     l2 : float
         Strength of the penalty on standardised signals.
     run_length : int
@@ -116,17 +129,19 @@ def fit(
     warnings: list[str] = []
     features = log.width if use_features else 0
     scale, zero_point = _feature_format(log if features else None, feature_scale, feature_zero_point)
+    chosen = ordered(signals) if signals is not None else profile_signals(profile, features)
     params = Params(
         classes=log.classes,
         features=features,
         feature_scale=scale,
         feature_zero_point=zero_point,
-        signals=ordered(signals) if signals is not None else profile_signals(profile, features),
+        signals=chosen,
         lags=tuple(lags),
         lag_weights=None if lag_weights is None else tuple(lag_weights),
         window=window,
         warmup=warmup,
         blend=blend,
+        anchor=default_anchor(chosen) if anchor is None else anchor,
         doubt_mix=doubt_mix,
         level=budget if level == "budget" else level,
         budget=budget,
@@ -148,7 +163,9 @@ def fit(
             "threshold and alarm are from the log itself"
         )
     else:
-        params, evidence, more = _fit_coefficients(params, log, l2, nonnegative, rng, warnings)
+        if calibrate is None:
+            calibrate = "extended" in (profile, params.profile)
+        params, evidence, more = _fit_coefficients(params, log, l2, nonnegative, calibrate, rng, warnings)
         findings.update(more)
         findings["time_helps"] = evidence.time_helps
         findings["time"] = evidence.sentence()
@@ -163,6 +180,17 @@ def fit(
     findings.update(more)
     findings["warnings"] = warnings
     return params.replace(notes={"fit": _plain(findings)})
+
+
+def default_anchor(signals: Sequence[str]) -> str:
+    """Return what `risk` leans on when nothing is said: the belief where there is one.
+
+    Examples
+    --------
+    >>> default_anchor(("doubt", "disbelief_fast")), default_anchor(("doubt",))
+    ('belief', 'confidence')
+    """
+    return "belief" if "disbelief_fast" in signals else "confidence"
 
 
 def _feature_format(log: Log | None, scale: float | None, zero_point: int | None) -> tuple[float, int]:
@@ -185,21 +213,26 @@ def _feature_format(log: Log | None, scale: float | None, zero_point: int | None
 
 def _clean_part(params: Params, log: Log, clean: Log | None, warnings: list[str]) -> tuple[Log, list[slice]]:
     """Return the log that holds the clean steps, and its clean stretches."""
-    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & set(SLOW) else 0)
-    own_clean = clean_stretches(log, memory)
     if clean is not None:
         if clean.classes != log.classes:
             raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
         if params.features and clean.width != log.width:
             raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
-        clean_log, runs = clean, clean_stretches(clean, memory)
+        clean_log = clean
     else:
-        clean_log, runs = log, own_clean
+        clean_log = log
         if log.shifted is None:
             warnings.append(
                 "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
                 "stretches, mark them with `shifted` or give a clean log"
             )
+    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & {*SLOW, *BELIEF} else 0)
+    runs = clean_stretches(clean_log, memory)
+    if "strain_slow" in params.signals:
+        # A memory that long may leave too little; a strain that still wanes is better than no alarm.
+        rested = clean_stretches(clean_log, STRAIN_MEMORY)
+        if sum(run.stop - run.start for run in rested) >= FEWEST_CLEAN:
+            runs = rested
     if not runs:
         raise ValueError("no clean steps are left; threshold and alarm need some")
     return clean_log, runs
@@ -214,7 +247,13 @@ def _with_clean_means(params: Params, clean: Log, runs: Sequence[slice]) -> Para
 
 
 def _fit_coefficients(
-    params: Params, log: Log, l2: float, nonnegative: bool, rng: np.random.Generator, warnings: list[str]
+    params: Params,
+    log: Log,
+    l2: float,
+    nonnegative: bool,
+    calibrate: bool,
+    rng: np.random.Generator,
+    warnings: list[str],
 ) -> tuple[Params, Evidence, dict[str, Any]]:
     values, settled = signals_of(params, log)
     target = log.errors()
@@ -238,6 +277,9 @@ def _fit_coefficients(
     weights = balanced_weights(wrong)
     exact = log_loss(used @ coef + bias, wrong, weights)
     quantised = log_loss(used @ stored + fitted.bias, wrong, weights)
+    if calibrate:
+        shifted = calibrated_bias(values @ stored, float(target.mean()))
+        fitted = fitted.replace(bias=float(np.clip(shifted, -256, 256)))
     core = watch(Monitor(fitted), log)
     return (
         fitted,
@@ -253,6 +295,7 @@ def _fit_coefficients(
             "auroc_float": auroc(used @ coef + bias, wrong),
             "auroc_core": auroc(core["uncertainty"][settled], wrong),
             "auroc_confidence": auroc(-log.confidence(), target),
+            **({"mean_uncertainty": float(core["uncertainty"].mean())} if calibrate else {}),
         },
     )
 

@@ -22,6 +22,33 @@ def log_loss(logits: Floats, target: npt.NDArray[np.bool_], weights: Floats) -> 
     return float((weights * losses).sum() / weights.sum())
 
 
+def calibrated_bias(logits: Floats, share: float) -> float:
+    """Return the bias under which the mean logistic of some logits is a share.
+
+    Parameters
+    ----------
+    logits : array of n values
+        Without any bias.
+    share : float
+        Between 0 and 1, neither of them.
+
+    Examples
+    --------
+    >>> x = np.array([-1.0, 0.0, 3.0])
+    >>> bias = calibrated_bias(x, 0.25)
+    >>> round(float((1 / (1 + np.exp(-(x + bias)))).mean()), 6)
+    0.25
+    """
+    # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
+    centre = float(np.log(share / (1 - share)))
+    low, high = centre - float(logits.max()), centre - float(logits.min())
+    for _ in range(100):
+        middle = (low + high) / 2
+        mean = (1 / (1 + np.exp(-np.clip(logits + middle, -500, 500)))).mean()
+        low, high = (middle, high) if mean < share else (low, middle)
+    return (low + high) / 2
+
+
 def fit_logistic(
     signals: Floats, target: npt.NDArray[np.bool_], l2: float, low: float = -64.0, high: float = 63.99
 ) -> tuple[Floats, float]:

@@ -18,7 +18,7 @@ from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..signals import profile_signals
 from .evidence import FOLDS, folds, held_out_logits, signals_of
-from .fit import FEWEST, fit
+from .fit import FEWEST, default_anchor, fit
 from .logistic import fit_logistic
 
 Floats = npt.NDArray[np.float64]
@@ -166,7 +166,17 @@ def tune(
 
 
 def _refuse_searched(options: dict[str, Any]) -> None:
-    for name in ("profile", "signals", "lags", "lag_weights", "window", "blend", "doubt_mix", "level"):
+    for name in (
+        "profile",
+        "signals",
+        "lags",
+        "lag_weights",
+        "window",
+        "blend",
+        "anchor",
+        "doubt_mix",
+        "level",
+    ):
         if name in options:
             raise ValueError(f"{name} is searched by tune; use fit to set it")
 
@@ -204,12 +214,20 @@ def _params(start: Params, choice: _Choice) -> Params:
     settings = choice.settings()
     features = start.features if settings.pop("use_features") else 0
     signals = profile_signals(settings.pop("profile"), features)
-    return start.replace(features=features, signals=signals, coef=None, clean_means=None, **settings)
+    changed = {"signals": signals, "anchor": default_anchor(signals), "coef": None, "clean_means": None}
+    return start.replace(features=features, **changed, **settings)
 
 
-def _risk(logits: Floats, confidence: Floats, blend: float) -> Floats:
+def _anchor(params: Params, log: Log) -> Floats:
+    """Return what the risk of each step leans on beside the uncertainty."""
+    if params.anchor == "confidence":
+        return log.confidence()
+    return np.asarray(1 - watch(Monitor(params.replace(blend=0)), log)["risk"])
+
+
+def _risk(logits: Floats, anchor: Floats, blend: float) -> Floats:
     uncertainty = 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
-    return blend * uncertainty + (1 - blend) * (1 - confidence)
+    return blend * uncertainty + (1 - blend) * (1 - anchor)
 
 
 def _mean_auroc(score: Floats, target: npt.NDArray[np.bool_], fold: npt.NDArray[np.int64]) -> float:
@@ -227,9 +245,9 @@ def _search_score(
     target, fold = log.errors()[inside], fold[inside]
     logits = held_out_logits(values[inside], target, fold, l2, nonnegative)
     known = np.isfinite(logits)
-    confidence = log.confidence()[inside][known]
+    anchor = _anchor(params, log)[inside][known]
     scores = [
-        (_mean_auroc(_risk(logits[known], confidence, blend), target[known], fold[known]), blend)
+        (_mean_auroc(_risk(logits[known], anchor, blend), target[known], fold[known]), blend)
         for blend in BLENDS
     ]
     return max((s for s in scores if math.isfinite(s[0])), default=(float("-inf"), 0.7))
@@ -249,7 +267,7 @@ def _check_score(
 ) -> float:
     """Return the AUROC on the quarter that no search saw."""
     values, coef, bias = _fit_on(params, log, fold != CHECK_FOLD, l2, nonnegative)
-    risk = _risk(values @ coef + bias, log.confidence(), blend)
+    risk = _risk(values @ coef + bias, _anchor(params, log), blend)
     return auroc(risk[fold == CHECK_FOLD], log.errors()[fold == CHECK_FOLD])
 
 

@@ -209,7 +209,7 @@ def settings(params: Params) -> str:
         ("features", count(params.features) if params.features else "none: posteriors only"),
         ("signals", f"{', '.join(params.signals)} (profile {params.profile})"),
         ("looks back", f"{lags} steps" if params.depth else "no"),
-        ("risk", f"{aim(params.blend)} weighted signals, {aim(1 - params.blend)} low confidence"),
+        ("risk", f"{aim(params.blend)} weighted signals, {aim(1 - params.blend)} low {params.anchor}"),
         ("flag level", f"{aim(params.level)} of steps; threshold {decimal(params.reference)} when on target"),
         (
             "threshold moves",
