@@ -41,7 +41,7 @@ from tcuq.methods.variants import (
 )
 from tcuq.methods.vote import Vote
 from tcuq.metrics import aurc, auroc
-from tcuq.signals import SIGNALS
+from tcuq.signals import PROFILES, SIGNALS
 
 SHIFTS = ("fog", "frost", "snow")
 LABELS = np.arange(1000) % 5
@@ -446,7 +446,7 @@ def test_the_widened_method_is_the_same_method(fitted: dict[str, Streaming]) -> 
     assert plus(TcuqPaper).name == "tcuq_paper_plus"
 
 
-@pytest.mark.parametrize("signal", ["instability", "flips", "surprise_slow"])
+@pytest.mark.parametrize("signal", ["instability", "odds", "surprise_slow"])
 def test_a_signal_alone_and_a_signal_removed(signal: str, fitted: dict[str, Streaming]) -> None:
     alone, removed = only(signal)(), without(signal)()
     full = fitted["tcuq"]
@@ -464,9 +464,19 @@ def test_signals_are_removed_even_where_time_does_not_help() -> None:
     method = without("doubt", TcuqPaper)()
     method.fit(SHUFFLED)
     assert "doubt" not in method.params.signals and method.params.signals
-    assert {kind.name for kind in ABLATIONS} == {
-        f"tcuq_{how}_{s}" for how in ("only", "without") for s in SIGNALS
-    }
+    removed = {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
+    assert {kind.name for kind in ABLATIONS} == {f"tcuq_only_{signal}" for signal in SIGNALS} | removed
+
+
+def test_without_the_belief_the_risk_leans_on_confidence() -> None:
+    for kind, signals in ((without("disbelief_fast"), None), (only("odds"), ("odds",))):
+        method = kind()
+        method.fit(DEV)
+        assert method.params.anchor == "confidence"
+        assert signals is None or method.params.signals == signals
+    alone = only("disbelief_fast")()
+    alone.fit(DEV)
+    assert alone.params.anchor == "belief"
 
 
 def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:

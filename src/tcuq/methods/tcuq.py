@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..cost import cost
 from ..fitting import fit
 from ..fitting.evidence import FOLDS, folds, signals_of
-from ..fitting.logistic import fit_logistic
+from ..fitting.logistic import calibrated_bias, fit_logistic
 from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
@@ -32,7 +32,13 @@ WORTH = 0.001
 
 
 def _setting(**changes: Any) -> Mapping[str, Any]:
-    return {"signals": None, "lags": NEAR, "features": None, "blend": 0.7, "l2": 1.0} | changes
+    plain = {"signals": None, "lags": NEAR, "features": None, "blend": 0.7, "l2": 1.0, "anchor": "confidence"}
+    return plain | changes
+
+
+def _leaning(**changes: Any) -> Mapping[str, Any]:
+    """Return a setting whose risk leans on the belief in the answer."""
+    return _setting(anchor="belief", **changes)
 
 
 NOW = _setting(signals=("doubt",), lags=())
@@ -65,26 +71,23 @@ def _projected(through: Projection | None, seen: Observed) -> Floats | None:
 class Tcuq(Streaming):
     """Risk of the integer core, under the extended profile of signals.
 
-    Settings: `signals` (None: those of the profile), `lags`, `blend` and `l2` as in `tcuq.fit`; `features`,
-    the projection that features wider than 32 go through, or None for posteriors alone. The first setting
-    looks at no past. It is kept unless another one does better in the `objective`, by `WORTH`, on steps that
-    the coefficients were not fitted to: held out by kind of shift, or by segment where kinds are not told
-    apart.
+    Settings: `signals` (None: those of the profile), `lags`, `blend`, `l2` and `anchor` as in `tcuq.fit`;
+    `features`, the projection that features wider than 32 go through, or None for posteriors alone. The
+    first setting looks at no past. It is kept unless another one does better in the `objective`, by
+    `WORTH`, on steps that the coefficients were not fitted to: held out by kind of shift, or by segment
+    where kinds are not told apart.
     """
 
     name = "tcuq"
     profile: ClassVar[str] = "extended"
+    calibrated: ClassVar[bool] = True
+    """Whether the uncertainty reads as a probability of error; see `tcuq.fit`."""
     decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
     """How `tcuq.fit` sets threshold, budget and alarm, which the score does not depend on."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
-        _setting(),
-        _setting(blend=1.0),
-        _setting(lags=FAR, blend=1.0),
-        _setting(features="average", blend=1.0),
-        _setting(features="pca"),
-        _setting(features="pca", blend=1.0),
-        _setting(features="pca", lags=FAR, blend=1.0, l2=100.0),
+        *(_leaning(blend=blend) for blend in (1.0, 0.7, 0.3, 0.1)),
+        *(_leaning(features="pca", blend=blend) for blend in (1.0, 0.7, 0.1)),
     )
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
@@ -221,6 +224,8 @@ class Tcuq(Streaming):
                 window=start.window,
                 blend=start.blend,
                 l2=used["l2"],
+                anchor=start.anchor,
+                calibrate=self.calibrated,
                 nonnegative=used.get("nonnegative", False),
                 use_features=start.features > 0,
                 **self.decided,
@@ -240,6 +245,7 @@ class Tcuq(Streaming):
             lags=setting["lags"],
             window=max(16, *setting["lags"], 0),
             blend=setting["blend"],
+            anchor=setting["anchor"],
         )
 
     def _labelled(self, dev: Labelled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
@@ -266,6 +272,8 @@ class Tcuq(Streaming):
             rest = past & ~inside
             if wrong[rest].any() and not wrong[rest].all():
                 coef, bias = fit_logistic(values[rest], wrong[rest], setting["l2"], -COEF_LIMIT)
+                if self.calibrated:
+                    bias = calibrated_bias(values[rest] @ coef, float(wrong[rest].mean()))
                 by_name = dict(zip(params.signals, coef.tolist(), strict=True))
                 trial = params.replace(coef=by_name, bias=float(np.clip(bias, -BIAS_LIMIT, BIAS_LIMIT)))
                 risk = watch(Monitor(trial), log)["risk"]
@@ -279,6 +287,7 @@ class TcuqPaper(Tcuq):
 
     name = "tcuq_paper"
     profile = "paper"
+    calibrated = False
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
         _setting(),

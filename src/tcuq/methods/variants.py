@@ -13,7 +13,7 @@ from ..fitting.fit import SLOW_MEMORY
 from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import Params
-from ..signals import FEATURE_BASED, SIGNALS
+from ..signals import FEATURE_BASED, PROFILES, SIGNALS
 from .given import networks_of
 from .method import Floats, Labelled, Observed
 from .scores import softmax
@@ -23,6 +23,8 @@ from .temperature import fitted
 if TYPE_CHECKING:
     from torch import nn
 
+BELIEF = "disbelief_fast"
+"""The signal without which a risk cannot lean on the belief."""
 MOST_DEBT = 16_000.0
 """Flags beyond their share before a frozen threshold would move: more than a stream of the lab has steps."""
 
@@ -116,7 +118,14 @@ def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
 
     def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
         features = (setting["features"] or "average") if signal in FEATURE_BASED else None
-        return {**setting, "signals": (signal,), "lags": setting["lags"] or NEAR, "features": features}
+        anchor = setting["anchor"] if signal == BELIEF else "confidence"
+        alone = {
+            "signals": (signal,),
+            "lags": setting["lags"] or NEAR,
+            "features": features,
+            "anchor": anchor,
+        }
+        return {**setting, **alone}
 
     return _made(f"{base.name}_only_{signal}", f"One signal: {signal}.", base, changed)
 
@@ -132,7 +141,8 @@ def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
     known("signal", signal, SIGNALS)
 
     def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**setting, "without": signal}
+        anchor = "confidence" if signal == BELIEF else setting["anchor"]
+        return {**setting, "without": signal, "anchor": anchor}
 
     return _made(f"{base.name}_without_{signal}", f"All signals but {signal}.", base, changed)
 
@@ -187,5 +197,5 @@ def _body(name: str, doc: str, **more: Any) -> dict[str, Any]:
 
 TcuqPlus = plus()
 VARIANTS: tuple[type[Tcuq], ...] = (TcuqTs, NoTemporal, NoConformal, FrozenWeights, Nonnegative, TcuqPlus)
-ABLATIONS: tuple[type[Tcuq], ...] = (*map(only, SIGNALS), *map(without, SIGNALS))
-"""Each signal alone, and each signal removed."""
+ABLATIONS: tuple[type[Tcuq], ...] = (*map(only, SIGNALS), *map(without, PROFILES["extended"]))
+"""Each signal alone, and each signal of the extended profile removed."""
