@@ -154,7 +154,7 @@ def test_user_errors_are_one_line_and_leave_nothing(place, capsys, args, message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "parameters have version 2; 1 is accepted"),
+        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
         ({"format": "other"}, "not a parameter file"),
         ({"speed": 1}, "field 'speed' is unknown"),
         ({"classes": 1}, "classes is 1; 2 to 1000"),

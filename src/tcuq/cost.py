@@ -68,7 +68,13 @@ def cost(params: Params) -> Cost:
         + 6 * (beliefs + odds)
         + 2 * len(used)
         + 7,
-        divisions=2 * divergence + instability + displaced + 2 * spreads + 3 * beliefs + 2 * bool(lags),
+        divisions=2 * divergence
+        + instability
+        + displaced
+        + 2 * spreads
+        + beliefs
+        + 2 * bool(beliefs)
+        + 2 * bool(lags),
         instructions=round(
             396
             + 13 * classes

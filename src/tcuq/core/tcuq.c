@@ -424,12 +424,12 @@ static void belief_put(int8_t *belief, uint32_t class_number, uint32_t value)
     memcpy(belief + 2u * class_number, &kept, sizeof kept);
 }
 
-/* One step of a Bayes filter whose class switches with probability 2^-shift. */
-static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint32_t shift, int first)
+/* One step of a Bayes filter whose class switches with probability 2^-shift. `even` and `least` are
+ * the same for both rates: the belief of no knowledge, and what every class keeps of the likelihood. */
+static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint32_t shift,
+                    uint32_t even, uint32_t least, int first)
 {
-    uint32_t even = ONE / classes;
     uint32_t fresh = even >> shift;
-    uint32_t least = 164u / classes != 0u ? 164u / classes : 1u;
     uint32_t sum = 0, scale = 0, factor, i;
     for (i = 0; i < classes; i++) {
         uint32_t old = first ? even : belief_at(belief, i);
@@ -532,11 +532,13 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const reading_t *r
 #if ((TCUQ_SIGNALS) & BELIEF_MASK) != 0u
     if ((mask & BELIEF_MASK) != 0u) {
         int8_t *belief = at->bytes - 2u * beliefs_of(p);
+        uint32_t even = ONE / p->classes;
+        uint32_t least = p->classes <= 164u ? 164u / p->classes : 1u;
         uint32_t n;
         for (n = TCUQ_DISBELIEF_FAST; n <= TCUQ_DISBELIEF_SLOW; n++) {
             if ((mask & TCUQ_BIT(n)) != 0u) {
                 believe(belief, probs, p->classes,
-                        n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT, first);
+                        n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT, even, least, first);
                 signals[n] = log_odds(ONE - belief_at(belief, r->label));
                 belief += 2u * p->classes;
             }
