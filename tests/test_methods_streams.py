@@ -499,8 +499,8 @@ def constants_in_c(params: Params) -> int:
 
 
 def test_constants_of_an_exported_monitor_by_hand() -> None:
-    """6 of the shape, 2 tables of 3 lags, 2 of 9 signals, 4 of the risk, 10 of decisions, 6 of the alarm."""
-    assert constants_in_c(Params(classes=5)) == 6 + 6 + 18 + 4 + 10 + 6
+    """6 of the shape, 2 tables of 3 lags, 2 of 14 signals, 5 of the risk, 10 of decisions, 6 of the alarm."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 28 + 5 + 10 + 6
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
