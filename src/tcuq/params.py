@@ -30,11 +30,11 @@ STOCK_COEF = {
     "surprise_slow": 0.5,
     "spread_fast": 0.5,
     "spread_slow": 0.5,
-    "odds": 1.0,
-    "disbelief_fast": 3.0,
-    "disbelief_slow": 1.0,
-    "strain_fast": 0.5,
-    "strain_slow": 0.5,
+    "odds": 0.5,
+    "disbelief_fast": 2.0,
+    "disbelief_slow": 0.5,
+    "strain_fast": 0.25,
+    "strain_slow": 0.25,
 }
 """Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
 

@@ -57,8 +57,8 @@ enum {
 #define TCUQ_ODDS 9          /* log-odds against the label, from this posterior */
 #define TCUQ_DISBELIEF_FAST 10 /* the same from a Bayes filter, switch probability 1/4 */
 #define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
-#define TCUQ_STRAIN_FAST 12  /* mean of past odds, rate 1/16 */
-#define TCUQ_STRAIN_SLOW 13  /* the same at rate 1/64 */
+#define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
+#define TCUQ_STRAIN_SLOW 13    /* the same at rate 1/64 */
 #define TCUQ_SIGNAL_COUNT 14
 
 #define TCUQ_BIT(signal) (1u << (signal))

@@ -186,7 +186,8 @@ def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str
         values = given.astype(np.float64)
         with np.errstate(invalid="ignore"):
             if name == "reason":
-                wrong, accepted = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON)), "0 to 8 or 255"
+                wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
+                accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"
             else:
                 low, high = _LIMITS[name]
                 accepted = f"{number_shown(low)} to {number_shown(high)}"
