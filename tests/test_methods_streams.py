@@ -637,3 +637,11 @@ def test_the_objective_asks_for_errors_and_for_drops() -> None:
     held_out = kinds != 1
     assert objective(np.where(held_out, both, -both), wrong, kinds, None, held_out) > 0.9
     assert 0 <= objective(both, np.zeros(len(kinds), bool), kinds) <= 1
+
+
+def test_features_that_no_signal_reads_are_not_taken() -> None:
+    method = without("instability", TcuqPaper)()
+    method.fit(DEV)
+    for setting in method.grid[1:]:
+        params = method._monitor(setting).params
+        assert params.features == 0 and method._monitor(setting).projection is None

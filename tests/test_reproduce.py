@@ -23,7 +23,7 @@ from tcuq.reproduce.recordings import Recordings
 from tcuq.reproduce.rows import row_of
 from tcuq.reproduce.run import run
 from tcuq.reproduce.setting import SETTINGS, Setting
-from tcuq.reproduce.table import table, text
+from tcuq.reproduce.table import plain, table, text
 
 ROOT = Path(__file__).parent.parent
 TINY = Setting("tiny", 300, 1200, 10_000, (0,), (3,), kinds=1)
@@ -34,7 +34,7 @@ PLAIN: dict[str, Any] = {
     "tasks": ["cifar10"],
     "dwells": [16],
     "rows": ["base", "tcuq_paper"],
-    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["delay_median", "equal/best/all", "delay"]],
+    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["delay_median", "equal/all", "delay"]],
 }
 
 
@@ -60,7 +60,7 @@ class Kept:
         return {row.label: found for row in rows}
 
     def place(self, task: str, part: str, seed: int, row: Any) -> Path:
-        return Path(row.label)
+        return self.folder / row.label
 
 
 def test_the_experiments_of_the_repository_are_well_formed() -> None:
@@ -82,6 +82,9 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
         ({"title": 3}, "title of an experiment is 3; a text is accepted"),
         ({"tasks": []}, r"tasks of an experiment is \[\]; a list is accepted"),
         ({"more": 1}, "more"),
+        ({"rows": 5}, "rows of an experiment is 5; a list of rows, or a field's name, is accepted"),
+        ({"rows": []}, r"rows of an experiment is \[\]"),
+        ({"dwells": [4, 4]}, "each once is accepted"),
     ],
 )
 def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
@@ -145,6 +148,8 @@ def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
     assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
     assert np.isnan(lines[1]["value"])
     assert "| base | inf | - |" in text(lines)
+    assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
+    json.dumps(plain(lines), allow_nan=False)
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +172,26 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
     again = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
     assert len(calls) == 2
+    dev = kept.banks("mnist", "dev", 0, rows, ["clean", "shot_noise/1"])
+    np.testing.assert_array_equal(
+        dev["base"]["clean"].probs, first["base"]["clean"].probs
+    )  # the same examples
+    assert not np.array_equal(dev["base"]["shot_noise/1"].probs, first["base"]["shot_noise/1"].probs)
+    del calls[2:]
     np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
     kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
     assert calls[2:] == ["shear/1"]
+
+
+def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    places = []
+    for shift in (0, 1):
+        data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")
+        monkeypatch.setattr(recordings_module, "load_part", lambda task, part, data=data: data)
+        kept = Recordings(str(ROOT / "weights"), str(tmp_path), Setting("tiny", 8, 100, 100, (0,), (1,)))
+        places += [kept.place("mnist", "test", seed, row_of("base")) for seed in (0, 1)]
+    assert len(set(places)) == 4
 
 
 def test_settings_differ_in_size_alone() -> None:

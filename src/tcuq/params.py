@@ -357,6 +357,8 @@ class Params:
             accepted = " or ".join(map(str, READABLE))
             raise ValueError(f"parameters have version {version}; {accepted} is accepted")
         values = {k: v for k, v in content.items() if k not in ("format", "version")}
+        if version == 1 and "anchor" in values:
+            raise ValueError("parameters of version 1 hold an anchor; it is accepted from version 2 on")
         known = [item.name for item in fields(cls)]
         known_only("field", values, known)
         if "classes" not in values:

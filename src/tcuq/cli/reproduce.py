@@ -59,7 +59,8 @@ def reproduce(args: argparse.Namespace) -> int:
                 raise UsageError(
                     f"dwell of {name} is {dwell:g}; {', '.join(f'{d:g}' for d in each.dwells)} is accepted"
                 )
-        chosen.append(replace(each, tasks=tasks, dwells=tuple(args.dwell or each.dwells)))
+        dwells = tuple(dict.fromkeys(args.dwell or each.dwells))
+        chosen.append(replace(each, tasks=tuple(dict.fromkeys(tasks)), dwells=dwells))
 
     try:
         from ..zoo.make import find_device
@@ -69,7 +70,7 @@ def reproduce(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed to run networks: pip install 'tcuq[zoo,lab]'") from None
     from ..reproduce.recordings import Recordings
     from ..reproduce.run import run
-    from ..reproduce.table import table, text
+    from ..reproduce.table import plain, table, text
 
     device = find_device(args.device)
     tables = {}
@@ -78,5 +79,5 @@ def reproduce(args: argparse.Namespace) -> int:
             recordings = Recordings(args.weights, args.cache, setting, device, args.workers, bar)
             tables[each.name] = table(each, run(each, recordings, bar))
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
-    answer(args, tables, shown)
+    answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
     return 0

@@ -226,16 +226,28 @@ def _clean_part(params: Params, log: Log, clean: Log | None, warnings: list[str]
                 "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
                 "stretches, mark them with `shifted` or give a clean log"
             )
-    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & {*SLOW, *BELIEF} else 0)
-    runs = clean_stretches(clean_log, memory)
-    if "strain_slow" in params.signals:
-        # A memory that long may leave too little; a strain that still wanes is better than no alarm.
-        rested = clean_stretches(clean_log, STRAIN_MEMORY)
-        if sum(run.stop - run.start for run in rested) >= FEWEST_CLEAN:
-            runs = rested
+    runs = rested_stretches(params, clean_log)
     if not runs:
         raise ValueError("no clean steps are left; threshold and alarm need some")
     return clean_log, runs
+
+
+def rested_stretches(params: Params, clean: Log) -> list[slice]:
+    """Return the clean stretches on which what a monitor remembers of a shift has waned.
+
+    Parameters
+    ----------
+    params : Params
+    clean : Log
+    """
+    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & {*SLOW, *BELIEF} else 0)
+    runs = clean_stretches(clean, memory)
+    if "strain_slow" in params.signals:
+        # A memory that long may leave too little; a strain that still wanes is better than no alarm.
+        rested = clean_stretches(clean, STRAIN_MEMORY)
+        if sum(run.stop - run.start for run in rested) >= FEWEST_CLEAN:
+            return rested
+    return runs
 
 
 def _with_clean_means(params: Params, clean: Log, runs: Sequence[slice]) -> Params:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +70,7 @@ def load_bank(path: str | Path) -> dict[str, Recorded]:
             source: Recorded(found.pop("probs"), found.pop("features", None), found)
             for source, found in columns.items()
         }
-    except (KeyError, ValueError, OSError, EOFError) as error:
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{path}: no bank of recorded outputs ({type(error).__name__})") from None

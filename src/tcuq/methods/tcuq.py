@@ -16,7 +16,7 @@ from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
-from ..signals import ordered, profile_signals
+from ..signals import FEATURE_BASED, ordered, profile_signals
 from .method import Answer, Cost, Floats, Labelled, Observed
 from .objective import Measure, objective
 from .projection import WIDTH, Projection, projection
@@ -230,7 +230,7 @@ class Tcuq(Streaming):
                 use_features=start.features > 0,
                 **self.decided,
             )
-            self._fitted[key] = Fitted(self.settled(params, log), through)
+            self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
 
     def _start(self, setting: Mapping[str, Any], classes: int, width: int) -> Params:
@@ -240,7 +240,7 @@ class Tcuq(Streaming):
         signals = tuple(name for name in signals if name != setting.get("without"))
         return Params(
             classes=classes,
-            features=used,
+            features=used if set(signals) & set(FEATURE_BASED) else 0,  # nobody would read them
             signals=signals,
             lags=setting["lags"],
             window=max(16, *setting["lags"], 0),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import known
-from ..fitting.alarms import choose_alarm, clean_stretches
-from ..fitting.fit import SLOW_MEMORY
+from ..fitting.alarms import choose_alarm
+from ..fitting.fit import rested_stretches
 from ..log import Log, watch
 from ..monitor import Monitor
 from ..params import Params
@@ -90,7 +90,7 @@ class FrozenWeights(Tcuq):
         means = params.clean_means.values()
         equal = params.replace(coef=dict.fromkeys(params.signals, 1.0), bias=-sum(means))
         risk = watch(Monitor(equal), log)["risk"]
-        runs = [risk[run] for run in clean_stretches(log, max(params.depth, SLOW_MEMORY))]
+        runs = [risk[run] for run in rested_stretches(params, log)]
         alarm = choose_alarm(runs, self.decided["run_length"], np.random.default_rng(0))
         reference = float(np.quantile(np.concatenate(runs), 1 - params.level))
         return equal.replace(reference=reference, alarm=alarm)

@@ -81,6 +81,11 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
     rows = given["rows"]
     if isinstance(rows, str):
         rows = fields[known("field of rows", rows, fields)]
+    if not isinstance(rows, (list, tuple)) or not rows:
+        raise ValueError(f"rows of an experiment is {rows!r}; a list of rows, or a field's name, is accepted")
+    for entry in ("tasks", "dwells"):
+        if len(set(map(str, given[entry]))) < len(given[entry]):
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; each once is accepted")
     for column in given["columns"]:
         if not isinstance(column, list) or [type(each) for each in column] != [str, str, str]:
             raise ValueError(f"column is {column!r}; metric, variant and title are accepted")

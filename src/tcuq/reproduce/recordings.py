@@ -15,6 +15,7 @@ from ..data.ood import load_ood, ood_labels, ood_name
 from ..data.parts import load_part
 from ..methods.files import load_bank, save_bank
 from ..methods.method import Method, Recorded
+from .digests import RECORDING, code, shown
 from .rows import TASKS, Row
 from .setting import Setting
 
@@ -49,6 +50,7 @@ class Recordings:
         self.weights, self.folder, self.setting = weights, Path(folder), setting
         self.device, self.workers, self.progress = device, workers, progress
         self._parts: dict[tuple[str, str], Dataset] = {}
+        self._code = code(*RECORDING)
 
     def part(self, task: str, part: str) -> Dataset:
         """Return the examples of a part that are shown."""
@@ -85,20 +87,18 @@ class Recordings:
         wanted = [source for source, gaps in absent.items() if gaps]
         if wanted:
             self._record(task, part, seed, owners, {source: absent[source] for source in wanted})
-        loaded = {
-            place: {source: load_bank(place / _file(source))[source] for source in sources}
-            for place in owners
-        }
+        loaded = {place: {source: _loaded(place, source) for source in sources} for place in owners}
         return {label: loaded[place] for label, place in places.items()}
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
-        """Return the folder of a row's files, which other weights would not share."""
+        """Return the folder of a row's files, which other weights, data or code would not share."""
         names = row.networks(TASKS[task], seed, self.weights)
         digest = hashlib.sha256()
         for name in names:
             digest.update((Path(self.weights) / f"{name}.npz").read_bytes())
         title = f"{names[0]}-{row.method.bank}-{digest.hexdigest()[:12]}"
-        return self.folder / f"{task}-{part}-{self.setting.examples}" / title
+        data = f"{task}-{part}-{self.setting.examples}-{shown(self.part(task, part))}"
+        return self.folder / self._code / data / title
 
     def _record(
         self, task: str, part: str, seed: int, owners: Mapping[Path, Row], gaps: Mapping[str, Sequence[Path]]
@@ -114,8 +114,15 @@ class Recordings:
             strange = {name: replace(found, x=found.x[:most], y=found.y[:most])}
         clean = self.part(task, "dev")
         ready: dict[Path, Method] = {}
-        shown = examples(self.part(task, part), gaps, strange, workers=self.workers, progress=self.progress)
-        for source, x in shown:
+        given = examples(
+            self.part(task, part),
+            gaps,
+            strange,
+            seed=2 * seed + (part == "test"),  # else test examples would meet the very noise of dev
+            workers=self.workers,
+            progress=self.progress,
+        )
+        for source, x in given:
             for place in gaps[source]:
                 if place not in ready:
                     row = owners[place]
@@ -131,6 +138,14 @@ class Recordings:
         names = row.networks(TASKS[task], seed, self.weights)
         networks = [load_weights(Path(self.weights) / f"{name}.npz")[0] for name in names]
         return [each.to(self.device) for each in networks]
+
+
+def _loaded(place: Path, source: str) -> Recorded:
+    path = place / _file(source)
+    found = load_bank(path)
+    if source not in found:
+        raise ValueError(f"{path}: holds {', '.join(found)}; {source} is accepted")
+    return found[source]
 
 
 def _file(source: str) -> str:

@@ -7,16 +7,20 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..lab.compare.results import Record, Results, load, save
 from .comparison import compare
+from .digests import code
 from .experiment import Experiment
 from .programme import Programme
 from .recordings import Recordings
 
 Progress = Callable[[int, int, str], None]
+
+
+INDIFFERENT = ("name", "seeds", "replicates")
+"""Entries of a setting that decide nothing about one comparison."""
 
 
 class Unit(NamedTuple):
@@ -89,25 +93,16 @@ def compared(experiment: Experiment, unit: Unit, recordings: Recordings) -> list
 
 
 def _key(experiment: Experiment, recordings: Recordings, unit: Unit) -> str:
-    """Return a digest of what decides the records: rows, networks, sizes, and the code that judges them."""
-    rows: list[Any] = [
+    """Return a digest of what decides the records: rows, networks, data, sizes, and the code."""
+    rows = [
         [
             row.label,
             row.method.name,
-            list(map(str, row.method.grid)),
-            str(recordings.place(unit.task, "test", unit.seed, row)),
+            str(recordings.place(unit.task, part, unit.seed, row).relative_to(recordings.folder)),
         ]
         for row in experiment.rows
+        for part in ("dev", "test")
     ]
-    about = json.dumps([rows, asdict(recordings.setting), unit, code()])
+    sizes = {name: value for name, value in asdict(recordings.setting).items() if name not in INDIFFERENT}
+    about = json.dumps([rows, sizes, unit, code()])
     return hashlib.sha256(about.encode()).hexdigest()[:12]
-
-
-def code() -> str:
-    """Return a digest of the package's own code, core included: what it computes depends on all of it."""
-    home = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for path in sorted([*home.rglob("*.py"), *home.rglob("*.[ch]")]):
-        if path.relative_to(home).parts[0] not in ("cli", "report", "export", "demo"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]

@@ -23,7 +23,8 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[dict[str
     -------
     list of dict
         With `value`, the mean over seeds of the mean over streams; `seeds`, those means; `n`, the streams of
-        a seed. Records over all streams together (delays) are taken as they are; an infinite delay stays so.
+        all seeds on which it is defined. Records over all streams together (delays) are taken as they are;
+        an infinite delay stays so.
     """
     lines = []
     for task in experiment.tasks:
@@ -31,10 +32,8 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[dict[str
             chosen = [each for each in found.values() if _is(each, task, dwell)]
             for row in experiment.rows:
                 for column in experiment.columns:
-                    seeds, n = [], 0
-                    for each in chosen:
-                        value, n = _value(each, row.label, column)
-                        seeds.append(value)
+                    found_here = [_value(each, row.label, column) for each in chosen]
+                    seeds, n = [value for value, _ in found_here], sum(count for _, count in found_here)
                     line = {"task": task, "dwell": dwell, "row": row.label, "column": column.title}
                     lines.append({**line, "value": _mean(seeds), "seeds": seeds, "n": n})
     return lines
@@ -61,9 +60,11 @@ def _mean(values: list[float]) -> float:
 def text(lines: list[dict[str, Any]]) -> str:
     """Return the figures as Markdown, a table for each task and dwell.
 
+    A figure that is defined on fewer streams than others of its column says on how many.
+
     Examples
     --------
-    >>> one = {"task": "mnist", "dwell": 16.0, "row": "base", "column": "drop", "value": 0.5}
+    >>> one = {"task": "mnist", "dwell": 16.0, "row": "base", "column": "drop", "value": 0.5, "n": 3}
     >>> print(text([one]))
     mnist, dwell 16
     <BLANKLINE>
@@ -78,14 +79,36 @@ def text(lines: list[dict[str, Any]]) -> str:
         columns = list(dict.fromkeys(line["column"] for line in here))
         out += [f"{task}, dwell {dwell:g}", "", "| | " + " | ".join(columns) + " |"]
         out.append("| --- |" + " ---: |" * len(columns))
+        most = {column: max(line["n"] for line in here if line["column"] == column) for column in columns}
         for row in dict.fromkeys(line["row"] for line in here):
-            shown = {line["column"]: line["value"] for line in here if line["row"] == row}
-            out.append(f"| {row} | " + " | ".join(_shown(shown[column]) for column in columns) + " |")
+            shown = {line["column"]: line for line in here if line["row"] == row}
+            cells = [_shown(shown[column], most[column]) for column in columns]
+            out.append(f"| {row} | " + " | ".join(cells) + " |")
         out.append("")
     return "\n".join(out)
 
 
-def _shown(value: float) -> str:
+def _shown(line: Mapping[str, Any], most: int) -> str:
+    value = line["value"]
     if math.isnan(value):
         return "-"
-    return f"{value:.4f}" if abs(value) <= 1 else f"{value:.1f}"
+    figure = f"{value:.4f}" if abs(value) <= 1 else f"{value:.1f}"
+    return figure if line["n"] == most else f"{figure} ({line['n']} of {most})"
+
+
+def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
+
+    Examples
+    --------
+    >>> plain([{"value": math.inf, "seeds": [math.nan]}])
+    [{'value': 'inf', 'seeds': [None]}]
+    """
+    return [
+        {**line, "value": _strict(line["value"]), "seeds": list(map(_strict, line["seeds"]))}
+        for line in lines
+    ]
+
+
+def _strict(value: float) -> float | str | None:
+    return None if math.isnan(value) else str(value) if math.isinf(value) else value
