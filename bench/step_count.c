@@ -3,6 +3,7 @@
  *
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
+ * Bit 15 of SIGNALS, which is no signal, gives the alarm an evidence head.
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimised away and runs can be compared. */
 #include <stdio.h>
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
     static tcuq_params_t p;
     static uint8_t lags[TCUQ_MAX_LAG];
     static uint16_t weights[TCUQ_MAX_LAG];
+    static tcuq_evidence_t head;
+    static int16_t offsets[TCUQ_MAX_CLASSES];
     static int8_t probs[TCUQ_MAX_CLASSES];
     static int8_t features[TCUQ_MAX_FEATURES];
     tcuq_t monitor;
@@ -41,7 +44,7 @@ int main(int argc, char **argv)
         return 2;
     }
     p.version = TCUQ_PARAMS_VERSION;
-    p.signals = (uint16_t)strtoul(argv[1], NULL, 0);
+    p.signals = (uint16_t)(strtoul(argv[1], NULL, 0) & 0x7FFFu);
     p.classes = (uint16_t)strtoul(argv[2], NULL, 0);
     p.features = (uint16_t)strtoul(argv[3], NULL, 0);
     steps = strtol(argv[4], NULL, 0);
@@ -80,6 +83,16 @@ int main(int argc, char **argv)
     p.fall_reference = 5000;
     p.fall_limit = 1000000;
     p.fall_cap = 2000000;
+    if ((strtoul(argv[1], NULL, 0) & 0x8000u) != 0u) {
+        for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+            head.coef[i] = (int16_t)(900 - 200 * i);
+        }
+        head.offset = offsets;
+        head.clip = 4u * 65536u;
+        p.evidence = &head;
+        p.fall_limit = 0;
+        p.fall_cap = 0;
+    }
     ring = malloc(tcuq_ring_size(&p));
     if (ring == NULL || tcuq_init(&monitor, &p, ring, tcuq_ring_size(&p)) != TCUQ_OK) {
         fprintf(stderr, "step_count: refused\n");

@@ -12,7 +12,7 @@ import instructions
 import make_tables
 import pytest
 
-from tcuq import Params
+from tcuq import EvidenceHead, Params
 from tcuq.cost import CONTEXT_BYTES, cost
 from tcuq.signals import SIGNALS
 
@@ -41,13 +41,13 @@ def test_no_warnings(compiler: str, level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mask", [*(1 << n for n in range(14)), 13, 15, 253, 0x1F0, 0x102, 0x3F3A, 0x3E38, 0xC00]
+    "mask", [*(1 << n for n in range(15)), 13, 15, 253, 0x1F0, 0x102, 0x4102, 0x7F3A, 0x3E38, 0xC00]
 )
 def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
     compile_core(need("gcc", "gcc"), tmp_path / "core.o", "-O2", f"-DTCUQ_SIGNALS={mask}")
 
 
-@pytest.mark.parametrize("mask", [*(1 << n for n in range(14)), 13, 15, 253, 0x3F3A, 0x3E38])
+@pytest.mark.parametrize("mask", [*(1 << n for n in range(15)), 13, 15, 253, 0x7F3A, 0x3E38])
 def test_leaving_signals_out_changes_no_result(mask: int, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
     gcc = need("gcc", "gcc")
@@ -60,8 +60,35 @@ def test_leaving_signals_out_changes_no_result(mask: int, tmp_path: Path) -> Non
         subprocess.run([gcc, *STRICT, *flags, *sources, "-o", str(program)], check=True)
         sums.append(subprocess.run([program, *arguments], check=True, capture_output=True).stdout)
     assert sums[0] == sums[1]
-    refused = subprocess.run([tmp_path / "p1", str(0x3FFF & ~mask), *arguments[1:]], capture_output=True)
+    refused = subprocess.run([tmp_path / "p1", str(0x7FFF & ~mask), *arguments[1:]], capture_output=True)
     assert refused.returncode == 2, "params that need other signals are refused"
+
+
+@pytest.mark.parametrize("mask", [15, 13, 0x3E38, 0x7F3A, 0x7FFF])
+def test_evidence_left_out(mask: int, tmp_path: Path) -> None:
+    """A build without it gives the same decisions to params without a head, and refuses the others."""
+    gcc = need("gcc", "gcc")
+    sums = []
+    for asked in (0, 1):
+        program = tmp_path / f"p{asked}"
+        sources = [str(ROOT / "bench" / "step_count.c"), str(CORE / "tcuq.c")]
+        flags = [f"-DTCUQ_SIGNALS={mask}", f"-DTCUQ_EVIDENCE={asked}"]
+        subprocess.run([gcc, *STRICT, *flags, *sources, "-o", str(program)], check=True)
+        found = [
+            subprocess.run([program, str(number), "10", "32", "400", "1", "2", "4"], capture_output=True)
+            for number in (mask, 0x8000 | mask)
+        ]
+        sums.append(found[0].stdout)
+        assert found[0].returncode == 0 and found[1].returncode == (0 if asked else 2)
+    assert sums[0] == sums[1]
+
+
+def test_the_paper_build_leaves_evidence_out(tmp_path: Path) -> None:
+    source = tmp_path / "use.c"
+    for mask, expected in ((15, 0), (13, 0), (0x7F3A, 1), (0x10, 1)):
+        source.write_text(f'#include "tcuq.h"\n#if TCUQ_EVIDENCE != {expected}\n#error differs\n#endif\n')
+        flags = ["-std=c99", f"-I{CORE}", f"-DTCUQ_SIGNALS={mask}", "-fsyntax-only"]
+        subprocess.run([need("gcc", "gcc"), *flags, str(source)], check=True)
 
 
 def test_a_mask_may_be_written_as_in_the_header(tmp_path: Path) -> None:
@@ -128,7 +155,7 @@ def test_size_on_a_cortex_m4(tmp_path: Path) -> None:
     check = tmp_path / "check.c"
     check.write_text(f'#include "tcuq.h"\nextern char fits[sizeof(tcuq_t) == {CONTEXT_BYTES} ? 1 : -1];\n')
     subprocess.run([compiler, *STRICT, *M4, "-c", str(check), "-o", str(tmp_path / "c.o")], check=True)
-    for mask, most in ((15, 5120), (0x3F3A, 6144)):
+    for mask, most in ((15, 5120), (0x7F3A, 6144)):
         target = compile_core(compiler, tmp_path / "m4.o", "-Os", *M4, f"-DTCUQ_SIGNALS={mask}")
         sizes = subprocess.run(
             ["arm-none-eabi-size", target], check=True, capture_output=True, text=True
@@ -161,7 +188,10 @@ def test_instructions_on_x86_64_and_the_cost_model(tmp_path: Path) -> None:
         pytest.skip(instructions.X86_64_HINT)
     assert counter(15, 10, 32, (1, 2, 4)) <= 3000
     for signals, classes, features, lags in instructions.CONFIGURATIONS:
-        names = tuple(SIGNALS[n] for n in range(14) if signals >> n & 1)
-        params = Params(classes=classes, features=features, signals=names, lags=lags, window=64)
+        names = tuple(SIGNALS[n] for n in range(15) if signals >> n & 1)
+        head = EvidenceHead({}, [0.0] * classes) if signals & 0x8000 else None
+        params = Params(
+            classes=classes, features=features, signals=names, lags=lags, window=64, evidence=head
+        )
         counted = counter(signals, classes, features, lags)
         assert abs(cost(params).instructions - counted) <= 0.1 * counted, (signals, classes, features, lags)

@@ -109,7 +109,7 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
 @needs_cc
 def test_the_header_refuses_another_core(tmp_path):
     export(CASES["posteriors"], tmp_path / "c")
-    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x3FFFu")
+    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x7FFFu")
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "0x00Du is needed" in error.value.stderr

@@ -543,7 +543,7 @@ def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     for change, message in [
         ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
         ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 14, 0, 0])}, "row 1: reason is 14; 0 to 13 or 255"),
+        ({"reason": np.array([0, 15, 0, 0])}, "row 1: reason is 15; 0 to 14 or 255"),
         ({"mood": arrays["risk"]}, "key 'mood' is unknown"),
     ]:
         with pytest.raises(ValueError, match=message):

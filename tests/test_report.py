@@ -43,7 +43,8 @@ def dwell_log(steps: int, seed: int = 7) -> Log:
 
 def params_for(log: Log) -> Params:
     """Coefficients by hand; the alarm and the threshold are set from the clean steps."""
-    coef = dict(zip(SIGNALS, (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4, 1, 2, 1, 0.5, 0.5), strict=True))
+    weights = (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4, 1, 2, 1, 0.5, 0.5, -0.3)
+    coef = dict(zip(SIGNALS, weights, strict=True))
     params = Params(classes=CLASSES, features=WIDTH, signals=SIGNALS, coef=coef)
     assert log.shifted is not None
     steps, signals = watch(Monitor(params), log, signals=True)

@@ -58,6 +58,10 @@ def test_vector(path: Path) -> None:
             fields.update((key, int(value)) for key, value in (word.split("=") for word in words))
         elif verb in LISTS:
             fields[verb] = numbers(words)
+        elif verb == "evidence":
+            clip, allowance, *rest = numbers(words)
+            fields[verb] = {"clip": clip, "allowance": allowance}
+            fields[verb] |= {"coef": rest[: len(SIGNALS)], "offset": rest[len(SIGNALS) :]}
         elif verb == "sizes":
             core = Core(fields)
             assert list(core.sizes()[:2]) == numbers(words), where

@@ -21,9 +21,9 @@ CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
 BUILDS = (
     ("paper", 0x00F),
     ("paper, posterior only", 0x00D),
-    ("extended", 0x3F3A),
+    ("extended", 0x7F3A),
     ("extended, posterior only", 0x3E38),
-    ("every signal", 0x3FFF),
+    ("every signal", 0x7FFF),
 )
 CONFIGURATIONS = (
     ("paper", 10, 32),

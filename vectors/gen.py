@@ -18,15 +18,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Monitor, Params, Step
+from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Evidence, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 2_200_000
+MAX_BYTES = 2_500_000
 
-PAPER, EXTENDED, EVERY = 15, 0x3F3A, 0x3FFF
-COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600, 900, 1500, 700, 400, -300)
-NEGATIVE = (-1550, 1300, -450, 2000, 750, -600, -350, 550, -1200, 800, -900, 1700, -200, 600)
-CLEAN = (9000, 6000, 8000, 12000, 20000, 30000, 22000, 36000, 7000, 15000, 9000, 11000, 16000, 17000)
+PAPER, EXTENDED, EVERY = 15, 0x7F3A, 0x7FFF
+COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600, 900, 1500, 700, 400, -300, 500)
+NEGATIVE = (-1550, 1300, -450, 2000, 750, -600, -350, 550, -1200, 800, -900, 1700, -200, 600, -350)
+CLEAN = (9000, 6000, 8000, 12000, 20000, 30000, 22000, 36000, 7000, 15000, 9000, 11000, 16000, 17000, 21000)
 
 # One inference: probs and features as int8 values.
 Row = tuple[list[int], list[int]]
@@ -248,7 +248,7 @@ def _masks() -> Iterable[Case]:
         name = f"only_{title}"
         coef = tuple(4500 if i == n else 777 for i in range(SIGNAL_COUNT))
         lags = (1, 2, 4) if n <= 2 else ()
-        params = make(1 << n, 10, 16 if n in (1, 8) else 0, lags, coef=coef, bias=-3 * 65536)
+        params = make(1 << n, 10, 16 if n in (1, 8, 14) else 0, lags, coef=coef, bias=-3 * 65536)
         yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 45))
     for name, mask, classes, features, lags in (
         ("mask_no_divergence", EVERY & ~1, 35, 32, (1, 2, 4)),
@@ -264,6 +264,7 @@ def _masks() -> Iterable[Case]:
         ("mask_beliefs_only", 0xC00, 35, 0, ()),
         ("mask_slow_belief_fast_strain", 0x1800, 10, 0, ()),
         ("mask_fast_belief_slow_strain_flips", 0x2404, 7, 0, (1, 3)),
+        ("mask_flips_magnitude", 0x4004, 7, 5, (1, 3)),
         ("mask_flips_displacement", 0x104, 10, 64, (1, 2, 4)),
     ):
         params = make(mask, classes, features, lags, bias=-2 * 65536)
@@ -276,7 +277,7 @@ def _posteriors() -> Iterable[Case]:
     """Yield posteriors that no softmax gives, or that it gives at its limits."""
 
     def case(name: str, why: str, mask: int, classes: int, make_u: MakeU, steps: int = 40) -> Case:
-        features = 16 if mask & 0x102 else 0
+        features = 16 if mask & 0x4102 else 0
         params = make(mask, classes, features, (1, 2, 4), coef=COEF)
         dice = Dice(name)
         return Case(name, why, params, from_u(dice, params, [make_u(dice, t) for t in range(steps)]))
@@ -403,6 +404,12 @@ def _features() -> Iterable[Case]:
         params = make(0x100, 2, 256, (), zero_point=zero_point)
         rows = [(one_hot(2, 0, 72, -128), [zero_point + sign * value] * 256) for value in values]
         yield Case(name, "the mean feature rounds up to 2^15", params, rows)
+    name = "feat_magnitude"
+    params = make(0x4000, 2, 7, (), zero_point=127)
+    rows = [
+        (one_hot(2, 0, 72, -128), [127 - v, *[127 - w] * 6]) for v in (0, 1, 255, 254, 7) for w in (0, 1, 255)
+    ]
+    yield Case(name, "from the zero vector to the largest", params, rows)
     name = "feat_mean_fades"
     params = make(0x108, 2, 16, ())
     rows = [(one_hot(2, 0, 72, -128), [(j - 7) * (t == 0) for j in range(16)]) for t in range(90)]
@@ -421,7 +428,7 @@ def _streams() -> Iterable[Case]:
         yield Case(name, "risk is pinned: the debt meets its bound", params, dwell(Dice(name), params, 60))
     name = "stream_risk_jumps"
     params = make(
-        8, 2, 0, (), coef=(0, 0, 0, 32767, *(0,) * 10), bias=-32 * 65536, blend=65536, doubt_mix=65536
+        8, 2, 0, (), coef=(0, 0, 0, 32767, *(0,) * 11), bias=-32 * 65536, blend=65536, doubt_mix=65536
     )
     rows = from_u(Dice(name), params, [one_hot(2, 0, 255 if t // 20 % 2 else 128, 120) for t in range(120)])
     yield Case(name, "from the least risk to the largest and back", params, rows)
@@ -432,7 +439,13 @@ def _streams() -> Iterable[Case]:
         ("coef_largest_against_bias", 32767, -256),
     ):
         params = make(
-            EVERY, 10, 16, (1, 2, 4), coef=(coef,) * 14, bias=bias * 65536, clean_mean=(65535, 0) * 7
+            EVERY,
+            10,
+            16,
+            (1, 2, 4),
+            coef=(coef,) * 15,
+            bias=bias * 65536,
+            clean_mean=(*(65535, 0) * 7, 65535),
         )
         yield Case(name, "coefficients at the end of their range", params, dwell(Dice(name), params, 40))
     for name, mask, classes in (("coef_negative_paper", PAPER, 10), ("coef_negative_extended", EXTENDED, 35)):
@@ -584,6 +597,53 @@ def _anchors() -> Iterable[Case]:
     yield Case(name, "sure of one class, nothing, sure of another", params, from_u(Dice(name), params, shown))
 
 
+def _evidence() -> Iterable[Case]:
+    """Yield alarms that sum evidence, over shapes, clips, signs of offsets, resets and loads."""
+    off = {"fall_limit": 0, "fall_cap": 0}
+    coef = (0, 1500, 0, 0, 0, 0, 0, 0, 0, 1800, 2100, 900, 0, 0, -1200)
+    marks: Marks
+    for name, mask, classes, features, clip, allowance, marks in (
+        ("evidence_L10", EXTENDED, 10, 16, 4 * 65536, 0, {20: ("reset",), 40: ("save", "load")}),
+        ("evidence_L2", EXTENDED, 2, 16, 4 * 65536, 3000, {}),
+        ("evidence_L35_every", EVERY, 35, 32, 90000, 20000, {33: ("save", "load")}),
+        ("evidence_L200_posteriors", 0x3E38, 200, 0, 2 * 65536, 0, {}),
+        ("evidence_L1000", 0x400, 1000, 0, 4 * 65536, 0, {}),
+        ("evidence_paper", PAPER, 10, 16, 4 * 65536, 500, {11: ("save", "load"), 50: ("save", "load")}),
+        ("evidence_clip_least", EXTENDED, 10, 16, 1, 0, {}),
+        ("evidence_clip_largest", EVERY, 10, 16, 2**24, 2**24, {}),
+    ):
+        dice = Dice(name)
+        offset = tuple(dice.between(-900, 300) for _ in range(classes))
+        weights = COEF if mask == PAPER else coef
+        if name == "evidence_clip_largest":
+            weights, offset = (32767, -32768) * 7 + (32767,), (32767, -32768) * 5
+        limit = 1 if clip == 1 else 4 * 65536
+        params = make(
+            mask,
+            classes,
+            features,
+            (1, 2, 4),
+            rise_limit=limit,
+            rise_cap=2 * limit,
+            evidence=Evidence(clip, allowance, weights, offset),
+            **off,
+        )
+        steps = 12 if classes == 1000 else 30 if classes == 200 else 60
+        yield Case(name, "the alarm sums evidence", params, dwell(dice, params, steps), marks)
+    # Twins: risk is pinned by a silent first head, so that only the second one can raise the alarm.
+    silent: dict[str, Any] = {"coef": (0,) * SIGNAL_COUNT, "blend": 65536, "rise_reference": 60000, **off}
+    head = Evidence(4 * 65536, 0, coef, (-700,) * 10)
+    for name, given in (("evidence_risk_flat", head), ("evidence_off_risk_flat", None)):
+        params = make(
+            EXTENDED, 10, 16, (1, 2, 4), evidence=given, rise_limit=200000, rise_cap=300000, **silent
+        )
+        rows = dwell(Dice("evidence_risk_flat"), params, 60)
+        yield Case(name, "risk never moves", params, rows)
+    name = "evidence_side_off"
+    params = make(EXTENDED, 10, 16, (1, 2, 4), evidence=head, rise_limit=0, rise_cap=0, **off)
+    yield Case(name, "a head and no alarm", params, dwell(Dice(name), params, 30))
+
+
 def _fuzz() -> Iterable[Case]:
     """Yield parameters drawn from all over their ranges."""
     for number in range(10):
@@ -677,11 +737,11 @@ def _edges() -> Iterable[Case]:
         yield Case(name, "the mean feature at an edge of its scale", params, rows)
 
     name = "edge_reason"
-    params = make(8, 2, 0, (), coef=(1,) * 14, clean_mean=(25599,) * 14, doubt_mix=65536)
+    params = make(8, 2, 0, (), coef=(1,) * 15, clean_mean=(25599,) * 15, doubt_mix=65536)
     tops = (155, 156, 157, 156, 156, 255)
     rows = from_u(Dice(name), params, [[256 - u, u] for u in tops])
     yield Case(name, "a signal that is one unit above its mean", params, rows)
-    params = make(0xF0, 2, 0, (), coef=(1000,) * 14, clean_mean=(100,) * 14)
+    params = make(0xF0, 2, 0, (), coef=(1000,) * 15, clean_mean=(100,) * 15)
     name = "edge_reason_tie"
     yield Case(
         name,
@@ -709,6 +769,7 @@ def cases() -> list[Case]:
         _states,
         _thresholds,
         _anchors,
+        _evidence,
         _fuzz,
         _edges,
     ):
@@ -728,6 +789,14 @@ def cases() -> list[Case]:
 def hexed(values: list[int]) -> str:
     """Return int8 values in hexadecimal, `-` when there is none."""
     return struct.pack(f"{len(values)}b", *values).hex() or "-"
+
+
+def _head_line(params: Params) -> list[str]:
+    """Return the line of the evidence head, none without one."""
+    head = params.evidence
+    if head is None:
+        return []
+    return [" ".join(map(str, ("evidence", head.clip, head.allowance, *head.coef, *head.offset)))]
 
 
 def render(case: Case) -> tuple[str, list[Step], set[str]]:
@@ -757,6 +826,7 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
         "lag_weights " + (" ".join(map(str, p.lag_weights)) or "-"),
         "coef " + " ".join(map(str, p.coef)),
         "clean_mean " + " ".join(map(str, p.clean_mean)),
+        *_head_line(p),
         f"sizes {p.ring_size} {p.state_size}",
         f"bounds {bounds[0]} {bounds[1]}",
     ]
@@ -793,6 +863,7 @@ REQUIRED = (
     "abstain",
     "alarm fall",
     "alarm fall cleared",
+    "alarm from evidence",
     "alarm rise",
     "alarm rise cleared",
     "belief is the anchor",
@@ -812,6 +883,8 @@ REQUIRED = (
     "entropy scale 12",
     "entropy scale 16",
     "entropy sum clipped",
+    "evidence clipped above",
+    "evidence clipped below",
     "heavy mass",
     "logistic clipped high",
     "logistic clipped low",

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
-SIGNAL_COUNT = 14
+SIGNAL_COUNT = 15
 NO_REASON = 255
 NAMES = (
     "divergence",
@@ -31,6 +31,7 @@ NAMES = (
     "disbelief_slow",
     "strain_fast",
     "strain_slow",
+    "magnitude",
 )
 
 
@@ -57,6 +58,16 @@ def _tables() -> tuple[list[int], list[int]]:
 
 
 X, S = _tables()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The head of section 11 that the alarm may sum in place of risk."""
+
+    clip: int
+    allowance: int
+    coef: tuple[int, ...]
+    offset: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,7 @@ class Params:
     rise_cap: int
     fall_limit: int
     fall_cap: int
+    evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
@@ -102,7 +114,7 @@ class Params:
             "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
-            "features used": self.features > 0 or not (self.uses(1) or self.uses(8)),
+            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 8, 14)),
             "zero_point": -128 <= self.zero_point <= 127,
             "lags": list(lags) == sorted(set(lags)) and all(1 <= lag <= 64 for lag in lags),
             "lags empty": bool(lags) or not past,
@@ -128,6 +140,13 @@ class Params:
             "rise": 0 < self.rise_limit <= self.rise_cap <= 2**30 or self.rise_limit == self.rise_cap == 0,
             "fall": 0 < self.fall_limit <= self.fall_cap <= 2**30 or self.fall_limit == self.fall_cap == 0,
         }
+        head = self.evidence
+        if head is not None:
+            rules["evidence clip"] = 1 <= head.clip <= 2**24
+            rules["evidence allowance"] = 0 <= head.allowance <= 2**24
+            rules["evidence shape"] = len(head.coef) == SIGNAL_COUNT and len(head.offset) == self.classes
+            rules["evidence range"] = all(-32768 <= v <= 32767 for v in (*head.coef, *head.offset))
+            rules["evidence alone"] = self.fall_limit == 0
         broken = [name for name, holds in rules.items() if not holds]
         if broken:
             raise ValueError(f"parameters out of range: {', '.join(broken)}")
@@ -184,6 +203,9 @@ class Params:
         words += [self.warmup, self.rise_limit, self.rise_cap, self.fall_limit, self.fall_cap]
         words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
+        if self.evidence is not None:
+            words += [self.evidence.clip, self.evidence.allowance]
+            words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words))
 
     def threshold(self, debt: int) -> int:
@@ -367,7 +389,7 @@ class Monitor:
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
             self.seen.add("budget spent")
-        self._watch(risk)
+        self._watch(risk, self._rising(risk, signals, label))
         return Step(
             threshold=word(threshold),
             label=label,
@@ -427,6 +449,8 @@ class Monitor:
                 value[8] = self._angle(dot, sum(a * a for a in x), sum(b * b for b in g))
             for n, mean in ((12, self.strain_fast), (13, self.strain_slow)):
                 value[n] = sat((mean[0] + 128) >> 8)
+        if p.uses(14):
+            value[14] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
         value[9] = log_odds(65536 - 256 * top)
         for n, belief in ((10, self.belief_fast), (11, self.belief_slow)):
             value[n] = log_odds(65536 - belief[label])
@@ -538,11 +562,21 @@ class Monitor:
                 best, reason = pull, n
         return reason
 
-    def _watch(self, risk: int) -> None:
+    def _rising(self, risk: int, signals: list[int], label: int) -> int:
+        p, head = self.params, self.params.evidence
+        if head is None:
+            return risk - p.rise_reference
+        terms = [word(head.coef[n] * signals[n]) >> 9 for n in range(SIGNAL_COUNT) if p.uses(n)]
+        value = word(256 * head.offset[label] + sum(terms))
+        if abs(value) > head.clip:
+            self.seen.add(f"evidence clipped {'above' if value > 0 else 'below'}")
+        return min(max(value, -head.clip), head.clip) - head.allowance
+
+    def _watch(self, risk: int, rising: int) -> None:
         p = self.params
         before = self.alarm
         if p.rise_limit:
-            self.rise = min(max(self.rise + risk - p.rise_reference, 0), p.rise_cap)
+            self.rise = min(max(self.rise + rising, 0), p.rise_cap)
             if self.rise >= p.rise_limit:
                 self.alarm |= 1
             elif self.rise == 0:
@@ -556,6 +590,8 @@ class Monitor:
         for bit, side in ((1, "rise"), (2, "fall")):
             if ~before & self.alarm & bit:
                 self.seen.add(f"alarm {side}")
+                if p.evidence is not None:
+                    self.seen.add("alarm from evidence")
             if before & ~self.alarm & bit:
                 self.seen.add(f"alarm {side} cleared")
 

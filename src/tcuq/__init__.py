@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .alarm import Alarm, AlarmSide
     from .fitting.fit import fit
     from .fitting.tune import tune
+    from .head import EvidenceHead
     from .log import Log
     from .monitor import STEP_DTYPE, Monitor
     from .params import Params
@@ -23,6 +24,7 @@ __all__ = [
     "STEP_DTYPE",
     "Alarm",
     "AlarmSide",
+    "EvidenceHead",
     "Log",
     "Monitor",
     "Params",
@@ -38,6 +40,7 @@ _HOMES = {
     "STEP_DTYPE": "monitor",
     "Alarm": "alarm",
     "AlarmSide": "alarm",
+    "EvidenceHead": "head",
     "Log": "log",
     "Monitor": "monitor",
     "Params": "params",
@@ -48,9 +51,9 @@ _HOMES = {
 
 
 _ROOMS = (
-    *("alarm", "audio", "audit", "corruptions", "cost", "data", "demo", "export", "fitting", "inspect", "io"),
-    *("lab", "log", "methods", "metrics", "monitor", "params", "quantize", "reference", "report"),
-    *("signals", "state", "zoo"),
+    *("alarm", "audio", "audit", "corruptions", "cost", "data", "demo", "export", "fitting", "head"),
+    *("inspect", "io", "lab", "log", "methods", "metrics", "monitor", "params", "quantize", "reference"),
+    *("report", "signals", "state", "zoo"),
 )
 """Modules that may be reached as attributes without importing them first."""
 

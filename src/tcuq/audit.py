@@ -16,7 +16,7 @@ from .log import Log, watch
 from .monitor import NO_REASON, Monitor, reason_names
 from .params import Params
 from .rules import ONE, TOP, Ints, Rules
-from .signals import NUMBER
+from .signals import NUMBER, SIGNALS
 from .state import State, state_for
 from .verdict import Audit, Check
 
@@ -84,7 +84,7 @@ def audit(
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
     units, found = _fixed_point(steps, numbers)
     checks.append(found)
-    derived = rules.replay(units["risk"].tolist(), start)
+    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions))
     for name, expected in derived.items():
         logged, show = (units[name], _fraction) if name in _FRACTIONS else (steps[name].astype(np.int64), str)
         checks.append(_same(name, logged, expected, numbers, "the rules give", show))
@@ -95,14 +95,14 @@ def audit(
     checks += _abstentions(rules, abstained, numbers, start)
     unchecked: tuple[str, ...] = ()
     if log is None:
-        unchecked = tuple(_from_input(decisions))
+        unchecked = tuple(_from_input(decisions, "alarm" not in derived))
     else:
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
         if new_segment:
             monitor.reset()
-        checks += _rerun(decisions, units, monitor, log)
+        checks += _rerun(decisions, units, monitor, log, "alarm" not in derived)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
@@ -215,20 +215,38 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, Check("burst", at is None, detail, at)]
 
 
-def _from_input(decisions: Decisions) -> list[str]:
+def _evidence(rules: Rules, decisions: Decisions) -> list[int] | None:
+    """Return what the alarm summed, from logged signals and labels; None where the log cannot tell.
+
+    A log without signals leaves the alarm to the input, as it does the signals themselves.
+    """
+    head, signals = rules.p["evidence"], decisions.signals
+    if head is None or signals is None:
+        return None
+    needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef]
+    labels = decisions.steps["label"].astype(np.int64)
+    if not set(needed) <= set(decisions.used) or not ((labels >= 0) & (labels < len(head["offset"]))).all():
+        return None
+    return rules.evidence(_whole(signals), labels)
+
+
+def _from_input(decisions: Decisions, with_alarm: bool) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
+    alarm = ["alarm"] if with_alarm else []
     more = [] if decisions.signals is None else ["low_mass", *decisions.used]
-    return ["label", "risk", "uncertainty", "reason", *more]
+    return ["label", "risk", "uncertainty", "reason", *alarm, *more]
 
 
-def _rerun(decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log) -> list[Check]:
+def _rerun(
+    decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log, with_alarm: bool
+) -> list[Check]:
     if len(log) != len(decisions):
         detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
         return [Check("input", False, detail)]
     again, values = watch(monitor, log, signals=True)
     numbers = decisions.step_numbers()
     checks = []
-    for name in _from_input(decisions):
+    for name in _from_input(decisions, with_alarm):
         show: Callable[[int], str] = str
         if name in NUMBER:
             assert decisions.signals is not None

@@ -56,6 +56,8 @@ def cost(params: Params) -> Cost:
     strains = len(used & {"strain_fast", "strain_slow"})
     odds = bool(strains or "odds" in used)
     vectors = bool(width)
+    magnitude = "magnitude" in used
+    head = params.evidence is not None
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
@@ -66,7 +68,7 @@ def cost(params: Params) -> Cost:
         + spreads * (2 * classes + 1)
         + beliefs * 3 * classes
         + 6 * (beliefs + odds)
-        + 2 * len(used)
+        + (2 + head) * len(used)
         + 7,
         divisions=2 * divergence
         + instability
@@ -74,6 +76,7 @@ def cost(params: Params) -> Cost:
         + 2 * spreads
         + beliefs
         + 2 * bool(beliefs)
+        + 2 * magnitude
         + 2 * bool(lags),
         instructions=round(
             396
@@ -89,5 +92,7 @@ def cost(params: Params) -> Cost:
             + beliefs * (234 + 32 * classes)
             + 114 * odds
             + 45 * strains
+            + 130 * magnitude
+            + head * (40 + 15 * len(used))
         ),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from .alarm import Alarm, AlarmSide
 from .cost import cost
+from .head import EvidenceHead
 from .params import Params
 from .signals import DESCRIPTION
 from .state import fingerprint, read_state
@@ -62,8 +63,14 @@ def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
     return words
 
 
-def alarm_in_words(alarm: Alarm) -> list[str]:
+def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
     """Return when each side of the alarm is raised, as sentences.
+
+    Parameters
+    ----------
+    alarm : Alarm
+    head : EvidenceHead, optional
+        What the rise side sums in place of risk.
 
     Examples
     --------
@@ -77,6 +84,9 @@ def alarm_in_words(alarm: Alarm) -> list[str]:
         if side is None:
             return f"{name}: off"
         ends = f"cleared at 0, never above {side.cap:.4g}"
+        if head is not None:
+            above = f" above {head.allowance:.4g}" if head.allowance else ""
+            return f"{name}: raised when evidence{above} adds up to {side.limit:.4g}, {ends}"
         return f"{name}: raised when risk {where} adds up to {side.limit:.4g} (risk x steps), {ends}"
 
     high = alarm.mean + (alarm.rise.allowance if alarm.rise else 0)
@@ -129,7 +139,8 @@ def describe_params(params: Params) -> dict[str, Any]:
         "debt_bounds": [low, high],
         "cost": asdict(cost(params)),
         "bounds": bounds_in_words(params),
-        "alarm": alarm_in_words(params.alarm),
+        "alarm": alarm_in_words(params.alarm, params.evidence),
+        "evidence": None if params.evidence is None else params.evidence.to_dict(),
     }
 
 
@@ -207,6 +218,11 @@ def _render_params(found: dict[str, Any]) -> str:
     ]
     for signal in found["signals"]:
         lines.append(f"  {signal['coef']:+8.3f}  {signal['name']:14} {signal['meaning']}")
+    head = found["evidence"]
+    if head is not None:
+        low, high = min(head["offsets"]), max(head["offsets"])
+        lines += ["", f"evidence (at most {head['clip']:.4g} a step, offsets {low:+.3f} to {high:+.3f})"]
+        lines += [f"  {value:+8.3f}  {name}" for name, value in head["coef"].items() if value]
     return "\n".join(lines)
 
 
@@ -220,7 +236,7 @@ def _render_state(found: dict[str, Any]) -> str:
             f"steps      {found['steps']:,}",
             f"debt       {found['debt_units']:,} (in 1 / denominator of the level)",
             f"credit     {found['credit_units']:,} (in 1 / denominator of the budget)",
-            f"alarm      {found['alarm']} (rise {found['rise']:.3f}, fall {found['fall']:.3f} risk x steps)",
+            f"alarm      {found['alarm']} (rise {found['rise']:.3f}, fall {found['fall']:.3f})",
             f"past       {found['kept_steps']} of {found['depth']} steps kept",
         ]
     )

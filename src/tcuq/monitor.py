@@ -114,7 +114,7 @@ class Monitor:
         -------
         numpy.ndarray
             Structured array of `STEP_DTYPE`, one row a step. With ``signals=True`` a pair: that, and
-            a float array of shape (T, 9) in registry order, 0 where a signal is unused.
+            a float array of shape (T, 15) in registry order, 0 where a signal is unused.
         """
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)

@@ -15,6 +15,7 @@ from . import _core
 from .alarm import Alarm, alarm_from
 from .checks import integer, known_only, number
 from .fixed import ONE, ratio, snap, weights_q15
+from .head import EvidenceHead, head_from
 from .signals import FEATURE_BASED, LAGGED, SIGNALS, mask, ordered, profile_signals
 
 FORMAT = "tcuq-params"
@@ -101,6 +102,9 @@ class Params:
         Abstentions that may come at once, 1 to 10000.
     alarm : Alarm
         The frozen side.
+    evidence : EvidenceHead, optional
+        What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
+        and the allowance of that side are not used, and there is no fall side.
     notes : mapping
         Free text and figures about the fit; never read by the monitor.
 
@@ -140,6 +144,7 @@ class Params:
     budget: float = 0.15
     burst: int = 8
     alarm: Alarm = field(default_factory=Alarm)
+    evidence: EvidenceHead | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,6 +172,7 @@ class Params:
         self._snap_decisions()
         if not isinstance(self.alarm, Alarm):
             raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
+        self._check_evidence()
         put(self, "notes", MappingProxyType(_plain(self.notes)))
         self.core()  # the core has the last word
 
@@ -175,6 +181,20 @@ class Params:
             raise ValueError(f"anchor is {self.anchor!r}; one of {', '.join(ANCHORS)} is accepted")
         if self.anchor == "belief" and "disbelief_fast" not in self.signals:
             raise ValueError("anchor is 'belief'; it needs the signal 'disbelief_fast'")
+
+    def _check_evidence(self) -> None:
+        head = self.evidence
+        if head is None:
+            return
+        if not isinstance(head, EvidenceHead):
+            raise TypeError(f"evidence is {type(head).__name__}; an EvidenceHead or None is needed")
+        if len(head.offsets) != self.classes:
+            raise ValueError(
+                f"evidence has {len(head.offsets)} offsets; one for each of {self.classes} classes is needed"
+            )
+        known_only("evidence signal", head.coef, self.signals)
+        if self.alarm.fall is not None:
+            raise ValueError("alarm fall is on; with evidence the alarm has the rise side only")
 
     def _snap_lags(self) -> None:
         put = object.__setattr__
@@ -313,6 +333,7 @@ class Params:
             "burst": self.burst,
             "warmup": self.warmup,
             **self.alarm.integers(),
+            "evidence": None if self.evidence is None else self.evidence.integers(),
         }
 
     def core(self) -> _core.Core:
@@ -342,7 +363,7 @@ class Params:
                 value = dict(value)
             elif isinstance(value, tuple):
                 value = list(value)
-            elif isinstance(value, Alarm):
+            elif isinstance(value, (Alarm, EvidenceHead)):
                 value = value.to_dict()
             content[item.name] = value
         return content
@@ -373,6 +394,8 @@ class Params:
                 raise ValueError(f"{name} is {values[name]!r}; an object is needed")
         if "alarm" in values:
             values["alarm"] = alarm_from(values["alarm"])
+        if "evidence" in values:
+            values["evidence"] = head_from(values["evidence"])
         return cls(**values)
 
     @classmethod

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the float64 equations give: signals (T, 14), uncertainty and risk."""
+    """What the float64 equations give: signals (T, 15), uncertainty and risk."""
 
     signals: Floats
     uncertainty: Floats
@@ -172,6 +172,8 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
             value = params.doubt_mix * (1 - top) + (1 - params.doubt_mix) * (1 - (top - second))
         elif name == "displacement":
             value = _half_distance(x, _past_mean(x, 1 / 16))
+        elif name == "magnitude":
+            value = np.sqrt((x * x).mean(1)) / 256
         elif kind == "surprise":
             value = 1 - means[speed][rows, labels]
         elif kind == "spread":

@@ -50,8 +50,29 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def replay(self, risks: list[int], start: State | None) -> dict[str, Ints]:
+    def evidence(self, signals: Ints, labels: Ints) -> list[int]:
+        """Return what the rise side adds at each step when it sums evidence.
+
+        Parameters
+        ----------
+        signals : array of shape (T, number of signals)
+            In Q0.16, 0 where unused.
+        labels : array of T integers
+            Classes of the params.
+        """
+        head = self.p["evidence"]
+        sums = 256 * np.array(head["offset"], dtype=np.int64)[labels]
+        for number, coef in enumerate(head["coef"]):
+            sums += (coef * signals[:, number]) >> 9
+        added: list[int] = (np.clip(sums, -head["clip"], head["clip"]) - head["allowance"]).tolist()
+        return added
+
+    def replay(
+        self, risks: list[int], start: State | None, evidence: list[int] | None = None
+    ) -> dict[str, Ints]:
         """Return what the rules say about each step, from the risks alone.
+
+        With an evidence head, the alarm needs the evidence too; without that it is left out.
 
         Parameters
         ----------
@@ -59,6 +80,8 @@ class Rules:
             In Q0.16.
         start : State or None
             Where the monitor stood before; None for a fresh one.
+        evidence : list of int, optional
+            From `evidence`.
         """
         p = self.p
         num, den, spend, refill = p["level_num"], p["level_den"], p["budget_den"], p["budget_num"]
@@ -86,18 +109,25 @@ class Rules:
             warming.append(warm)
         columns = {"threshold": thresholds, "flagged": flags, "abstain": abstains, "warming_up": warming}
         found = {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
-        rise = self._side(risks, "rise", start.rise if start else 0, bool(start and start.alarm & 1))
-        fall = self._side(risks, "fall", start.fall if start else 0, bool(start and start.alarm & 2))
-        found["alarm"] = rise + 2 * fall
+        if p["evidence"] is None:
+            up, down = p["rise_reference"], p["fall_reference"]
+            rise = self._side([r - up for r in risks], "rise", start)
+            found["alarm"] = rise + 2 * self._side([down - r for r in risks], "fall", start)
+        elif evidence is not None:
+            found["alarm"] = self._side(evidence, "rise", start)
         return found
 
-    def _side(self, risks: list[int], side: str, total: int, raised: bool) -> Ints:
-        reference, limit, cap = (self.p[f"{side}_{part}"] for part in ("reference", "limit", "cap"))
+    def _side(self, added: list[int], side: str, start: State | None) -> Ints:
+        limit, cap = self.p[f"{side}_limit"], self.p[f"{side}_cap"]
         if limit == 0:
-            return np.zeros(len(risks), dtype=np.int64)
+            return np.zeros(len(added), dtype=np.int64)
+        total, raised = 0, False
+        if start is not None:
+            total, bit = (start.rise, 1) if side == "rise" else (start.fall, 2)
+            raised = bool(start.alarm & bit)
         states = []
-        for risk in risks:
-            total = total + risk - reference if side == "rise" else total + reference - risk
+        for change in added:
+            total += change
             total = 0 if total < 0 else cap if total > cap else total
             raised = total >= limit or (raised and total > 0)
             states.append(raised)

@@ -14,7 +14,7 @@ NUMBER = {name: number for number, name in enumerate(SIGNALS)}
 LAGGED = ("divergence", "instability", "flips")
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = ("instability", "displacement")
+FEATURE_BASED = ("instability", "displacement", "magnitude")
 """Signals that read features."""
 
 SLOW = (
@@ -44,6 +44,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "disbelief_slow",
         "strain_fast",
         "strain_slow",
+        "magnitude",
     ),
 }
 
@@ -62,6 +63,7 @@ DESCRIPTION = {
     "disbelief_slow": "the longer past speaks against this label",
     "strain_fast": "recent steps were doubtful",
     "strain_slow": "doubtful steps have been piling up",
+    "magnitude": "the features are large",
 }
 """What it means when a signal is high, in words for reports."""
 

@@ -131,6 +131,10 @@ def fingerprint(params: Params) -> int:
     words += [p["rise_limit"], p["rise_cap"], p["fall_limit"], p["fall_cap"]]
     words += [lag + 65536 * weight for lag, weight in zip(p["lags"], p["lag_weights"], strict=True)]
     words += [coef % 65536 + 65536 * mean for coef, mean in zip(p["coef"], p["clean_mean"], strict=True)]
+    if p["evidence"] is not None:
+        head = p["evidence"]
+        words += [head["clip"], head["allowance"]]
+        words += [value % 65536 for value in (*head["coef"], *head["offset"])]
     return zlib.crc32(b"".join(struct.pack("<I", word % 2**32) for word in words))
 
 

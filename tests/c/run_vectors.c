@@ -141,6 +141,8 @@ static void next_int8(int8_t *out, size_t size)
 static tcuq_params_t params;
 static uint8_t lags[TCUQ_MAX_LAG];
 static uint16_t lag_weights[TCUQ_MAX_LAG];
+static tcuq_evidence_t evidence;
+static int16_t offsets[TCUQ_MAX_CLASSES];
 static tcuq_t monitor;
 static uint32_t *ring;
 static size_t state_size;
@@ -242,7 +244,8 @@ static void batch_clear(int active)
  * ends where the first one is. The second pass leaves out what may be NULL. */
 static void batch_repeat(void)
 {
-    const unsigned reads_features = TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT);
+    const unsigned reads_features =
+        TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE);
     uint32_t *memory = NULL;
     tcuq_step_t *results;
     uint16_t *signals;
@@ -404,6 +407,25 @@ static void read_lag_weights(void)
     for (i = 0; i < params.lag_count; i++) {
         lag_weights[i] = (uint16_t)next_number(0, UINT16_MAX);
     }
+}
+
+/* The one line of the header that may be missing. */
+static void read_evidence(void)
+{
+    unsigned n;
+    if (params.evidence != NULL) {
+        malformed("'evidence' is given twice");
+    }
+    evidence.clip = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        evidence.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
+    }
+    for (n = 0; n < params.classes; n++) {
+        offsets[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
+    }
+    evidence.offset = offsets;
+    params.evidence = &evidence;
 }
 
 static void read_sizes(void)
@@ -578,7 +600,9 @@ static void run_file(const char *name)
         }
         cursor = line;
         keyword = next_token();
-        if (stage < header_lines) {
+        if (stage == header_lines - 2u && strcmp(keyword, "evidence") == 0) {
+            read_evidence();
+        } else if (stage < header_lines) {
             if (strcmp(keyword, header[stage]) != 0) {
                 malformed("'%s' expected, not '%s'", header[stage], keyword);
             }

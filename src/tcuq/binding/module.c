@@ -29,6 +29,8 @@ typedef struct {
     tcuq_params_t params;
     uint8_t lags[TCUQ_MAX_LAG];
     uint16_t lag_weights[TCUQ_MAX_LAG];
+    tcuq_evidence_t evidence;
+    int16_t offsets[TCUQ_MAX_CLASSES];
     float feature_scale;
     tcuq_t monitor;
     uint32_t *ring;
@@ -37,7 +39,7 @@ typedef struct {
 static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
     "divergence",    "instability", "flips",       "doubt",       "surprise_fast",
     "surprise_slow", "spread_fast", "spread_slow", "displacement", "odds",
-    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow"};
+    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude"};
 
 static PyObject *signal_strings[TCUQ_SIGNAL_COUNT];
 static PyTypeObject *step_type;
@@ -66,8 +68,8 @@ static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dime
             PyErr_Format(PyExc_ValueError, "features have %zd rows, probs have %zd", f->rows, p->rows);
             goto fail;
         }
-    } else if ((self->params.signals &
-                (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))) != 0) {
+    } else if ((self->params.signals & (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) |
+                                        TCUQ_BIT(TCUQ_MAGNITUDE))) != 0) {
         PyErr_Format(PyExc_ValueError,
                      "features are missing; these params were fitted with %d of them",
                      self->params.features);
@@ -313,6 +315,52 @@ static Py_ssize_t get_numbers(PyObject *fields, const char *name, long long low,
     return count;
 }
 
+/* The optional head of the alarm: fields["evidence"] is a dict, or None or absent. */
+static int fill_evidence(core_t *self, PyObject *fields)
+{
+    PyObject *head = PyDict_GetItemString(fields, "evidence");
+    long long values[TCUQ_MAX_CLASSES];
+    long long value;
+    Py_ssize_t i;
+    self->params.evidence = NULL;
+    if (head == NULL || head == Py_None) {
+        return 0;
+    }
+    if (!PyDict_Check(head)) {
+        PyErr_SetString(PyExc_TypeError, "evidence must be a dict or None");
+        return -1;
+    }
+    if (get_number(head, "clip", 0, UINT32_MAX, &value) < 0) {
+        return -1;
+    }
+    self->evidence.clip = (uint32_t)value;
+    if (get_number(head, "allowance", 0, UINT32_MAX, &value) < 0) {
+        return -1;
+    }
+    self->evidence.allowance = (uint32_t)value;
+    if (get_numbers(head, "coef", -32768, 32767, TCUQ_SIGNAL_COUNT, values) != TCUQ_SIGNAL_COUNT) {
+        if (PyErr_Occurred() == NULL) {
+            PyErr_SetString(PyExc_ValueError, "evidence coef must have one entry a signal");
+        }
+        return -1;
+    }
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        self->evidence.coef[i] = (int16_t)values[i];
+    }
+    if (get_numbers(head, "offset", -32768, 32767, TCUQ_MAX_CLASSES, values) != self->params.classes) {
+        if (PyErr_Occurred() == NULL) {
+            PyErr_SetString(PyExc_ValueError, "evidence offset must have one entry a class");
+        }
+        return -1;
+    }
+    for (i = 0; i < self->params.classes; i++) {
+        self->offsets[i] = (int16_t)values[i];
+    }
+    self->evidence.offset = self->offsets;
+    self->params.evidence = &self->evidence;
+    return 0;
+}
+
 #define TAKE(name, type, low, high)                                     \
     if (get_number(fields, #name, low, high, &value) < 0) {             \
         return -1;                                                      \
@@ -389,7 +437,7 @@ static int fill_params(core_t *self, PyObject *fields)
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         p->clean_mean[i] = (uint16_t)values[i];
     }
-    return 0;
+    return fill_evidence(self, fields);
 }
 
 /* Core(fields, feature_scale) */

@@ -116,6 +116,15 @@ def add(subparsers: Subparsers) -> None:
         action=argparse.BooleanOptionalAction,
         help="make uncertainty read as a probability of error",
     )
+    parser.add_argument(
+        "--evidence",
+        action="store_const",
+        const=True,
+        help="the alarm sums how much likelier a step is on degraded input; LOG needs labels and shifted",
+    )
+    parser.add_argument(
+        "--evidence-clip", type=float, metavar="X", help="most that one step adds to that sum"
+    )
     parser.add_argument("--doubt-mix", type=float, metavar="X", help="share of confidence in doubt, 0 to 1")
     parser.add_argument("--level", type=level, metavar="X|budget", help="share of steps to flag")
 
@@ -129,7 +138,7 @@ def command(args: argparse.Namespace) -> int:
         )
     log, options, notes = read_inputs(args)
     names = ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "calibrate")
-    options |= given(args, *names, "doubt_mix", "level")
+    options |= given(args, *names, "doubt_mix", "level", "evidence", "evidence_clip")
     from ..fitting import fit, fit_findings
 
     with progress(args) as bar:

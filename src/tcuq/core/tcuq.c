@@ -20,6 +20,9 @@
 /* Words of one ring entry's cache: values that follow from its bytes alone. */
 #define CACHE_WORDS 4u
 
+/* Signals that a step may read: those of the paper are the first. */
+#define OWN_COUNT (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u ? TCUQ_SIGNAL_COUNT : 4u)
+
 #define STATE_HEADER_BYTES 40u
 #define STATE_MAGIC 0x51554354u /* "TCUQ" in the file */
 
@@ -32,6 +35,9 @@ typedef struct {
     int32_t log_sum;
     int32_t feature_sum;
     norm_t norm;
+#if HAS(TCUQ_MAGNITUDE)
+    uint32_t squares;
+#endif
 } reading_t;
 
 /* Where things lie in the ring memory. */
@@ -134,6 +140,17 @@ static int side_ok(uint32_t limit, uint32_t cap)
     return limit == 0u ? cap == 0u : cap >= limit && cap <= (1uL << 30);
 }
 
+#if TCUQ_EVIDENCE
+static int head_ok(const tcuq_params_t *p)
+{
+    const tcuq_evidence_t *head = p->evidence;
+    return head == NULL || (head->offset != NULL && head->clip >= 1u && head->clip <= (1uL << 24) &&
+                            head->allowance <= (1uL << 24) && p->fall_limit == 0u);
+}
+#else
+#define head_ok(p) 1
+#endif
+
 int tcuq_check(const tcuq_params_t *p)
 {
     if (p->version != TCUQ_PARAMS_VERSION) {
@@ -151,10 +168,11 @@ int tcuq_check(const tcuq_params_t *p)
         p->budget_den < 1u || p->budget_den > 1000u || p->budget_num > p->budget_den ||
         p->burst < 1u || p->burst > 10000u || p->reserved != 0u ||
         p->anchor > ((uint32_t)p->signals >> TCUQ_DISBELIEF_FAST & 1u) ||
-        !side_ok(p->rise_limit, p->rise_cap) || !side_ok(p->fall_limit, p->fall_cap)) {
+        !side_ok(p->rise_limit, p->rise_cap) || !side_ok(p->fall_limit, p->fall_cap) ||
+        !head_ok(p)) {
         return TCUQ_ERR_PARAMS;
     }
-    if ((p->signals & ~(TCUQ_SIGNALS)) != 0u) {
+    if ((p->signals & ~(TCUQ_SIGNALS)) != 0u || (!(TCUQ_EVIDENCE) && p->evidence != NULL)) {
         return TCUQ_ERR_SIGNALS;
     }
     return TCUQ_OK;
@@ -166,19 +184,6 @@ size_t tcuq_ring_size(const tcuq_params_t *p)
     uint32_t size = 4u * (mean_words_of(p) + CACHE_WORDS * depth);
     size += (depth * entry_bytes_of(p) + 2u * beliefs_of(p) + 3u) & ~(uint32_t)3u;
     return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
-}
-
-/* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
-static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
-{
-    uint32_t need = distance << 8;
-    uint32_t shallow = p->slope * (uint32_t)p->knee;
-    uint32_t rest;
-    if (need <= shallow) {
-        return (int32_t)((need + p->slope - 1u) / p->slope);
-    }
-    rest = need - shallow;
-    return p->knee + (int32_t)((rest + p->steep_slope - 1u) / p->steep_slope);
 }
 
 void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
@@ -259,8 +264,14 @@ static void read_features(reading_t *r, const int8_t *features, const tcuq_param
         sum += *features;
         squares += (int32_t)*features * *features;
     }
+    squares -= 2 * zero * sum;
     r->feature_sum = sum;
-    r->norm = norm_of((uint32_t)(squares - 2 * zero * sum));
+#if HAS(TCUQ_MAGNITUDE)
+    r->squares = (uint32_t)squares;
+#endif
+#if ((TCUQ_SIGNALS) & ANGLE_MASK) != 0u
+    r->norm = norm_of((uint32_t)squares);
+#endif
 }
 
 #endif
@@ -590,15 +601,6 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
 
 /* Decisions (sections 9 to 11). */
 
-static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
-{
-    uint32_t size = debt < 0 ? 0u - (uint32_t)debt : (uint32_t)debt;
-    uint32_t knee = (uint32_t)p->knee;
-    uint32_t shallow = size < knee ? size : knee;
-    uint32_t moved = (p->slope * shallow + p->steep_slope * (size - shallow)) >> 8;
-    return debt < 0 ? p->reference - (int32_t)moved : p->reference + (int32_t)moved;
-}
-
 /* One side of the alarm: evidence between 0 and cap, raised at limit, cleared at 0. */
 static uint8_t watch(uint32_t *evidence, int32_t excess, uint32_t limit, uint32_t cap,
                      uint8_t raised)
@@ -615,7 +617,8 @@ static uint8_t watch(uint32_t *evidence, int32_t excess, uint32_t limit, uint32_
     return value == 0 ? 0 : raised;
 }
 
-static void decide(tcuq_t *m, tcuq_step_t *out)
+/* `excess` is what the rise side adds up. */
+static void decide(tcuq_t *m, tcuq_step_t *out, int32_t excess)
 {
     const tcuq_params_t *p = m->params;
     int32_t cap = (int32_t)p->burst * p->budget_den;
@@ -636,7 +639,7 @@ static void decide(tcuq_t *m, tcuq_step_t *out)
         out->abstain = 1;
     }
 
-    rise = watch(&m->rise, risk - p->rise_reference, p->rise_limit, p->rise_cap,
+    rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,
                  (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
     fall = watch(&m->fall, p->fall_reference - risk, p->fall_limit, p->fall_cap,
                  (uint8_t)((m->alarm & TCUQ_ALARM_FALL) >> 1));
@@ -651,6 +654,7 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     layout_t at = layout_of(m);
     uint16_t own[TCUQ_SIGNAL_COUNT];
     uint32_t inverse;
+    int32_t excess;
     reading_t r;
     uint32_t i;
 
@@ -668,7 +672,12 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     }
 #endif
     inverse = saturate(ONE - 256u * r.top);
-    memcpy(own, p->clean_mean, sizeof own);
+    memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]);
+#if HAS(TCUQ_MAGNITUDE)
+    if ((used(p) & TCUQ_BIT(TCUQ_MAGNITUDE)) != 0u) {
+        own[TCUQ_MAGNITUDE] = magnitude_of(r.squares, p->features);
+    }
+#endif
     own[TCUQ_DOUBT] =
         (uint16_t)mix(inverse, saturate(ONE - 256u * (r.top - r.second)), p->doubt_mix);
 #if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u
@@ -691,7 +700,13 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
     out->label = (uint16_t)r.label;
     out->low_mass = r.mass < 128u ? 1u : 0u;
     score(p, own, inverse, out);
-    decide(m, out);
+    excess = (int32_t)out->risk - p->rise_reference;
+#if TCUQ_EVIDENCE
+    if (p->evidence != NULL) {
+        excess = evidence_of(p->evidence, used(p), own, r.label);
+    }
+#endif
+    decide(m, out, excess);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;
@@ -743,20 +758,27 @@ static uint32_t params_crc(const tcuq_params_t *p)
         p->fall_reference, p->warmup,       p->rise_limit,  p->rise_cap,
         p->fall_limit,     p->fall_cap};
     uint32_t crc = 0xFFFFFFFFu;
-    uint8_t word[4];
     uint32_t i;
     for (i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        put32(word, fields[i]);
-        crc = crc32_add(crc, word, 4);
+        crc = crc32_word(crc, fields[i]);
     }
     for (i = 0; i < p->lag_count; i++) {
-        put32(word, p->lags[i] | (uint32_t)p->lag_weights[i] << 16);
-        crc = crc32_add(crc, word, 4);
+        crc = crc32_word(crc, p->lags[i] | (uint32_t)p->lag_weights[i] << 16);
     }
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        put32(word, (uint16_t)p->coef[i] | (uint32_t)p->clean_mean[i] << 16);
-        crc = crc32_add(crc, word, 4);
+        crc = crc32_word(crc, (uint16_t)p->coef[i] | (uint32_t)p->clean_mean[i] << 16);
     }
+#if TCUQ_EVIDENCE
+    if (p->evidence != NULL) {
+        crc = crc32_word(crc32_word(crc, p->evidence->clip), p->evidence->allowance);
+        for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+            crc = crc32_word(crc, (uint16_t)p->evidence->coef[i]);
+        }
+        for (i = 0; i < p->classes; i++) {
+            crc = crc32_word(crc, (uint16_t)p->evidence->offset[i]);
+        }
+    }
+#endif
     return ~crc;
 }
 
@@ -943,7 +965,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         layout_t at = layout_of(m);
         const uint8_t *entry = bytes + STATE_HEADER_BYTES + (i - 1u) * (2u + at.entry_bytes);
         const int8_t *probs = (const int8_t *)(entry + 2);
-        reading_t r = {0, 0, 0, 0, 0, 0, {0, 0}};
+        reading_t r = {0};
         if (at.post_bytes != 0u) {
             read_probs(&r, probs, p->classes);
         }

@@ -36,7 +36,7 @@ extern "C" {
 enum {
     TCUQ_OK = 0,
     TCUQ_ERR_PARAMS = -1,  /* a field of tcuq_params_t is out of range */
-    TCUQ_ERR_SIGNALS = -2, /* a signal that this build leaves out is asked for */
+    TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
     TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
     TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
@@ -59,17 +59,24 @@ enum {
 #define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
 #define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
 #define TCUQ_STRAIN_SLOW 13    /* the same at rate 1/64 */
-#define TCUQ_SIGNAL_COUNT 14
+#define TCUQ_MAGNITUDE 14      /* root mean square of the features / 256 */
+#define TCUQ_SIGNAL_COUNT 15
 
 #define TCUQ_BIT(signal) (1u << (signal))
 #define TCUQ_PROFILE_PAPER 0x00Fu
-#define TCUQ_PROFILE_EXTENDED 0x3F3Au
-#define TCUQ_ALL_SIGNALS 0x3FFFu
+#define TCUQ_PROFILE_EXTENDED 0x7F3Au
+#define TCUQ_ALL_SIGNALS 0x7FFFu
 
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
  * leave the code of the others out; tcuq_init() refuses params that need them. */
 #ifndef TCUQ_SIGNALS
 #define TCUQ_SIGNALS TCUQ_ALL_SIGNALS
+#endif
+
+/* Whether this build can sum evidence instead of risk, 0 or 1. A build for the signals of
+ * the paper alone leaves it out unless asked; tcuq_init() refuses params that need it. */
+#ifndef TCUQ_EVIDENCE
+#define TCUQ_EVIDENCE (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u)
 #endif
 
 /* In tcuq_step_t.reason: no signal is above its clean mean. */
@@ -80,8 +87,17 @@ enum {
 #define TCUQ_ANCHOR_BELIEF 1u     /* the fast belief in the label; needs TCUQ_DISBELIEF_FAST */
 
 /* Bits of tcuq_step_t.alarm. */
-#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level */
+#define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
 #define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
+
+/* A second head over the signals, for the alarm: how much more likely this step is on
+ * degraded input than on clean, as a natural logarithm. */
+typedef struct {
+    const int16_t *offset;           /* one a class, of the label that was answered; value * 256 */
+    uint32_t clip;                   /* one step adds at most this, Q16.16, 1..2^24 */
+    uint32_t allowance;              /* taken off at every step, Q16.16, 0..2^24 */
+    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9 */
+} tcuq_evidence_t;
 
 /* Everything that is decided before deployment. Q0.16 means value * 65536.
  * Written by `tcuq export`; must outlive the monitor. */
@@ -116,6 +132,8 @@ typedef struct {
     uint32_t rise_cap;       /* evidence stops growing here, limit..2^30 */
     uint32_t fall_limit;
     uint32_t fall_cap;
+    const tcuq_evidence_t *evidence; /* summed by the rise alarm in place of risk; then the
+                                        fall side is off. NULL: risk is summed */
     int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q6.9 */
     uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
 } tcuq_params_t;

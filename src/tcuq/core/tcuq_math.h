@@ -13,7 +13,8 @@
 #define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
 #define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
 #define LAGGED_MASK (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
-#define FEATURE_MASK (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))
+#define ANGLE_MASK (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT))
+#define FEATURE_MASK (ANGLE_MASK | TCUQ_BIT(TCUQ_MAGNITUDE))
 #define ODDS_MASK (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
 #define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
 /* What the slow part computes: all that reads means or beliefs, and `odds`, of which there are means. */
@@ -51,6 +52,29 @@ static uint16_t logistic(int32_t z)
         value = low + ((tcuq_sigmoid[at + 1u] - low) * (size & 8191u) >> 13);
     }
     return (uint16_t)(z < 0 ? ONE - value : value);
+}
+
+/* The threshold at a debt, section 9. */
+static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
+{
+    uint32_t size = debt < 0 ? 0u - (uint32_t)debt : (uint32_t)debt;
+    uint32_t knee = (uint32_t)p->knee;
+    uint32_t shallow = size < knee ? size : knee;
+    uint32_t moved = (p->slope * shallow + p->steep_slope * (size - shallow)) >> 8;
+    return debt < 0 ? p->reference - (int32_t)moved : p->reference + (int32_t)moved;
+}
+
+/* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
+static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
+{
+    uint32_t need = distance << 8;
+    uint32_t shallow = p->slope * (uint32_t)p->knee;
+    uint32_t rest;
+    if (need <= shallow) {
+        return (int32_t)((need + p->slope - 1u) / p->slope);
+    }
+    rest = need - shallow;
+    return p->knee + (int32_t)((rest + p->steep_slope - 1u) / p->steep_slope);
 }
 
 #if ((TCUQ_SIGNALS) & MEAN_MASK) != 0u
@@ -111,6 +135,16 @@ static uint32_t root(uint32_t value)
     return result;
 }
 
+#if HAS(TCUQ_MAGNITUDE)
+/* Root mean square of `count` centred features in 1/256, Q0.16; at most 255 / 256. */
+static uint16_t magnitude_of(uint32_t squares, uint32_t count)
+{
+    return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
+}
+#endif
+#endif
+
+#if ((TCUQ_SIGNALS) & ANGLE_MASK) != 0u
 static norm_t norm_of(uint64_t squares)
 {
     norm_t n = {0, 0};
@@ -188,6 +222,21 @@ static uint32_t entropy_term(uint32_t p)
 }
 #endif
 
+#if TCUQ_EVIDENCE
+/* What the rise alarm adds at one step when it sums evidence (section 11), Q16.16. */
+static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t label)
+{
+    int32_t clip = (int32_t)head->clip;
+    int32_t value = head->offset[label] * 256;
+    uint32_t i;
+    for (i = 0; mask != 0u; i++, mask >>= 1) {
+        value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;
+    }
+    value = value > clip ? clip : value < -clip ? -clip : value;
+    return value - (int32_t)head->allowance;
+}
+#endif
+
 /* Bytes of a saved state (section 12). */
 
 static uint32_t crc32_add(uint32_t crc, const uint8_t *bytes, size_t size)
@@ -215,6 +264,14 @@ static void put16(uint8_t *bytes, uint32_t value)
 {
     bytes[0] = (uint8_t)value;
     bytes[1] = (uint8_t)(value >> 8);
+}
+
+/* The same checksum after one more word. */
+static uint32_t crc32_word(uint32_t crc, uint32_t value)
+{
+    uint8_t word[4];
+    put32(word, value);
+    return crc32_add(crc, word, 4);
 }
 
 static uint32_t get16(const uint8_t *bytes)

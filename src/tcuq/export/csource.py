@@ -20,8 +20,8 @@ _HEADER = """\
  *   static tcuq_t state;
  *   tcuq_init(&state, &{name}, ring, sizeof ring);
  *
- * Compile tcuq.c with -DTCUQ_SIGNALS={mask} to leave out the code of signals that are not used here.
- * A program with several monitors needs the bits of all of them.
+ * Compile tcuq.c with -DTCUQ_SIGNALS={mask}{evidence_flag} to leave out the code of signals
+ * that are not used here. A program with several monitors needs the bits of all of them.
  */
 #ifndef {NAME}_H
 #define {NAME}_H
@@ -34,7 +34,7 @@ _HEADER = """\
 #if (TCUQ_SIGNALS & {mask}) != {mask}
 #error "TCUQ_SIGNALS leaves out a signal that {name} uses; {mask} is needed"
 #endif
-
+{evidence_guard}
 #define {NAME}_CLASSES {classes}u
 #define {NAME}_FEATURES {features}u
 #define {NAME}_RING_BYTES {ring}u
@@ -50,6 +50,12 @@ extern const tcuq_params_t {name};
 }}
 #endif
 
+#endif
+"""
+
+_GUARD = """\
+#if !TCUQ_EVIDENCE
+#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; 1 is needed"
 #endif
 """
 
@@ -128,6 +134,8 @@ def _values(params: Params, name: str) -> dict[str, Any]:
         "summary": "\n * ".join(textwrap.wrap(summary, 100)),
         "layout": params.integers()["version"],
         "mask": f"0x{params.integers()['signals']:03X}u",
+        "evidence_flag": " -DTCUQ_EVIDENCE=1" if params.evidence else "",
+        "evidence_guard": _GUARD.format(name=name) if params.evidence else "",
         "ring": params.ring_bytes,
         "state": params.state_bytes,
         "row_text": f"{params.classes} posteriors" + (f" and {d} features" if d else ""),
@@ -164,6 +172,33 @@ def _tables(params: Params, name: str) -> list[str]:
     ]
 
 
+def _head(params: Params, name: str) -> list[str]:
+    """Return the head of the alarm and its table; static, so that two monitors may lie in one program."""
+    if params.evidence is None:
+        return []
+    head = params.evidence.integers()
+    rows = textwrap.wrap(", ".join(map(str, head["offset"])), 90)
+    coef = ", ".join(map(str, head["coef"]))
+    one = 65536
+    return [
+        f"static const int16_t {name}_evidence_offset[] = {{ /* one a class, value * 256 */",
+        *(f"    {row}" for row in rows),
+        "};",
+        f"static const tcuq_evidence_t {name}_evidence = {{",
+        f"    .offset = {name}_evidence_offset,",
+        f"    .clip = {head['clip']}u, /* {head['clip'] / one:.4f} */",
+        f"    .allowance = {head['allowance']}u, /* {head['allowance'] / one:.4f} */",
+        f"    .coef = {{{coef}}}, /* {_weights(params)} */",
+        "};",
+        "",
+    ]
+
+
+def _weights(params: Params) -> str:
+    assert params.evidence is not None
+    return ", ".join(f"{name} {value:.4f}" for name, value in params.evidence.coef.items() if value)
+
+
 def _by_signal(params: Params, field: str, unit: int) -> list[str]:
     """Return the initialiser of a table with one entry a signal, a comment on each used one."""
     lines = [f"    .{field} = {{"]
@@ -180,6 +215,7 @@ def params_source(params: Params, name: str) -> str:
     """Return the source that defines a monitor's parameters, real values in comments."""
     p = params.integers()
     flag, one = p["level_den"], 65536
+    summed = "of evidence" if params.evidence else "risk x steps"
 
     def line(field: str, note: str = "") -> str:
         return f"    .{field} = {_number(p[field])}," + (f" /* {note} */" if note else "")
@@ -188,8 +224,7 @@ def params_source(params: Params, name: str) -> str:
         if p[f"{which}_limit"] == 0:
             return [line(f"{which}_limit", "this side is off"), line(f"{which}_cap")]
         return [
-            line(f"{which}_{part}", f"{p[f'{which}_{part}'] / one:.4f} risk x steps")
-            for part in ("limit", "cap")
+            line(f"{which}_{part}", f"{p[f'{which}_{part}'] / one:.4f} {summed}") for part in ("limit", "cap")
         ]
 
     lags = f"{name}_lags" if p["lags"] else "NULL"
@@ -198,6 +233,7 @@ def params_source(params: Params, name: str) -> str:
         f'#include "{name}.h"',
         "",
         *_tables(params, name),
+        *_head(params, name),
         f"const tcuq_params_t {name} = {{",
         "    .version = TCUQ_PARAMS_VERSION,",
         f"    .signals = 0x{p['signals']:03X}u,",
@@ -227,6 +263,7 @@ def params_source(params: Params, name: str) -> str:
         line("warmup", "steps that never abstain"),
         *side("rise"),
         *side("fall"),
+        f"    .evidence = {f'&{name}_evidence' if params.evidence else 'NULL'},",
         *_by_signal(params, "coef", COEF_UNIT),
         *_by_signal(params, "clean_mean", one),
         "};",

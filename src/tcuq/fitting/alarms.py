@@ -35,6 +35,12 @@ LEAST_SPREAD, LEAST_LIMIT = 0.02, 0.05
 """Floors for a clean risk that hardly moves: anything would be an alarm otherwise."""
 
 
+LEAST_EVIDENCE = 1.0
+"""Floor of a limit of evidence: less is a factor below e, which a single step may bring."""
+
+MOST_LIMIT = 8192.0
+
+
 def clean_stretches(log: Log, memory: int) -> list[slice]:
     """Return the clean stretches of a log.
 
@@ -146,13 +152,45 @@ def _side(
     reference = mean + sign * allowance
     if not 0 < reference < 1:
         return None
+    limit = max(LEAST_LIMIT, _cautious_limit(runs, reference, sign, run_length, rng))
+    return AlarmSide(allowance, min(limit, MOST_LIMIT))
+
+
+def _cautious_limit(
+    runs: Sequence[Floats], reference: float, sign: int, run_length: float, rng: np.random.Generator
+) -> float:
+    """Return a high quantile of the limits that resamplings of the clean runs ask for."""
     pieces = _pieces(runs)
     limits = []
     for _ in range(RESAMPLINGS):
         drawn = np.concatenate([pieces[i] for i in rng.integers(0, len(pieces), len(pieces))])
         limits.append(limit_for(drawn, reference, sign, run_length, rng))
-    limit = max(LEAST_LIMIT, float(np.quantile(limits, CAUTION)))
-    return AlarmSide(allowance, min(limit, 8192.0))
+    return float(np.quantile(limits, CAUTION))
+
+
+def choose_evidence_limit(
+    added: Sequence[Floats], run_length: int, rng: np.random.Generator
+) -> AlarmSide | None:
+    """Choose the limit of an alarm that sums evidence.
+
+    Parameters
+    ----------
+    added : sequence of arrays
+        What the alarm adds at each step of clean stretches.
+    run_length : int
+        Wanted mean number of clean steps between false alarms; the one side gets all of them.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    AlarmSide or None
+        None when there are fewer than `FEWEST` clean steps.
+    """
+    runs = [run for run in added if len(run)]
+    if sum(len(run) for run in runs) < FEWEST:
+        return None
+    limit = max(LEAST_EVIDENCE, _cautious_limit(runs, 0.0, 1, run_length, rng))
+    return AlarmSide(0.0, min(limit, MOST_LIMIT))
 
 
 def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:

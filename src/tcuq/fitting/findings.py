@@ -44,6 +44,14 @@ def fit_findings(params: Params) -> str:
             f"share of errors {found['errors'] / found['steps']:.4f}."
         )
     lines.append(f"Threshold starts at {params.reference:.3f} and flags {params.level:g} of the steps.")
+    learned = found.get("evidence")
+    if learned:
+        lines.append(
+            f"The alarm sums evidence, learned on {learned['degraded_steps']:,} degraded and "
+            f"{learned['clean_steps']:,} clean steps ({learned['benign_steps']:,} of shifts that cost no "
+            f"accuracy left out): {learned['mean_degraded']:+.3f} a degraded step on average, "
+            f"{learned['mean_clean']:+.3f} a clean one, AUROC {learned['auroc']:.3f} on these."
+        )
     elsewhere = found.get("run_length_elsewhere")
     if elsewhere:
         lines.append(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ..alarm import Alarm
 from ..checks import integer, number
 from ..fixed import ONE
 from ..log import Log, watch
@@ -18,12 +20,15 @@ from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
 from ..signals import BELIEF, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
-from .alarms import SUPPORT, alarms_in, choose_alarm, clean_stretches
+from .alarms import SUPPORT, alarms_in, choose_alarm, choose_evidence_limit, clean_stretches
 from .evidence import Evidence, signals_of, weigh
+from .head import learn_head
 from .logistic import balanced_weights, calibrated_bias, fit_logistic, log_loss
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+# In quotes, because reaching for numpy.random would import it.
+_ChooseAlarm = Callable[[Sequence[Floats], int, "np.random.Generator"], Alarm]
 
 FEWEST = 10
 """Errors, and correct steps, that a labelled fit needs at the least."""
@@ -62,6 +67,8 @@ def fit(
     feature_scale: float | None = None,
     feature_zero_point: int | None = None,
     use_features: bool = True,
+    evidence: bool | Literal["auto"] = False,
+    evidence_clip: float = 4.0,
 ) -> Params:
     """Fit a monitor to a development log.
 
@@ -105,6 +112,12 @@ def fit(
         zero point must be given.
     use_features : bool
         False makes a posterior-only monitor from a log that has features.
+    evidence : bool or "auto"
+        True makes the alarm sum a log-likelihood ratio of degraded against clean steps in place of risk.
+        It is learned from shifted steps whose shift costs accuracy, so the log needs labels and `shifted`.
+        "auto" does so where the log allows it, and says so in a note where it does not.
+    evidence_clip : float
+        Most that one step adds to that sum, or takes off.
 
     Returns
     -------
@@ -123,6 +136,8 @@ def fit(
     """
     if len(log) == 0:
         raise ValueError("the log is empty; at least one step is needed")
+    if evidence not in (True, False, "auto"):
+        raise ValueError(f"evidence is {evidence!r}; True, False or 'auto' is accepted")
     number("l2", l2, 1e-9, 1e9)
     integer("run_length", run_length, 10, 10_000_000)
     integer("seed", seed, 0, 2**63 - 1)
@@ -165,17 +180,28 @@ def fit(
     else:
         if calibrate is None:
             calibrate = "extended" in (profile, params.profile)
-        params, evidence, more = _fit_coefficients(params, log, l2, nonnegative, calibrate, rng, warnings)
+        params, weighed, more = _fit_coefficients(params, log, l2, nonnegative, calibrate, rng, warnings)
         findings.update(more)
-        findings["time_helps"] = evidence.time_helps
-        findings["time"] = evidence.sentence()
-        findings["signals"] = _signal_table(params, evidence)
+        findings["time_helps"] = weighed.time_helps
+        findings["time"] = weighed.sentence()
+        findings["signals"] = _signal_table(params, weighed)
         warnings += [
             f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
             "over; leave it out with `signals`, or `use_features` if it reads features"
             for name, row in findings["signals"].items()
             if row["adds"] <= -HARM
         ]
+    if evidence:
+        try:
+            learned = learn_head(params, log, clean_log, clean_runs, l2, evidence_clip)
+        except ValueError as error:
+            if evidence != "auto":
+                raise
+            warnings.append(f"the alarm sums risk: {error}")
+        else:
+            params = params.replace(evidence=learned.head)
+            findings["evidence"] = learned.findings
+            warnings += learned.warnings
     params, more = _fit_decisions(params, clean_log, clean_runs, run_length, rng, warnings)
     findings.update(more)
     findings["warnings"] = warnings
@@ -333,9 +359,9 @@ def _fit_decisions(
     rng: np.random.Generator,
     warnings: list[str],
 ) -> tuple[Params, dict[str, Any]]:
-    """Set reference, slopes and alarm from the risk on clean steps."""
-    risk = watch(Monitor(params), clean_log)["risk"]
-    runs = [risk[run] for run in clean_runs]
+    """Set reference, slopes and alarm from the risk on clean steps, or the alarm from the evidence there."""
+    steps, signals = watch(Monitor(params), clean_log, signals=True)
+    runs = [steps["risk"][run] for run in clean_runs]
     pooled = np.sort(np.concatenate(runs))
     count = len(pooled)
     # The rank that a fresh clean step exceeds with probability at most `level`.
@@ -349,21 +375,37 @@ def _fit_decisions(
     slope = float(np.clip((high - low) / 20, 1e-4, 0.02))
     if count < FEWEST_CLEAN:
         warnings.append(f"no alarm is set: {count} clean steps are too few, {FEWEST_CLEAN} are needed")
-    elif count < SUPPORT * 2 * run_length:
+    elif count < SUPPORT * (2 if params.evidence is None else 1) * run_length:
         warnings.append(
             f"{count:,} clean steps cannot show one false alarm in {run_length:,}: the alarm limit is "
             "extrapolated, and false alarms may come several times as often"
         )
-    params = params.replace(reference=reference, slope=slope, alarm=choose_alarm(runs, run_length, rng))
-    return params, {
+    choose: _ChooseAlarm = choose_alarm
+    summed = runs
+    if params.evidence is not None:
+        added = params.evidence.values(signals, steps["label"])
+        choose, summed = _evidence_alarm, [added[run] for run in clean_runs]
+    alarm = choose(summed, run_length, rng)
+    elsewhere = _run_length_elsewhere(summed, choose, run_length, rng)
+    if params.evidence is not None:
+        alarm = replace(alarm, mean=float(pooled.mean()))
+    return params.replace(reference=reference, slope=slope, alarm=alarm), {
         "clean_steps": count,
         "run_length": run_length,
-        "run_length_elsewhere": _run_length_elsewhere(runs, run_length, rng),
+        "run_length_elsewhere": elsewhere,
     }
 
 
+def _evidence_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
+    """Choose an alarm that sums evidence, as `choose_alarm` does one that sums risk."""
+    return Alarm(rise=choose_evidence_limit(added, run_length, rng))
+
+
 def _run_length_elsewhere(
-    runs: Sequence[Floats], run_length: int, rng: np.random.Generator
+    runs: Sequence[Floats],
+    choose: _ChooseAlarm,
+    run_length: int,
+    rng: np.random.Generator,
 ) -> dict[str, int] | None:
     """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
     if len(runs) > 1:
@@ -375,7 +417,7 @@ def _run_length_elsewhere(
         return None
     alarms = steps = 0
     for here, there in ((0, 1), (1, 0)):
-        alarm = choose_alarm(halves[here], run_length, rng)
+        alarm = choose(halves[here], run_length, rng)
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             if side is not None:
                 raised, _ = alarms_in(halves[there], alarm.mean + sign * side.allowance, sign, side.limit)

@@ -201,6 +201,17 @@ def _side(side: AlarmSide | None, mean: float, sign: int) -> str:
     )
 
 
+def _rise(params: Params) -> str:
+    side, head = params.alarm.rise, params.evidence
+    if head is None or side is None:
+        return _side(side, params.alarm.mean, 1)
+    above = f" above {short(head.allowance)}" if head.allowance else ""
+    return (
+        f"evidence{above} adds up, at most {short(head.clip)} a step; raised at a sum of "
+        f"{short(side.limit)}, sum stops at {short(side.cap or 0)}, cleared at 0"
+    )
+
+
 def settings(params: Params) -> str:
     """Return the parameters in words."""
     lags = ", ".join(str(lag) for lag in params.lags) or "none"
@@ -219,7 +230,7 @@ def settings(params: Params) -> str:
         ("abstention budget", f"{aim(params.budget)} of steps, at most {count(params.burst)} at once"),
         ("warm-up", f"{count(params.warmup or 0)} steps that never abstain"),
         ("clean risk", decimal(params.alarm.mean)),
-        ("alarm, rise", _side(params.alarm.rise, params.alarm.mean, 1)),
+        ("alarm, rise", _rise(params)),
         ("alarm, fall", _side(params.alarm.fall, params.alarm.mean, -1)),
         ("memory", f"{count(params.ring_bytes)} bytes of past, {count(params.state_bytes)} bytes saved"),
     ]
