@@ -498,14 +498,19 @@ static void blend_features(int32_t *mean, const int8_t *features, const tcuq_par
 #endif
 
 #if ((TCUQ_SIGNALS) & GRADUAL_MASK) != 0u
-/* Signals 4 to 13, section 6; means and beliefs take this inference in. */
+/* Signals 4 to 14, section 6; means and beliefs take this inference in. */
 static void slow_signals(const tcuq_t *m, const layout_t *at, const reading_t *r, const int8_t *probs,
                          const int8_t *features, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     uint32_t mask = used(p);
     int first = m->slow == 0u;
-    (void)at, (void)probs, (void)features, (void)first;
+    (void)at, (void)r, (void)probs, (void)features, (void)first;
+#if HAS(TCUQ_MAGNITUDE)
+    if ((mask & TCUQ_BIT(TCUQ_MAGNITUDE)) != 0u) {
+        signals[TCUQ_MAGNITUDE] = magnitude_of(r->squares, p->features);
+    }
+#endif
 #if ((TCUQ_SIGNALS) & FAST_MASK) != 0u
     if ((mask & FAST_MASK) != 0u) {
         if (!first) {
@@ -673,11 +678,6 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 #endif
     inverse = saturate(ONE - 256u * r.top);
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]);
-#if HAS(TCUQ_MAGNITUDE)
-    if ((used(p) & TCUQ_BIT(TCUQ_MAGNITUDE)) != 0u) {
-        own[TCUQ_MAGNITUDE] = magnitude_of(r.squares, p->features);
-    }
-#endif
     own[TCUQ_DOUBT] =
         (uint16_t)mix(inverse, saturate(ONE - 256u * (r.top - r.second)), p->doubt_mix);
 #if ((TCUQ_SIGNALS) & LAGGED_MASK) != 0u

@@ -17,9 +17,11 @@
 #define FEATURE_MASK (ANGLE_MASK | TCUQ_BIT(TCUQ_MAGNITUDE))
 #define ODDS_MASK (TCUQ_BIT(TCUQ_ODDS) | TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
 #define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
-/* What the slow part computes: all that reads means or beliefs, and `odds`, of which there are means. */
-#define GRADUAL_MASK (FAST_MASK | SLOW_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT) | ODDS_MASK | BELIEF_MASK)
-#define MEAN_MASK (GRADUAL_MASK & ~(BELIEF_MASK | TCUQ_BIT(TCUQ_ODDS)))
+/* Those that read means of the past. */
+#define MEAN_MASK \
+    (FAST_MASK | SLOW_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
+/* What is computed beside the signals of the paper. */
+#define GRADUAL_MASK (MEAN_MASK | ODDS_MASK | BELIEF_MASK | TCUQ_BIT(TCUQ_MAGNITUDE))
 
 #define ONE 65536u
 #define Q16_MAX 65535u
