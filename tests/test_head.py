@@ -24,6 +24,7 @@ from tcuq.fitting.head import FAST, degraded_steps, learn_head
 from tcuq.inspect import describe_params, render
 from tcuq.io import Decisions
 from tcuq.log import watch
+from tcuq.report.page import render as report
 from tcuq.report.sections import settings
 from tcuq.signals import SIGNALS, profile_signals
 from tcuq.state import fingerprint, read_state
@@ -350,6 +351,9 @@ def test_inspect_and_report_tell_of_the_head() -> None:
     assert "rise: raised when evidence adds up to 12, cleared at 0, never above 20" in text
     assert "evidence (at most 4 a step, offsets -4.000 to +2.000)" in text and "-6.000  magnitude" in text
     assert "evidence adds up, at most 4 a step; raised at a sum of 12" in settings(with_head())
+    page = report(Monitor(with_head()).run(*rows()), with_head())
+    assert "evidence of a degradation has added up" in page and "The alarm adds up evidence" in page
+    assert "risk has fallen" not in page
     assert "evidence" not in render(describe_params(with_head(None)))
 
 

@@ -66,10 +66,12 @@ def test_a_state_is_described():
     monitor = Monitor(params)
     monitor.run(np.full((30, 3), 1 / 3))
     found = json.loads(json.dumps(describe_state(monitor.save())))
-    assert found["steps"] == 30 and found["alarm"] == "risk has risen" and found["kept_steps"] == 4
+    assert (
+        found["steps"] == 30 and found["alarm"] == "risk or evidence has risen" and found["kept_steps"] == 4
+    )
     assert found["fingerprint"] == describe_params(params)["fingerprint"]
     text = render(found)
-    assert "steps      30" in text and "risk has risen" in text and "posteriors only" in text
+    assert "steps      30" in text and "risk or evidence has risen" in text and "posteriors only" in text
 
 
 def test_a_damaged_state_is_refused():

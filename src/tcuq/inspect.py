@@ -15,7 +15,7 @@ from .signals import DESCRIPTION
 from .state import fingerprint, read_state
 
 ONE = 65536
-_ALARM_WORDS = ("quiet", "risk has risen", "risk has fallen", "risk has risen and fallen")
+_ALARM_WORDS = ("quiet", "risk or evidence has risen", "risk has fallen", "risk has risen and fallen")
 
 
 def _up(value: float) -> str:

@@ -48,16 +48,22 @@ def _asset(name: str) -> str:
 
 
 def _timeline(
-    decisions: npt.NDArray[Any], log: Log | None, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
+    decisions: npt.NDArray[Any],
+    log: Log | None,
+    wrong: npt.NDArray[np.bool_] | None,
+    top: float,
+    first: int,
+    evidence: bool,
 ) -> str:
-    kinds = ["range", "risk", "threshold", "abstain", "rise", "fall"]
+    kinds = ["range", "risk", "threshold", "abstain", "rise", *([] if evidence else ["fall"])]
+    words = {**sections.LEGENDS, **({"rise": sections.EVIDENCE_LEGEND} if evidence else {})}
     if log is not None and log.shifted is not None:
         kinds.append("shift")
     if log is not None and len(log.pieces()) > 1:
         kinds.append("border")
     buttons = "".join(
-        f'<button type="button" data-act="{act}" title="{hint}">{words}</button>'
-        for act, words, hint in (
+        f'<button type="button" data-act="{act}" title="{hint}">{name}</button>'
+        for act, name, hint in (
             ("in", "Zoom in", "Key +"),
             ("out", "Zoom out", "Key -"),
             ("left", "Earlier", "Shift and left arrow"),
@@ -68,7 +74,7 @@ def _timeline(
     )
     lanes = 3 + (wrong is not None) + ("shift" in kinds)
     body = (
-        sections.legend((kind, sections.LEGENDS[kind]) for kind in kinds)
+        sections.legend((kind, words[kind]) for kind in kinds)
         + f'<div class="live controls"><div class="buttons">{buttons}</div><p id="range"></p></div>'
         + f'<div class="live stage" id="stage" style="--lanes:{lanes}" tabindex="0" role="application" '
         + f'aria-roledescription="zoomable chart" aria-label="{SPOKEN}"><canvas></canvas></div>'
@@ -79,8 +85,8 @@ def _timeline(
     )
     lead = (
         "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
-        "it. The alarm compares the risk with a frozen level, so a threshold that adapts cannot hide a "
-        "lasting change."
+        f"it. The alarm {'adds up evidence' if evidence else 'compares the risk with a frozen level'}, so a "
+        "threshold that adapts cannot hide a lasting change."
     )
     return sections.section("timeline", "Timeline", lead, body)
 
@@ -149,7 +155,7 @@ def render(
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
         Of the same length; its labels, known shifts and segments are used where it has them.
-    signals : array of shape (T, 9), optional
+    signals : array of shape (T, 15), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
     first : int
@@ -185,7 +191,8 @@ def render(
         "shifts": log is not None and log.shifted is not None,
     }
 
-    parts = [_timeline(steps, log, wrong, top, first)]
+    evidence = params is not None and params.evidence is not None
+    parts = [_timeline(steps, log, wrong, top, first, evidence)]
     if values is not None:
         columns = (
             [int(c) for c in np.flatnonzero(values.any(axis=0))] if params is None else signal_columns(params)

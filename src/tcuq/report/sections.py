@@ -26,6 +26,9 @@ LEGENDS = {
 }
 
 
+EVIDENCE_LEGEND = "alarm: evidence of a degradation has added up"
+
+
 def legend(items: Iterable[tuple[str, str]]) -> str:
     """Return a legend; each item is a kind of swatch and its words."""
     parts = (f'<li><i class="key {kind}"></i>{escape(words)}</li>' for kind, words in items)
