@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import Monitor, Params
+from tcuq import EvidenceHead, Monitor, Params
 from tcuq.cost import cost
 from tcuq.export.csource import params_source
 from tcuq.lab.streams import Description, Geometric, Segments, Shift, build
@@ -499,8 +499,11 @@ def constants_in_c(params: Params) -> int:
 
 
 def test_constants_of_an_exported_monitor_by_hand() -> None:
-    """6 of the shape, 2 tables of 3 lags, 2 of 14 signals, 5 of the risk, 10 of decisions, 6 of the alarm."""
-    assert constants_in_c(Params(classes=5)) == 6 + 6 + 28 + 5 + 10 + 6
+    """6 of the shape, 2 tables of 3 lags, 2 of 15 signals, 5 of the risk, 10 of decisions, 6 of the alarm."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 30 + 5 + 10 + 6
+    # A head has a coefficient a signal, an offset a class, clip and allowance.
+    head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
+    assert constants_in_c(Params(classes=50, evidence=head)) == 63 + 15 + 50 + 2
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:

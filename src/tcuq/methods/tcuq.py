@@ -45,6 +45,13 @@ NOW = _setting(signals=("doubt",), lags=())
 """The current posterior alone: what is kept where time does not help."""
 
 
+def _count(value: Any) -> int:
+    """Return how many numbers there are in the fields of a monitor; none where there is no evidence head."""
+    if isinstance(value, dict):
+        return sum(map(_count, value.values()))
+    return len(value) if isinstance(value, list) else int(value is not None)
+
+
 class Decisions(NamedTuple):
     """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
 
@@ -167,13 +174,13 @@ class Tcuq(Streaming):
     def stored(self) -> int:
         """Return the constants of the monitor and those of the projection.
 
-        They are all numbers of the exported `tcuq_params_t` and its tables of lags, entries of unused signals
-        too, since a device stores these as well; and the feature scale where features are used. Tables in
-        the code of the core, which are the same for every monitor, are not counted.
+        They are all numbers of the exported `tcuq_params_t`, its tables of lags and its evidence head where
+        it has one, entries of unused signals too, since a device stores these as well; and the feature scale
+        where features are used. Tables in the code of the core, which are the same for every monitor, are
+        not counted.
         """
         params, through = self._deployed(), self._through()
-        fields = params.integers().values()
-        numbers = sum(len(value) if isinstance(value, list) else 1 for value in fields)
+        numbers = _count(params.integers())
         lag_count = 1  # implied by the list of lags here, a field there
         scale = int(params.features > 0)
         return numbers + lag_count + scale + (0 if through is None else through.parameters)
