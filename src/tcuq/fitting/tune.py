@@ -90,7 +90,8 @@ def tune(
         Share of abstentions; the level is chosen so that accepted steps err least under it.
     **fit_options
         Passed to `fit`: clean, burst, warmup, nonnegative, l2, run_length, feature_scale,
-        feature_zero_point, use_features.
+        feature_zero_point, use_features, evidence, evidence_clip. Settings without a signal that evidence
+        is learned on are tried all the same: `evidence="auto"` sums risk should one of them be chosen.
 
     Returns
     -------
@@ -104,7 +105,9 @@ def tune(
     if log.labels is None:
         raise ValueError("labels are missing; tune needs them to tell errors")
     _refuse_searched(fit_options)
-    start = fit(log, budget=budget, seed=seed, **{"run_length": 1000, **fit_options})
+    # Its alarm is never used, and its signals may not be those that evidence is learned on.
+    plain = {name: value for name, value in fit_options.items() if not name.startswith("evidence")}
+    start = fit(log, budget=budget, seed=seed, **{"run_length": 1000, **plain})
     default = _Choice("paper", (1, 2, 4), "1/lag", 0.5, start.features > 0)
     rng = np.random.default_rng(seed)
     fold = folds(log)
