@@ -18,17 +18,17 @@ from tcuq.export.csource import params_source
 from tcuq.lab.streams import Description, Geometric, Segments, Shift, build
 from tcuq.log import Log
 from tcuq.methods.compare_projections import compare_projections
-from tcuq.methods.mean_posterior import MeanAnswer, MeanPosterior
-from tcuq.methods.median import Median
 from tcuq.methods.method import TRIALS, Labelled, Observed
 from tcuq.methods.objective import errors_alone, objective
 from tcuq.methods.projection import KINDS, Projection, projection
 from tcuq.methods.scores import unsure
-from tcuq.methods.streaming import Streaming
-from tcuq.methods.suppress import Suppress
-from tcuq.methods.tcuq import NOW, Tcuq, TcuqPaper
 from tcuq.methods.temporal import ABLATIONS, STREAM_METHODS
-from tcuq.methods.variants import (
+from tcuq.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
+from tcuq.methods.temporal.median import Median
+from tcuq.methods.temporal.streaming import Streaming
+from tcuq.methods.temporal.suppress import Suppress
+from tcuq.methods.temporal.tcuq import NOW, Tcuq, TcuqPaper
+from tcuq.methods.temporal.variants import (
     FrozenWeights,
     NoConformal,
     Nonnegative,
@@ -39,7 +39,7 @@ from tcuq.methods.variants import (
     plus,
     without,
 )
-from tcuq.methods.vote import Vote
+from tcuq.methods.temporal.vote import Vote
 from tcuq.metrics import aurc, auroc
 from tcuq.signals import PROFILES, SIGNALS
 

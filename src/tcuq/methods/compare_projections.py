@@ -11,7 +11,7 @@ from ..checks import integer, known_only
 from .method import Labelled
 from .objective import errors_alone
 from .projection import KINDS, WIDTH
-from .tcuq import Tcuq, TcuqPaper
+from .temporal.tcuq import Tcuq, TcuqPaper
 
 
 def compare_projections(

@@ -11,6 +11,8 @@ from ..data import Dataset
 HOME = Path(__file__).parent.parent
 RECORDING = ("audio", "corruptions", "data", "methods", "zoo")
 """Rooms whose code decides what is recorded."""
+AFTERWARDS = "methods/temporal"
+"""Methods that add a memory to what the plain network said: they record nothing of their own."""
 APART = ("cli", "demo", "export", "report")
 """Rooms that decide no result."""
 
@@ -18,6 +20,8 @@ APART = ("cli", "demo", "export", "report")
 @cache  # what runs is the code as it was when the process began
 def code(*rooms: str) -> str:
     """Return a digest of the code of some rooms, or of all that decide results, the built core included.
+
+    Of some rooms, what only comes after a recording is left out.
 
     Examples
     --------
@@ -28,8 +32,9 @@ def code(*rooms: str) -> str:
     for path in sorted(
         [*HOME.rglob("*.py"), *HOME.rglob("*.json"), *HOME.rglob("*.[ch]"), *HOME.glob("_core*.so")]
     ):
-        room = path.relative_to(HOME).parts[0]
-        if room in rooms or (not rooms and room not in APART):
+        inside = path.relative_to(HOME)
+        room, later = inside.parts[0], inside.parent.as_posix() == AFTERWARDS
+        if (room in rooms and not later) or (not rooms and room not in APART):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .method import Answer, Observed
-from .scores import unsure
+from ..method import Answer, Observed
+from ..scores import unsure
 from .streaming import COUNTER, Streaming, ages, pasts
 
 

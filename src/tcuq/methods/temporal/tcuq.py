@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..cost import cost
-from ..fitting import fit
-from ..fitting.evidence import FOLDS, folds, signals_of
-from ..fitting.logistic import calibrated_bias, fit_logistic
-from ..log import Log, watch
-from ..monitor import Monitor
-from ..params import COEF_LIMIT, Params
-from ..quantize import choose_feature_scale
-from ..signals import FEATURE_BASED, ordered, profile_signals
-from .method import Answer, Cost, Floats, Labelled, Observed
-from .objective import Measure, objective
-from .projection import WIDTH, Projection, projection
+from ...cost import cost
+from ...fitting import fit
+from ...fitting.evidence import FOLDS, folds, signals_of
+from ...fitting.logistic import calibrated_bias, fit_logistic
+from ...log import Log, watch
+from ...monitor import Monitor
+from ...params import COEF_LIMIT, Params
+from ...quantize import choose_feature_scale
+from ...signals import FEATURE_BASED, ordered, profile_signals
+from ..method import Answer, Cost, Floats, Labelled, Observed
+from ..objective import Measure, objective
+from ..projection import WIDTH, Projection, projection
 from .streaming import Streaming
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Tcuq(Streaming):
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return one pass, the projection of its features, the monitor's constants and memory."""
-        from .counting import counted
+        from ..counting import counted
 
         through = self._through()
         return counted(
@@ -207,7 +207,7 @@ class Tcuq(Streaming):
         """Return what a device is given; with stock coefficients, which take as much room, before a fit."""
         if self._dev is not None:
             return self.params
-        from ..zoo.outputs import core
+        from ...zoo.outputs import core
 
         width = min(WIDTH, core(self.network).width)
         return self._start(self.changed(self.setting), self.classes, width)

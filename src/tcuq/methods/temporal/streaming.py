@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from .method import Cost, Floats, Method, Observed
+from ..method import Cost, Floats, Method, Observed
 
 Integers = npt.NDArray[np.int64]
 
@@ -76,7 +76,7 @@ class Streaming(Method):
     @property
     def classes(self) -> int:
         """Number of classes of the network."""
-        from ..zoo.outputs import core
+        from ...zoo.outputs import core
 
         return core(self.network).classes
 
@@ -90,6 +90,6 @@ class Streaming(Method):
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return one pass of the plain network, the constants and the memory."""
-        from .counting import counted
+        from ..counting import counted
 
         return counted(self.loaded(), shape, stored=self.stored(), state=self.state())

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import known
-from ..fitting.alarms import choose_alarm
-from ..fitting.fit import rested_stretches
-from ..log import Log, watch
-from ..monitor import Monitor
-from ..params import Params
-from ..signals import FEATURE_BASED, PROFILES, SIGNALS
-from .given import networks_of
-from .method import Floats, Labelled, Observed
-from .scores import softmax
+from ...checks import known
+from ...fitting.alarms import choose_alarm
+from ...fitting.fit import rested_stretches
+from ...log import Log, watch
+from ...monitor import Monitor
+from ...params import Params
+from ...signals import FEATURE_BASED, PROFILES, SIGNALS
+from ..given import networks_of
+from ..method import Floats, Labelled, Observed
+from ..scores import softmax
+from ..temperature import fitted
 from .tcuq import NEAR, NOW, Tcuq
-from .temperature import fitted
 
 if TYPE_CHECKING:
     from torch import nn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..metrics import aurc
-from .method import Answer, Labelled, Observed
-from .scores import unsure
+from ...metrics import aurc
+from ..method import Answer, Labelled, Observed
+from ..scores import unsure
 from .streaming import COUNTER, Streaming, ages, mean_of_last
 
 LAST = (1, 2, 3, 4, 6, 8, 16, 32)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .method import Answer, Observed
-from .scores import unsure
+from ..method import Answer, Observed
+from ..scores import unsure
 from .streaming import COUNTER, Streaming, ages, mean_of_last
 
 THRESHOLD = 0.7
