@@ -453,6 +453,8 @@ def test_early_exit_without_its_head_still_answers_with_all(trained: dict[str, l
     np.testing.assert_allclose(alone.score, 1 - exit_[np.arange(300), mean.argmax(1)], atol=1e-5)
     for setting in found.grid:
         assert found.score(rows, setting).score.std() > 0
+    without = method("exits_alone")(trained["early_exit"]).record(AGAIN)
+    np.testing.assert_allclose(without.probs, exit_, atol=1e-5)
 
 
 def test_exits_with_a_hidden_layer_and_light_ones_serve_with_and_without_the_head() -> None:
@@ -625,8 +627,8 @@ def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> N
 def test_methods_are_listed_under_their_names_without_pytorch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from tcuq.methods.registry import METHODS, NETWORK_METHODS, STREAM_METHODS\n"
-        "assert len(METHODS) == len(NETWORK_METHODS) + len(STREAM_METHODS)\n"
+        "from tcuq.methods.registry import METHODS, NETWORK_METHODS, STREAM_METHODS, WEAKENED\n"
+        "assert len(METHODS) == len(NETWORK_METHODS) + len(WEAKENED) + len(STREAM_METHODS)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert all(METHODS[name].name == name for name in METHODS)

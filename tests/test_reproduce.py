@@ -26,7 +26,7 @@ from tcuq.reproduce.setting import SETTINGS, Setting
 from tcuq.reproduce.table import plain, table, text
 
 ROOT = Path(__file__).parent.parent
-TINY = Setting("tiny", 300, 1200, 10_000, (0,), (3,), kinds=1)
+TINY = Setting("tiny", 300, 300, 1200, 10_000, (0,), (3,), kinds=1)
 PLAIN: dict[str, Any] = {
     "name": "x",
     "title": "X",
@@ -160,7 +160,7 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setattr(recordings_module, "load_part", lambda task, part: made)
     rows = [row_of("base"), row_of("entropy"), row_of("early_exit")]
-    setting = Setting("tiny", 8, 100, 100, (0,), (1,))
+    setting = Setting("tiny", 8, 8, 100, 100, (0,), (1,))
     calls: list[str] = []
     kept = Recordings(
         str(ROOT / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
@@ -189,7 +189,7 @@ def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: py
     for shift in (0, 1):
         data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")
         monkeypatch.setattr(recordings_module, "load_part", lambda task, part, data=data: data)
-        kept = Recordings(str(ROOT / "weights"), str(tmp_path), Setting("tiny", 8, 100, 100, (0,), (1,)))
+        kept = Recordings(str(ROOT / "weights"), str(tmp_path), Setting("tiny", 8, 8, 100, 100, (0,), (1,)))
         places += [kept.place("mnist", "test", seed, row_of("base")) for seed in (0, 1)]
     assert len(set(places)) == 4
 

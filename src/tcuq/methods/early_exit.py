@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .members import KINDS, together
-from .method import Cost, Recorded
+from .members import GRID, KINDS, together
+from .method import Cost, Floats, Recorded
 from .rowwise import Rowwise
 
 
@@ -28,15 +28,31 @@ class EarlyExit(Rowwise):
         *({"kind": kind, "temperature": 2.0} for kind in KINDS[2:]),
     )
 
+    def members_of(self, final: Floats, exits: list[Floats]) -> list[Floats]:
+        """Return the logits of the members, from those of the head and of the exits."""
+        return [*exits, final]
+
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the network once, with its exits."""
         from .passes import parts
 
         final, features, *exits = parts(self.network, x, device)
-        return together(np.stack([*exits, final], axis=1), features, self.grid)
+        return together(np.stack(self.members_of(final, exits), axis=1), features, self.grid)
 
     def cost(self, shape: tuple[int, ...]) -> Cost:
         """Return the backbone and its exits."""
         from .counting import counted
 
         return counted(self.loaded(), shape)
+
+
+class ExitsAlone(EarlyExit):
+    """The mean posterior of the exits without the head, which shows what the head is worth to them."""
+
+    name = "exits_alone"
+    bank = "exits_alone"
+    grid = GRID
+
+    def members_of(self, final: Floats, exits: list[Floats]) -> list[Floats]:
+        """Return the logits of the exits."""
+        return exits

@@ -74,10 +74,14 @@ class Labelled:
 
 
 class Answer(NamedTuple):
-    """Posteriors that the method stands by, and a score a step: higher means riskier."""
+    """Posteriors that the method stands by, and a score a step: higher means riskier.
+
+    `evidence` is what its alarm adds up, where that is another question than the risk of one answer.
+    """
 
     probs: Floats
     score: Floats
+    evidence: Floats | None = None
 
     def predictions(self) -> npt.NDArray[np.int64]:
         """Return the classes answered."""

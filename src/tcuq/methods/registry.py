@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..checks import known
 from .base import Base
 from .conformal import Conformal
-from .early_exit import EarlyExit
+from .early_exit import EarlyExit, ExitsAlone
 from .ensemble import Deep
 from .entropy import Entropy
 from .godin import Godin, GodinEnergy
@@ -33,7 +33,11 @@ NETWORK_METHODS: tuple[type[Method], ...] = (
     PostNet,
 )
 """Methods whose score of a step depends on that step alone."""
-METHODS: dict[str, type[Method]] = {each.name: each for each in (*NETWORK_METHODS, *STREAM_METHODS)}
+WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
+"""Network methods without one of their parts, to see what it is worth; no rivals."""
+METHODS: dict[str, type[Method]] = {
+    each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS)
+}
 
 
 def method(name: str) -> type[Method]:

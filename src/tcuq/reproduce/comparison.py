@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..lab.compare import Case, Scores, Settings, Truth, evaluate, score_part
-from ..lab.compare.answers import risk_runs
+from ..lab.compare.answers import evidence_runs
 from ..lab.compare.delays import Armed, arm, choose, group_records, trials
 from ..lab.compare.results import Record, record
 from ..lab.compare.runlength import find_limit
@@ -58,7 +58,10 @@ def case(name: str, stream: Stream, methods: Mapping[str, Method], banks: Mappin
     answers = []
     for label, method in methods.items():
         found = method.answer(observed(stream, banks[label]))
-        answers.append(Scores(label, found.score.astype(np.float64), found.predictions()))
+        risk, evidence = found.score, found.score if found.evidence is None else found.evidence
+        answers.append(
+            Scores(label, risk.astype(np.float64), found.predictions(), evidence.astype(np.float64))
+        )
     truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
     return Case(name, truth, tuple(answers))
 
@@ -78,12 +81,12 @@ def equal_delays(
     truths = [stream.truth for stream in tests]
     rows: list[Record] = []
     for method in tests[0].methods:
-        armed = arm(risk_runs(clean_dev, method), settings.run_length, settings.statistics)
-        risks = [stream.answer(method).risk for stream in shifted_dev]
-        best, _ = choose(armed, risks, [stream.truth for stream in shifted_dev])
+        armed = arm(evidence_runs(clean_dev, method), settings.run_length, settings.statistics)
+        given = [stream.answer(method).evidence for stream in shifted_dev]
+        best, _ = choose(armed, given, [stream.truth for stream in shifted_dev])
         statistic = armed[best].statistic
-        limit = find_limit(statistic, risk_runs(clean_test, method), settings.run_length)
-        found = [trials(Armed(statistic, limit), each.answer(method).risk, each.truth) for each in tests]
+        limit = find_limit(statistic, evidence_runs(clean_test, method), settings.run_length)
+        found = [trials(Armed(statistic, limit), each.answer(method).evidence, each.truth) for each in tests]
         rows += group_records(method, EQUAL, found, truths, settings.seen)
         rows.append(record("pooled", method, "run_length", f"{EQUAL}/clean", limit.value, limit.steps))
     return rows

@@ -56,13 +56,13 @@ class Recordings:
         """Return the examples of a part that are shown."""
         if (task, part) not in self._parts:
             found = load_part(task, part)
-            most = self.setting.examples
+            most = self.setting.of(part)
             self._parts[task, part] = replace(found, x=found.x[:most], y=found.y[:most])
         return self._parts[task, part]
 
     def strangers(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
         """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
-        return ood_name(task, part), ood_labels(task, part)[: self.setting.examples]
+        return ood_name(task, part), ood_labels(task, part)[: self.setting.of(part)]
 
     def banks(
         self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]
@@ -97,7 +97,7 @@ class Recordings:
         for name in names:
             digest.update((Path(self.weights) / f"{name}.npz").read_bytes())
         title = f"{names[0]}-{row.method.bank}-{digest.hexdigest()[:12]}"
-        data = f"{task}-{part}-{self.setting.examples}-{shown(self.part(task, part))}"
+        data = f"{task}-{part}-{self.setting.of(part)}-{shown(self.part(task, part))}"
         return self.folder / self._code / data / title
 
     def _record(
@@ -110,7 +110,7 @@ class Recordings:
         strange = {}
         if f"ood/{name}" in gaps:
             found = load_ood(task, part)
-            most = self.setting.examples
+            most = self.setting.of(part)
             strange = {name: replace(found, x=found.x[:most], y=found.y[:most])}
         clean = self.part(task, "dev")
         ready: dict[Path, Method] = {}

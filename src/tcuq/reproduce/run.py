@@ -72,7 +72,7 @@ def run(
             spent, fresh = spent + time.monotonic() - began, fresh + 1
             path.parent.mkdir(parents=True, exist_ok=True)
             setting = recordings.setting
-            sizes = {"steps": setting.steps, "clean_steps": setting.clean_steps, "examples": setting.examples}
+            sizes = {name: value for name, value in asdict(setting).items() if isinstance(value, int)}
             save(path, records, [unit.seed], sizes, task=unit.task, dwell=unit.dwell)
         found[unit.name] = load(path)
     if progress is not None:

@@ -16,8 +16,9 @@ class Setting:
     Parameters
     ----------
     name : str
-    examples : int
-        Examples of a part that are shown, the first ones; streams show them again and again.
+    examples, dev_examples : int
+        Examples of the test part and of the development part that are shown, the first ones; streams show
+        them again and again.
     steps : int
         Of a stream with shifts.
     clean_steps : int
@@ -34,6 +35,7 @@ class Setting:
 
     name: str
     examples: int
+    dev_examples: int
     steps: int
     clean_steps: int
     seeds: tuple[int, ...]
@@ -41,12 +43,22 @@ class Setting:
     kinds: int | None = None
     replicates: int = 1000
 
+    def of(self, part: str) -> int:
+        """Return the examples of a part that are shown.
+
+        Examples
+        --------
+        >>> SETTINGS["reduced"].of("dev")
+        1000
+        """
+        return self.dev_examples if part == "dev" else self.examples
+
     def spread(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return as many of some names as the setting shows, evenly spread.
 
         Examples
         --------
-        >>> Setting("x", 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
+        >>> Setting("x", 1, 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
         ('a', 'c')
         """
         if self.kinds is None or len(names) <= self.kinds:
@@ -56,8 +68,8 @@ class Setting:
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        "reduced": Setting("reduced", 400, 6000, 20_000, (0,), (1, 3, 5), kinds=5, replicates=200),
-        "full": Setting("full", 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
+        "reduced": Setting("reduced", 500, 1000, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
+        "full": Setting("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
     }
 )
 

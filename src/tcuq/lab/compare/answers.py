@@ -26,6 +26,8 @@ class Scores:
     risk : array of T finite numbers
         Higher is riskier.
     predictions : array of T integers
+    evidence : array of T finite numbers, optional
+        What alarms are given; the risk by default. Higher speaks for a change to the worse.
 
     Examples
     --------
@@ -38,17 +40,20 @@ class Scores:
     name: str
     risk: Floats
     predictions: Ints
+    evidence: Floats = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"name of a method is {self.name!r}; a text is accepted")
         put = object.__setattr__
         put(self, "risk", finite(f"risk of {self.name}", self.risk))
+        given = self.risk if self.evidence is None else self.evidence
+        put(self, "evidence", finite(f"evidence of {self.name}", given))
         put(self, "predictions", wholes(f"predictions of {self.name}", self.predictions))
 
     def check(self, steps: int) -> None:
         """Refuse an answer of the wrong length."""
-        for what in ("risk", "predictions"):
+        for what in ("risk", "predictions", "evidence"):
             found = len(getattr(self, what))
             if found != steps:
                 raise ValueError(f"{what} of {self.name} has {found} entries; {steps} is accepted")
@@ -199,9 +204,9 @@ def clean_only(what: str, streams: Sequence[Case]) -> None:
             )
 
 
-def risk_runs(streams: Sequence[Case], method: str) -> list[Floats]:
-    """Return a method's risk on each independent segment."""
-    return [stream.answer(method).risk[piece] for stream in streams for piece in stream.truth.pieces()]
+def evidence_runs(streams: Sequence[Case], method: str) -> list[Floats]:
+    """Return what a method gives alarms, on each independent segment."""
+    return [stream.answer(method).evidence[piece] for stream in streams for piece in stream.truth.pieces()]
 
 
 def right_runs(streams: Sequence[Case], method: str) -> list[Bools]:

@@ -20,7 +20,7 @@ from ...checks import integer
 from ...metrics import Interval
 from ...metrics.inputs import Ints
 from ...metrics.intervals import bootstrap_settings, percentiles, resample
-from .answers import Case, Truth, clean_only, judged_runs, risk_runs
+from .answers import Case, Truth, clean_only, evidence_runs, judged_runs
 from .delays import arm, in_group, trials
 from .protocol import Settings, bands_of, methods_of
 from .resampled import measured
@@ -206,9 +206,9 @@ def delay_interval(
             have = ", ".join(fixed.statistics)
             raise ValueError(f"statistic {name!r} is unknown; one of {have} is accepted")
         one = {name: fixed.statistics[name]}
-        armed = arm(risk_runs(clean_dev, method), fixed.run_length, one, judged_runs(clean_dev))[name]
+        armed = arm(evidence_runs(clean_dev, method), fixed.run_length, one, judged_runs(clean_dev))[name]
         found = [
-            in_group(trials(armed, s.answer(method).risk, s.truth, fixed.m), s.truth, group, fixed.seen)
+            in_group(trials(armed, s.answer(method).evidence, s.truth, fixed.m), s.truth, group, fixed.seen)
             for s in tests
         ]
         costs.append(np.concatenate([each.restricted for each in found]))

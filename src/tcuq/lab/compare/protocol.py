@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...checks import integer, known, number
-from .answers import GROUPS, Case, Scores, Truth, clean_only, judged_runs, right_runs, risk_runs
+from .answers import GROUPS, Case, Scores, Truth, clean_only, evidence_runs, judged_runs, right_runs
 from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
 from .events import WINDOW, Band, clean_band
 from .results import Record, pick, record
@@ -153,7 +153,9 @@ def _length_records(
     """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches."""
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
-        got = run_length(armed.statistic, risk_runs(clean_test, method), armed.limit, judged_runs(clean_test))
+        got = run_length(
+            armed.statistic, evidence_runs(clean_test, method), armed.limit, judged_runs(clean_test)
+        )
         rows.append(record("pooled", method, "run_length", f"{name}/clean", got.value, got.steps))
     false, clean = sum(each.false for each in found), sum(each.clean for each in found)
     value = float("nan") if not clean else clean / false if false else float("inf")
@@ -193,18 +195,18 @@ def delay_part(
     judged = judged_runs(clean_dev)
     roles = {"clean_dev": clean_dev, "shifted_dev": shifted_dev, "clean_test": clean_test}
     for method in methods_of(tests, **roles):
-        armed = arm(risk_runs(clean_dev, method), fixed.run_length, fixed.statistics, judged)
+        armed = arm(evidence_runs(clean_dev, method), fixed.run_length, fixed.statistics, judged)
         mine: list[Record] = []
         for name, each in armed.items():
-            found = [trials(each, stream.answer(method).risk, stream.truth, fixed.m) for stream in tests]
+            found = [trials(each, stream.answer(method).evidence, stream.truth, fixed.m) for stream in tests]
             for stream, part in zip(tests, found, strict=True):
                 mine += delay_records(stream.name, method, name, "all", part)
             mine += group_records(method, name, found, truths, fixed.seen)
             mine += _length_records(method, name, each, found, clean_test)
         rows += mine
         if shifted_dev:
-            risks = [stream.answer(method).risk for stream in shifted_dev]
-            best, cost = choose(armed, risks, [stream.truth for stream in shifted_dev])
+            given = [stream.answer(method).evidence for stream in shifted_dev]
+            best, cost = choose(armed, given, [stream.truth for stream in shifted_dev])
             rows.append(record("dev", method, "chosen", best, cost, len(shifted_dev)))
             for row in mine:
                 head, slash, tail = row["variant"].partition("/")

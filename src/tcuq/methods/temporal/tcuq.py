@@ -89,7 +89,12 @@ class Tcuq(Streaming):
     profile: ClassVar[str] = "extended"
     calibrated: ClassVar[bool] = True
     """Whether the uncertainty reads as a probability of error; see `tcuq.fit`."""
-    decided: ClassVar[Mapping[str, Any]] = {"level": "budget", "budget": 0.1, "run_length": 1000}
+    decided: ClassVar[Mapping[str, Any]] = {
+        "level": "budget",
+        "budget": 0.1,
+        "run_length": 1000,
+        "evidence": "auto",
+    }
     """How `tcuq.fit` sets threshold, budget and alarm, which the score does not depend on."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
@@ -153,9 +158,13 @@ class Tcuq(Streaming):
         return bool(self.params.notes["fit"]["time_helps"])
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
-        """Answer with the posteriors as they are and the risk that a device would compute."""
+        """Answer with the posteriors as they are, the risk that a device would compute, and its evidence."""
         monitor, probs = self._monitor(setting), self.posteriors(seen)
-        return Answer(probs, watch(Monitor(monitor.params), monitor.log(probs, seen))["risk"])
+        params, log = monitor.params, monitor.log(probs, seen)
+        if params.evidence is None:
+            return Answer(probs, watch(Monitor(params), log)["risk"])
+        steps, signals = watch(Monitor(params), log, signals=True)
+        return Answer(probs, steps["risk"], params.evidence.values(signals, steps["label"]))
 
     def decisions(self, seen: Observed) -> Decisions:
         """Return flags and abstentions; each segment has a monitor of its own."""
@@ -295,6 +304,7 @@ class TcuqPaper(Tcuq):
     name = "tcuq_paper"
     profile = "paper"
     calibrated = False
+    decided: ClassVar[Mapping[str, Any]] = {**Tcuq.decided, "evidence": False}
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
         _setting(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -83,6 +83,7 @@ class FrozenWeights(Tcuq):
     """All signals count the same: coefficients 1, and an uncertainty of one half at the clean means."""
 
     name = "tcuq_frozen_weights"
+    decided: ClassVar[Mapping[str, Any]] = {**Tcuq.decided, "evidence": False}
 
     def settled(self, params: Params, log: Log) -> Params:
         """Replace what was learned from labels, and set threshold and alarm anew from clean steps."""
