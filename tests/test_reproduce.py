@@ -16,9 +16,9 @@ from tcuq.lab.compare.results import Results, record
 from tcuq.methods.files import load_bank
 from tcuq.reproduce import recordings as recordings_module
 from tcuq.reproduce import run as run_module
-from tcuq.reproduce.comparison import compare, joined
 from tcuq.reproduce.experiment import experiment_from, load_experiments
-from tcuq.reproduce.programme import Programme
+from tcuq.reproduce.kinds.comparison import fit_rows, joined
+from tcuq.reproduce.kinds.programme import Programme
 from tcuq.reproduce.recordings import Recordings
 from tcuq.reproduce.rows import row_of
 from tcuq.reproduce.run import run
@@ -115,7 +115,7 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
     ]
     assert all(0 < line["value"] <= 1 for line in lines if line["column"] == "drop")
     assert "| tcuq_paper |" in text(lines)
-    monkeypatch.setattr(run_module, "compare", None)  # computing again would fail
+    monkeypatch.setattr(run_module, "measured", None)  # computing again would fail
     again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
     assert again == found
     with pytest.raises(TypeError):  # other rows are another comparison
@@ -125,7 +125,7 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
 def test_rows_of_one_label_are_refused() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     with pytest.raises(ValueError, match="row base comes twice"):
-        compare([row_of("base"), row_of("base")], Programme("cifar10", TINY, 16, 0, labels), {}, {})
+        fit_rows([row_of("base"), row_of("base")], {}, Programme("cifar10", TINY, 16, 0, labels))
 
 
 def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:
@@ -143,6 +143,7 @@ def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
     rows = [
         record("pooled", "base", "delay_median", "v", float("inf"), 9),
         record("fog", "base", "delay_median", "v", 3.0, 4),
+        record("fog", "base", "m", "v", float("nan"), 4),
     ]
     lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
     assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9

@@ -30,12 +30,14 @@ def add(subparsers: Subparsers) -> None:
     option("--weights", default="weights", metavar="DIR", help="folder of networks (default: weights)")
     option("--cache", default="out/reproduce", metavar="DIR", help="what is kept (default: out/reproduce)")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
+    option("--write", metavar="DIR", help="also write a result file for each experiment there")
     option("--workers", type=int, default=1, metavar="N", help="processes that corrupt (default: 1)")
 
 
 def reproduce(args: argparse.Namespace) -> int:
     """Run experiments and print their tables."""
     from dataclasses import replace
+    from pathlib import Path
 
     from ..checks import integer, known
     from ..reproduce.experiment import load_experiments
@@ -47,6 +49,8 @@ def reproduce(args: argparse.Namespace) -> int:
         lines = [f"{name:<10} {each.title}. Paper: {each.paper}." for name, each in found.items()]
         answer(args, listed, "\n".join(lines))
         return 0
+    if args.write and (args.task or args.dwell):
+        raise UsageError("--write takes whole experiments; it is accepted without --task and --dwell")
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = setting_of(args.setting)
     integer("workers", args.workers, 1, 256)
@@ -69,6 +73,7 @@ def reproduce(args: argparse.Namespace) -> int:
             raise
         raise ImportError("PyTorch is needed to run networks: pip install 'tcuq[zoo,lab]'") from None
     from ..reproduce.recordings import Recordings
+    from ..reproduce.results import save_result
     from ..reproduce.run import run
     from ..reproduce.table import plain, table, text
 
@@ -78,6 +83,8 @@ def reproduce(args: argparse.Namespace) -> int:
         for each in chosen:
             recordings = Recordings(args.weights, args.cache, setting, device, args.workers, bar)
             tables[each.name] = table(each, run(each, recordings, bar))
+            if args.write:
+                save_result(Path(args.write) / f"{each.name}.json", each, setting, tables[each.name])
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
     answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
     return 0

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..checks import known, known_only, number
 from .rows import TASKS, Row, row_of
 
-DWELLS = (1.0, 4.0, 16.0, 64.0)
+KINDS = ("comparison",)
+"""Kinds of measurement, each a module of `kinds`."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ class Experiment:
     rows : tuple of Row
         The first is the common base.
     columns : tuple of Column
+    kind : str
+        Of measurement; see `KINDS`.
+    options : mapping
+        What that kind asks for.
     """
 
     name: str
@@ -45,6 +51,8 @@ class Experiment:
     dwells: tuple[float, ...]
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
+    kind: str = "comparison"
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]) -> Experiment:
@@ -68,7 +76,7 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
     ValueError: task 'mnst' is unknown; did you mean mnist?
     """
     entries = ("name", "title", "paper", "tasks", "dwells", "rows", "columns")
-    known_only("entry of an experiment", given, entries)
+    known_only("entry of an experiment", given, (*entries, "kind", "options"))
     for entry in entries:
         if entry not in given:
             raise ValueError(f"experiment lacks {entry}; {', '.join(entries)} are needed")
@@ -97,7 +105,15 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
         tuple(number("dwell", each, 1, 1000) for each in given["dwells"]),
         tuple(row_of(each) for each in rows),
         tuple(Column(*each) for each in given["columns"]),
+        known("kind of an experiment", given.get("kind", "comparison"), KINDS),
+        _options(given.get("options", {})),
     )
+
+
+def _options(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError(f"options of an experiment is {given!r}; a mapping is accepted")
+    return MappingProxyType(given)
 
 
 def load_experiments(folder: str | Path) -> dict[str, Experiment]:

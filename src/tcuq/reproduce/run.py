@@ -7,33 +7,21 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import NamedTuple
+from importlib import import_module
 
 from ..lab.compare.results import Record, Results, load, save
-from .comparison import compare
-from .digests import code
+from .digests import deciding
 from .experiment import Experiment
-from .programme import Programme
+from .kinds.unit import Measure, Unit
 from .recordings import Recordings
 
 Progress = Callable[[int, int, str], None]
 
 
-INDIFFERENT = ("name", "seeds", "replicates")
+SHARED = ("kinds/comparison.py", "kinds/programme.py", "kinds/unit.py")
+"""Files that decide the records of every kind of measurement."""
+INDIFFERENT = ("name", "seeds")
 """Entries of a setting that decide nothing about one comparison."""
-
-
-class Unit(NamedTuple):
-    """One comparison: a task at a dwell, with networks and streams of a seed."""
-
-    task: str
-    dwell: float
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """As it stands in file names."""
-        return f"{self.task}-dwell{self.dwell:g}-seed{self.seed}"
 
 
 def units(experiment: Experiment, seeds: tuple[int, ...]) -> Iterator[Unit]:
@@ -68,7 +56,7 @@ def run(
                 )
                 progress(number, len(todo), f"{unit.name}{left}")
             began = time.monotonic()
-            records = compared(experiment, unit, recordings)
+            records = measured(experiment, unit, recordings)
             spent, fresh = spent + time.monotonic() - began, fresh + 1
             path.parent.mkdir(parents=True, exist_ok=True)
             setting = recordings.setting
@@ -80,16 +68,10 @@ def run(
     return found
 
 
-def compared(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Return the records of one comparison."""
-    labels = {part: recordings.part(unit.task, part).y for part in ("dev", "test")}
-    strangers = {"test": recordings.strangers(unit.task, "test")}
-    programme = Programme(unit.task, recordings.setting, unit.dwell, unit.seed, labels, strangers)
-    dev, test = (
-        recordings.banks(unit.task, part, unit.seed, experiment.rows, programme.sources(part))
-        for part in ("dev", "test")
-    )
-    return compare(experiment.rows, programme, dev, test)
+def measured(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Return the records of one unit."""
+    measure: Measure = import_module(f".kinds.{experiment.kind}", __package__).measure
+    return measure(experiment, unit, recordings)
 
 
 def _key(experiment: Experiment, recordings: Recordings, unit: Unit) -> str:
@@ -104,5 +86,6 @@ def _key(experiment: Experiment, recordings: Recordings, unit: Unit) -> str:
         for part in ("dev", "test")
     ]
     sizes = {name: value for name, value in asdict(recordings.setting).items() if name not in INDIFFERENT}
-    about = json.dumps([rows, sizes, unit, code()])
+    files = dict.fromkeys([*SHARED, f"kinds/{experiment.kind}.py"])
+    about = json.dumps([rows, sizes, unit, experiment.kind, dict(experiment.options), deciding(*files)])
     return hashlib.sha256(about.encode()).hexdigest()[:12]

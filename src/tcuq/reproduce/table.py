@@ -6,11 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..lab.compare.results import TOGETHER, Results, pick
+import numpy as np
+
+from ..lab.compare.results import TOGETHER, Record, Results, pick
 from .experiment import Column, Experiment
 
+Line = dict[str, Any]
+"""A figure of a table, with what it was made from."""
 
-def table(experiment: Experiment, found: Mapping[str, Results]) -> list[dict[str, Any]]:
+LEVEL, REPLICATES = 0.95, 1000
+
+
+def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
     """Return the figures of an experiment, one for each task, dwell, row and column.
 
     Parameters
@@ -22,20 +29,23 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[dict[str
     Returns
     -------
     list of dict
-        With `value`, the mean over seeds of the mean over streams; `seeds`, those means; `n`, the streams of
-        all seeds on which it is defined. Records over all streams together (delays) are taken as they are;
-        an infinite delay stays so.
+        With `value`, the mean over seeds of the mean over streams; `seeds`, those means; `streams`, the mean
+        over seeds for each stream; `n`, the streams of all seeds on which it is defined; `low` and `high`, a
+        95 % interval from streams drawn again, for those kinds of corruption are only some of many. Records
+        over all streams together (delays) are taken as they are: an infinite delay stays so, and the interval
+        goes from the least to the most of the seeds.
     """
-    lines = []
+    lines: list[Line] = []
     for task in experiment.tasks:
         for dwell in experiment.dwells:
             chosen = [each for each in found.values() if _is(each, task, dwell)]
-            for row in experiment.rows:
+            rows = dict.fromkeys(row["method"] for each in chosen for row in each.records)
+            for row in rows:
                 for column in experiment.columns:
-                    found_here = [_value(each, row.label, column) for each in chosen]
-                    seeds, n = [value for value, _ in found_here], sum(count for _, count in found_here)
-                    line = {"task": task, "dwell": dwell, "row": row.label, "column": column.title}
-                    lines.append({**line, "value": _mean(seeds), "seeds": seeds, "n": n})
+                    picked = [_picked(each, row, column) for each in chosen]
+                    if any(picked):
+                        about = {"task": task, "dwell": dwell, "row": row, "column": column.title}
+                        lines.append(about | _figure(picked))
     return lines
 
 
@@ -43,13 +53,44 @@ def _is(each: Results, task: str, dwell: float) -> bool:
     return bool(each.about["task"] == task and each.about["dwell"] == dwell)
 
 
-def _value(results: Results, label: str, column: Column) -> tuple[float, int]:
+def _picked(results: Results, label: str, column: Column) -> list[Record]:
     rows = pick(results.records, method=label, metric=column.metric, variant=column.variant)
     whole = [row for row in rows if row["stream"] in TOGETHER]
-    if whole:
-        return whole[0]["value"], whole[0]["n"]
-    values = [row["value"] for row in rows if not math.isnan(row["value"])]
-    return _mean(values), len(values)
+    return whole[:1] or rows
+
+
+def _figure(picked: list[list[Record]]) -> Line:
+    """Return the mean over seeds, and how far to trust it."""
+    seeds = [_mean([row["value"] for row in rows]) for rows in picked]
+    by_stream: dict[str, list[float]] = {}
+    for rows in picked:
+        for row in rows:
+            if row["stream"] not in TOGETHER and not math.isnan(row["value"]):
+                by_stream.setdefault(row["stream"], []).append(row["value"])
+    streams = {name: _mean(values) for name, values in by_stream.items()}
+    if any(row["stream"] in TOGETHER for rows in picked for row in rows):
+        known = [value for value in seeds if not math.isnan(value)] or [math.nan]
+        low, high, n = min(known), max(known), sum(row["n"] for rows in picked for row in rows)
+    else:
+        (low, high), n = drawn_again(list(streams.values())), sum(map(len, by_stream.values()))
+    return {"value": _mean(seeds), "low": low, "high": high, "seeds": seeds, "streams": streams, "n": n}
+
+
+def drawn_again(values: list[float]) -> tuple[float, float]:
+    """Return a 95 % percentile interval of the mean of values, each drawn again and again.
+
+    Examples
+    --------
+    >>> low, high = drawn_again([0.2, 0.4, 0.6])
+    >>> 0.2 <= low < 0.4 < high <= 0.6
+    True
+    """
+    if len(values) < 2:
+        return math.nan, math.nan
+    rng = np.random.default_rng(0)
+    means = np.array(values)[rng.integers(0, len(values), (REPLICATES, len(values)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def _mean(values: list[float]) -> float:
@@ -57,7 +98,7 @@ def _mean(values: list[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def text(lines: list[dict[str, Any]]) -> str:
+def text(lines: list[Line]) -> str:
     """Return the figures as Markdown, a table for each task and dwell.
 
     A figure that is defined on fewer streams than others of its column says on how many.
@@ -82,7 +123,7 @@ def text(lines: list[dict[str, Any]]) -> str:
         most = {column: max(line["n"] for line in here if line["column"] == column) for column in columns}
         for row in dict.fromkeys(line["row"] for line in here):
             shown = {line["column"]: line for line in here if line["row"] == row}
-            cells = [_shown(shown[column], most[column]) for column in columns]
+            cells = [_shown(shown[column], most[column]) if column in shown else "" for column in columns]
             out.append(f"| {row} | " + " | ".join(cells) + " |")
         out.append("")
     return "\n".join(out)
@@ -96,19 +137,24 @@ def _shown(line: Mapping[str, Any], most: int) -> str:
     return figure if line["n"] == most else f"{figure} ({line['n']} of {most})"
 
 
-def plain(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def plain(lines: list[Line]) -> list[Line]:
     """Return the figures as strict JSON has them: null for undefined ones, a text for infinity.
+
+    Six digits are kept: fewer than the figures have, more than they are worth.
 
     Examples
     --------
-    >>> plain([{"value": math.inf, "seeds": [math.nan]}])
-    [{'value': 'inf', 'seeds': [None]}]
+    >>> plain([{"value": math.inf, "seeds": [math.nan, 1 / 3], "streams": {"fog": 0.5}, "n": 4}])
+    [{'value': 'inf', 'seeds': [None, 0.333333], 'streams': {'fog': 0.5}, 'n': 4}]
     """
-    return [
-        {**line, "value": _strict(line["value"]), "seeds": list(map(_strict, line["seeds"]))}
-        for line in lines
-    ]
+    return [{name: _strict(value) for name, value in line.items()} for line in lines]
 
 
-def _strict(value: float) -> float | str | None:
-    return None if math.isnan(value) else str(value) if math.isinf(value) else value
+def _strict(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_strict(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _strict(each) for name, each in value.items()}
+    if not isinstance(value, float):
+        return value
+    return None if math.isnan(value) else str(value) if math.isinf(value) else round(value, 6)

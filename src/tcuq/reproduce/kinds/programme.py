@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..corruptions import suite_of
-from ..lab.streams import Bursts, Description, Geometric, Ood, Segments, Shift, Stationary, Stream, build
-from ..lab.streams.layout import Layout
-from .setting import Setting
+from ...corruptions import suite_of
+from ...lab.streams import Bursts, Description, Geometric, Ood, Segments, Shift, Stationary, Stream, build
+from ...lab.streams.layout import Layout
+from ..setting import Setting
 
 Labels = npt.NDArray[np.int64]
 LEARNED, CHOSEN, CLEAN, TEST = 1_000, 2_000, 3_000, 4_000

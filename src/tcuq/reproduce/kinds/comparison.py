@@ -1,0 +1,207 @@
+"""A comparison: every row fitted on development streams, then judged on the same test streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...lab.compare import Case, Scores, Settings, Truth, evaluate, interval, score_part
+from ...lab.compare.answers import evidence_runs
+from ...lab.compare.delays import Armed, arm, choose, group_records, trials
+from ...lab.compare.results import Record, record
+from ...lab.compare.runlength import find_limit
+from ...lab.streams import Stream
+from ...methods.gather import observed
+from ...methods.method import Labelled, Method, Observed, Recorded
+from ...methods.temporal.tcuq import Tcuq
+from ..experiment import Experiment
+from ..recordings import Recordings
+from ..rows import Row
+from .programme import Programme
+from .unit import Unit
+
+Bank = Mapping[str, Recorded]
+BURSTS, SINGLES = "bursts", "singles"
+"""Streams with inputs that are none of the classes: for a while, and one step at a time."""
+GAIN = "drop_auprc_gain"
+EQUAL = "equal"
+"""In place of the statistic in records of delays at run lengths that are equal on the test stream."""
+
+
+def fitted(row: Row, bank: Bank, programme: Programme) -> Method:
+    """Return a row's method, fitted to the development streams.
+
+    Parameters
+    ----------
+    row : Row
+    bank : mapping of str to Recorded
+        What its networks said to development examples.
+    programme : Programme
+    """
+    found = row.method()
+    found.learn(bank["clean"], programme.labels["dev"])
+    found.fit(joined(programme.learned(), bank))
+    return found
+
+
+def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
+    """Return streams as one, each a segment of its own."""
+    seen = [observed(stream, bank) for stream in streams]
+    whole = Observed(
+        np.concatenate([each.probs for each in seen]),
+        None if seen[0].features is None else np.concatenate([each.features for each in seen]),
+        {name: np.concatenate([each.extra[name] for each in seen]) for name in seen[0].extra},
+        np.repeat(np.arange(len(seen)), [len(each) for each in seen]),
+    )
+    labels = np.concatenate([stream.label for stream in streams])
+    return Labelled(whole, labels, np.concatenate([stream.shift for stream in streams]).astype(np.uint8))
+
+
+def case(name: str, stream: Stream, methods: Mapping[str, Method], banks: Mapping[str, Bank]) -> Case:
+    """Return what all rows answer to a stream, beside the truth."""
+    answers = []
+    for label, method in methods.items():
+        found = method.answer(observed(stream, banks[label]))
+        risk, evidence = found.score, found.score if found.evidence is None else found.evidence
+        answers.append(
+            Scores(label, risk.astype(np.float64), found.predictions(), evidence.astype(np.float64))
+        )
+    truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
+    return Case(name, truth, tuple(answers))
+
+
+def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Compare the rows of an experiment; those of TCUQ also with the first row, kind by kind."""
+    programme = unit.programme(recordings)
+    dev, test = unit.banks(experiment, recordings, programme)
+    methods = fit_rows(experiment.rows, dev, programme)
+    arena = Arena.of(programme, methods, dev, test)
+    ours = [row.label for row in experiment.rows if issubclass(row.method, Tcuq)]
+    pairs = [(label, experiment.rows[0].label) for label in ours]
+    found = arena.records() + arena.strange_records()
+    return found + arena.paired_records(pairs, recordings.setting.replicates)
+
+
+def fit_rows(rows: Sequence[Row], dev: Mapping[str, Bank], programme: Programme) -> dict[str, Method]:
+    """Return the methods of rows by label, each fitted to the development streams."""
+    names = [row.label for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"row {name} comes twice; different labels are accepted")
+    return {row.label: fitted(row, dev[row.label], programme) for row in rows}
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """Fitted methods with the streams that bands, limits and choices come from, and those that judge.
+
+    Parameters
+    ----------
+    programme : Programme
+    methods : mapping of str to Method
+        The first one's predictions are the common ones.
+    test : mapping of str to bank
+        What networks said to test examples, by label.
+    clean_dev, clean_test, shifted_dev, tests : list of Case
+    """
+
+    programme: Programme
+    methods: Mapping[str, Method]
+    test: Mapping[str, Bank]
+    clean_dev: list[Case]
+    clean_test: list[Case]
+    shifted_dev: list[Case]
+    tests: list[Case]
+
+    @classmethod
+    def of(
+        cls,
+        programme: Programme,
+        methods: Mapping[str, Method],
+        dev: Mapping[str, Bank],
+        test: Mapping[str, Bank],
+        tests: Mapping[str, Stream] | None = None,
+    ) -> Arena:
+        """Let methods answer all streams; those of every kind in segments unless others are given."""
+        streams = programme.tests() if tests is None else tests
+        return cls(
+            programme,
+            methods,
+            test,
+            [case("clean dev", programme.clean("dev"), methods, dev)],
+            [case("clean test", programme.clean("test"), methods, test)],
+            [case("shifted dev", programme.chosen(), methods, dev)],
+            [case(name, stream, methods, test) for name, stream in streams.items()],
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """What the comparison holds fixed."""
+        return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
+
+    def records(self) -> list[Record]:
+        """Return scores and delays, with limits from development streams and with equal run lengths."""
+        found = evaluate(self.tests, self.clean_dev, self.settings, self.shifted_dev, self.clean_test)
+        return found + self._equal_delays()
+
+    def scores(self) -> list[Record]:
+        """Return scores alone."""
+        return score_part(self.tests, self.clean_dev, self.settings)
+
+    def strange_records(self) -> list[Record]:
+        """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
+        if "test" not in self.programme.strangers:
+            return []
+        found = []
+        for name, stream in ((BURSTS, self.programme.strange()), (SINGLES, self.programme.strange(1.0, 1))):
+            asked = score_part([case(name, stream, self.methods, self.test)], self.clean_dev, self.settings)
+            found += [
+                {**row, "variant": row["variant"].rpartition("/")[0] + f"/{name}"}
+                for row in asked
+                if row["metric"].startswith("ood")
+            ]
+        return found
+
+    def paired_records(self, pairs: Iterable[tuple[str, str]], replicates: int) -> list[Record]:
+        """Return, for every kind, by how much a row exceeds another in drop AUPRC, with an interval."""
+        found = []
+        for first, second in pairs:
+            for number, each in enumerate(self.tests):
+                group = "seen" if each.name in self.programme.suite.seen else "unseen"
+                row = interval(
+                    [each],
+                    self.clean_dev,
+                    (first, second),
+                    "drop_auprc",
+                    f"own/smoothed/{group}",
+                    np.random.default_rng([self.programme.seed, number]),
+                    self.settings,
+                    replicates,
+                )
+                found.append({**row, "stream": each.name, "metric": GAIN})
+        return found
+
+    def _equal_delays(self) -> list[Record]:
+        """Return delays of the best statistic of every method at limits from the clean test stream.
+
+        A limit from few development examples gives another run length on other examples, and not the same
+        one for all methods. The statistic is standardised and chosen on development streams; only its limit
+        is not.
+        """
+        settings = self.settings
+        truths = [stream.truth for stream in self.tests]
+        rows: list[Record] = []
+        for method in self.methods:
+            clean = evidence_runs(self.clean_dev, method)
+            armed = arm(clean, settings.run_length, settings.statistics)
+            given = [stream.answer(method).evidence for stream in self.shifted_dev]
+            best, _ = choose(armed, given, [stream.truth for stream in self.shifted_dev])
+            statistic = armed[best].statistic
+            limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
+            ready = Armed(statistic, limit)
+            found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
+            rows += group_records(method, EQUAL, found, truths, settings.seen)
+            rows.append(record("pooled", method, "run_length", f"{EQUAL}/clean", limit.value, limit.steps))
+        return rows

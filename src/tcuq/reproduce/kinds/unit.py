@@ -1,0 +1,44 @@
+"""One unit of an experiment: a task at a dwell, with networks and streams of a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...lab.compare.results import Record
+from ..experiment import Experiment
+from ..recordings import Bank, Recordings
+from .programme import Programme
+
+
+class Unit(NamedTuple):
+    """A task at a dwell, with networks and streams of a seed."""
+
+    task: str
+    dwell: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """As it stands in file names."""
+        return f"{self.task}-dwell{self.dwell:g}-seed{self.seed}"
+
+    def programme(self, recordings: Recordings) -> Programme:
+        """Return the streams."""
+        labels = {part: recordings.part(self.task, part).y for part in ("dev", "test")}
+        strangers = {"test": recordings.strangers(self.task, "test")}
+        return Programme(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
+
+    def banks(
+        self, experiment: Experiment, recordings: Recordings, programme: Programme
+    ) -> tuple[dict[str, Bank], dict[str, Bank]]:
+        """Return what the networks of all rows say to the examples of development and test, by label."""
+        dev, test = (
+            recordings.banks(self.task, part, self.seed, experiment.rows, programme.sources(part))
+            for part in ("dev", "test")
+        )
+        return dev, test
+
+
+Measure = Callable[[Experiment, Unit, Recordings], list[Record]]
+"""What a kind of measurement is: it computes the records of one unit."""
