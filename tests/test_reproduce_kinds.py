@@ -241,7 +241,7 @@ def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Pa
 
     programme = UNIT.programme(kept)  # type: ignore[arg-type]
     dev, test = UNIT.banks(experiment, kept, programme)  # type: ignore[arg-type]
-    fitted = fit_rows(experiment.rows, dev, programme)
+    fitted = fit_rows(experiment.rows, dev, programme, UNIT.fits(kept))  # type: ignore[arg-type]
     streams = {**programme.unseen_tests(), "bursts": programme.strange()}
     for row in rows[1:]:
         method, gaps = fitted[row], []
