@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ...checks import known_only
-from ...lab.compare import Case, Scores, Settings, Truth, interval, metric_part, score_part
+from ...lab.compare import Case, Scores, Settings, Truth, interval, metric_part
 from ...lab.compare.answers import evidence_runs
 from ...lab.compare.delays import Armed, arm, choose, group_records, trials
 from ...lab.compare.protocol import length_records
@@ -32,6 +32,19 @@ DROP = "drop_auprc"
 GAIN = "drop_auprc_gain"
 SHARE = "drop_share"
 """Share of steps with a full window that are drop events: what an AUPRC is at chance."""
+FIGURES = (
+    (DROP, "own/smoothed/unseen"),
+    (DROP, "own/smoothed/seen"),
+    (DROP, "base/smoothed/unseen"),
+    ("drop_lift", "own/smoothed/unseen"),
+    ("drop_auroc", "own/smoothed/unseen"),
+    ("mixed_failure_auroc", "own/plain/unseen"),
+    ("mixed_failure_auroc", "own/plain/seen"),
+    ("mixed_failure_auprc", "own/plain/unseen"),
+    ("clean_failure_auroc", "own/plain/all"),
+)
+STRANGE_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
+"""What a comparison measures on streams in segments, and on those with strangers; a score has many more."""
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
 
@@ -239,7 +252,7 @@ class Arena(Judge):
 
     def scores(self) -> list[Record]:
         """Return scores alone."""
-        return score_part(self.tests, self.clean_dev, self.settings)
+        return self.metrics(self.tests, *FIGURES)
 
     def strange_records(self) -> list[Record]:
         """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
@@ -247,12 +260,8 @@ class Arena(Judge):
             return []
         found = []
         for name, stream in self.programme.strange().items():
-            asked = score_part([case(name, stream, self.methods, self.test)], self.clean_dev, self.settings)
-            found += [
-                {**row, "variant": row["variant"].rpartition("/")[0] + f"/{name}"}
-                for row in asked
-                if row["metric"].startswith("ood")
-            ]
+            asked = self.metrics(self.cases({name: stream}), *STRANGE_FIGURES)
+            found += [{**row, "variant": f"own/plain/{name}"} for row in asked]
         return found
 
     def paired_records(self, pairs: Iterable[tuple[str, str]], replicates: int) -> list[Record]:
@@ -277,10 +286,9 @@ class Arena(Judge):
     def delays(self) -> list[Record]:
         """Return the delays of every method with the statistic that does best on development streams.
 
-        They come twice: "best" with limits from the clean development stream, and "equal" with limits from
-        the clean test stream. A limit from few development examples gives another run length on other
-        examples, and not the same one for all methods; for "equal" all but that limit is still settled on
-        development streams.
+        Limits come from the clean test stream ("equal"): one from few development examples gives another run
+        length on other examples, and not the same one for all methods, as the run lengths of such limits
+        ("best") show. All but that limit is settled on development streams.
         """
         settings, rows = self.settings, list[Record]()
         truths = [stream.truth for stream in self.tests]
@@ -291,8 +299,9 @@ class Arena(Judge):
             rows.append(record("dev", method, "chosen", chosen, cost, len(self.shifted_dev)))
             statistic = armed[chosen].statistic
             limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
-            for name, ready in ((BEST, armed[chosen]), (EQUAL, Armed(statistic, limit))):
-                found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
-                rows += group_records(method, name, found, truths, settings.seen)
-                rows += length_records(method, name, ready, found, self.clean_test)
+            ready = Armed(statistic, limit)
+            found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
+            rows += group_records(method, EQUAL, found, truths, settings.seen)
+            rows += length_records(method, EQUAL, ready, found, self.clean_test)
+            rows += length_records(method, BEST, armed[chosen], (), self.clean_test)
         return rows
