@@ -26,8 +26,9 @@ from tcuq.methods.method import Method, Observed, Recorded
 from tcuq.methods.networks import CHOICES, SUFFIXES, load_networks
 from tcuq.methods.registry import method
 from tcuq.metrics import auroc
+from tcuq.reproduce.rows import TASKS
 
-DATASETS = {"cnn4": "mnist", "dscnn": "speech_commands", "resnet8": "cifar10"}
+DATASETS = {backbone: task for task, backbone in TASKS.items()}
 METHODS = {"dropout": "mc_dropout", "early_exit": "early_exit", "hydra": "hydra"}
 SEVERITIES = (2, 4)
 WORTH = 0.005

@@ -25,9 +25,10 @@ from tcuq.methods.files import save_bank
 from tcuq.methods.gather import record_banks
 from tcuq.methods.networks import load_networks, names_of, suffix_of
 from tcuq.methods.registry import METHODS
+from tcuq.reproduce.rows import TASKS
 from tcuq.zoo.examples import inputs_of
 
-DATASETS = {"cnn4": "mnist", "dscnn": "speech_commands", "resnet8": "cifar10"}
+DATASETS = {backbone: task for task, backbone in TASKS.items()}
 SEVERITY = 3
 
 
