@@ -17,7 +17,7 @@ from tcuq.methods.files import load_bank
 from tcuq.reproduce import recordings as recordings_module
 from tcuq.reproduce import run as run_module
 from tcuq.reproduce.experiment import experiment_from, load_experiments
-from tcuq.reproduce.kinds.comparison import fit_rows, joined
+from tcuq.reproduce.kinds.comparison import fit_rows, fitted, followed, joined
 from tcuq.reproduce.kinds.programme import Programme
 from tcuq.reproduce.recordings import Recordings
 from tcuq.reproduce.rows import row_of
@@ -67,7 +67,7 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
     found = load_experiments(ROOT / "experiments")
     assert {"drop", "failure", "delay"} <= set(found)
     for each in found.values():
-        assert each.rows[0].label == "base"
+        assert each.rows[0].label == "base" or each.kind != "comparison"
         assert len({row.label for row in each.rows}) == len(each.rows)
 
 
@@ -126,6 +126,21 @@ def test_rows_of_one_label_are_refused() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     with pytest.raises(ValueError, match="row base comes twice"):
         fit_rows([row_of("base"), row_of("base")], {}, Programme("cifar10", TINY, 16, 0, labels))
+
+
+def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    rows = [row_of("tcuq_paper"), row_of("tcuq"), row_of("tcuq_nonnegative")]
+    assert followed(rows[1], []) is None and followed(row_of("base"), []) is None
+    found = fit_rows(rows, {row.label: kept.bank for row in rows}, plan)
+    assert followed(row_of("tcuq_ts"), found.values()) is None  # other posteriors
+    alone = fitted(rows[2], kept.bank, plan)
+    assert found["tcuq_nonnegative"].setting == alone.setting
+    assert found["tcuq_nonnegative"].params == alone.params  # type: ignore[attr-defined]
+    assert found["tcuq"].held_out == alone.held_out  # type: ignore[attr-defined]
+    other = fit_rows(rows[1:], {"tcuq": kept.bank, "tcuq_nonnegative": dict(kept.bank)}, plan)
+    assert other["tcuq_nonnegative"]._dev is not other["tcuq"]._dev  # type: ignore[attr-defined]
 
 
 def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:

@@ -129,6 +129,18 @@ class Tcuq(Streaming):
         """Choose a setting on held-out steps, then fit it to the whole stream."""
         self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
 
+    @classmethod
+    def chooses_like(cls, full: type[Tcuq]) -> bool:
+        """Return whether all that a choice depends on is the same in another class.
+
+        Examples
+        --------
+        >>> Tcuq.chooses_like(Tcuq), TcuqPaper.chooses_like(Tcuq)
+        (True, False)
+        """
+        deciding = ("grid", "profile", "calibrated", "posteriors", "quality", "fit")
+        return all(getattr(cls, name) == getattr(full, name) for name in deciding)
+
     def follow(self, full: Tcuq) -> None:
         """Fit to the stream of a fitted method with the same grid, whose choice is not made again."""
         if self.grid != full.grid:

@@ -85,12 +85,38 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 
 
 def fit_rows(rows: Sequence[Row], dev: Mapping[str, Bank], programme: Programme) -> dict[str, Method]:
-    """Return the methods of rows by label, each fitted to the development streams."""
+    """Return the methods of rows by label, each fitted to the development streams.
+
+    Variants of a fitted row of TCUQ on the same networks follow it: their choice would be the same.
+    """
     names = [row.label for row in rows]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"row {name} comes twice; different labels are accepted")
-    return {row.label: fitted(row, dev[row.label], programme) for row in rows}
+    found: dict[str, Method] = {}
+    for row in rows:
+        full = [found[name] for name in found if dev[name] is dev[row.label]]
+        found[row.label] = followed(row, full) or fitted(row, dev[row.label], programme)
+    return found
+
+
+def followed(row: Row, full: Iterable[Method]) -> Method | None:
+    """Return a row's method with the choice of one that was fitted to the same; None where there is none.
+
+    Parameters
+    ----------
+    row : Row
+    full : iterable of Method
+        Methods on the same networks and streams.
+    """
+    if not issubclass(row.method, Tcuq):
+        return None
+    for each in full:
+        if isinstance(each, Tcuq) and row.method.chooses_like(type(each)):
+            found = row.method()
+            found.follow(each)
+            return found
+    return None
 
 
 @dataclass(frozen=True, eq=False)
