@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
 
-from test_reproduce import PLAIN, Kept
+from test_reproduce import PLAIN, TINY, Kept
 
 from tcuq.lab.compare.results import Record, Results, pick, record
 from tcuq.methods.temperature import fitted as fitted_temperature
@@ -24,6 +25,12 @@ from tcuq.reproduce.table import table
 UNIT = Unit("cifar10", 1.0, 0)
 
 
+class Few(Kept):
+    """The same with few draws, for the time they take."""
+
+    setting = replace(TINY, replicates=200)
+
+
 def _plan(rows: list[Any], **options: Any) -> Any:
     return experiment_from({**PLAIN, "kind": "calibration", "rows": rows, "options": options}, {})
 
@@ -34,7 +41,7 @@ def _value(found: list[Record], method: str, metric: str) -> float:
 
 
 def test_posteriors_are_measured_as_their_rows_stand_by_them(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = Few(tmp_path)
     found = measure(_plan(["base", "temperature", "mean_answer", "tcuq"]), UNIT, kept)  # type: ignore[arg-type]
     y, said = kept.labels, kept.bank["clean"]
     one_hot = np.eye(10)[y]
@@ -56,7 +63,7 @@ def test_posteriors_are_measured_as_their_rows_stand_by_them(tmp_path: Path) -> 
 
 
 def test_intervals_come_from_examples_drawn_again(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = Few(tmp_path)
     found = measure(_plan(["base"]), UNIT, kept)  # type: ignore[arg-type]
     for row in found:
         assert row["low"] < row["value"] < row["high"] and row["n"] == len(kept.labels)
@@ -67,7 +74,7 @@ def test_intervals_come_from_examples_drawn_again(tmp_path: Path) -> None:
 
 
 def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = Few(tmp_path)
     found = measure(_plan(["base"], corrupted=True), UNIT, kept)  # type: ignore[arg-type]
     rows = pick(found, metric="accuracy", variant="corrupted")
     unseen = UNIT.programme(kept).unseen  # type: ignore[arg-type]
@@ -87,7 +94,7 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
 )
 def test_bad_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        measure(_plan(["base"], **options), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
+        measure(_plan(["base"], **options), UNIT, Few(tmp_path))  # type: ignore[arg-type]
 
 
 def _line(*seeds: list[Record]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..quantize import choose_feature_scale
 from ..signals import BELIEF, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, choose_evidence_limit, clean_stretches
-from .evidence import Evidence, signals_of, weigh
+from .evidence import Evidence, shuffled, signals_of, weigh
 from .head import learn_head
 from .logistic import balanced_weights, calibrated_bias, fit_logistic, log_loss
 
@@ -69,6 +69,7 @@ def fit(
     use_features: bool = True,
     evidence: bool | Literal["auto"] = False,
     evidence_clip: float = 4.0,
+    explain: bool = True,
 ) -> Params:
     """Fit a monitor to a development log.
 
@@ -118,6 +119,9 @@ def fit(
         "auto" does so where the log allows it, and says so in a note where it does not.
     evidence_clip : float
         Most that one step adds to that sum, or takes off.
+    explain : bool
+        False leaves out of the notes whether time helps and what each signal adds on held-out steps, which
+        takes most of the time of a fit. Nothing else depends on it.
 
     Returns
     -------
@@ -180,17 +184,20 @@ def fit(
     else:
         if calibrate is None:
             calibrate = "extended" in (profile, params.profile)
-        params, weighed, more = _fit_coefficients(params, log, l2, nonnegative, calibrate, rng, warnings)
+        params, weighed, more = _fit_coefficients(
+            params, log, l2, nonnegative, calibrate, rng, warnings, explain
+        )
         findings.update(more)
-        findings["time_helps"] = weighed.time_helps
-        findings["time"] = weighed.sentence()
-        findings["signals"] = _signal_table(params, weighed)
-        warnings += [
-            f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
-            "over; leave it out with `signals`, or `use_features` if it reads features"
-            for name, row in findings["signals"].items()
-            if row["adds"] <= -HARM
-        ]
+        if weighed is not None:
+            findings["time_helps"] = weighed.time_helps
+            findings["time"] = weighed.sentence()
+            findings["signals"] = _signal_table(params, weighed)
+            warnings += [
+                f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
+                "over; leave it out with `signals`, or `use_features` if it reads features"
+                for name, row in findings["signals"].items()
+                if row["adds"] <= -HARM
+            ]
     if evidence:
         try:
             learned = learn_head(params, log, clean_log, clean_runs, l2, evidence_clip)
@@ -292,7 +299,8 @@ def _fit_coefficients(
     calibrate: bool,
     rng: np.random.Generator,
     warnings: list[str],
-) -> tuple[Params, Evidence, dict[str, Any]]:
+    explain: bool,
+) -> tuple[Params, Evidence | None, dict[str, Any]]:
     values, settled = signals_of(params, log)
     target = log.errors()
     used, wrong = values[settled], target[settled]
@@ -309,7 +317,11 @@ def _fit_coefficients(
     fitted = params.replace(
         coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=float(np.clip(bias, -256, 256))
     )
-    evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
+    evidence = None
+    if explain:
+        evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
+    else:
+        shuffled(log, rng)  # as `weigh` does, so that the alarm gets the same draws either way
     assert fitted.coef is not None
     stored = np.array([fitted.coef[name] for name in params.signals])
     weights = balanced_weights(wrong)

@@ -162,12 +162,21 @@ class Tcuq(Streaming):
     @property
     def params(self) -> Params:
         """Parameters of the monitor, with the setting that was kept."""
-        return self._monitor(self.setting).params
+        return self.fitted.params
+
+    @property
+    def fitted(self) -> Fitted:
+        """Parameters and projection, with the setting that was kept."""
+        return self._monitor(self.setting)
 
     @property
     def time_helps(self) -> bool:
-        """Whether the fit found that the order of the steps helps; see `tcuq.fitting`."""
-        return bool(self.params.notes["fit"]["time_helps"])
+        """Whether the order of the steps helps; see `tcuq.fitting`. It takes a fit of its own."""
+        if self._dev is None:
+            raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
+        used = self.changed(self.setting)
+        found = self._params(self._labelled(self._dev, used)[0], used, explain=True)
+        return bool(found.notes["fit"]["time_helps"])
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the posteriors as they are, the risk that a device would compute, and its evidence."""
@@ -244,22 +253,27 @@ class Tcuq(Streaming):
         if key not in self._fitted:
             used = self.changed(setting)
             log, through = self._labelled(self._dev, used)
-            start = self._start(used, log.classes, log.width)
-            params = fit(
-                log,
-                signals=start.signals,
-                lags=start.lags,
-                window=start.window,
-                blend=start.blend,
-                l2=used["l2"],
-                anchor=start.anchor,
-                calibrate=self.calibrated,
-                nonnegative=used.get("nonnegative", False),
-                use_features=start.features > 0,
-                **self.decided,
-            )
+            params = self._params(log, used)
             self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
+
+    def _params(self, log: Log, setting: Mapping[str, Any], explain: bool = False) -> Params:
+        """Return parameters that are fitted to a log; what signals add is left out unless asked for."""
+        start = self._start(setting, log.classes, log.width)
+        return fit(
+            log,
+            signals=start.signals,
+            lags=start.lags,
+            window=start.window,
+            blend=start.blend,
+            l2=setting["l2"],
+            anchor=start.anchor,
+            calibrate=self.calibrated,
+            nonnegative=setting.get("nonnegative", False),
+            use_features=start.features > 0,
+            explain=explain,
+            **self.decided,
+        )
 
     def _start(self, setting: Mapping[str, Any], classes: int, width: int) -> Params:
         """Return parameters with a setting's signals and stock coefficients."""
