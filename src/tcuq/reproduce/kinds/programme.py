@@ -9,7 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ...corruptions import suite_of
-from ...lab.streams import Bursts, Description, Geometric, Ood, Segments, Shift, Stationary, Stream, build
+from ...lab.streams import (
+    Bursts,
+    Description,
+    Geometric,
+    Literal,
+    Ood,
+    Segments,
+    Shift,
+    StartsShifted,
+    Stationary,
+    Stream,
+    build,
+)
 from ...lab.streams.layout import Layout
 from ..setting import Setting
 
@@ -80,6 +92,29 @@ class Programme:
         name, labels = self.strangers["test"]
         layout = Bursts(mean=mean, minimum=minimum)
         return self._stream("test", TEST + 900, layout, ood=(Ood(name),), ood_labels={name: labels})
+
+    def shifted_first(self) -> dict[str, Stream]:
+        """Return a stream for every unseen kind that is shifted from its first step on."""
+        return {
+            kind: build(stream.description.replace(layout=StartsShifted()), self.labels["test"])
+            for kind, stream in self.tests().items()
+            if kind in self.unseen
+        }
+
+    def literal(self) -> dict[str, Stream]:
+        """Return the paper's stream for every unseen kind: shuffled examples, once clean, once corrupted.
+
+        As many of them as make equal parts of every severity.
+        """
+        found = {}
+        for kind, stream in self.tests().items():
+            if kind in self.unseen:
+                plan = stream.description
+                parts = 2 * (len(plan.sources) - 1)
+                steps = 2 * len(self.labels["test"]) // parts * parts
+                once = plan.replace(layout=Literal(), dwell=Geometric(1), steps=steps)
+                found[kind] = build(once, self.labels["test"])
+        return found
 
     def _mixed(self, part: str, seed: int) -> Stream:
         shifts = tuple(Shift(kind, self._levels(kind)) for kind in self.suite.seen)
