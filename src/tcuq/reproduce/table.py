@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..lab.compare.results import TOGETHER, Record, Results, pick
-from .experiment import Column, Experiment
+from ..lab.compare.results import TOGETHER, Record, Results
+from .experiment import Experiment
 
 Line = dict[str, Any]
 """A figure of a table, with what it was made from."""
@@ -40,11 +40,12 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
     lines: list[Line] = []
     for task in experiment.tasks:
         for dwell in experiment.dwells:
-            chosen = [each for each in found.values() if _is(each, task, dwell)]
-            rows = dict.fromkeys(row["method"] for each in chosen for row in each.records)
+            chosen = [_by_figure(each) for each in found.values() if _is(each, task, dwell)]
+            rows = dict.fromkeys(label for each in chosen for label, _, _ in each)
             for row in rows:
                 for column in experiment.columns:
-                    picked = [_picked(each, row, column) for each in chosen]
+                    key = (row, column.metric, column.variant)
+                    picked = [each.get(key, []) for each in chosen]
                     if any(picked):
                         about = {"task": task, "dwell": dwell, "row": row, "column": column.title}
                         lines.append(about | _figure(picked))
@@ -55,10 +56,14 @@ def _is(each: Results, task: str, dwell: float) -> bool:
     return bool(each.about["task"] == task and each.about["dwell"] == dwell)
 
 
-def _picked(results: Results, label: str, column: Column) -> list[Record]:
-    rows = pick(results.records, method=label, metric=column.metric, variant=column.variant)
-    whole = [row for row in rows if row["stream"] in TOGETHER]
-    return whole[:1] or rows
+def _by_figure(results: Results) -> dict[tuple[str, str, str], list[Record]]:
+    """Return the records of every row and figure: the one over all streams together where there is one."""
+    found: dict[tuple[str, str, str], list[Record]] = {}
+    for row in results.records:
+        found.setdefault((row["method"], row["metric"], row["variant"]), []).append(row)
+    return {
+        key: [row for row in rows if row["stream"] in TOGETHER][:1] or rows for key, rows in found.items()
+    }
 
 
 def _figure(picked: list[list[Record]]) -> Line:

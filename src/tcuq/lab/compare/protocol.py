@@ -147,10 +147,19 @@ def score_part(
     return rows
 
 
-def _length_records(
+def length_records(
     method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[Case]
 ) -> list[Record]:
-    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches."""
+    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches.
+
+    Parameters
+    ----------
+    method, name : str
+        `name` stands for the statistic.
+    armed : Armed
+    found : sequence of Trials
+    clean_test : sequence of Case
+    """
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
         got = run_length(
@@ -202,7 +211,7 @@ def delay_part(
             for stream, part in zip(tests, found, strict=True):
                 mine += delay_records(stream.name, method, name, "all", part)
             mine += group_records(method, name, found, truths, fixed.seen)
-            mine += _length_records(method, name, each, found, clean_test)
+            mine += length_records(method, name, each, found, clean_test)
         rows += mine
         if shifted_dev:
             given = [stream.answer(method).evidence for stream in shifted_dev]

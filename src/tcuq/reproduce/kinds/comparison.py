@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...lab.compare import Case, Scores, Settings, Truth, evaluate, interval, score_part
+from ...lab.compare import Case, Scores, Settings, Truth, interval, score_part
 from ...lab.compare.answers import evidence_runs
 from ...lab.compare.delays import Armed, arm, choose, group_records, trials
+from ...lab.compare.protocol import length_records
 from ...lab.compare.results import Record, record
 from ...lab.compare.runlength import find_limit
 from ...lab.streams import Stream
@@ -26,8 +27,8 @@ Bank = Mapping[str, Recorded]
 BURSTS, SINGLES = "bursts", "singles"
 """Streams with inputs that are none of the classes: for a while, and one step at a time."""
 GAIN = "drop_auprc_gain"
-EQUAL = "equal"
-"""In place of the statistic in records of delays at run lengths that are equal on the test stream."""
+BEST, EQUAL = "best", "equal"
+"""In place of the statistic in records of delays: limits from development, and from the clean test stream."""
 
 
 def fitted(row: Row, bank: Bank, programme: Programme) -> Method:
@@ -168,9 +169,8 @@ class Arena:
         return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
 
     def records(self) -> list[Record]:
-        """Return scores and delays, with limits from development streams and with equal run lengths."""
-        found = evaluate(self.tests, self.clean_dev, self.settings, self.shifted_dev, self.clean_test)
-        return found + self._equal_delays()
+        """Return scores and delays."""
+        return self.scores() + self.delays()
 
     def scores(self) -> list[Record]:
         """Return scores alone."""
@@ -209,25 +209,25 @@ class Arena:
                 found.append({**row, "stream": each.name, "metric": GAIN})
         return found
 
-    def _equal_delays(self) -> list[Record]:
-        """Return delays of the best statistic of every method at limits from the clean test stream.
+    def delays(self) -> list[Record]:
+        """Return the delays of every method with the statistic that does best on development streams.
 
-        A limit from few development examples gives another run length on other examples, and not the same
-        one for all methods. The statistic is standardised and chosen on development streams; only its limit
-        is not.
+        They come twice: "best" with limits from the clean development stream, and "equal" with limits from
+        the clean test stream. A limit from few development examples gives another run length on other
+        examples, and not the same one for all methods; for "equal" all but that limit is still settled on
+        development streams.
         """
-        settings = self.settings
+        settings, rows = self.settings, list[Record]()
         truths = [stream.truth for stream in self.tests]
-        rows: list[Record] = []
         for method in self.methods:
-            clean = evidence_runs(self.clean_dev, method)
-            armed = arm(clean, settings.run_length, settings.statistics)
+            armed = arm(evidence_runs(self.clean_dev, method), settings.run_length, settings.statistics)
             given = [stream.answer(method).evidence for stream in self.shifted_dev]
-            best, _ = choose(armed, given, [stream.truth for stream in self.shifted_dev])
-            statistic = armed[best].statistic
+            chosen, cost = choose(armed, given, [stream.truth for stream in self.shifted_dev])
+            rows.append(record("dev", method, "chosen", chosen, cost, len(self.shifted_dev)))
+            statistic = armed[chosen].statistic
             limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
-            ready = Armed(statistic, limit)
-            found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
-            rows += group_records(method, EQUAL, found, truths, settings.seen)
-            rows.append(record("pooled", method, "run_length", f"{EQUAL}/clean", limit.value, limit.steps))
+            for name, ready in ((BEST, armed[chosen]), (EQUAL, Armed(statistic, limit))):
+                found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
+                rows += group_records(method, name, found, truths, settings.seen)
+                rows += length_records(method, name, ready, found, self.clean_test)
         return rows
