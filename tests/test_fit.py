@@ -123,7 +123,8 @@ def test_a_fit_without_explanation_differs_in_its_notes_alone() -> None:
     log = make_log()
     told, silent = fit(log, run_length=1000), fit(log, run_length=1000, explain=False)
     assert silent.replace(notes={}) == told.replace(notes={})
-    assert set(told.notes["fit"]) - set(silent.notes["fit"]) == {"time_helps", "time", "signals"}
+    left_out = {"time_helps", "time", "signals", "run_length_elsewhere"}
+    assert set(told.notes["fit"]) - set(silent.notes["fit"]) == left_out
     assert "held-out" not in fit_findings(silent) and "in 16 bits" in fit_findings(silent)
 
 

@@ -148,6 +148,32 @@ def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
     return _made(f"{base.name}_without_{signal}", f"All signals but {signal}.", base, changed)
 
 
+def altered(full: Tcuq, **changes: Any) -> Tcuq:
+    """Return a method like a fitted one, with something changed in its best setting that looks at the past.
+
+    It is fitted to the same stream; the choice of that setting is not made again.
+
+    Parameters
+    ----------
+    full : Tcuq
+        Fitted.
+    **changes
+        Entries of a setting, such as `blend`, or of what `tcuq.fit` is told besides, such as `level`.
+    """
+    base = type(full)
+    inside = {name: value for name, value in changes.items() if name in NOW}
+    besides = {name: value for name, value in changes.items() if name not in NOW}
+
+    def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**base.changed(self, setting), **inside}
+
+    kind = _made(base.name, f"Altered: {', '.join(changes) or 'nothing'}.", base, changed)
+    kind.decided = {**base.decided, **besides}
+    found = kind()
+    found.follow(full)
+    return found
+
+
 class Widened(Tcuq):
     """A method on a widened backbone, whose cost is told in passes of the plain one.
 
