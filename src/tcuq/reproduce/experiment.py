@@ -12,7 +12,7 @@ from typing import Any
 from ..checks import known, known_only, number
 from .rows import TASKS, Row, row_of
 
-KINDS = ("calibration", "comparison", "promises", "sweep")
+KINDS = ("calibration", "comparison", "promises", "selective", "sweep")
 """Kinds of measurement, each a module of `kinds`."""
 
 
