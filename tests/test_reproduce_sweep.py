@@ -18,6 +18,7 @@ from tcuq.log import watch
 from tcuq.methods.gather import observed
 from tcuq.methods.temporal.tcuq import Tcuq, TcuqPaper
 from tcuq.methods.temporal.variants import altered
+from tcuq.metrics import auroc
 from tcuq.monitor import Monitor
 from tcuq.reproduce.experiment import experiment_from
 from tcuq.reproduce.kinds.comparison import Arena, fit_rows, joined
@@ -112,6 +113,25 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
     assert altered(altered(method, blend=0.5), level=0.2).params.blend == 0.5
     with pytest.raises(ValueError, match="tcuq is not fitted"):
         altered(Tcuq(), blend=0.5)
+
+
+def test_rows_without_a_signal_are_measured_as_they_are(paper: tuple[Kept, Any, TcuqPaper]) -> None:
+    kept, programme, method = paper
+    plan = _plan("tcuq_paper", "tcuq_paper_without_doubt")
+    found = measure(plan, UNIT, kept)  # type: ignore[arg-type]
+    row = plan.rows[1]
+    lacking = row.method()
+    lacking.follow(method)
+    assert set(method.params.signals) - set(lacking.params.signals) == {"doubt"}
+    (kind,) = programme.unseen
+    stream = programme.tests()[kind]
+    seen = observed(stream, kept.banks("cifar10", "test", 0, [row], stream.sources)[row.label])
+    found_risk = lacking.answer(seen).score
+    expected = auroc(found_risk, seen.probs.argmax(axis=1) != stream.label)
+    metric = "mixed_failure_auroc", "own/plain/unseen"
+    assert _value(found, row.label, *metric) == pytest.approx(expected)
+    assert _value(found, row.label, *metric) < _value(found, "tcuq_paper", *metric)
+    assert not pick(found, metric="window_change")
 
 
 @pytest.mark.parametrize(

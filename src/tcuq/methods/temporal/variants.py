@@ -108,7 +108,9 @@ class Nonnegative(Tcuq):
 
 
 def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
-    """Return a variant with one signal; the rest is as in the best setting that looks at the past.
+    """Return a variant whose risk is one signal alone; the rest is as in the best setting with a past.
+
+    Nothing is blended in: beside the confidence, which every risk may lean on, signals would look alike.
 
     Examples
     --------
@@ -125,6 +127,7 @@ def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
             "lags": setting["lags"] or NEAR,
             "features": features,
             "anchor": anchor,
+            "blend": 1.0,
         }
         return {**setting, **alone}
 

@@ -71,17 +71,20 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     dev, test = unit.banks(experiment, recordings, programme)
     methods = fit_rows(experiment.rows, dev, programme)
     found: list[Record] = []
+    ready: dict[int, dict[str, Asked]] = {}  # rows on the same networks share what is asked
     for row in experiment.rows:
-        full = methods[row.label]
+        full, shared = methods[row.label], id(test[row.label])
         assert isinstance(full, Tcuq)
-        asked = questions(row, programme, dev, test)
+        if shared not in ready:
+            ready[shared] = questions(row, programme, dev, test)
+        asked = ready[shared]
         if full.setting["signals"] is not None:
             full = altered(full)
         found += _records(row.label, full, asked)
-        starts = [_log(full, each.start) for each in asked.values()]
-        change = window_change(full.params, starts, options["window"])
-        steps = sum(map(len, starts))
-        found.append(record("pooled", row.label, "window_change", "first", change, steps))
+        if options["window"]:
+            starts = [_log(full, each.start) for each in asked.values()]
+            change, steps = window_change(full.params, starts, options["window"]), sum(map(len, starts))
+            found.append(record("pooled", row.label, "window_change", "first", change, steps))
         for name, method in _altered(full, options):
             found += _records(f"{row.label}, {name}", method, asked)
     return found
