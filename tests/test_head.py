@@ -433,3 +433,16 @@ def test_posterior_only_profiles_leave_magnitude_out() -> None:
         Monitor(params).step([0.5, 0.5])
     probs, values, _, _ = dwell_stream(50, 2, 1, np.random.default_rng(0))
     assert params.coef["magnitude"] == 0 and len(set(Monitor(params).run(probs, values)["uncertainty"])) == 1
+
+
+def test_signals_may_serve_the_evidence_alone() -> None:
+    probs, features, labels, shifted = dwell_stream(4000, 4, 8, np.random.default_rng(3), shifted=True)
+    log = Log(probs, features, labels, shifted=shifted)
+    weighed = ("doubt", "odds", "disbelief_fast", "disbelief_slow")
+    narrow = fit(log, signals=weighed, use_features=False)
+    both = fit(log, signals=(*weighed, "strain_fast"), risk_signals=weighed, use_features=False)
+    assert both.coef == {**narrow.coef, "strain_fast": 0.0}  # type: ignore[dict-item]
+    one, two = (watch(Monitor(each), log)["risk"] for each in (narrow, both))
+    assert (one == two).all()
+    with pytest.raises(ValueError, match="risk signal flips is not among the signals; doubt, odds"):
+        fit(log, signals=weighed, risk_signals=("flips",), use_features=False)

@@ -41,7 +41,7 @@ from tcuq.methods.temporal.variants import (
 )
 from tcuq.methods.temporal.vote import Vote
 from tcuq.metrics import aurc, auroc
-from tcuq.signals import PROFILES, SIGNALS
+from tcuq.signals import FEATURE_BASED, PROFILES, SIGNALS
 
 SHIFTS = ("fog", "frost", "snow")
 LABELS = np.arange(1000) % 5
@@ -322,13 +322,31 @@ def test_tcuq_gives_what_a_monitor_gives(kind: type[Tcuq], fitted: dict[str, Str
     assert isinstance(method, Tcuq)
     for setting in (method.grid[1], method.grid[5]):
         params, through = method._monitor(setting)
-        assert params.features == (32 if setting["features"] else 0)
+        watched = params.evidence is not None  # which reads features even where the risk does not
+        assert params.features == (32 if setting["features"] or watched else 0)
+        assert params.coef is not None
+        assert setting["features"] or all(not params.coef.get(name) for name in FEATURE_BASED)
         features = None if through is None else through(TEST.observed.features)  # type: ignore[arg-type]
         score = method.score(TEST.observed, setting).score
         for piece in TEST.observed.pieces():
             rows = None if features is None else features[piece]
             assert (score[piece] == Monitor(params).run(TEST.observed.probs[piece], rows)["risk"]).all()
     assert (method.answer(TEST.observed).probs == TEST.observed.probs).all()
+
+
+def test_the_alarm_reads_features_that_the_risk_does_not(fitted: dict[str, Streaming]) -> None:
+    method = fitted["tcuq"]
+    assert isinstance(method, Tcuq)
+    setting = next(each for each in method.grid if each["signals"] is None and not each["features"])
+    params = method._monitor(setting).params
+    assert params.evidence is not None
+    assert params.evidence.coef["magnitude"] and not params.coef["magnitude"]  # type: ignore[index]
+    found = method.score(TEST.observed, setting)
+    assert found.evidence is not None
+    bent = replace(TEST.observed, features=3 * TEST.observed.features)  # type: ignore[operator]
+    again = method.score(bent, setting)
+    assert (again.score == found.score).all()
+    assert (again.evidence != found.evidence).any()
 
 
 def test_time_is_used_where_it_helps_and_left_out_where_it_does_not(fitted: dict[str, Streaming]) -> None:
@@ -394,7 +412,9 @@ def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[st
 def test_no_temporal_reads_the_current_posterior_alone(fitted: dict[str, Streaming]) -> None:
     method = fitted["tcuq_no_temporal"]
     assert isinstance(method, NoTemporal)
-    assert method.params.signals == ("doubt",) == NOW["signals"]
+    weighed = {name for name, value in method.params.coef.items() if value}  # type: ignore[union-attr]
+    assert weighed == {"doubt"} == set(NOW["signals"])
+    assert set(method.params.signals) <= {"doubt", "odds", "magnitude"}  # these for the alarm alone
     order = np.random.default_rng(0).permutation(STEPS)
     seen = part(TEST.observed, slice(0, STEPS))
     mixed = Observed(seen.probs[order], seen.features[order])  # type: ignore[index]

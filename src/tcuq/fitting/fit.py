@@ -18,7 +18,7 @@ from ..metrics.ranking import auroc
 from ..monitor import Monitor
 from ..params import COEF_LIMIT, Params
 from ..quantize import choose_feature_scale
-from ..signals import BELIEF, SLOW, ordered, profile_signals
+from ..signals import BELIEF, FEATURE_BASED, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, choose_evidence_limit, clean_stretches
 from .evidence import Evidence, shuffled, signals_of, weigh
@@ -69,6 +69,7 @@ def fit(
     use_features: bool = True,
     evidence: bool | Literal["auto"] = False,
     evidence_clip: float = 4.0,
+    risk_signals: Sequence[str] | None = None,
     explain: bool = True,
 ) -> Params:
     """Fit a monitor to a development log.
@@ -119,6 +120,10 @@ def fit(
         "auto" does so where the log allows it, and says so in a note where it does not.
     evidence_clip : float
         Most that one step adds to that sum, or takes off.
+    risk_signals : sequence of str, optional
+        Those of the signals that the uncertainty weighs; the others get a coefficient of 0 and serve the
+        evidence alone. A signal that misleads about single answers may still tell worse input from clean.
+        All by default.
     explain : bool
         False leaves out of the notes whether time helps, what each signal adds and how often the alarm comes
         on held-out steps, which takes most of the time of a fit. Nothing else depends on it.
@@ -184,14 +189,18 @@ def fit(
     else:
         if calibrate is None:
             calibrate = "extended" in (profile, params.profile)
-        params, weighed, more = _fit_coefficients(
-            params, log, l2, nonnegative, calibrate, rng, warnings, explain
+        weighing = params if risk_signals is None else _narrowed(params, risk_signals)
+        fitted, weighed, more = _fit_coefficients(
+            weighing, log, l2, nonnegative, calibrate, rng, warnings, explain
         )
+        assert fitted.coef is not None
+        coef = {name: fitted.coef.get(name, 0.0) for name in params.signals}
+        params = params.replace(coef=coef, bias=fitted.bias)
         findings.update(more)
         if weighed is not None:
             findings["time_helps"] = weighed.time_helps
             findings["time"] = weighed.sentence()
-            findings["signals"] = _signal_table(params, weighed)
+            findings["signals"] = _signal_table(fitted, weighed)
             warnings += [
                 f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
                 "over; leave it out with `signals`, or `use_features` if it reads features"
@@ -289,6 +298,23 @@ def _with_clean_means(params: Params, clean: Log, runs: Sequence[slice]) -> Para
     with_past = index[settled[index]]
     means = values[with_past if len(with_past) else index].mean(0)
     return params.replace(clean_means=dict(zip(params.signals, means.tolist(), strict=True)))
+
+
+def _narrowed(params: Params, signals: Sequence[str]) -> Params:
+    """Return the same parameters with some of their signals."""
+    kept = ordered(signals)
+    for name in kept:
+        if name not in params.signals:
+            raise ValueError(
+                f"risk signal {name} is not among the signals; {', '.join(params.signals)} is accepted"
+            )
+    assert params.clean_means is not None
+    return params.replace(
+        signals=kept,
+        coef=None,
+        clean_means={name: params.clean_means[name] for name in kept},
+        features=params.features if set(kept) & set(FEATURE_BASED) else 0,
+    )
 
 
 def _fit_coefficients(

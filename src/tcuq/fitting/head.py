@@ -132,10 +132,7 @@ def learn_head(
     x = np.concatenate([clean_values[clean], values[degraded]])[:, columns]
     answers = np.concatenate([clean_log.predictions()[clean], log.predictions()[degraded]])
     target = np.arange(len(x)) >= clean.sum()
-    means = _means_by_answer(x[~target], answers[~target], params.classes)
-    coef, bias = fit_logistic(x - means[answers], target, l2, -COEF_LIMIT, COEF_LIMIT - 1 / COEF_UNIT)
-    coef = np.round(coef * COEF_UNIT) / COEF_UNIT  # as stored, so that the offsets fit them
-    offsets = bias - means @ coef
+    coef, offsets = regression(x, answers, target, params.classes, l2)
     warnings = [
         f"coefficient of {name} in the evidence is held at {value:.0f}, the most that the core stores"
         for name, value in zip(names, coef, strict=True)
@@ -159,6 +156,28 @@ def learn_head(
         "coef": dict(head.coef),
     }
     return Learned(head, findings, warnings)
+
+
+def regression(
+    x: Floats, answers: npt.NDArray[np.int64], degraded: Flags, classes: int, l2: float
+) -> tuple[Floats, Floats]:
+    """Return coefficients and an offset a class of a log-likelihood ratio.
+
+    Parameters
+    ----------
+    x : array (n, signals)
+    answers : array of n integers
+        Classes that were answered; signals are centred by their clean mean under the same answer.
+    degraded : array of n booleans
+        The others are clean.
+    classes : int
+    l2 : float
+        Strength of the penalty.
+    """
+    means = _means_by_answer(x[~degraded], answers[~degraded], classes)
+    coef, bias = fit_logistic(x - means[answers], degraded, l2, -COEF_LIMIT, COEF_LIMIT - 1 / COEF_UNIT)
+    coef = np.round(coef * COEF_UNIT) / COEF_UNIT  # as stored, so that the offsets fit them
+    return coef, bias - means @ coef
 
 
 def _means_by_answer(x: Floats, answers: npt.NDArray[np.int64], classes: int) -> Floats:

@@ -49,7 +49,7 @@ class Setting:
         Examples
         --------
         >>> SETTINGS["reduced"].of("dev")
-        1000
+        500
         """
         return self.dev_examples if part == "dev" else self.examples
 
@@ -68,7 +68,7 @@ class Setting:
 
 SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {
-        "reduced": Setting("reduced", 500, 1000, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
+        "reduced": Setting("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
         "full": Setting("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
     }
 )

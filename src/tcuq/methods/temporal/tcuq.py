@@ -20,6 +20,7 @@ from ...signals import FEATURE_BASED, ordered, profile_signals
 from ..method import Answer, Cost, Floats, Labelled, Observed
 from ..objective import Measure, objective
 from ..projection import WIDTH, Projection, projection
+from .reading import reads_features
 from .streaming import Streaming
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def _leaning(**changes: Any) -> Mapping[str, Any]:
     return _setting(anchor="belief", **changes)
 
 
+INSTANT = ("odds", "magnitude")
+"""Signals of the current step alone that the evidence of the alarm reads."""
 NOW = _setting(signals=("doubt",), lags=())
 """The current posterior alone: what is kept where time does not help."""
 
@@ -96,6 +99,8 @@ class Tcuq(Streaming):
         "evidence": "auto",
     }
     """How `tcuq.fit` sets threshold, budget and alarm, which the score does not depend on."""
+    alarmed: ClassVar[str] = "pca"
+    """Projection of the features that the evidence of the alarm may read where the risk reads none."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = (
         NOW,
         *(_leaning(blend=blend) for blend in (1.0, 0.7, 0.3, 0.1)),
@@ -107,6 +112,7 @@ class Tcuq(Streaming):
         self.held_out: tuple[float, ...] = ()
         """Held-out `objective` of each setting of the grid."""
         self._dev: Labelled | None = None
+        self._with_features: dict[tuple[str, str], bool] = {}
         self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
 
     def posteriors(self, seen: Observed) -> Floats:
@@ -149,10 +155,17 @@ class Tcuq(Streaming):
             raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
         if full._dev is None:
             raise ValueError(f"{full.name} is not fitted; a development stream is needed first")
-        self._choose(full._dev, full.held_out)
+        self._choose(full._dev, full.held_out, full._with_features)
 
-    def _choose(self, dev: Labelled, held_out: tuple[float, ...]) -> None:
+    def _choose(
+        self,
+        dev: Labelled,
+        held_out: tuple[float, ...],
+        with_features: dict[tuple[str, str], bool] | None = None,
+    ) -> None:
         self._dev, self._fitted, self.held_out = dev, {}, held_out
+        # Shared with those that follow: the answer depends on the stream alone, and takes a while.
+        self._with_features = {} if with_features is None else with_features
         best = -1.0
         for setting, quality in zip(self.grid, held_out, strict=True):
             if self.eligible(setting) and quality >= best + WORTH:
@@ -174,8 +187,8 @@ class Tcuq(Streaming):
         """Whether the order of the steps helps; see `tcuq.fitting`. It takes a fit of its own."""
         if self._dev is None:
             raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
-        used = self.changed(self.setting)
-        found = self._params(self._labelled(self._dev, used)[0], used, explain=True)
+        used, weighed = self._used(self.setting)
+        found = self._params(self._labelled(self._dev, used)[0], used, weighed, explain=True)
         return bool(found.notes["fit"]["time_helps"])
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
@@ -251,18 +264,28 @@ class Tcuq(Streaming):
             raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
         key = tuple(sorted(setting.items()))
         if key not in self._fitted:
-            used = self.changed(setting)
+            used, weighed = self._used(setting)
             log, through = self._labelled(self._dev, used)
-            params = self._params(log, used)
+            params = self._params(log, used, weighed)
             self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
 
-    def _params(self, log: Log, setting: Mapping[str, Any], explain: bool = False) -> Params:
+    def _used(self, setting: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Return what is fitted in place of a setting, and those of its signals that the risk weighs."""
+        assert self._dev is not None
+        used = self.changed(setting)
+        weighed = self._start(used, self._dev.observed.probs.shape[1], self._width(used)).signals
+        return self._alarmed(used), weighed
+
+    def _params(
+        self, log: Log, setting: Mapping[str, Any], weighed: tuple[str, ...], explain: bool = False
+    ) -> Params:
         """Return parameters that are fitted to a log; what signals add is left out unless asked for."""
         start = self._start(setting, log.classes, log.width)
         return fit(
             log,
             signals=start.signals,
+            risk_signals=weighed,
             lags=start.lags,
             window=start.window,
             blend=start.blend,
@@ -274,6 +297,44 @@ class Tcuq(Streaming):
             explain=explain,
             **self.decided,
         )
+
+    def _width(self, setting: Mapping[str, Any]) -> int:
+        """Return how wide the features are that a setting reads."""
+        assert self._dev is not None
+        given = self._dev.observed.features
+        return 0 if given is None or not setting["features"] else min(WIDTH, given.shape[1])
+
+    def _alarmed(self, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a setting that also has the signals which the evidence of the alarm reads.
+
+        Where nothing remembers the past, only those of the current step are added.
+        """
+        if not self.decided["evidence"] or not (setting["features"] or self._reads()):
+            return setting
+        signals = setting["signals"]
+        if signals is not None:
+            signals = (*signals, *(name for name in INSTANT if name not in signals))
+        return {**setting, "features": setting["features"] or self.alarmed, "signals": signals}
+
+    def _reads(self) -> bool:
+        """Return whether the evidence of the alarm reads features; found once for a development stream."""
+        assert self._dev is not None
+        if self._dev.observed.features is None or not (self._dev.kinds > 0).any():
+            return False
+        key = self.profile, self.alarmed
+        if key not in self._with_features:
+            setting = _leaning(features=self.alarmed)
+            log, _ = self._labelled(self._dev, setting)
+            self._with_features[key] = reads_features(self._scaled(setting, log), log)
+        return self._with_features[key]
+
+    def _scaled(self, setting: Mapping[str, Any], log: Log) -> Params:
+        """Return parameters with a setting's signals, stock coefficients and the scale of the features."""
+        params = self._start(setting, log.classes, log.width)
+        if params.features and log.features is not None:
+            scale, zero_point = choose_feature_scale(log.features)
+            params = params.replace(feature_scale=scale, feature_zero_point=zero_point)
+        return params
 
     def _start(self, setting: Mapping[str, Any], classes: int, width: int) -> Params:
         """Return parameters with a setting's signals and stock coefficients."""
@@ -302,10 +363,7 @@ class Tcuq(Streaming):
     def quality(self, dev: Labelled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
         """Return the mean over folds of a measure, each from a fit on the other folds."""
         log, _ = self._labelled(dev, setting)
-        params = self._start(setting, log.classes, log.width)
-        if params.features and log.features is not None:
-            scale, zero_point = choose_feature_scale(log.features)
-            params = params.replace(feature_scale=scale, feature_zero_point=zero_point)
+        params = self._scaled(setting, log)
         values, past = signals_of(params, log)
         wrong, fold = log.errors(), folds(log)
         found = []

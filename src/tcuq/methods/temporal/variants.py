@@ -131,7 +131,9 @@ def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
         }
         return {**setting, **alone}
 
-    return _made(f"{base.name}_only_{signal}", f"One signal: {signal}.", base, changed)
+    # Evidence of other signals would not show what this one is worth.
+    decided = {**base.decided, "evidence": False}
+    return _made(f"{base.name}_only_{signal}", f"One signal: {signal}.", base, changed, decided=decided)
 
 
 def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
@@ -170,9 +172,8 @@ def altered(full: Tcuq, **changes: Any) -> Tcuq:
     def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**base.changed(self, setting), **inside}
 
-    kind = _made(base.name, f"Altered: {', '.join(changes) or 'nothing'}.", base, changed)
-    kind.decided = {**base.decided, **besides}
-    found = kind()
+    doc, decided = f"Altered: {', '.join(changes) or 'nothing'}.", {**base.decided, **besides}
+    found = _made(base.name, doc, base, changed, decided=decided)()
     found.follow(full)
     return found
 
@@ -213,12 +214,12 @@ def plus(base: type[Tcuq] = Tcuq, recipe: str = "plain", bank: str = "plain") ->
     return type(f"{base.__name__}Plus", (Widened, base), body)
 
 
-def _made(name: str, doc: str, base: type[Tcuq], changed: Any) -> type[Tcuq]:
+def _made(name: str, doc: str, base: type[Tcuq], changed: Any, **more: Any) -> type[Tcuq]:
     def eligible(self: Tcuq, setting: Mapping[str, Any]) -> bool:
         return setting["signals"] is None
 
     title = "".join(word.capitalize() for word in name.replace("_", " ").split())
-    return type(title, (base,), _body(name, doc, changed=changed, eligible=eligible))
+    return type(title, (base,), _body(name, doc, changed=changed, eligible=eligible, **more))
 
 
 def _body(name: str, doc: str, **more: Any) -> dict[str, Any]:

@@ -24,8 +24,6 @@ from .programme import Programme
 from .unit import Unit
 
 Bank = Mapping[str, Recorded]
-BURSTS, SINGLES = "bursts", "singles"
-"""Streams with inputs that are none of the classes: for a while, and one step at a time."""
 GAIN = "drop_auprc_gain"
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
@@ -48,7 +46,7 @@ def fitted(row: Row, bank: Bank, programme: Programme) -> Method:
 
 
 def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
-    """Return streams as one, each a segment of its own."""
+    """Return streams as one, each a segment of its own; a kind of shift has one number in all of them."""
     seen = [observed(stream, bank) for stream in streams]
     whole = Observed(
         np.concatenate([each.probs for each in seen]),
@@ -56,8 +54,10 @@ def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
         {name: np.concatenate([each.extra[name] for each in seen]) for name in seen[0].extra},
         np.repeat(np.arange(len(seen)), [len(each) for each in seen]),
     )
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(k for each in streams for k in each.kinds))}
+    kinds = [np.array([numbers[name] for name in each.kinds])[each.shift] for each in streams]
     labels = np.concatenate([stream.label for stream in streams])
-    return Labelled(whole, labels, np.concatenate([stream.shift for stream in streams]).astype(np.uint8))
+    return Labelled(whole, labels, np.concatenate(kinds).astype(np.uint8))
 
 
 def case(name: str, stream: Stream, methods: Mapping[str, Method], banks: Mapping[str, Bank]) -> Case:
@@ -181,7 +181,7 @@ class Arena:
         if "test" not in self.programme.strangers:
             return []
         found = []
-        for name, stream in ((BURSTS, self.programme.strange()), (SINGLES, self.programme.strange(1.0, 1))):
+        for name, stream in self.programme.strange().items():
             asked = score_part([case(name, stream, self.methods, self.test)], self.clean_dev, self.settings)
             found += [
                 {**row, "variant": row["variant"].rpartition("/")[0] + f"/{name}"}

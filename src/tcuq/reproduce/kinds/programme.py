@@ -29,6 +29,13 @@ Labels = npt.NDArray[np.int64]
 LEARNED, CHOSEN, CLEAN, TEST = 1_000, 2_000, 3_000, 4_000
 """First seeds of streams that serve different ends, so that none serves two."""
 
+BURSTS, SINGLES = "bursts", "singles"
+STRANGE: Mapping[str, Layout] = {
+    BURSTS: Bursts(mean=20.0, minimum=16),
+    SINGLES: Bursts(mean=1.0, minimum=1, gap=50.0),
+}
+"""How inputs that are none of the classes are shown: for a while, and one step at a time."""
+
 
 class Programme:
     """Streams of a task at a dwell, by the end that they serve.
@@ -68,8 +75,12 @@ class Programme:
         return ["clean", *shifted, *strange]
 
     def learned(self) -> list[Stream]:
-        """Return the development streams that methods are fitted to: all seen kinds."""
-        return [self._mixed("dev", LEARNED + number) for number in range(3)]
+        """Return the development streams that methods are fitted to: all seen kinds, and strangers.
+
+        The strangers of development are of another set than those of the test.
+        """
+        mixed = [self._mixed("dev", LEARNED + number) for number in range(3)]
+        return [*mixed, self._strange("dev", LEARNED + 3, BURSTS)] if "dev" in self.strangers else mixed
 
     def chosen(self) -> Stream:
         """Return the development stream on which a method's alarm statistic is chosen."""
@@ -87,11 +98,14 @@ class Programme:
             for number, kind in enumerate(kinds)
         }
 
-    def strange(self, mean: float = 20.0, minimum: int = 16) -> Stream:
-        """Return a test stream with bursts of inputs that are none of the classes."""
-        name, labels = self.strangers["test"]
-        layout = Bursts(mean=mean, minimum=minimum)
-        return self._stream("test", TEST + 900, layout, ood=(Ood(name),), ood_labels={name: labels})
+    def strange(self) -> dict[str, Stream]:
+        """Return test streams with inputs that are none of the classes, for a while and one at a time."""
+        found = ((BURSTS, TEST + 900), (SINGLES, TEST + 901))
+        return {layout: self._strange("test", seed, layout) for layout, seed in found}
+
+    def _strange(self, part: str, seed: int, layout: str) -> Stream:
+        name, labels = self.strangers[part]
+        return self._stream(part, seed, STRANGE[layout], ood=(Ood(name),), ood_labels={name: labels})
 
     def shifted_first(self) -> dict[str, Stream]:
         """Return a stream for every unseen kind that is shifted from its first step on."""

@@ -21,7 +21,7 @@ from ...monitor import Monitor
 from ...params import Params
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import BURSTS, SINGLES, fit_rows
+from .comparison import fit_rows
 from .programme import Programme
 from .unit import Unit
 
@@ -71,7 +71,7 @@ def every_stream(programme: Programme) -> dict[str, Stream]:
     """Return all test streams of a comparison, the clean one first, and those in other orders."""
     found = {CLEAN: programme.clean("test"), **programme.tests()}
     if "test" in programme.strangers:
-        found |= {BURSTS: programme.strange(), SINGLES: programme.strange(1.0, 1)}
+        found |= programme.strange()
     for order, streams in (("shifted first", programme.shifted_first()), ("literal", programme.literal())):
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
     return found

@@ -25,8 +25,9 @@ class Unit(NamedTuple):
 
     def programme(self, recordings: Recordings) -> Programme:
         """Return the streams."""
-        labels = {part: recordings.part(self.task, part).y for part in ("dev", "test")}
-        strangers = {"test": recordings.strangers(self.task, "test")}
+        parts = ("dev", "test")
+        labels = {part: recordings.part(self.task, part).y for part in parts}
+        strangers = {part: recordings.strangers(self.task, part) for part in parts}
         return Programme(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
 
     def banks(
