@@ -66,7 +66,7 @@ class Kept:
 
 def test_the_experiments_of_the_repository_are_well_formed() -> None:
     found = load_experiments(ROOT / "experiments")
-    assert {"drop", "failure", "delay"} <= set(found)
+    assert {"drop", "failure", "delay", "severity", "literal", "transfer", "precision"} <= set(found)
     for each in found.values():
         assert each.rows[0].label == "base" or each.kind != "comparison"
         assert len({row.label for row in each.rows}) == len(each.rows)

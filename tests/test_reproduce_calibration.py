@@ -88,7 +88,7 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"corruptd": True}, "option of calibration 'corruptd' is unknown; one of corrupted is accepted"),
+        ({"corruptd": True}, "option of x 'corruptd' is unknown; one of corrupted is accepted"),
         ({"corrupted": 1}, "option corrupted is 1; true or false is accepted"),
     ],
 )

@@ -40,7 +40,8 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
     found = measure(_plan("tcuq_paper", "tcuq_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
     programme = UNIT.programme(kept)  # type: ignore[arg-type]
     row = row_of("tcuq_paper")
-    method = fit_rows([row], {row.label: kept.bank}, programme)["tcuq_paper"]
+    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
+    method = fit_rows([row], dev, programme)["tcuq_paper"]
     banks = kept.banks("cifar10", "test", 0, [row], programme.sources("test"))["tcuq_paper"]
     (kind,) = programme.unseen
     params = method.params  # type: ignore[attr-defined]
@@ -98,14 +99,11 @@ def test_streams_of_every_order_are_audited() -> None:
     (kind,) = plan.unseen
     assert set(shown) == {
         *("clean", *plan.suite.seen, kind, "bursts", "singles"),
-        *(f"{kind}, shifted first", f"{kind}, literal"),
+        *(f"{kind}, shifted first", f"{kind}, rising"),
     }
-    assert len({stream.digest() for stream in shown.values()}) == len(shown)
     assert not shown["clean"].shift.any()
     assert (shown[f"{kind}, shifted first"].shift[:500] > 0).all()
-    literal = shown[f"{kind}, literal"]
-    assert len(literal) == 100 and (np.diff(literal.shift.astype(int)) >= 0).all()
-    assert sorted(literal.index[:50]) == list(range(50)) == sorted(literal.index[50:])
+    assert (np.diff(shown[f"{kind}, rising"].shift.astype(int)) >= 0).all()
     bare = every_stream(Programme("cifar10", TINY, 16, 0, labels))
     assert set(shown) - set(bare) == {"bursts", "singles"}
 
@@ -114,7 +112,7 @@ def test_streams_of_every_order_are_audited() -> None:
     ("rows", "options", "message"),
     [
         (["base"], {}, "row base decides nothing; rows of TCUQ are accepted"),
-        (["tcuq"], {"window": 3}, r"options of x are {'window': 3}; none are accepted"),
+        (["tcuq"], {"window": 3}, "options of x are window; promises accepts none"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(

@@ -55,7 +55,9 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     base = _value(found, "base", "aurc", "curve")
     assert _value(found, "tcuq_paper, blend 0", "aurc", "curve") == pytest.approx(base, abs=0.003)
     assert _value(found, "tcuq_paper, blend 1", "aurc", "curve") < base - 0.003
-    method = fit_rows([row_of("tcuq_paper")], {"tcuq_paper": kept.bank}, programme)["tcuq_paper"]
+    row = row_of("tcuq_paper")
+    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
+    method = fit_rows([row], dev, programme)["tcuq_paper"]
     assert isinstance(method, Tcuq)
     for level in (0.05, 0.3):
         label = f"tcuq_paper, level {level:g}"
@@ -82,7 +84,7 @@ def test_without_options_there_are_the_rows_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"blnd": [1]}, "option of selective 'blnd' is unknown; one of blend, level is accepted"),
+        ({"blnd": [1]}, "option of x 'blnd' is unknown; one of blend, level is accepted"),
         ({"blend": []}, r"option blend is \[\]; a list of values is accepted"),
         ({"blend": [1.5]}, "blend is 1.5; 0 to 1 is accepted"),
         ({"level": [0]}, "level is 0; 0.001 to 0.9 is accepted"),

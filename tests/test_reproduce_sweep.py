@@ -39,11 +39,13 @@ def _value(found: list[Record], method: str, metric: str, variant: str) -> float
 
 
 @pytest.fixture(scope="module")
-def paper() -> tuple[Kept, Any, TcuqPaper]:
+def paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Kept, Any, TcuqPaper]:
     """Recordings, streams, and the paper's monitor in a setting that looks at the past."""
-    kept = Kept(Path())
+    kept = Kept(tmp_path_factory.mktemp("kept"))
     programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    method = fit_rows([row_of("tcuq_paper")], {"tcuq_paper": kept.bank}, programme)["tcuq_paper"]
+    row = row_of("tcuq_paper")
+    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
+    method = fit_rows([row], dev, programme)["tcuq_paper"]
     assert isinstance(method, TcuqPaper)
     return kept, programme, altered(method)  # type: ignore[return-value]
 
@@ -83,7 +85,8 @@ def test_a_sweep_measures_what_a_comparison_does_and_one_thing_changes(
 
 def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper]) -> None:
     kept, programme, _ = paper
-    dev = joined(programme.learned(), kept.bank)
+    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], programme.sources("dev"))
+    dev = joined(programme.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     risks = []
@@ -102,7 +105,8 @@ def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper
 
 def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, TcuqPaper]) -> None:
     kept, programme, method = paper
-    dev = joined(programme.learned(), kept.bank)
+    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], programme.sources("dev"))
+    dev = joined(programme.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     kept_as_is = {"blend": method.setting["blend"], "l2": method.setting["l2"], "budget": 0.1}
@@ -138,7 +142,7 @@ def test_rows_without_a_signal_are_measured_as_they_are(paper: tuple[Kept, Any, 
     ("rows", "options", "message"),
     [
         (["base"], {}, "row base has nothing to alter; rows of TCUQ are accepted"),
-        (["tcuq"], {"hue": [1]}, "option of a sweep 'hue' is unknown"),
+        (["tcuq"], {"hue": [1]}, "option of x 'hue' is unknown"),
         (["tcuq"], {"blend": 0.5}, "option blend is 0.5; a list of values is accepted"),
         (["tcuq"], {"blend": [2]}, "blend is 2; 0 to 1 is accepted"),
         (["tcuq"], {"weights": ["eqal"]}, r"law of weights 'eqal' is unknown; did you mean equal\?"),

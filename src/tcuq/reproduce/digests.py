@@ -16,6 +16,8 @@ AFTERWARDS = "methods/temporal"
 """Methods that add a memory to what the plain network said: they record nothing of their own."""
 APART = ("cli", "demo", "export", "report", "pages", "lab/plots", "reproduce")
 """Rooms that decide no result, or of whose files only those that a kind of measurement names do."""
+SHARED = ("kinds/comparison.py", "kinds/fits.py", "kinds/programme.py", "kinds/unit.py")
+"""Files below `reproduce` that decide the records of every kind of measurement."""
 
 
 @cache  # what runs is the code as it was when the process began

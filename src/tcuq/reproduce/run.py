@@ -10,18 +10,12 @@ from dataclasses import asdict
 from importlib import import_module
 
 from ..lab.compare.results import Record, Results, load, save
-from .digests import deciding
+from .digests import SHARED, deciding
 from .experiment import Experiment
 from .kinds.unit import Measure, Unit
 from .recordings import Recordings
 
 Progress = Callable[[int, int, str], None]
-
-
-SHARED = ("kinds/comparison.py", "kinds/programme.py", "kinds/unit.py")
-"""Files that decide the records of every kind of measurement."""
-INDIFFERENT = ("name", "seeds")
-"""Entries of a setting that decide nothing about one comparison."""
 
 
 def units(experiment: Experiment, seeds: tuple[int, ...]) -> Iterator[Unit]:
@@ -85,7 +79,7 @@ def _key(experiment: Experiment, recordings: Recordings, unit: Unit) -> str:
         for row in experiment.rows
         for part in ("dev", "test")
     ]
-    sizes = {name: value for name, value in asdict(recordings.setting).items() if name not in INDIFFERENT}
     files = dict.fromkeys([*SHARED, f"kinds/{experiment.kind}.py"])
+    sizes = recordings.setting.deciding()
     about = json.dumps([rows, sizes, unit, experiment.kind, dict(experiment.options), deciding(*files)])
     return hashlib.sha256(about.encode()).hexdigest()[:12]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
+from typing import Any
 
 from ..checks import known
+
+INDIFFERENT = ("name", "seeds")
+"""Entries of a setting that decide nothing about one unit of an experiment."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,10 @@ class Setting:
         500
         """
         return self.dev_examples if part == "dev" else self.examples
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the entries that decide what comes of one unit of an experiment."""
+        return {name: value for name, value in asdict(self).items() if name not in INDIFFERENT}
 
     def spread(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return as many of some names as the setting shows, evenly spread.

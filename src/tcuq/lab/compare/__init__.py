@@ -9,6 +9,7 @@ from .protocol import (
     best_against_best,
     delay_part,
     evaluate,
+    metric_part,
     same_against_same,
     score_part,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "interval",
     "load",
     "mean_over",
+    "metric_part",
     "pick",
     "run_length",
     "same_against_same",

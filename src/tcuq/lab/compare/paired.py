@@ -22,10 +22,10 @@ from ...metrics.inputs import Ints
 from ...metrics.intervals import bootstrap_settings, percentiles, resample
 from .answers import Case, Truth, clean_only, evidence_runs, judged_runs
 from .delays import arm, in_group, trials
-from .protocol import Settings, bands_of, methods_of
+from .protocol import Settings, bands_of, having, methods_of, tasks_of
 from .resampled import measured
 from .results import Record, record
-from .tasks import Key, Task, keys, split_metric, split_variant, task
+from .tasks import split_metric, split_variant
 
 REPLICATES = 1000
 STRETCHES = 4
@@ -89,23 +89,6 @@ def _mean(values: Sequence[float]) -> float:
     return sum(kept) / len(kept) if kept else float("nan")
 
 
-def _tasks(
-    tests: Sequence[Case], clean_dev: Sequence[Case], method: str, key: Key, fixed: Settings
-) -> list[Task]:
-    bands = bands_of(clean_dev, method, fixed)
-    return [
-        task(
-            key,
-            stream.answer(method),
-            stream.answer(fixed.base).predictions,
-            stream.truth,
-            bands,
-            stream.truth.members(key.group, fixed.seen),
-        )
-        for stream in tests
-    ]
-
-
 def interval(
     tests: Sequence[Case],
     clean_dev: Sequence[Case],
@@ -146,12 +129,12 @@ def interval(
         raise ValueError(f"methods has {len(methods)} names; 1 or 2 is accepted")
     name, measure = split_metric(metric)
     key = split_variant(name, variant)
-    asked = [stream for stream in tests if key in keys(stream.truth, fixed.seen)]
+    asked = having(tests, key, fixed)
     if not asked:
         raise ValueError(
             f"metric {metric}, variant {variant} has a record on 0 streams; at least 1 is accepted"
         )
-    tasks = [_tasks(asked, clean_dev, method, key, fixed) for method in methods]
+    tasks = [tasks_of(asked, bands_of(clean_dev, method, fixed), method, key, fixed) for method in methods]
     truths = [stream.truth for stream in asked]
     size = default_block(truths, fixed.m) if block is None else integer("block", block, fixed.m, 10**9)
 

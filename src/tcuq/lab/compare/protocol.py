@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...checks import integer, known, number
+from ...metrics import prevalence
 from .answers import GROUPS, Case, Scores, Truth, clean_only, evidence_runs, judged_runs, right_runs
 from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
 from .events import WINDOW, Band, clean_band
 from .results import Record, pick, record
 from .runlength import RUN_LENGTH, run_length
 from .statistics import STATISTICS, Factory
-from .tasks import task_records
+from .tasks import Key, Task, keys, split_metric, split_variant, task, task_records
 
 __all__ = [
     "Case",
@@ -28,6 +29,7 @@ __all__ = [
     "best_against_best",
     "delay_part",
     "evaluate",
+    "metric_part",
     "same_against_same",
     "score_part",
 ]
@@ -144,6 +146,61 @@ def score_part(
             base = stream.answer(fixed.base).predictions
             answer = stream.answer(method)
             rows += task_records(stream.name, answer, base, stream.truth, bands, fixed.seen)
+    return rows
+
+
+def having(tests: Sequence[Case], key: Key, settings: Settings) -> list[Case]:
+    """Return the streams on which a task makes sense."""
+    return [stream for stream in tests if key in keys(stream.truth, settings.seen)]
+
+
+def tasks_of(
+    tests: Sequence[Case], bands: Mapping[str, Band], method: str, key: Key, settings: Settings
+) -> list[Task]:
+    """Return one task of a method on each stream; `bands` are those of `bands_of`."""
+    return [
+        task(
+            key,
+            stream.answer(method),
+            stream.answer(settings.base).predictions,
+            stream.truth,
+            bands,
+            stream.truth.members(key.group, settings.seen),
+        )
+        for stream in tests
+    ]
+
+
+def metric_part(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    metrics: Sequence[tuple[str, str]],
+    settings: Settings | None = None,
+) -> list[Record]:
+    """Return those records of `score_part` that some metrics ask for, without computing the others.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings
+        See `score_part`.
+    metrics : sequence of (str, str)
+        Metric and variant, such as "drop_auprc" and "own/smoothed/all".
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    rows: list[Record] = []
+    for method in methods_of(tests, clean_dev=clean_dev):
+        bands = bands_of(clean_dev, method, fixed)
+        for metric, variant in metrics:
+            name, measure = split_metric(metric)
+            key = split_variant(name, variant)
+            asked = having(tests, key, fixed)
+            for stream, built in zip(asked, tasks_of(asked, bands, method, key, fixed), strict=True):
+                share = prevalence(built.positive[built.judged])
+                count = int(built.judged.sum())
+                rows.append(
+                    record(stream.name, method, metric, variant, built.measure(measure), count, share)
+                )
     return rows
 
 

@@ -74,6 +74,10 @@ class Fitted(NamedTuple):
         return Log(probs, features, segments=seen.segments)
 
 
+def _key(setting: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(setting.items()))
+
+
 def _projected(through: Projection | None, seen: Observed) -> Floats | None:
     return seen.features if through is None or seen.features is None else through(seen.features)
 
@@ -134,6 +138,7 @@ class Tcuq(Streaming):
     def fit(self, dev: Labelled) -> None:
         """Choose a setting on held-out steps, then fit it to the whole stream."""
         self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
+        self._monitor(self.setting)
 
     @classmethod
     def chooses_like(cls, full: type[Tcuq]) -> bool:
@@ -156,6 +161,33 @@ class Tcuq(Streaming):
         if full._dev is None:
             raise ValueError(f"{full.name} is not fitted; a development stream is needed first")
         self._choose(full._dev, full.held_out, full._with_features)
+        self._monitor(self.setting)
+
+    @classmethod
+    def resumes(cls) -> bool:
+        """Return whether parameters are all that a fit finds; `resume` needs that."""
+        return cls.fit is Tcuq.fit
+
+    def resume(self, dev: Labelled, held_out: Sequence[float], params: Params) -> None:
+        """Take up what an earlier fit to the same stream found, which is not computed again.
+
+        Parameters
+        ----------
+        dev : Labelled
+        held_out : sequence of float
+        params : Params
+            Both as they are after that `fit`.
+        """
+        if not self.resumes():
+            raise ValueError(f"{self.name} fits more than parameters; fit is needed")
+        if len(held_out) != len(self.grid):
+            raise ValueError(f"held_out has {len(held_out)} entries; {len(self.grid)} is accepted")
+        self._choose(dev, tuple(held_out))
+        used = self.changed(self.setting)
+        if params.features and not used["features"]:  # read by the evidence alone
+            used = {**used, "features": self.alarmed}
+        _, through = self._labelled(dev, used)
+        self._fitted[_key(self.setting)] = Fitted(params, through if params.features else None)
 
     def _choose(
         self,
@@ -170,17 +202,16 @@ class Tcuq(Streaming):
         for setting, quality in zip(self.grid, held_out, strict=True):
             if self.eligible(setting) and quality >= best + WORTH:
                 best, self.setting = quality, setting
-        self._monitor(self.setting)
-
-    @property
-    def params(self) -> Params:
-        """Parameters of the monitor, with the setting that was kept."""
-        return self.fitted.params
 
     @property
     def fitted(self) -> Fitted:
         """Parameters and projection, with the setting that was kept."""
         return self._monitor(self.setting)
+
+    @property
+    def params(self) -> Params:
+        """Parameters of the monitor, with the setting that was kept."""
+        return self.fitted.params
 
     @property
     def time_helps(self) -> bool:
@@ -262,7 +293,7 @@ class Tcuq(Streaming):
         """Return what was fitted for a setting, fitting it where that has not been asked for before."""
         if self._dev is None:
             raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
-        key = tuple(sorted(setting.items()))
+        key = _key(setting)
         if key not in self._fitted:
             used, weighed = self._used(setting)
             log, through = self._labelled(self._dev, used)

@@ -7,14 +7,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...checks import known_only
 from ...lab.compare.results import Record, record
 from ...methods.method import Method, Observed, Recorded
 from ...metrics import accuracy, block_bootstrap, brier, brier_per_class, ece, macro_f1, nll
 from ...metrics.inputs import Floats, Ints
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import fit_rows
+from .comparison import fit_rows, known_options
 from .unit import Unit
 
 Metric = Callable[[Floats, Ints], float]
@@ -61,7 +60,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     test = recordings.banks(unit.task, "test", unit.seed, experiment.rows, wanted)
     labels = programme.labels["test"]
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme).items():
+    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
         for source in wanted:
             probs = posteriors(method, test[label][source])
             if source == CLEAN:
@@ -100,7 +99,7 @@ def _with_intervals(label: str, probs: Floats, labels: Ints, seed: int, replicat
 
 def _asked(experiment: Experiment) -> bool:
     """Return whether corrupted examples are asked for."""
-    known_only("option of calibration", experiment.options, (CORRUPTED,))
+    known_options(experiment, CORRUPTED)
     asked = experiment.options.get(CORRUPTED, False)
     if not isinstance(asked, bool):
         raise ValueError(f"option corrupted is {asked!r}; true or false is accepted")

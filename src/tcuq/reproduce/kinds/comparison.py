@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from ...lab.compare import Case, Scores, Settings, Truth, interval, score_part
+from ...checks import known_only
+from ...lab.compare import Case, Scores, Settings, Truth, interval, metric_part, score_part
 from ...lab.compare.answers import evidence_runs
 from ...lab.compare.delays import Armed, arm, choose, group_records, trials
 from ...lab.compare.protocol import length_records
@@ -15,21 +18,40 @@ from ...lab.compare.results import Record, record
 from ...lab.compare.runlength import find_limit
 from ...lab.streams import Stream
 from ...methods.gather import observed
-from ...methods.method import Labelled, Method, Observed, Recorded
+from ...methods.method import Answer, Labelled, Method, Observed, Recorded
 from ...methods.temporal.tcuq import Tcuq
 from ..experiment import Experiment
 from ..recordings import Recordings
 from ..rows import Row
+from .fits import fit_once
 from .programme import Programme
 from .unit import Unit
 
 Bank = Mapping[str, Recorded]
+DROP = "drop_auprc"
 GAIN = "drop_auprc_gain"
+SHARE = "drop_share"
+"""Share of steps with a full window that are drop events: what an AUPRC is at chance."""
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
 
 
-def fitted(row: Row, bank: Bank, programme: Programme) -> Method:
+class Answering(Protocol):
+    """A fitted method, or whatever else answers streams."""
+
+    def answer(self, seen: Observed) -> Answer:
+        """Answer a stream."""
+
+
+def known_options(experiment: Experiment, *names: str) -> None:
+    """Refuse options that a kind of measurement does not have."""
+    if not names and experiment.options:
+        given = ", ".join(experiment.options)
+        raise ValueError(f"options of {experiment.name} are {given}; {experiment.kind} accepts none")
+    known_only(f"option of {experiment.name}", experiment.options, names)
+
+
+def fitted(row: Row, bank: Bank, programme: Programme, place: Path | None = None) -> Method:
     """Return a row's method, fitted to the development streams.
 
     Parameters
@@ -38,10 +60,12 @@ def fitted(row: Row, bank: Bank, programme: Programme) -> Method:
     bank : mapping of str to Recorded
         What its networks said to development examples.
     programme : Programme
+    place : path, optional
+        File that keeps the fit; see `fits`.
     """
     found = row.method()
     found.learn(bank["clean"], programme.labels["dev"])
-    found.fit(joined(programme.learned(), bank))
+    fit_once(found, joined(programme.learned(), bank), place)
     return found
 
 
@@ -60,7 +84,7 @@ def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
     return Labelled(whole, labels, np.concatenate(kinds).astype(np.uint8))
 
 
-def case(name: str, stream: Stream, methods: Mapping[str, Method], banks: Mapping[str, Bank]) -> Case:
+def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Mapping[str, Bank]) -> Case:
     """Return what all rows answer to a stream, beside the truth."""
     answers = []
     for label, method in methods.items():
@@ -75,9 +99,10 @@ def case(name: str, stream: Stream, methods: Mapping[str, Method], banks: Mappin
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Compare the rows of an experiment; those of TCUQ also with the first row, kind by kind."""
+    known_options(experiment)
     programme = unit.programme(recordings)
     dev, test = unit.banks(experiment, recordings, programme)
-    methods = fit_rows(experiment.rows, dev, programme)
+    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
     arena = Arena.of(programme, methods, dev, test)
     ours = [row.label for row in experiment.rows if issubclass(row.method, Tcuq)]
     pairs = [(label, experiment.rows[0].label) for label in ours]
@@ -85,20 +110,40 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     return found + arena.paired_records(pairs, recordings.setting.replicates)
 
 
-def fit_rows(rows: Sequence[Row], dev: Mapping[str, Bank], programme: Programme) -> dict[str, Method]:
+def fit_rows(
+    rows: Sequence[Row],
+    dev: Mapping[str, Bank],
+    programme: Programme,
+    fits: Callable[[Row], Path] | None = None,
+) -> dict[str, Method]:
     """Return the methods of rows by label, each fitted to the development streams.
 
     Variants of a fitted row of TCUQ on the same networks follow it: their choice would be the same.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    dev : mapping of str to bank
+        What networks said to development examples, by label.
+    programme : Programme
+    fits : callable, optional
+        Gives the file that keeps the fit of a row; see `Unit.fits`.
     """
+    refuse_twice(rows)
+    found: dict[str, Method] = {}
+    for row in rows:
+        bank = dev[row.label]
+        full = [found[name] for name in found if dev[name] is bank]
+        found[row.label] = followed(row, full) or fitted(row, bank, programme, fits and fits(row))
+    return found
+
+
+def refuse_twice(rows: Sequence[Row]) -> None:
+    """Refuse rows of one label."""
     names = [row.label for row in rows]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"row {name} comes twice; different labels are accepted")
-    found: dict[str, Method] = {}
-    for row in rows:
-        full = [found[name] for name in found if dev[name] is dev[row.label]]
-        found[row.label] = followed(row, full) or fitted(row, dev[row.label], programme)
-    return found
 
 
 def followed(row: Row, full: Iterable[Method]) -> Method | None:
@@ -121,23 +166,74 @@ def followed(row: Row, full: Iterable[Method]) -> Method | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Arena:
-    """Fitted methods with the streams that bands, limits and choices come from, and those that judge.
+class Judge:
+    """Fitted methods, and the clean stream that bands come from: what is needed to score test streams.
 
     Parameters
     ----------
     programme : Programme
-    methods : mapping of str to Method
+    methods : mapping of str to method
         The first one's predictions are the common ones.
     test : mapping of str to bank
         What networks said to test examples, by label.
-    clean_dev, clean_test, shifted_dev, tests : list of Case
+    clean_dev : list of Case
     """
 
     programme: Programme
-    methods: Mapping[str, Method]
+    methods: Mapping[str, Answering]
     test: Mapping[str, Bank]
     clean_dev: list[Case]
+
+    @classmethod
+    def over(
+        cls,
+        programme: Programme,
+        methods: Mapping[str, Answering],
+        dev: Mapping[str, Bank],
+        test: Mapping[str, Bank],
+    ) -> Judge:
+        """Let methods answer the clean development stream."""
+        return cls(programme, methods, test, [case("clean dev", programme.clean("dev"), methods, dev)])
+
+    @property
+    def settings(self) -> Settings:
+        """What the comparison holds fixed."""
+        return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
+
+    def cases(self, streams: Mapping[str, Stream]) -> list[Case]:
+        """Return what all methods answer to test streams."""
+        return [case(name, stream, self.methods, self.test) for name, stream in streams.items()]
+
+    def metrics(self, tests: Sequence[Case], *metrics: tuple[str, str]) -> list[Record]:
+        """Return some metrics alone, each with its variant, of every method on test streams."""
+        return metric_part(tests, self.clean_dev, metrics, self.settings)
+
+    def drops(self, tests: Sequence[Case], name: str) -> list[Record]:
+        """Return the AUPRC of drop events, and their share by the first method's predictions.
+
+        Predictions are each method's own and scores are smoothed; `name` is the last part of the variant.
+        """
+        variant = f"own/smoothed/{name}"
+        found = [{**row, "variant": variant} for row in self.metrics(tests, (DROP, "own/smoothed/all"))]
+        shares = [
+            record(row["stream"], row["method"], SHARE, variant, row["prevalence"], row["n"])
+            for row in found
+            if row["method"] == self.settings.base
+        ]
+        return found + shares
+
+
+@dataclass(frozen=True, eq=False)
+class Arena(Judge):
+    """A judge with the streams that limits and choices come from, and those in segments that judge.
+
+    Parameters
+    ----------
+    programme, methods, test, clean_dev
+        See `Judge`.
+    clean_test, shifted_dev, tests : list of Case
+    """
+
     clean_test: list[Case]
     shifted_dev: list[Case]
     tests: list[Case]
@@ -146,7 +242,7 @@ class Arena:
     def of(
         cls,
         programme: Programme,
-        methods: Mapping[str, Method],
+        methods: Mapping[str, Answering],
         dev: Mapping[str, Bank],
         test: Mapping[str, Bank],
         tests: Mapping[str, Stream] | None = None,
@@ -162,11 +258,6 @@ class Arena:
             [case("shifted dev", programme.chosen(), methods, dev)],
             [case(name, stream, methods, test) for name, stream in streams.items()],
         )
-
-    @property
-    def settings(self) -> Settings:
-        """What the comparison holds fixed."""
-        return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
 
     def records(self) -> list[Record]:
         """Return scores and delays."""
@@ -200,7 +291,7 @@ class Arena:
                     [each],
                     self.clean_dev,
                     (first, second),
-                    "drop_auprc",
+                    DROP,
                     f"own/smoothed/{group}",
                     np.random.default_rng([self.programme.seed, number]),
                     self.settings,

@@ -70,7 +70,7 @@ class Programme:
     def sources(self, part: str) -> list[str]:
         """Return all sources that the streams of a part show."""
         kinds = self.suite.seen if part == "dev" else (*self.suite.seen, *self.unseen)
-        shifted = [f"{kind}/{level}" for kind in kinds for level in self._levels(kind)]
+        shifted = [f"{kind}/{level}" for kind in kinds for level in self.levels(kind)]
         strange = [f"ood/{self.strangers[part][0]}"] if part in self.strangers else []
         return ["clean", *shifted, *strange]
 
@@ -92,11 +92,47 @@ class Programme:
 
     def tests(self) -> dict[str, Stream]:
         """Return a stream for every kind, seen ones included, in segments."""
-        kinds = (*self.suite.seen, *self.unseen)
+        return {kind: self._test(kind, self.levels(kind)) for kind in (*self.suite.seen, *self.unseen)}
+
+    def unseen_tests(self) -> dict[str, Stream]:
+        """Return those of the streams in segments that show unseen kinds."""
+        return {kind: self._test(kind, self.levels(kind)) for kind in self.unseen}
+
+    def severe_tests(self) -> dict[int, dict[str, Stream]]:
+        """Return a stream for every unseen kind at each severity alone, by severity.
+
+        Those of a kind show the same examples in the same segments, so that severity is all that differs.
+        """
+        levels = sorted({level for kind in self.unseen for level in self.levels(kind)})
         return {
-            kind: self._stream("test", TEST + number, Segments(), shifts=(Shift(kind, self._levels(kind)),))
-            for number, kind in enumerate(kinds)
+            level: {kind: self._test(kind, (level,)) for kind in self.unseen if level in self.levels(kind)}
+            for level in levels
         }
+
+    def rising_tests(self) -> dict[str, Stream]:
+        """Return a stream for every unseen kind that is clean first, then worse and worse: the paper's order.
+
+        `Literal` itself shows every example once, so it is for shuffled streams of no more steps than twice
+        the examples. Here its conditions are laid over the very examples of the streams in segments, at any
+        dwell and length: the order of conditions is all that differs. The description that a stream keeps is
+        that of its examples. A kind with a single severity is clean, then shifted.
+        """
+        found = {}
+        for kind, stream in self.unseen_tests().items():
+            conditions, count = stream.description.conditions, len(stream)
+            whole = count - count % (2 * len(conditions[0].sources))
+            pieces = list(Literal().pieces(conditions, stream.description.seed, whole))
+            lengths = [piece.length for piece in pieces]
+            sources = np.array([stream.sources.index(piece.source) for piece in pieces], dtype=np.uint16)
+            shifts = np.array([piece.shift for piece in pieces], dtype=np.uint8)
+            found[kind] = Stream(
+                stream.description,
+                np.repeat(sources, lengths),
+                stream.index[:whole],
+                stream.label[:whole],
+                np.repeat(shifts, lengths),
+            )
+        return found
 
     def strange(self) -> dict[str, Stream]:
         """Return test streams with inputs that are none of the classes, for a while and one at a time."""
@@ -111,31 +147,24 @@ class Programme:
         """Return a stream for every unseen kind that is shifted from its first step on."""
         return {
             kind: build(stream.description.replace(layout=StartsShifted()), self.labels["test"])
-            for kind, stream in self.tests().items()
-            if kind in self.unseen
+            for kind, stream in self.unseen_tests().items()
         }
 
-    def literal(self) -> dict[str, Stream]:
-        """Return the paper's stream for every unseen kind: shuffled examples, once clean, once corrupted.
+    def at(self, dwell: float) -> Programme:
+        """Return the streams of the same data at another dwell."""
+        return Programme(self.task, self.setting, dwell, self.seed, self.labels, self.strangers)
 
-        As many of them as make equal parts of every severity.
-        """
-        found = {}
-        for kind, stream in self.tests().items():
-            if kind in self.unseen:
-                plan = stream.description
-                parts = 2 * (len(plan.sources) - 1)
-                steps = 2 * len(self.labels["test"]) // parts * parts
-                once = plan.replace(layout=Literal(), dwell=Geometric(1), steps=steps)
-                found[kind] = build(once, self.labels["test"])
-        return found
+    def levels(self, kind: str) -> tuple[int, ...]:
+        """Return the severities at which a kind is shown."""
+        return self.suite.severities(kind, self.setting.severities)
+
+    def _test(self, kind: str, levels: tuple[int, ...]) -> Stream:
+        number = (*self.suite.seen, *self.unseen).index(kind)
+        return self._stream("test", TEST + number, Segments(), shifts=(Shift(kind, levels),))
 
     def _mixed(self, part: str, seed: int) -> Stream:
-        shifts = tuple(Shift(kind, self._levels(kind)) for kind in self.suite.seen)
+        shifts = tuple(Shift(kind, self.levels(kind)) for kind in self.suite.seen)
         return self._stream(part, seed, Segments(), shifts=shifts)
-
-    def _levels(self, kind: str) -> tuple[int, ...]:
-        return self.suite.severities(kind, self.setting.severities)
 
     def _stream(
         self,

@@ -21,7 +21,7 @@ from ...monitor import Monitor
 from ...params import Params
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import fit_rows
+from .comparison import fit_rows, known_options
 from .programme import Programme
 from .unit import Unit
 
@@ -48,9 +48,8 @@ class Watched(NamedTuple):
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Audit every row on the clean test stream, all kinds, strangers, shifted starts and literal streams."""
-    if experiment.options:
-        raise ValueError(f"options of {experiment.name} are {dict(experiment.options)}; none are accepted")
+    """Audit every row on the clean test stream, all kinds in segments and in other orders, and strangers."""
+    known_options(experiment)
     for row in experiment.rows:
         if not issubclass(row.method, Tcuq):
             raise ValueError(f"row {row.label} decides nothing; rows of TCUQ are accepted")
@@ -58,7 +57,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     dev, test = unit.banks(experiment, recordings, programme)
     shown = every_stream(programme)
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme).items():
+    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
         assert isinstance(method, Tcuq)
         logs = {
             name: watched(method, observed(stream, test[label]), stream) for name, stream in shown.items()
@@ -72,7 +71,8 @@ def every_stream(programme: Programme) -> dict[str, Stream]:
     found = {CLEAN: programme.clean("test"), **programme.tests()}
     if "test" in programme.strangers:
         found |= programme.strange()
-    for order, streams in (("shifted first", programme.shifted_first()), ("literal", programme.literal())):
+    orders = {"shifted first": programme.shifted_first(), "rising": programme.rising_tests()}
+    for order, streams in orders.items():
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
     return found
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from ...checks import known_only, number
+from ...checks import number
 from ...lab.compare.results import Record, record
 from ...lab.streams import Stream
 from ...methods.gather import observed
@@ -17,7 +16,7 @@ from ...methods.temporal.variants import altered
 from ...metrics import risk_at_coverage, risk_coverage
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import Bank, fit_rows
+from .comparison import Bank, fit_rows, known_options
 from .unit import Unit
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -31,12 +30,12 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     Options are values for rows of TCUQ, which are altered in their best setting that looks at the past:
     `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor accepts.
     """
-    blends, levels = _checked(experiment.options)
+    blends, levels = _checked(experiment)
     programme = unit.programme(recordings)
     dev, test = unit.banks(experiment, recordings, programme)
-    streams = {kind: stream for kind, stream in programme.tests().items() if kind in programme.unseen}
+    streams = programme.unseen_tests()
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme).items():
+    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
         bank = test[label]
         found += curves(label, method, streams, bank)
         if isinstance(method, Tcuq):
@@ -91,9 +90,10 @@ def decisions(label: str, method: Tcuq, streams: Mapping[str, Stream], bank: Ban
     return found
 
 
-def _checked(options: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+def _checked(experiment: Experiment) -> tuple[list[float], list[float]]:
     ranges = {"blend": (0.0, 1.0), "level": (0.001, 0.9)}
-    known_only("option of selective", options, tuple(ranges))
+    known_options(experiment, *ranges)
+    options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"option {name} is {values!r}; a list of values is accepted")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...checks import integer, known, known_only, number
+from ...checks import integer, known, number
 from ...lab.compare import Settings, smooth
 from ...lab.compare.protocol import bands_of
 from ...lab.compare.results import Record, record
@@ -26,7 +26,7 @@ from ...signals import PROFILES
 from ..experiment import Experiment
 from ..recordings import Recordings
 from ..rows import Row
-from .comparison import Bank, case, fit_rows
+from .comparison import Bank, case, fit_rows, known_options
 from .programme import Programme
 from .unit import Unit
 
@@ -63,13 +63,13 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     Options are the values of each thing: `lags`, `weights` of the lags where the profile reads them, `blend`,
     `level` (at the same budget), `warmup`; and `window`, values that may not change any risk.
     """
-    options = _checked(experiment.options)
+    options = _checked(experiment)
     for row in experiment.rows:
         if not issubclass(row.method, Tcuq):
             raise ValueError(f"row {row.label} has nothing to alter; rows of TCUQ are accepted")
     programme = unit.programme(recordings)
     dev, test = unit.banks(experiment, recordings, programme)
-    methods = fit_rows(experiment.rows, dev, programme)
+    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
     found: list[Record] = []
     ready: dict[int, dict[str, Asked]] = {}  # rows on the same networks share what is asked
     for row in experiment.rows:
@@ -98,10 +98,10 @@ def questions(
     clean = [case("clean dev", programme.clean("dev"), plain, dev)]
     fixed = Settings(base=row.label, seen=programme.suite.seen)
     bands = bands_of(clean, row.label, fixed)
-    streams, starts = programme.tests(), programme.shifted_first()
+    starts = programme.shifted_first()
     found = {}
-    for kind in programme.unseen:
-        each = case(kind, streams[kind], plain, test)
+    for kind, stream in programme.unseen_tests().items():
+        each = case(kind, stream, plain, test)
         answer = each.answer(row.label)
         built = []
         for metric, variant in (DROP, FAILURE):
@@ -110,7 +110,7 @@ def questions(
             built.append(task(key, answer, answer.predictions, each.truth, bands, members))
         drop, failure = built
         start = _first(observed(starts[kind], test[row.label]))
-        found[kind] = Asked(observed(streams[kind], test[row.label]), drop, failure, start)
+        found[kind] = Asked(observed(stream, test[row.label]), drop, failure, start)
     return found
 
 
@@ -183,7 +183,7 @@ def _first(seen: Observed) -> Observed:
     return Observed(cut(seen.probs), features, {name: cut(each) for name, each in seen.extra.items()})
 
 
-def _checked(options: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _checked(experiment: Experiment) -> dict[str, list[Any]]:
     checks: dict[str, Callable[[Any], Any]] = {
         "lags": _lags,
         "weights": lambda law: known("law of weights", law, WEIGHTS),
@@ -192,7 +192,8 @@ def _checked(options: Mapping[str, Any]) -> dict[str, list[Any]]:
         "warmup": lambda value: integer("warmup", value, 0, 1_000_000),
         "window": lambda value: integer("window", value, 1, MAX_LAG),
     }
-    known_only("option of a sweep", options, tuple(checks))
+    known_options(experiment, *checks)
+    options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
             raise ValueError(f"option {name} is {values!r}; a list of values is accepted")

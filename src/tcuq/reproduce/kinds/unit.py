@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from ...lab.compare.results import Record
+from ..digests import SHARED, deciding
 from ..experiment import Experiment
 from ..recordings import Bank, Recordings
+from ..rows import Row
 from .programme import Programme
 
 
@@ -39,6 +44,17 @@ class Unit(NamedTuple):
             for part in ("dev", "test")
         )
         return dev, test
+
+    def fits(self, recordings: Recordings) -> Callable[[Row], Path]:
+        """Return the file that keeps the fit of a row: other data, weights, sizes or code have another."""
+
+        def place(row: Row) -> Path:
+            given = recordings.place(self.task, "dev", self.seed, row).relative_to(recordings.folder)
+            about = json.dumps([self, str(given), recordings.setting.deciding(), deciding(*SHARED)])
+            digest = hashlib.sha256(about.encode()).hexdigest()[:12]
+            return recordings.folder / "fits" / f"{self.name}-{row.method.name}-{digest}.json"
+
+        return place
 
 
 Measure = Callable[[Experiment, Unit, Recordings], list[Record]]
