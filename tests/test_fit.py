@@ -119,6 +119,15 @@ def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalises() -> None:
     assert "Time helps here" in fit_findings(params)
 
 
+def test_a_fit_without_explanation_differs_in_its_notes_alone() -> None:
+    log = make_log()
+    told, silent = fit(log, run_length=1000), fit(log, run_length=1000, explain=False)
+    assert silent.replace(notes={}) == told.replace(notes={})
+    left_out = {"time_helps", "time", "signals", "run_length_elsewhere"}
+    assert set(told.notes["fit"]) - set(silent.notes["fit"]) == left_out
+    assert "held-out" not in fit_findings(silent) and "in 16 bits" in fit_findings(silent)
+
+
 def test_fit_says_when_time_does_not_help() -> None:
     params = fit(make_log(dwell=1.0, features=0), run_length=1000)
     found = params.notes["fit"]

@@ -473,7 +473,7 @@ def test_a_signal_alone_and_a_signal_removed(signal: str, fitted: dict[str, Stre
     assert isinstance(full, Tcuq)
     alone.follow(full)
     removed.follow(full)
-    assert alone.params.signals == (signal,)
+    assert alone.params.signals == (signal,) and alone.params.blend == 1
     assert signal not in removed.params.signals
     assert set(removed.params.signals) == set(full.params.signals) - {signal}
     assert removed.setting == full.setting

@@ -17,13 +17,14 @@ from tcuq.methods.files import load_bank
 from tcuq.reproduce import recordings as recordings_module
 from tcuq.reproduce import run as run_module
 from tcuq.reproduce.experiment import experiment_from, load_experiments
-from tcuq.reproduce.kinds.comparison import fit_rows, joined
+from tcuq.reproduce.kinds.comparison import fit_rows, followed, joined
 from tcuq.reproduce.kinds.programme import Programme
 from tcuq.reproduce.recordings import Recordings
 from tcuq.reproduce.rows import row_of
 from tcuq.reproduce.run import run
 from tcuq.reproduce.setting import SETTINGS, Setting
 from tcuq.reproduce.table import plain, table, text
+from tcuq.signals import PROFILES, SIGNALS
 
 ROOT = Path(__file__).parent.parent
 TINY = Setting("tiny", 300, 300, 1200, 10_000, (0,), (3,), kinds=1)
@@ -67,7 +68,7 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
     found = load_experiments(ROOT / "experiments")
     assert {"drop", "failure", "delay", "severity", "literal", "transfer", "precision"} <= set(found)
     for each in found.values():
-        assert each.rows[0].label == "base"
+        assert each.rows[0].label == "base" or each.kind != "comparison"
         assert len({row.label for row in each.rows}) == len(each.rows)
 
 
@@ -91,6 +92,18 @@ def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message
     with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
         experiment_from({**PLAIN, **change}, {"all": ["base"]})
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_signals_alone_and_removed_are_rows() -> None:
+    found = load_experiments(ROOT / "experiments")["signals"]
+    names = {row.label for row in found.rows}
+    assert names >= {f"tcuq_only_{signal}" for signal in SIGNALS}
+    assert names >= {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
+    assert names >= {f"tcuq_paper_without_{signal}" for signal in PROFILES["paper"]}
+    for row in found.rows:
+        assert row.method.name == row.label and row.networks("cnn4", 1, "weights") == ["cnn4-1"]
+    with pytest.raises(ValueError, match="did you mean tcuq_only_flips"):
+        row_of("tcuq_only_flip")
 
 
 def test_no_stream_serves_two_ends() -> None:
@@ -127,6 +140,21 @@ def test_rows_of_one_label_are_refused() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     with pytest.raises(ValueError, match="row base comes twice"):
         fit_rows([row_of("base"), row_of("base")], {}, Programme("cifar10", TINY, 16, 0, labels))
+
+
+def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    rows = [row_of("tcuq_paper"), row_of("tcuq_paper_without_doubt")]
+    rows.append(rows[1]._replace(label="elsewhere"))
+    banks = {"tcuq_paper": kept.bank, "tcuq_paper_without_doubt": kept.bank, "elsewhere": dict(kept.bank)}
+    found: dict[str, Any] = fit_rows(rows, banks, plan)
+    full, lacking, elsewhere = (found[row.label] for row in rows)
+    assert lacking._dev is full._dev and elsewhere._dev is not full._dev  # other networks, another fit
+    assert lacking.setting == elsewhere.setting and lacking.params == elsewhere.params
+    assert "doubt" in full.params.signals and "doubt" not in lacking.params.signals
+    for name in ("base", "tcuq", "tcuq_ts"):  # nothing to choose, another grid, other posteriors
+        assert followed(row_of(name), found.values()) is None
 
 
 def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:

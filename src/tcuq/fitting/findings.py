@@ -25,6 +25,7 @@ def fit_findings(params: Params) -> str:
             f"{found['errors']:,} errors. AUROC of errors: risk {found['auroc']:.3f}, "
             f"1 - max probability {found['auroc_confidence']:.3f}."
         )
+    if found["labels"] and "signals" in found:
         lines.append(found["time"])
         lines.append(f"{'signal':<15}{'coef':>9}{'clean mean':>12}{'alone':>8}{'adds':>9}   (held-out AUROC)")
         for name, row in found["signals"].items():
@@ -33,6 +34,7 @@ def fit_findings(params: Params) -> str:
                 for k, f in (("coef", "+.3f"), ("clean_mean", ".3f"), ("alone", ".3f"), ("adds", "+.4f"))
             ]
             lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
+    if found["labels"]:
         lines.append(
             f"Storing the weights in 16 bits changes the loss of {found['loss']:.4f} by "
             f"{found['loss_from_quantisation']:+.6f}, the AUROC from {found['auroc_float']:.4f} to "

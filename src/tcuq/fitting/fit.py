@@ -21,7 +21,7 @@ from ..quantize import choose_feature_scale
 from ..signals import BELIEF, FEATURE_BASED, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, choose_evidence_limit, clean_stretches
-from .evidence import Evidence, signals_of, weigh
+from .evidence import Evidence, shuffled, signals_of, weigh
 from .head import learn_head
 from .logistic import balanced_weights, calibrated_bias, fit_logistic, log_loss
 
@@ -70,6 +70,7 @@ def fit(
     evidence: bool | Literal["auto"] = False,
     evidence_clip: float = 4.0,
     risk_signals: Sequence[str] | None = None,
+    explain: bool = True,
 ) -> Params:
     """Fit a monitor to a development log.
 
@@ -123,6 +124,9 @@ def fit(
         Those of the signals that the uncertainty weighs; the others get a coefficient of 0 and serve the
         evidence alone. A signal that misleads about single answers may still tell worse input from clean.
         All by default.
+    explain : bool
+        False leaves out of the notes whether time helps, what each signal adds and how often the alarm comes
+        on held-out steps, which takes most of the time of a fit. Nothing else depends on it.
 
     Returns
     -------
@@ -186,20 +190,23 @@ def fit(
         if calibrate is None:
             calibrate = "extended" in (profile, params.profile)
         weighing = params if risk_signals is None else _narrowed(params, risk_signals)
-        fitted, weighed, more = _fit_coefficients(weighing, log, l2, nonnegative, calibrate, rng, warnings)
+        fitted, weighed, more = _fit_coefficients(
+            weighing, log, l2, nonnegative, calibrate, rng, warnings, explain
+        )
         assert fitted.coef is not None
         coef = {name: fitted.coef.get(name, 0.0) for name in params.signals}
         params = params.replace(coef=coef, bias=fitted.bias)
         findings.update(more)
-        findings["time_helps"] = weighed.time_helps
-        findings["time"] = weighed.sentence()
-        findings["signals"] = _signal_table(fitted, weighed)
-        warnings += [
-            f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
-            "over; leave it out with `signals`, or `use_features` if it reads features"
-            for name, row in findings["signals"].items()
-            if row["adds"] <= -HARM
-        ]
+        if weighed is not None:
+            findings["time_helps"] = weighed.time_helps
+            findings["time"] = weighed.sentence()
+            findings["signals"] = _signal_table(fitted, weighed)
+            warnings += [
+                f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
+                "over; leave it out with `signals`, or `use_features` if it reads features"
+                for name, row in findings["signals"].items()
+                if row["adds"] <= -HARM
+            ]
     if evidence:
         try:
             learned = learn_head(params, log, clean_log, clean_runs, l2, evidence_clip)
@@ -211,7 +218,7 @@ def fit(
             params = params.replace(evidence=learned.head)
             findings["evidence"] = learned.findings
             warnings += learned.warnings
-    params, more = _fit_decisions(params, clean_log, clean_runs, run_length, rng, warnings)
+    params, more = _fit_decisions(params, clean_log, clean_runs, run_length, rng, warnings, explain)
     findings.update(more)
     findings["warnings"] = warnings
     return params.replace(notes={"fit": _plain(findings)})
@@ -318,7 +325,8 @@ def _fit_coefficients(
     calibrate: bool,
     rng: np.random.Generator,
     warnings: list[str],
-) -> tuple[Params, Evidence, dict[str, Any]]:
+    explain: bool,
+) -> tuple[Params, Evidence | None, dict[str, Any]]:
     values, settled = signals_of(params, log)
     target = log.errors()
     used, wrong = values[settled], target[settled]
@@ -335,7 +343,11 @@ def _fit_coefficients(
     fitted = params.replace(
         coef=dict(zip(params.signals, coef.tolist(), strict=True)), bias=float(np.clip(bias, -256, 256))
     )
-    evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
+    evidence = None
+    if explain:
+        evidence = weigh(params, log, values, settled, l2, nonnegative, rng)
+    else:
+        shuffled(log, rng)  # as `weigh` does, so that the alarm gets the same draws either way
     assert fitted.coef is not None
     stored = np.array([fitted.coef[name] for name in params.signals])
     weights = balanced_weights(wrong)
@@ -384,6 +396,7 @@ def _fit_decisions(
     run_length: int,
     rng: np.random.Generator,
     warnings: list[str],
+    explain: bool,
 ) -> tuple[Params, dict[str, Any]]:
     """Set reference, slopes and alarm from the risk on clean steps, or the alarm from the evidence there."""
     steps, signals = watch(Monitor(params), clean_log, signals=True)
@@ -412,14 +425,12 @@ def _fit_decisions(
         added = params.evidence.values(signals, steps["label"])
         choose, summed = _evidence_alarm, [added[run] for run in clean_runs]
     alarm = choose(summed, run_length, rng)
-    elsewhere = _run_length_elsewhere(summed, choose, run_length, rng)
     if params.evidence is not None:
         alarm = replace(alarm, mean=float(pooled.mean()))
-    return params.replace(reference=reference, slope=slope, alarm=alarm), {
-        "clean_steps": count,
-        "run_length": run_length,
-        "run_length_elsewhere": elsewhere,
-    }
+    findings: dict[str, Any] = {"clean_steps": count, "run_length": run_length}
+    if explain:
+        findings["run_length_elsewhere"] = _run_length_elsewhere(summed, choose, run_length, rng)
+    return params.replace(reference=reference, slope=slope, alarm=alarm), findings
 
 
 def _evidence_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:

@@ -12,7 +12,17 @@ from typing import Any
 from ..checks import known, known_only, number
 from .rows import TASKS, Row, row_of
 
-KINDS = ("comparison", "severity", "literal", "transfer", "precision")
+KINDS = (
+    "calibration",
+    "comparison",
+    "literal",
+    "precision",
+    "promises",
+    "selective",
+    "severity",
+    "sweep",
+    "transfer",
+)
 """Kinds of measurement, each a module of `kinds`."""
 
 

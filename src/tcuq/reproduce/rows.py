@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..checks import known_only
+from ..checks import known, known_only
 from ..methods.method import Method
 from ..methods.networks import names_of, suffix_of
-from ..methods.registry import method
+from ..methods.registry import METHODS
+from ..methods.temporal import ABLATIONS
+from ..methods.temporal.tcuq import TcuqPaper
+from ..methods.temporal.variants import without
+from ..signals import PROFILES
 
 TASKS = {
     "mnist": "cnn4",
@@ -16,6 +20,10 @@ TASKS = {
     "cifar10": "resnet8",
 }
 """Data sets and the backbones whose weights are kept."""
+ABLATED: dict[str, type[Method]] = {
+    each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
+}
+"""TCUQ with one signal, or all but one: rows of a table, but no methods that anybody would choose."""
 
 
 class Row(NamedTuple):
@@ -47,9 +55,11 @@ def row_of(given: Any) -> Row:
     --------
     >>> row_of("base").label, row_of({"method": "tcuq", "label": "assisted", "networks": "_assisted"}).suffix
     ('base', '_assisted')
+    >>> row_of("tcuq_without_doubt").label
+    'tcuq_without_doubt'
     """
     if isinstance(given, str):
-        return Row(given, method(given))
+        return Row(given, _method(given))
     if not isinstance(given, Mapping) or "method" not in given:
         raise ValueError(f"row is {given!r}; a method's name, or a mapping with method, is accepted")
     known_only("entry of a row", given, ("method", "label", "networks"))
@@ -57,4 +67,9 @@ def row_of(given: Any) -> Row:
         if not isinstance(value, str):
             raise ValueError(f"{entry} of a row is {value!r}; a text is accepted")
     name: str = given["method"]
-    return Row(given.get("label", name), method(name), given.get("networks"))
+    return Row(given.get("label", name), _method(name), given.get("networks"))
+
+
+def _method(name: str) -> type[Method]:
+    every = METHODS | ABLATED
+    return every[known("method", name, every)]

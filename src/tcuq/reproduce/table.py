@@ -33,7 +33,9 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
         over seeds for each stream; `n`, the streams of all seeds on which it is defined; `low` and `high`, a
         95 % interval from streams drawn again, for those kinds of corruption are only some of many. Records
         over all streams together (delays) are taken as they are: an infinite delay stays so, and the interval
-        goes from the least to the most of the seeds.
+        goes from the least to the most of the seeds. Where a figure has one record a seed, and those bring
+        intervals of their own, the mean of these is taken: seeds share their test examples, so that more
+        seeds do not make it narrower.
     """
     lines: list[Line] = []
     for task in experiment.tasks:
@@ -78,7 +80,21 @@ def _figure(picked: list[list[Record]]) -> Line:
         low, high, n = min(known), max(known), sum(row["n"] for rows in picked for row in rows)
     else:
         (low, high), n = drawn_again(list(streams.values())), sum(map(len, by_stream.values()))
+    low, high = _own_interval(picked) or (low, high)
     return {"value": _mean(seeds), "low": low, "high": high, "seeds": seeds, "streams": streams, "n": n}
+
+
+def _own_interval(picked: list[list[Record]]) -> tuple[float, float] | None:
+    """Return the mean of the intervals that records bring, where each seed has one record with one.
+
+    Several streams are drawn again instead: their own intervals do not know of other kinds.
+    """
+    alone = [rows[0] for rows in picked if rows]
+    if any(len(rows) > 1 for rows in picked) or any(
+        math.isnan(row[end]) for row in alone for end in ("low", "high")
+    ):
+        return None
+    return _mean([row["low"] for row in alone]), _mean([row["high"] for row in alone])
 
 
 def drawn_again(values: list[float]) -> tuple[float, float]:

@@ -116,7 +116,7 @@ class Tcuq(Streaming):
         self.held_out: tuple[float, ...] = ()
         """Held-out `objective` of each setting of the grid."""
         self._dev: Labelled | None = None
-        self._with_features: bool | None = None
+        self._with_features: dict[tuple[str, str], bool] = {}
         self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
 
     def posteriors(self, seen: Observed) -> Floats:
@@ -140,6 +140,18 @@ class Tcuq(Streaming):
         self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
         self._monitor(self.setting)
 
+    @classmethod
+    def chooses_like(cls, full: type[Tcuq]) -> bool:
+        """Return whether all that a choice depends on is the same in another class.
+
+        Examples
+        --------
+        >>> Tcuq.chooses_like(Tcuq), TcuqPaper.chooses_like(Tcuq)
+        (True, False)
+        """
+        deciding = ("grid", "profile", "calibrated", "posteriors", "quality", "fit")
+        return all(getattr(cls, name) == getattr(full, name) for name in deciding)
+
     def follow(self, full: Tcuq) -> None:
         """Fit to the stream of a fitted method with the same grid, whose choice is not made again."""
         if self.grid != full.grid:
@@ -148,7 +160,7 @@ class Tcuq(Streaming):
             raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
         if full._dev is None:
             raise ValueError(f"{full.name} is not fitted; a development stream is needed first")
-        self._choose(full._dev, full.held_out)
+        self._choose(full._dev, full.held_out, full._with_features)
         self._monitor(self.setting)
 
     @classmethod
@@ -177,9 +189,15 @@ class Tcuq(Streaming):
         _, through = self._labelled(dev, used)
         self._fitted[_key(self.setting)] = Fitted(params, through if params.features else None)
 
-    def _choose(self, dev: Labelled, held_out: tuple[float, ...]) -> None:
+    def _choose(
+        self,
+        dev: Labelled,
+        held_out: tuple[float, ...],
+        with_features: dict[tuple[str, str], bool] | None = None,
+    ) -> None:
         self._dev, self._fitted, self.held_out = dev, {}, held_out
-        self._with_features = None
+        # Shared with those that follow: the answer depends on the stream alone, and takes a while.
+        self._with_features = {} if with_features is None else with_features
         best = -1.0
         for setting, quality in zip(self.grid, held_out, strict=True):
             if self.eligible(setting) and quality >= best + WORTH:
@@ -197,8 +215,12 @@ class Tcuq(Streaming):
 
     @property
     def time_helps(self) -> bool:
-        """Whether the fit found that the order of the steps helps; see `tcuq.fitting`."""
-        return bool(self.params.notes["fit"]["time_helps"])
+        """Whether the order of the steps helps; see `tcuq.fitting`. It takes a fit of its own."""
+        if self._dev is None:
+            raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
+        used, weighed = self._used(self.setting)
+        found = self._params(self._labelled(self._dev, used)[0], used, weighed, explain=True)
+        return bool(found.notes["fit"]["time_helps"])
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer with the posteriors as they are, the risk that a device would compute, and its evidence."""
@@ -273,27 +295,39 @@ class Tcuq(Streaming):
             raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
         key = _key(setting)
         if key not in self._fitted:
-            used = self.changed(setting)
-            weighed = self._start(used, self._dev.observed.probs.shape[1], self._width(used)).signals
-            used = self._alarmed(used)
+            used, weighed = self._used(setting)
             log, through = self._labelled(self._dev, used)
-            start = self._start(used, log.classes, log.width)
-            params = fit(
-                log,
-                signals=start.signals,
-                risk_signals=weighed,
-                lags=start.lags,
-                window=start.window,
-                blend=start.blend,
-                l2=used["l2"],
-                anchor=start.anchor,
-                calibrate=self.calibrated,
-                nonnegative=used.get("nonnegative", False),
-                use_features=start.features > 0,
-                **self.decided,
-            )
+            params = self._params(log, used, weighed)
             self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
+
+    def _used(self, setting: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Return what is fitted in place of a setting, and those of its signals that the risk weighs."""
+        assert self._dev is not None
+        used = self.changed(setting)
+        weighed = self._start(used, self._dev.observed.probs.shape[1], self._width(used)).signals
+        return self._alarmed(used), weighed
+
+    def _params(
+        self, log: Log, setting: Mapping[str, Any], weighed: tuple[str, ...], explain: bool = False
+    ) -> Params:
+        """Return parameters that are fitted to a log; what signals add is left out unless asked for."""
+        start = self._start(setting, log.classes, log.width)
+        return fit(
+            log,
+            signals=start.signals,
+            risk_signals=weighed,
+            lags=start.lags,
+            window=start.window,
+            blend=start.blend,
+            l2=setting["l2"],
+            anchor=start.anchor,
+            calibrate=self.calibrated,
+            nonnegative=setting.get("nonnegative", False),
+            use_features=start.features > 0,
+            explain=explain,
+            **self.decided,
+        )
 
     def _width(self, setting: Mapping[str, Any]) -> int:
         """Return how wide the features are that a setting reads."""
@@ -318,11 +352,12 @@ class Tcuq(Streaming):
         assert self._dev is not None
         if self._dev.observed.features is None or not (self._dev.kinds > 0).any():
             return False
-        if self._with_features is None:
+        key = self.profile, self.alarmed
+        if key not in self._with_features:
             setting = _leaning(features=self.alarmed)
             log, _ = self._labelled(self._dev, setting)
-            self._with_features = reads_features(self._scaled(setting, log), log)
-        return self._with_features
+            self._with_features[key] = reads_features(self._scaled(setting, log), log)
+        return self._with_features[key]
 
     def _scaled(self, setting: Mapping[str, Any], log: Log) -> Params:
         """Return parameters with a setting's signals, stock coefficients and the scale of the features."""

@@ -108,7 +108,9 @@ class Nonnegative(Tcuq):
 
 
 def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
-    """Return a variant with one signal; the rest is as in the best setting that looks at the past.
+    """Return a variant whose risk is one signal alone; the rest is as in the best setting with a past.
+
+    Nothing is blended in: beside the confidence, which every risk may lean on, signals would look alike.
 
     Examples
     --------
@@ -125,6 +127,7 @@ def only(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
             "lags": setting["lags"] or NEAR,
             "features": features,
             "anchor": anchor,
+            "blend": 1.0,
         }
         return {**setting, **alone}
 
@@ -148,6 +151,31 @@ def without(signal: str, base: type[Tcuq] = Tcuq) -> type[Tcuq]:
         return {**setting, "without": signal, "anchor": anchor}
 
     return _made(f"{base.name}_without_{signal}", f"All signals but {signal}.", base, changed)
+
+
+def altered(full: Tcuq, **changes: Any) -> Tcuq:
+    """Return a method like a fitted one, with something changed in its best setting that looks at the past.
+
+    It is fitted to the same stream; the choice of that setting is not made again.
+
+    Parameters
+    ----------
+    full : Tcuq
+        Fitted.
+    **changes
+        Entries of a setting, such as `blend`, or of what `tcuq.fit` is told besides, such as `level`.
+    """
+    base = type(full)
+    inside = {name: value for name, value in changes.items() if name in NOW}
+    besides = {name: value for name, value in changes.items() if name not in NOW}
+
+    def changed(self: Tcuq, setting: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**base.changed(self, setting), **inside}
+
+    doc, decided = f"Altered: {', '.join(changes) or 'nothing'}.", {**base.decided, **besides}
+    found = _made(base.name, doc, base, changed, decided=decided)()
+    found.follow(full)
+    return found
 
 
 class Widened(Tcuq):

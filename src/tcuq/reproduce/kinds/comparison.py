@@ -131,6 +131,8 @@ def fit_rows(
 ) -> dict[str, Method]:
     """Return the methods of rows by label, each fitted to the development streams.
 
+    Variants of a fitted row of TCUQ on the same networks follow it: their choice would be the same.
+
     Parameters
     ----------
     rows : sequence of Row
@@ -141,7 +143,12 @@ def fit_rows(
         Gives the file that keeps the fit of a row; see `Unit.fits`.
     """
     refuse_twice(rows)
-    return {row.label: fitted(row, dev[row.label], programme, fits and fits(row)) for row in rows}
+    found: dict[str, Method] = {}
+    for row in rows:
+        bank = dev[row.label]
+        full = [found[name] for name in found if dev[name] is bank]
+        found[row.label] = followed(row, full) or fitted(row, bank, programme, fits and fits(row))
+    return found
 
 
 def refuse_twice(rows: Sequence[Row]) -> None:
@@ -150,6 +157,25 @@ def refuse_twice(rows: Sequence[Row]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"row {name} comes twice; different labels are accepted")
+
+
+def followed(row: Row, full: Iterable[Method]) -> Method | None:
+    """Return a row's method with the choice of one that was fitted to the same; None where there is none.
+
+    Parameters
+    ----------
+    row : Row
+    full : iterable of Method
+        Methods on the same networks and streams.
+    """
+    if not issubclass(row.method, Tcuq):
+        return None
+    for each in full:
+        if isinstance(each, Tcuq) and row.method.chooses_like(type(each)):
+            found = row.method()
+            found.follow(each)
+            return found
+    return None
 
 
 @dataclass(frozen=True, eq=False)

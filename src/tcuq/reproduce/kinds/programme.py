@@ -17,6 +17,7 @@ from ...lab.streams import (
     Ood,
     Segments,
     Shift,
+    StartsShifted,
     Stationary,
     Stream,
     build,
@@ -141,6 +142,13 @@ class Programme:
     def _strange(self, part: str, seed: int, layout: str) -> Stream:
         name, labels = self.strangers[part]
         return self._stream(part, seed, STRANGE[layout], ood=(Ood(name),), ood_labels={name: labels})
+
+    def shifted_first(self) -> dict[str, Stream]:
+        """Return a stream for every unseen kind that is shifted from its first step on."""
+        return {
+            kind: build(stream.description.replace(layout=StartsShifted()), self.labels["test"])
+            for kind, stream in self.unseen_tests().items()
+        }
 
     def at(self, dwell: float) -> Programme:
         """Return the streams of the same data at another dwell."""
