@@ -139,6 +139,27 @@ class Config:
         """Return the same configuration but for what is given."""
         return replace(self, **changes)
 
+    def with_settings(self, changes: Mapping[str, Any]) -> Config:
+        """Return the same configuration with other settings of its recipe, and a note that says which.
+
+        Parameters
+        ----------
+        changes : mapping
+            Settings by name; those of the configuration that are not among them stay.
+
+        Examples
+        --------
+        >>> plan = Config("x", "mnist", "cnn4", 1, 8, 0.1, recipe="assisted", note="The paper's weights.")
+        >>> plan = plan.with_settings({"first": 2, "step": 0})
+        >>> plan.settings, plan.note
+        ({'first': 2, 'step': 0}, 'As x, but for first 2, step 0.')
+        """
+        if not changes:
+            return self
+        listed = ", ".join(f"{name} {value}" for name, value in changes.items())
+        note = f"As {self.name}, but for {listed}."
+        return self.with_(settings={**self.settings, **changes}, note=note)
+
 
 def config_from(content: Any) -> Config:
     """Build a configuration from the content of a file.

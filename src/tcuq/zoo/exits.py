@@ -41,15 +41,17 @@ class Exits(nn.Module):
         Stages after which there is an exit.
     hidden : int
         See `Exit`.
+    detached : bool
+        Whether exits learn without a word to the backbone: no gradient passes from them into it.
     """
 
-    def __init__(self, network: Backbone, places: Sequence[int], hidden: int) -> None:
+    def __init__(self, network: Backbone, places: Sequence[int], hidden: int, detached: bool = False) -> None:
         super().__init__()
         last = len(network.stages) - 1
         for place in places:
             if not 0 <= place < last:
                 raise ValueError(f"exit after stage {place}; 0 to {last - 1} is accepted")
-        self.backbone, self.places = network, tuple(places)
+        self.backbone, self.places, self.detached = network, tuple(places), detached
         widths = stage_widths(network)
         self.exits = nn.ModuleList(Exit(widths[place], network.classes, hidden) for place in places)
 
@@ -57,8 +59,8 @@ class Exits(nn.Module):
         """Return (logits, features, logits of the exits ...)."""
         taps = self.backbone.taps(x)
         logits, features = self.backbone.top(taps[-1])
-        early = (each(taps[place]) for each, place in zip(self.exits, self.places, strict=True))
-        return (logits, features, *early)
+        seen = (taps[place].detach() if self.detached else taps[place] for place in self.places)
+        return (logits, features, *(each(tap) for each, tap in zip(self.exits, seen, strict=True)))
 
 
 def stage_widths(network: Backbone) -> list[int]:

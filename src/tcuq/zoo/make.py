@@ -18,10 +18,11 @@ from ..checks import integer, known
 from ..data.parts import load_part
 from .config import Config, load_config
 from .count import used
+from .curves import Curves, curves_of, write_curves
 from .examples import inputs_of
 from .outputs import accuracy, core
 from .plans import check_config, check_data, file_of, found_card, in_turns
-from .train import Examples, train
+from .train import Examples, steps_per_epoch, train
 from .weights import round_weights, save_weights
 from .workers import side_by_side
 
@@ -70,6 +71,7 @@ def train_all(
     device: str = "auto",
     workers: int = 1,
     progress: Progress | None = None,
+    curves: int | None = None,
 ) -> list[dict[str, Any]]:
     """Train networks of consecutive seeds for each configuration, and write each with its card.
 
@@ -88,6 +90,8 @@ def train_all(
         "cpu", "cuda" or "auto".
     progress : callable, optional
         Called with what is done, all there is, and a text.
+    curves : int, optional
+        Keep the losses of every so many steps beside the weights, see `tcuq.zoo.curves`.
 
     Returns
     -------
@@ -97,6 +101,7 @@ def train_all(
     where = find_device(device)
     count = integer("members", members, 1, 1000)
     side = integer("workers", workers, 1, 256)
+    every = None if curves is None else Curves(curves).every
     for each in configs:
         check_config(each)
     plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
@@ -111,16 +116,17 @@ def train_all(
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     turns = in_turns(plans, target)
     for plan in plans:
-        found_card(plan, target)
+        found_card(plan, target, every)
     for dataset in dict.fromkeys(plan.dataset for plan in plans):
         check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
     if side == 1:
         # What a network learns from is of the same data set, so that each is loaded once.
         for job in _jobs(plans, [number for turn in turns for number in turn], 1):
-            cards |= _job(job, target, where, progress)
+            cards |= _job(job, target, where, every, progress)
     else:
-        for done in side_by_side([_jobs(plans, turn, side) for turn in turns], side, _job, target, where):
+        jobs = [_jobs(plans, turn, side) for turn in turns]
+        for done in side_by_side(jobs, side, _job, target, where, every):
             cards |= done
             if progress is not None:
                 progress(len(cards), len(plans), "networks")
@@ -146,24 +152,30 @@ def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
 
 
 def _job(
-    plans: Job, folder: Path, device: str, progress: Progress | None = None
+    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None = None
 ) -> dict[int, dict[str, Any]]:
     parts = load_parts(plans[0][1].dataset)
     folder.mkdir(parents=True, exist_ok=True)
-    return {number: train_one(plan, folder, device, parts, progress) for number, plan in plans}
+    return {number: train_one(plan, folder, device, parts, progress, curves) for number, plan in plans}
 
 
 def train_one(
-    config: Config, folder: Path, device: str, parts: Parts, progress: Progress | None = None
+    config: Config,
+    folder: Path,
+    device: str,
+    parts: Parts,
+    progress: Progress | None = None,
+    curves: int | None = None,
 ) -> dict[str, Any]:
     """Train one network, measure it on the dev and test parts, write it, and return its card."""
-    there = found_card(config, folder)
+    there = found_card(config, folder, curves)
     if there is not None:
         return there
     path = folder / file_of(config)
     state = path.with_name(f"{path.stem}.state")
     began = time.monotonic()
-    module, losses = train(config, parts.train, device, state, progress, folder)
+    noted = None if curves is None else Curves(curves)
+    module, losses = train(config, parts.train, device, state, progress, folder, noted)
     seconds = time.monotonic() - began
     round_weights(module)
     module.cpu()
@@ -192,6 +204,8 @@ def train_one(
     for name, held in (("dev", parts.dev), ("test", parts.test)):
         card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
         card[f"{name}_examples"] = len(held.y)
+    if noted is not None:  # before the weights, which say that all is done
+        write_curves(curves_of(path), noted, config, steps_per_epoch(config, len(parts.train.y)))
     save_weights(path, module, card)
     state.unlink(missing_ok=True)
     return card

@@ -12,6 +12,7 @@ import torch
 from ..data import present
 from ..data.parts import PARTS, load_part, split_of
 from .config import Config
+from .curves import curves_of, read_curves
 from .examples import form_of
 from .recipes import recipe
 from .train import fresh
@@ -64,17 +65,38 @@ def check_data(dataset: str) -> None:
             load_part(dataset, part)  # says what is missing
 
 
-def found_card(config: Config, folder: Path) -> dict[str, Any] | None:
-    """Return the card of a network that is there already, trained as the configuration says."""
+def found_card(config: Config, folder: Path, curves: int | None = None) -> dict[str, Any] | None:
+    """Return the card of a network that is there already, trained as the configuration says.
+
+    Parameters
+    ----------
+    config : Config
+    folder : path
+    curves : int, optional
+        Its curves must be there too, of every so many steps: a training that is over gives none.
+    """
     path = folder / file_of(config)
     if not path.exists():
         return None
     card = load_weights(path)[1]
-    wanted = json.loads(json.dumps(config.to_dict()))
-    differing = [name for name, value in wanted.items() if card.get("config", {}).get(name) != value]
-    if differing:
-        raise ValueError(f"{path}: holds a network of another configuration ({', '.join(differing)} differ)")
+    _same(path, "a network", config, card)
+    if curves is not None:
+        file = curves_of(path)
+        if not file.exists():
+            raise ValueError(f"{path} is there without {file.name}; only a new training gives curves")
+        content = read_curves(file)
+        _same(file, "curves", config, content)
+        if content["every"] != curves:
+            raise ValueError(f"{file}: curves is {curves}; {content['every']}, as in this file, is accepted")
     return card
+
+
+def _same(path: Path, what: str, config: Config, content: dict[str, Any]) -> None:
+    """Refuse a file of another configuration."""
+    wanted = json.loads(json.dumps(config.to_dict()))
+    differing = [name for name, value in wanted.items() if content.get("config", {}).get(name) != value]
+    if differing:
+        raise ValueError(f"{path}: holds {what} of another configuration ({', '.join(differing)} differ)")
 
 
 def in_turns(plans: Sequence[Config], folder: Path) -> list[list[int]]:

@@ -93,6 +93,10 @@ class Recipe:
         """Return what is made small."""
         return self.entropy(parts[0], batch)
 
+    def terms(self, parts: Parts, batch: Batch) -> dict[str, Tensor]:
+        """Return what is worth a curve over the training: the cross-entropy of the answer, by its name."""
+        return {"head": self.entropy(parts[0], batch)}
+
     def after(self, module: nn.Module) -> None:
         """Do something after every step of the optimiser."""
 

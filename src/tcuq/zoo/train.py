@@ -16,6 +16,7 @@ from ..files import write_whole
 from .augment import augmented
 from .backbone import Backbone
 from .config import Augment, Config
+from .curves import Curves
 from .recipe import Batch
 from .recipes import recipe
 from .registry import backbone
@@ -44,6 +45,7 @@ def train(
     state: Path | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
+    curves: Curves | None = None,
 ) -> Trained:
     """Train a backbone by its recipe.
 
@@ -62,6 +64,8 @@ def train(
         Called with epochs done, all epochs, and a text.
     folder : path, optional
         Where weights lie that a recipe learns from; the current folder by default.
+    curves : Curves, optional
+        Takes the losses of single steps. The state holds them too; the weights come out the same.
     """
     plan = recipe(config.recipe, config.settings, config.smoothing)
     plan.ready(folder or Path(), config.seed, device)
@@ -76,19 +80,24 @@ def train(
     optimiser = _optimiser(module, config)
     losses: list[float] = []
     if state is not None and state.exists():
-        losses = _resume(state, config, module, optimiser)
+        losses = _resume(state, config, module, optimiser, curves)
     module.train()
     forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
     began, already = time.monotonic(), len(losses)
     for epoch in range(already, config.epochs):
         total, seen = torch.zeros((), device=device), 0
-        for at, chosen, draw in _batches(config, len(x), epoch, device):
+        first = epoch * steps_per_epoch(config, len(x))
+        for step, (at, chosen, draw) in enumerate(_batches(config, len(x), epoch, device), first):
             for group in optimiser.param_groups:
                 group["lr"] = config.rate * rate_at(config, epoch + at)
             inputs = _laid(augmented(network.prepare(x[chosen]), config.augment, draw), device)
             with _precision(config, device):
                 parts = forward(inputs)
-                loss = plan.loss(parts, Batch(inputs, y[chosen], (epoch + at) / config.epochs))
+                batch = Batch(inputs, y[chosen], (epoch + at) / config.epochs)
+                loss = plan.loss(parts, batch)
+                if curves is not None and curves.wants(step):
+                    with torch.no_grad():
+                        curves.note(loss, plan.terms(parts, batch))
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
@@ -98,8 +107,10 @@ def train(
         losses.append(float(total) / seen)
         if not math.isfinite(losses[-1]):
             raise ValueError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller rate may help")
+        if curves is not None:
+            curves.end_epoch()
         if state is not None:
-            _keep(state, config, module, optimiser, losses)
+            _keep(state, config, module, optimiser, losses, curves)
         if progress is not None:
             spent = (time.monotonic() - began) / (epoch + 1 - already)
             progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
@@ -171,6 +182,17 @@ def rate_at(config: Config, epoch: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (epoch - rise) / max(1e-9, config.epochs - rise)))
 
 
+def steps_per_epoch(config: Config, length: int) -> int:
+    """Return the batches of an epoch; what is left over is too small a batch for the norms.
+
+    Examples
+    --------
+    >>> steps_per_epoch(Config("x", "mnist", "cnn4", epochs=20, batch=32, rate=1.0), 100)
+    3
+    """
+    return max(1, length // config.batch)
+
+
 def _batches(
     config: Config, length: int, epoch: int, device: str
 ) -> Iterator[tuple[float, Tensor, torch.Generator]]:
@@ -179,7 +201,7 @@ def _batches(
     draw = _generator(device, config.seed, epoch, 1)
     # Dropout draws from the global generator, which a resumed training must find as it was.
     torch.manual_seed(_number(config.seed, epoch, 2))
-    count = max(1, length // config.batch)  # what is left over is too small a batch for the norms
+    count = steps_per_epoch(config, length)
     for number in range(count):
         yield number / count, order[number * config.batch : (number + 1) * config.batch], draw
 
@@ -202,20 +224,33 @@ def _optimiser(network: nn.Module, config: Config) -> torch.optim.Optimizer:
 
 
 def _keep(
-    path: Path, config: Config, network: nn.Module, optimiser: torch.optim.Optimizer, losses: list[float]
+    path: Path,
+    config: Config,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    losses: list[float],
+    curves: Curves | None,
 ) -> None:
     buffer = io.BytesIO()
-    content = {
+    content: dict[str, Any] = {
         "config": config.to_dict(),
         "network": network.state_dict(),
         "optimiser": optimiser.state_dict(),
         "losses": losses,
     }
+    if curves is not None:
+        content["curves"] = curves.kept()
     torch.save(content, buffer)
     write_whole(path, buffer.getvalue())
 
 
-def _resume(path: Path, config: Config, network: nn.Module, optimiser: torch.optim.Optimizer) -> list[float]:
+def _resume(
+    path: Path,
+    config: Config,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    curves: Curves | None,
+) -> list[float]:
     try:
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         given = content["config"]
@@ -224,6 +259,11 @@ def _resume(path: Path, config: Config, network: nn.Module, optimiser: torch.opt
     if given != config.to_dict():
         differing = [name for name, value in config.to_dict().items() if given.get(name) != value]
         raise ValueError(f"{path}: state of another configuration ({', '.join(differing)} differ)")
+    if curves is not None:
+        try:
+            curves.resume(content.get("curves"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
     network.load_state_dict(content["network"])
     optimiser.load_state_dict(content["optimiser"])
     return list(content["losses"])

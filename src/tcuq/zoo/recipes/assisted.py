@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from ..backbone import Backbone
 from ..exits import Exits, spread
-from ..recipe import Batch, Parts, Recipe, Setting
+from ..recipe import Batch, Parts, Setting
+from .supervised import Supervised
 
 
-class Assisted(Recipe):
+class Assisted(Supervised):
     """Cross-entropy of the final head plus weighted cross-entropies of the exits, over the sum of weights.
 
     Dividing by the sum changes next to nothing for Adam; with plain steps the weights would otherwise
@@ -26,6 +28,10 @@ class Assisted(Recipe):
     to the final head after every batch and does not say how. Our reading: the classifier of each exit has
     the shape of the final head, and after every step the head goes the share `transfer` of the way to the
     mean of those classifiers.
+
+    `probe` (0: off) shows what the exits would lose without assistance. At 1 they learn from features that
+    pass no gradient back, each with the share of the loss that it has under assistance, while the head has
+    a weight of one: the backbone is trained as by the plain recipe, on a CPU to the last bit.
     """
 
     accepted = (
@@ -34,13 +40,22 @@ class Assisted(Recipe):
         Setting("exits", None, 1, 64),
         Setting("ramp", 0.1, 0.0, 1.0),
         Setting("transfer", 0.0, 0.0, 1.0),
+        Setting("probe", 0, 0, 1),
     )
+
+    def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:
+        super().__init__(settings, smoothing)
+        if self.setting("probe") and self.setting("transfer"):
+            raise ValueError(
+                f"setting transfer is {self.setting('transfer'):g}; 0 is accepted with probe, "
+                "under which the head learns nothing from the exits"
+            )
 
     def wrap(self, network: Backbone) -> Exits:
         """Return the backbone with exits whose classifiers have the shape of the head."""
         count = self.setting("exits")
         places = network.places if count is None else spread(network, count)
-        return Exits(network, places, hidden=network.width)
+        return Exits(network, places, hidden=network.width, detached=bool(self.setting("probe")))
 
     def weights(self, count: int, moment: float) -> list[float]:
         """Return what the exits weigh at a moment of the training.
@@ -56,12 +71,15 @@ class Assisted(Recipe):
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the weighted sum."""
-        final, _, *exits = parts
+        head, *exits = self.terms(parts, batch).values()
         weights = self.weights(len(exits), batch.moment)
-        total = self.entropy(final, batch)
-        for weight, logits in zip(weights, exits, strict=True):
-            total = total + weight * self.entropy(logits, batch)
-        return total / (1 + sum(weights))
+        whole = 1 + sum(weights)
+        if self.setting("probe"):  # dividing the head's loss would train the backbone at another rate
+            weights, whole = [weight / whole for weight in weights], 1.0
+        total = head
+        for weight, each in zip(weights, exits, strict=True):
+            total = total + weight * each
+        return total / whole
 
     @torch.no_grad()
     def after(self, module: nn.Module) -> None:

@@ -6,10 +6,11 @@ from torch import Tensor
 
 from ..backbone import Backbone
 from ..exits import Exits
-from ..recipe import Batch, Parts, Recipe, Setting
+from ..recipe import Batch, Parts, Setting
+from .supervised import Supervised
 
 
-class EarlyExit(Recipe):
+class EarlyExit(Supervised):
     """The mean of the cross-entropies of the exits and of the head.
 
     Settings: `hidden`, the width of a hidden layer in each exit (64); 0 makes light exits.
@@ -23,8 +24,7 @@ class EarlyExit(Recipe):
 
     def loss(self, parts: Parts, batch: Batch) -> Tensor:
         """Return the plain mean."""
-        final, _, *exits = parts
-        total = self.entropy(final, batch)
-        for logits in exits:
-            total = total + self.entropy(logits, batch)
+        total, *exits = self.terms(parts, batch).values()
+        for each in exits:
+            total = total + each
         return total / (1 + len(exits))
