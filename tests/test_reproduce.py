@@ -21,7 +21,7 @@ from tcuq.reproduce.kinds.comparison import fit_rows, followed, joined
 from tcuq.reproduce.kinds.programme import Programme
 from tcuq.reproduce.recordings import Recordings
 from tcuq.reproduce.rows import row_of
-from tcuq.reproduce.run import run
+from tcuq.reproduce.run import run, seconds
 from tcuq.reproduce.setting import SETTINGS, Setting
 from tcuq.reproduce.table import plain, table, text
 from tcuq.signals import PROFILES, SIGNALS
@@ -180,6 +180,30 @@ def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
     assert "| base | inf | - |" in text(lines)
     assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
     json.dumps(plain(lines), allow_nan=False)
+
+
+def test_intervals_of_streams_are_kept() -> None:
+    plan = experiment_from({**PLAIN, "rows": ["base"], "columns": [["gain", "v", "g"], ["m", "v", "e"]]}, {})
+    found = {
+        str(seed): Results(
+            [
+                record(
+                    "fog", "a - b", "gain", "v", 0.1 * seed, 4, low=0.1 * seed - 0.2, high=0.1 * seed + 0.4
+                ),
+                record("snow", "a - b", "gain", "v", 0.3, 4),
+                record("fog", "a - b", "m", "v", 0.3, 4),
+            ],
+            {"task": "cifar10", "dwell": 16, "seconds": 1.5},
+        )
+        for seed in (1, 2, 3)
+    }
+    gain, other = table(plan, found)
+    assert gain["spans"] == {"fog": pytest.approx([0.0, 0.6])} and gain["streams"]["fog"] == pytest.approx(
+        0.2
+    )
+    assert "spans" not in other
+    assert plain([gain])[0]["spans"]["fog"] == [0.0, 0.6]
+    assert seconds(found) == 4.5
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

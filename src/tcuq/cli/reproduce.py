@@ -74,7 +74,7 @@ def reproduce(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed to run networks: pip install 'tcuq[zoo,lab]'") from None
     from ..reproduce.recordings import Recordings
     from ..reproduce.results import save_result
-    from ..reproduce.run import run
+    from ..reproduce.run import run, seconds
     from ..reproduce.table import plain, table, text
 
     device = find_device(args.device)
@@ -82,9 +82,11 @@ def reproduce(args: argparse.Namespace) -> int:
     with progress(args) as bar:
         for each in chosen:
             recordings = Recordings(args.weights, args.cache, setting, device, args.workers, bar)
-            tables[each.name] = table(each, run(each, recordings, bar))
+            records = run(each, recordings, bar)
+            tables[each.name] = table(each, records)
             if args.write:
-                save_result(Path(args.write) / f"{each.name}.json", each, setting, tables[each.name])
+                path = Path(args.write) / f"{each.name}.json"
+                save_result(path, each, setting, tables[each.name], seconds(records))
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
     answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
     return 0

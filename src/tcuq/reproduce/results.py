@@ -21,7 +21,9 @@ FORMAT = "tcuq experiment 1"
 ENTRIES = ("format", "name", "title", "paper", "command", "setting", "versions", "lines")
 
 
-def save_result(path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line]) -> None:
+def save_result(
+    path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line], seconds: float = 0.0
+) -> None:
     """Write the figures of a whole experiment, a line a figure.
 
     Parameters
@@ -31,6 +33,8 @@ def save_result(path: str | Path, experiment: Experiment, setting: Setting, line
     setting : Setting
     lines : list of dict
         What `table` returns.
+    seconds : float
+        How long the comparisons took.
     """
     versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
     try:
@@ -47,6 +51,7 @@ def save_result(path: str | Path, experiment: Experiment, setting: Setting, line
         "command": f"tcuq reproduce {experiment.name} --setting {setting.name}",
         "setting": asdict(setting),
         "versions": versions,
+        "seconds": round(seconds),
     }
     head = json.dumps(about, indent=1, allow_nan=False)[:-2]
     rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))

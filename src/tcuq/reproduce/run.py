@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from importlib import import_module
 
@@ -51,15 +52,28 @@ def run(
                 progress(number, len(todo), f"{unit.name}{left}")
             began = time.monotonic()
             records = measured(experiment, unit, recordings)
-            spent, fresh = spent + time.monotonic() - began, fresh + 1
+            took = time.monotonic() - began
+            spent, fresh = spent + took, fresh + 1
             path.parent.mkdir(parents=True, exist_ok=True)
             setting = recordings.setting
             sizes = {name: value for name, value in asdict(setting).items() if isinstance(value, int)}
-            save(path, records, [unit.seed], sizes, task=unit.task, dwell=unit.dwell)
+            about = {"task": unit.task, "dwell": unit.dwell, "seconds": round(took, 1)}
+            save(path, records, [unit.seed], sizes, **about)
         found[unit.name] = load(path)
     if progress is not None:
         progress(len(todo), len(todo), "")
     return found
+
+
+def seconds(found: Mapping[str, Results]) -> float:
+    """Return how long the comparisons took when they were computed; what was kept already cost nothing.
+
+    Examples
+    --------
+    >>> seconds({"a": Results([], {"seconds": 1.5}), "b": Results([], {"seconds": 2.0})})
+    3.5
+    """
+    return math.fsum(each.about.get("seconds", 0.0) for each in found.values())
 
 
 def measured(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:

@@ -35,7 +35,8 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
         over all streams together (delays) are taken as they are: an infinite delay stays so, and the interval
         goes from the least to the most of the seeds. Where a figure has one record a seed, and those bring
         intervals of their own, the mean of these is taken: seeds share their test examples, so that more
-        seeds do not make it narrower.
+        seeds do not make it narrower. Where records of streams have intervals, `spans` has the mean of these
+        over seeds, by stream.
     """
     lines: list[Line] = []
     for task in experiment.tasks:
@@ -48,7 +49,7 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
                     picked = [each.get(key, []) for each in chosen]
                     if any(picked):
                         about = {"task": task, "dwell": dwell, "row": row, "column": column.title}
-                        lines.append(about | _figure(picked))
+                        lines.append(about | _figure(picked) | _spans(picked))
     return lines
 
 
@@ -95,6 +96,20 @@ def _own_interval(picked: list[list[Record]]) -> tuple[float, float] | None:
     ):
         return None
     return _mean([row["low"] for row in alone]), _mean([row["high"] for row in alone])
+
+
+def _spans(picked: list[list[Record]]) -> Line:
+    """Return the intervals of streams whose records bring any: means over seeds, which share examples."""
+    by_stream: dict[str, list[Record]] = {}
+    for rows in picked:
+        for row in rows:
+            if row["stream"] not in TOGETHER and not math.isnan(row["low"] + row["high"]):
+                by_stream.setdefault(row["stream"], []).append(row)
+    spans = {
+        name: [_mean([row[end] for row in rows]) for end in ("low", "high")]
+        for name, rows in by_stream.items()
+    }
+    return {"spans": spans} if spans else {}
 
 
 def drawn_again(values: list[float]) -> tuple[float, float]:
