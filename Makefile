@@ -2,12 +2,13 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test bench vectors tables sheets compare clean
+.PHONY: help demo test bench results vectors tables sheets compare clean
 
 help:
 	@echo "make demo     set up, then train, stream, fit, watch and report on real digits (out/demo)"
 	@echo "make test     set up, then lint, type-check and run all tests"
 	@echo "make bench    set up, then time the monitor beside its peers"
+	@echo "make results  rewrite the pages of results (docs/RESULTS.md, docs/results.html) from results/"
 	@echo "make vectors  rewrite the test vectors from the oracle"
 	@echo "make tables   rewrite the core's constant tables"
 	@echo "make sheets   draw every corruption again (docs/corruptions); needs TCUQ_DATA for mnist and speech"
@@ -24,6 +25,9 @@ test: .venv/.test
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
+
+results: .venv/.test
+	$(BIN)/tcuq results
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py

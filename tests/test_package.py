@@ -82,8 +82,10 @@ def test_arrows_point_down() -> None:
                 assert not re.match(r"\.+(lab|log|monitor|params|fitting|report)\b", target), path
             if room == "data":
                 assert not re.match(r"\.+(audio|corruptions|zoo)\b", target), path
-            if room not in ("cli", "reproduce"):
+            if room not in ("cli", "reproduce", "pages"):
                 assert not re.match(r"\.+reproduce\b", target), path
+            if room not in ("cli", "pages"):
+                assert not re.match(r"\.+pages\b", target), path
             if room not in ("cli", "zoo", "methods", "reproduce"):
                 assert not re.match(r"\.+zoo\b|torch\b", target), path
 

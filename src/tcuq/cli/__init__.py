@@ -35,6 +35,7 @@ def build_parser() -> Parser:
         inspect,
         report,
         reproduce,
+        results,
         run,
         stream,
         train,
@@ -49,7 +50,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    rooms = (data, corrupt, stream, train, reproduce, demo)
+    rooms = (data, corrupt, stream, train, reproduce, results, demo)
     for command in (fit, tune, run, inspect, audit, export, report, *rooms):
         command.add(subparsers)
     return parser

@@ -1,0 +1,46 @@
+"""`tcuq results`: the pages of results from result files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .common import answer, declare
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "results",
+        "write the pages of results from what 'tcuq reproduce --write' left",
+        "tcuq results",
+        results,
+    )
+    option = parser.add_argument
+    option("--results", default="results", metavar="DIR", help="folder of result files (default: results)")
+    option("--out", default="docs", metavar="DIR", help="folder of the pages (default: docs)")
+    option("--check", action="store_true", help="write nothing; exit 1 when the pages there are other ones")
+
+
+def results(args: argparse.Namespace) -> int:
+    """Write the pages, or compare them with those that are there."""
+    from pathlib import Path
+
+    from ..pages import build_pages, write_pages
+
+    if not args.check:
+        paths = write_pages(args.results, args.out)
+        answer(args, {"written": paths}, "\n".join(f"wrote {path}" for path in paths))
+        return 0
+    stale = []
+    for name, text in build_pages(args.results).items():
+        path = Path(args.out) / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path)
+    shown = "\n".join(f"{path} is not what the results give; run tcuq results" for path in stale)
+    answer(args, {"stale": stale}, shown or "the pages are what the results give")
+    return int(bool(stale))

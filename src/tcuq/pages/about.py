@@ -1,0 +1,123 @@
+"""What each experiment is, for a reader who has seen nothing else, and in which order they are shown."""
+
+from __future__ import annotations
+
+PARAGRAPHS = {
+    "drop": (
+        "Does a score rise when accuracy falls? A drop event is a step at which accuracy over the last 100 "
+        "steps lies three standard deviations below that of clean streams. Streams alternate between clean "
+        "and corrupted stretches, one kind of corruption each; the figure is the area under the "
+        "precision-recall curve of the smoothed score, averaged over kinds that no method saw in development."
+    ),
+    "severity": (
+        "The same question with one severity of corruption at a time. At low severity a stream may hold no "
+        "drop at all; then the figure is undefined on it and left out."
+    ),
+    "literal": (
+        "The order of the paper, clean first and then worse and worse, beside alternating stretches of the "
+        "same examples. A clock, which only counts steps, shows how much of a figure the order alone can "
+        "give."
+    ),
+    "failure": (
+        "Is this answer wrong, or this input none of the classes? Errors are told from right answers on "
+        "clean and corrupted steps together and on clean ones alone; strangers, inputs of none of the "
+        "classes, from right answers on clean steps, when they stay for a while and when they come one at a "
+        "time."
+    ),
+    "selective": (
+        "What is gained by leaving out the steps with the highest risk: error rate among those that are "
+        "kept, by the share that is kept."
+    ),
+    "delay": (
+        "Steps from a change for the worse to the first alarm. Every method may use any of ten alarm "
+        "statistics, chosen on development streams. At equal run lengths all have their limits set on the "
+        "same clean test stream, so that all raise false alarms equally often; beside it, limits as a user "
+        "would set them on development data."
+    ),
+    "transfer": (
+        "Methods fitted on streams of one dwell and used on streams of another: what it costs not to know "
+        "how long a class will stay."
+    ),
+    "sensitivity": "One setting of TCUQ moved at a time, the others as they are.",
+    "ablation": (
+        "What each part of TCUQ is worth: signals with a past, the adapting threshold, learned weights."
+    ),
+    "signals": "Each signal alone, and each one left out.",
+    "assistance": (
+        "The same network trained with and without the paper's temporal assistance, which leaves nothing "
+        "behind at inference. No monitor takes part."
+    ),
+    "trainings": (
+        "The same network trained plainly, with assisting exits, and with exits that learn without a say in "
+        "the backbone (probe): what the exits do to posteriors, and how the loss of the first one falls."
+    ),
+    "trainings_weights": "Weights of exits in the loss: exit k, counted from 1, weighs what its row says.",
+    "trainings_exits": (
+        "MobileNetV2 with 2 to 10 assisting exits. Its data set is a part of the paper's, so that figures "
+        "cannot be compared, only where they rise and fall."
+    ),
+    "exits": "Early exits with and without the last one, and with lighter heads. No monitor takes part.",
+    "calibration": (
+        "How far posteriors can be believed, on clean test examples shown once. A monitor changes no "
+        "posterior, so that TCUQ has the figures of the network that it watches."
+    ),
+    "temperature": (
+        "Temperature scaling of the network, and in front of TCUQ: calibration on clean test examples."
+    ),
+    "temperature_drops": "Temperature scaling of the network, and in front of TCUQ: drops of accuracy.",
+    "postnet": "Posterior networks, trained to know what they do not know, beside the plain network.",
+    "precision": (
+        "The integer core against the same equations in float64, with the same parameters on the same input."
+    ),
+    "promises": (
+        "What is promised for every input, counted on the test streams: the flag rate within its bound, no "
+        "more abstentions than the budget, none beyond a burst."
+    ),
+}
+"""By the name of the experiment; others have their title alone."""
+
+ORDER = tuple(PARAGRAPHS)
+
+PLOTTED = {
+    "calibration": ("NLL, nats", "ECE, 15 bins"),
+    "temperature": ("NLL, nats",),
+    "postnet": ("NLL, nats",),
+    "assistance": ("NLL, nats",),
+    "exits": ("NLL, nats, clean", "NLL, nats, corrupted"),
+    "promises": ("share of the proved bound, worst stream",),
+    "trainings": ("NLL, nats",),
+    "trainings_weights": ("NLL, nats",),
+    "trainings_exits": ("accuracy", "NLL, nats"),
+}
+"""Columns that are plotted in place of the first one that tells better from worse."""
+
+SWEPT = {
+    "level": "flag rate, all steps",
+    "warmup": "flag rate, first 500 steps",
+}
+"""Columns that are plotted against a setting of a row, in place of the first one."""
+
+READING = (
+    "Dwell is the mean number of steps that a class stays; at 1 a stream is shuffled and time says "
+    "nothing. Kinds of corruption are split: methods are fitted with some, the others are seen in the "
+    "test alone (unseen). Intervals hold 95 %, from kinds drawn again; where figures have no kinds to "
+    "draw from they span the seeds, or the examples. The best figure of a column is marked; rows without "
+    "a figure of it, or with one on fewer streams, say so."
+)
+
+
+TIMES = (
+    "Times are those of the comparisons when they were computed. Outputs of networks that had been recorded "
+    "before are not counted, and experiments that share a comparison each count it."
+)
+
+
+def ordered(names: list[str]) -> list[str]:
+    """Return names of experiments as they are shown: known ones first.
+
+    Examples
+    --------
+    >>> ordered(["delay", "else", "drop"])
+    ['drop', 'delay', 'else']
+    """
+    return sorted(names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
