@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,7 +23,7 @@ ENTRIES = ("format", "name", "title", "paper", "command", "setting", "versions",
 
 
 def save_result(
-    path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line], seconds: float = 0.0
+    path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line], seconds: float = math.nan
 ) -> None:
     """Write the figures of a whole experiment, a line a figure.
 
@@ -51,7 +52,7 @@ def save_result(
         "command": f"tcuq reproduce {experiment.name} --setting {setting.name}",
         "setting": asdict(setting),
         "versions": versions,
-        "seconds": round(seconds),
+        "seconds": None if math.isnan(seconds) else round(seconds),
     }
     head = json.dumps(about, indent=1, allow_nan=False)[:-2]
     rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))

@@ -66,14 +66,14 @@ def run(
 
 
 def seconds(found: Mapping[str, Results]) -> float:
-    """Return how long the comparisons took when they were computed; what was kept already cost nothing.
+    """Return how long the comparisons took when they were computed; NaN where one does not say.
 
     Examples
     --------
     >>> seconds({"a": Results([], {"seconds": 1.5}), "b": Results([], {"seconds": 2.0})})
     3.5
     """
-    return math.fsum(each.about.get("seconds", 0.0) for each in found.values())
+    return math.fsum(each.about.get("seconds", math.nan) for each in found.values())
 
 
 def measured(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
