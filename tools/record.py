@@ -24,7 +24,7 @@ from tcuq.files import write_whole
 from tcuq.methods.files import save_bank
 from tcuq.methods.gather import record_banks
 from tcuq.methods.networks import load_networks, names_of, suffix_of
-from tcuq.methods.registry import METHODS
+from tcuq.methods.registry import METHODS, WEAKENED
 from tcuq.reproduce.rows import TASKS
 from tcuq.zoo.examples import inputs_of
 
@@ -40,7 +40,8 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=300)
     args = parser.parse_args()
     # One method a recording: those that share one differ in what they make of it.
-    kinds = {each.bank: each for each in reversed(METHODS.values()) if not each.name.endswith("_plus")}
+    kept = [each for each in METHODS.values() if each not in WEAKENED and not each.name.endswith("_plus")]
+    kinds = {each.bank: each for each in reversed(kept)}
     for backbone, name in DATASETS.items():
         part = load_part(name, "dev")
         data = replace(part, x=part.x[: args.examples], y=part.y[: args.examples])
