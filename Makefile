@@ -17,11 +17,14 @@ help:
 demo: .venv/.demo
 	$(BIN)/tcuq demo --out out/demo
 
+# Two processes of one thread. A file stays in one of them, so that its fixtures are made once; files in their
+# own order end with the doctests, which are short and even out.
+TWO := -n 2 --dist loadfile --no-loadscope-reorder
 test: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(TWO)
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py

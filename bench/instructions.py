@@ -26,13 +26,17 @@ Counter = Callable[[int, int, int, Sequence[int]], float]
 """Instructions a step from signals, classes, features and lags."""
 
 
-def build(folder: Path, compiler: str = "gcc", flags: Sequence[str] = ("-O2",)) -> Path:
-    """Compile the counting program into `folder` and return it."""
+def build(folder: Path, compiler: str = "gcc") -> Path:
+    """Compile the counting program into `folder` and return it.
+
+    Linked statically where there is a C library for that: an emulator needs no loader of the other machine,
+    and callgrind starts in a quarter of the time.
+    """
     program = folder / f"step_count_{Path(compiler).name}"
     sources = [ROOT / "bench" / "step_count.c", CORE / "tcuq.c"]
-    subprocess.run(
-        [compiler, "-std=c99", *flags, f"-I{CORE}", *map(str, sources), "-o", str(program)], check=True
-    )
+    command = [compiler, "-std=c99", "-O2", f"-I{CORE}", *map(str, sources), "-o", str(program)]
+    if subprocess.run([*command, "-static"], capture_output=True).returncode != 0:
+        subprocess.run(command, check=True)
     return program
 
 
@@ -75,7 +79,7 @@ def x86_64_counter(folder: Path) -> Counter | None:
         return partial(count, build(folder))
     if shutil.which("x86_64-linux-gnu-gcc") is None or shutil.which("qemu-x86_64") is None:
         return None
-    program = build(folder, "x86_64-linux-gnu-gcc", ("-O2", "-static"))
+    program = build(folder, "x86_64-linux-gnu-gcc")
     plugin = folder / "count.so"
     source = ROOT / "bench" / "qemu_count.c"
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(plugin)], check=True)

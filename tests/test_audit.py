@@ -352,7 +352,7 @@ def test_a_long_log_is_audited_in_time():
 
     log = stream(200_000)
     steps = watch(Monitor(PARAMS), log)
-    start = time.perf_counter()
+    start = time.process_time()
     assert audit(steps, PARAMS).ok
     # A fifth of a million steps; a million are meant to take 10 s, so this leaves a wide margin.
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

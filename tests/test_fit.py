@@ -49,7 +49,7 @@ def test_regression_agrees_with_scikit_learn(l2: float) -> None:
 
 @pytest.mark.parametrize("features", [0, 16])
 def test_the_extended_profile_leans_on_the_belief_and_is_calibrated(features: int) -> None:
-    log = make_log(features=features)
+    log = make_log(3000, features)
     params = fit(log, profile="extended", run_length=500)
     assert params.anchor == "belief" and params.profile == "extended"
     share = float(log.errors().mean())

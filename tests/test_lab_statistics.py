@@ -239,9 +239,9 @@ def test_ten_thousand_steps_take_milliseconds(name: str) -> None:
     statistic = STATISTICS[name](Reference.of([rng.random(20_000)]))
     score, best = rng.random(10_000), math.inf
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         statistic.path(score)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert best < 0.02
 
 

@@ -61,14 +61,17 @@ def development(each: Method, backbone: str, seed: int = 0) -> Labelled:
     return Labelled(seen, shown.label, shown.shift.astype(np.uint8))
 
 
+def fit(each: Method, backbone: str, dev: Labelled) -> None:
+    each.learn(bank(backbone, each.bank)["clean"], np.array(about(backbone)["labels"]))
+    each.fit(dev)
+
+
 @pytest.mark.parametrize("backbone", BACKBONES)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_method_ranks_its_own_errors(name: str, backbone: str) -> None:
-    each, again = METHODS[name](), METHODS[name]()
+    each = METHODS[name]()
     dev = development(each, backbone)
-    for one in (each, again):
-        one.learn(bank(backbone, one.bank)["clean"], np.array(about(backbone)["labels"]))
-    each.fit(dev)
+    fit(each, backbone, dev)
     found = each.answer(dev.observed)
     wrong = found.predictions() != dev.labels
     assert found.score.shape == (len(dev.labels),)
@@ -80,9 +83,11 @@ def test_every_method_ranks_its_own_errors(name: str, backbone: str) -> None:
         assert np.mean([auroc(found.score[rows], wrong[rows]) for rows in kinds]) > 0.5
     else:
         assert auroc(found.score, wrong) > 0.5
-    again.fit(dev)
-    assert again.setting == each.setting
-    np.testing.assert_array_equal(again.answer(dev.observed).score, found.score)
+    if backbone == BACKBONES[0]:
+        again = METHODS[name]()
+        fit(again, backbone, dev)
+        assert again.setting == each.setting
+        np.testing.assert_array_equal(again.answer(dev.observed).score, found.score)
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)

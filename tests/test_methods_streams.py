@@ -178,9 +178,9 @@ def test_ten_thousand_steps_take_milliseconds(fitted: dict[str, Streaming]) -> N
     rng = np.random.default_rng(0)
     seen = Observed(rng.dirichlet(np.full(5, 0.3), 10_000), rng.random((10_000, WIDTH)))
     for method in fitted.values():
-        began = time.perf_counter()
+        began = time.process_time()
         method.answer(seen)
-        assert time.perf_counter() - began < 0.5, method.name
+        assert time.process_time() - began < 0.5, method.name
 
 
 def ragged() -> Observed:

@@ -293,9 +293,9 @@ def test_packed_data_decode_to_the_decisions(case: Any) -> None:
 def test_100000_steps_are_small_quick_and_exact(params: Params) -> None:
     log = dwell_log(100_000)
     decisions = watch(Monitor(params), log)
-    start = time.perf_counter()
+    start = time.process_time()
     page = render(decisions, params, log)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert len(page.encode()) < 2_000_000
     check_whole(page)
     content = packed(page)

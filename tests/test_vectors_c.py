@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import gen
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,27 +80,45 @@ def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
     assert done.stdout == f"{len(files())} cases, {steps} steps, all equal\n"
 
 
-def generate(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, folder / "gen.py", "--check"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+@pytest.fixture(scope="module")
+def generated() -> tuple[dict[str, str], Counter[str]]:
+    return gen.generate()
 
 
-def test_vectors_are_those_of_the_oracle() -> None:
-    done = generate(VECTORS)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture
+def check(
+    generated: tuple[dict[str, str], Counter[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[[Path], tuple[int, list[str]]]:
+    """Give `gen.py --check` of a folder, which asks the oracle once for all tests."""
+    monkeypatch.setattr(gen, "generate", lambda: generated)
+
+    def checked(folder: Path) -> tuple[int, list[str]]:
+        monkeypatch.setattr(gen, "FOLDER", folder)
+        status = gen.main(["--check"])
+        return status, capsys.readouterr().err.splitlines()
+
+    return checked
 
 
-def test_check_names_what_differs(tmp_path: Path) -> None:
+def test_vectors_are_those_of_the_oracle(check: Callable[[Path], tuple[int, list[str]]]) -> None:
+    assert gen.FOLDER == VECTORS
+    status, said = check(VECTORS)
+    assert status == 0, said
+
+
+def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]], tmp_path: Path) -> None:
     folder = tmp_path / "vectors"
     shutil.copytree(VECTORS, folder)
     changed, removed = folder / files()[0].name, folder / files()[1].name
     changed.write_text(changed.read_text() + "# changed\n")
     removed.unlink()
     (folder / "stray.vec").write_text("end\n")
-    done = generate(folder)
-    assert done.returncode == 1
+    status, said = check(folder)
+    assert status == 1
     for line in (f"{changed.name}: differs", f"{removed.name}: missing", "stray.vec: not written by gen.py"):
-        assert line in done.stderr.splitlines()
+        assert line in said
 
 
 NAMES = ["threshold", "label", "risk", "uncertainty", "flagged", "abstain", "alarm", "warming_up"]

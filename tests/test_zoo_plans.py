@@ -254,7 +254,7 @@ def test_the_first_failure_ends_all_workers(words: Path, capsys: pytest.CaptureF
     assert main(["train", *files, "--out", str(words / "w"), "--device", "cpu", "--workers", "2"]) == 2
     err = capsys.readouterr().err
     assert err.startswith("tcuq: the loss of epoch ") and err.count("\n") == 1
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 240  # the other would take far longer, also on a busy machine
     assert multiprocessing.active_children() == []
     assert not list((words / "w").glob("*.npz"))
 

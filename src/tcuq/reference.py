@@ -20,25 +20,37 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the float64 equations give: signals (T, 15), uncertainty and risk."""
+    """What the float64 equations give: signals (T, 15), what the risk leans on, uncertainty and risk."""
 
     signals: Floats
+    doubted: Floats
     uncertainty: Floats
     risk: Floats
 
 
 def _xlog2x(p: Floats) -> Floats:
-    return p * np.log2(p, out=np.zeros_like(p), where=p > 0)
+    return p * np.log2(np.where(p > 0, p, 1.0))
 
 
-def _divergence(p: Floats, q: Floats) -> Floats:
-    """Jensen-Shannon divergence in bits of measures with their lost mass as one more class."""
-    mass_p, mass_q = p.sum(1), q.sum(1)
-    rest_p, rest_q = np.maximum(0, 1 - mass_p), np.maximum(0, 1 - mass_q)
-    p, q = np.column_stack([p, rest_p]), np.column_stack([q, rest_q])
-    raw: Floats = ((_xlog2x(p) + _xlog2x(q)) / 2 - _xlog2x((p + q) / 2)).sum(1)
-    mean_mass = (np.maximum(1, mass_p) + np.maximum(1, mass_q)) / 2
-    return np.asarray(np.clip(raw / mean_mass, 0, 1))
+def _divergences(p: Floats, lags: tuple[int, ...]) -> list[Floats]:
+    """Jensen-Shannon divergences in bits of rows from those some steps before, a list a lag.
+
+    The mass that a row has lost counts as one more class.
+    """
+    mass = p.sum(1)
+    p = np.column_stack([p, np.maximum(0, 1 - mass)])
+    own, mass = _xlog2x(p), np.maximum(1, mass)
+    found = []
+    for lag in lags:
+        now, past = _rows(lag, len(p))
+        raw: Floats = ((own[now] + own[past]) / 2 - _xlog2x((p[now] + p[past]) / 2)).sum(1)
+        found.append(np.asarray(np.clip(raw / ((mass[now] + mass[past]) / 2), 0, 1)))
+    return found
+
+
+def _rows(lag: int, count: int) -> tuple[slice, slice]:
+    """Return the rows that have one `lag` steps before them, and those ones."""
+    return slice(lag, None), slice(None, max(0, count - lag))
 
 
 def _half_distance(a: Floats, b: Floats) -> Floats:
@@ -93,10 +105,11 @@ def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray
     """One lagged signal: the mean over the lags that are filled, weighted for divergence."""
     assert params.lag_weights is not None
     total, weight = np.zeros(len(p)), np.zeros(len(p))
-    for lag, lag_weight in zip(params.lags, params.lag_weights, strict=True):
-        now, past = slice(lag, None), slice(None, max(0, len(p) - lag))
+    divergences = _divergences(p, params.lags) if name == "divergence" else []
+    for number, (lag, lag_weight) in enumerate(zip(params.lags, params.lag_weights, strict=True)):
+        now, past = _rows(lag, len(p))
         if name == "divergence":
-            share, value = lag_weight, _divergence(p[now], p[past])
+            share, value = lag_weight, divergences[number]
         elif name == "instability":
             share, value = 1.0, _half_distance(x[now], x[past])
         else:
@@ -187,7 +200,22 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         if name in SLOW and len(p):
             value[0] = params.clean_means[name]
         signals[:, SIGNALS.index(name)] = value
+    return weighed(params, signals, against["fast"] if params.anchor == "belief" else 1 - top)
+
+
+def weighed(params: Params, signals: Floats, doubted: Floats) -> Reference:
+    """Compute uncertainty and risk from the signals of a stream and from what its risk leans on.
+
+    Parameters
+    ----------
+    params : Params
+        Its coefficients, bias and blend are read here.
+    signals : array of shape (T, 15)
+    doubted : array of T values
+        One minus the confidence, or one minus the belief.
+    """
+    assert params.coef is not None
     z = params.bias + signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
-    doubted = against["fast"] if params.anchor == "belief" else 1 - top
-    return Reference(signals, uncertainty, params.blend * uncertainty + (1 - params.blend) * doubted)
+    risk = params.blend * uncertainty + (1 - params.blend) * doubted
+    return Reference(signals, doubted, uncertainty, risk)
