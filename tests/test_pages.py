@@ -365,7 +365,7 @@ def test_trainings_become_experiments(folder: Path) -> None:
     assert words["assistance-loss", "assisted"] == HOLDS and words["exits-accuracy", ""] == FAILS
     assert "Number of assisting exits" in build_pages(folder)[HTML]
     path.write_text(json.dumps({**content, "trial": True}))
-    with pytest.raises(ValueError, match="shortened trainings"):
+    with pytest.raises(ValueError, match="trainings on a few examples"):
         load_found(folder)
 
 

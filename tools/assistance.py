@@ -1,6 +1,7 @@
 """Train and measure what temporal assistance does: on and off, its weights, the number of exits.
 
     python tools/assistance.py --out out/assistance --seeds 3 --workers 8
+    python tools/assistance.py --out out/assistance --seeds 3 --workers 8 --epochs 50    # none longer
     python tools/assistance.py --out out/try --epochs 1 --examples 256 --device cpu    # a trial
 
 Needs the data sets (TCUQ_DATA) and the extra zoo. Per seed there are 8 networks of CNN4, DS-CNN and ResNet-8
@@ -11,7 +12,7 @@ each, and 6 of MobileNetV2:
 - exits (MobileNetV2): plain, and 2, 4, 6, 8 and 10 exits.
 
 Weights and curves go to the folder; a network that is there is not trained again, one that was cut off is
-resumed. At the end all is measured, and written to results.json in the folder: for each network its settings,
+resumed. Seed after seed, all is measured and written to results.json in the folder: for each network its settings,
 accuracy, macro F1, Brier score (sum over classes), NLL and ECE on dev and test, and its curves as means over
 at most 300 stretches of the training. On a CPU, OMP_NUM_THREADS=1 keeps workers out of each other's way.
 """
@@ -103,11 +104,11 @@ def config_of(job: Job) -> Any:
 
     kind = "_assisted" if job.variant.suffix else ""
     config = find_config(f"{job.backbone}{kind}").with_settings(job.variant.settings)
-    changes = {} if job.epochs is None else {"epochs": job.epochs}
+    changes = {} if job.epochs is None else {"epochs": min(job.epochs, config.epochs)}
     return config.with_(name=f"{job.backbone}{job.variant.suffix}", seed=job.seed, **changes)
 
 
-@lru_cache(maxsize=1)  # a worker gets its networks data set after data set
+@lru_cache(maxsize=4)  # one each: a worker comes back to a data set with every seed
 def parts_of(dataset: str, examples: int | None) -> Parts:
     """Return the parts of a data set, or only so many examples of each."""
     from tcuq.zoo.make import load_parts
@@ -203,9 +204,9 @@ def planned(args: argparse.Namespace) -> list[Job]:
     device = find_device(args.device)
     seeds = range(integer("seeds", args.seeds, 1, 1000))
     jobs = []
-    for backbone in args.backbone or BACKBONES:
-        for variant in variants(known("backbone", backbone, BACKBONES)):
-            for seed in seeds:
+    for seed in seeds:  # a run that is cut off leaves whole seeds
+        for backbone in args.backbone or BACKBONES:
+            for variant in variants(known("backbone", backbone, BACKBONES)):
                 given = (Path(args.out), device, args.epochs, args.examples, args.curves)
                 jobs.append(Job(backbone, variant, seed, *given))
     for config in map(config_of, jobs):
@@ -228,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side")
     parser.add_argument("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
     parser.add_argument("--curves", type=int, default=1, metavar="N", help="note every Nth step (1)")
-    parser.add_argument("--epochs", type=int, metavar="N", help="over those of the configurations: a trial")
+    parser.add_argument("--epochs", type=int, metavar="N", help="at most so many")
     parser.add_argument("--examples", type=int, metavar="N", help="of each part, evenly spread: a trial")
     args = parser.parse_args(arguments)
     try:
@@ -236,15 +237,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.examples is not None:
             integer("examples", args.examples, 100, 10**9)  # with fewer, a class may be missing
         jobs = planned(args)
-        rows = []
+        rows: list[dict[str, Any]] = []
+        names = list(dict.fromkeys(config_of(job).name for job in jobs))
         for row in done(jobs, workers):
             rows.append(row)
+            rows.sort(key=lambda row: (names.index(row["name"]), row["seed"]))
+            content = {"format": FORMAT, "version": VERSION, "trial": _trial(args), "networks": rows}
+            write_whole(Path(args.out) / "results.json", json.dumps(content, allow_nan=False) + "\n")
             shown = ", ".join(f"{name} {value:.4f}" for name, value in row["test"].items())
             print(f"{len(rows)}/{len(jobs)} {row['name']}-{row['seed']}: {shown}", flush=True)
-        order = {(config.name, config.seed): at for at, config in enumerate(map(config_of, jobs))}
-        rows.sort(key=lambda row: order[row["name"], row["seed"]])
-        content = {"format": FORMAT, "version": VERSION, "trial": _trial(args), "networks": rows}
-        write_whole(Path(args.out) / "results.json", json.dumps(content, allow_nan=False) + "\n")
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -252,8 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _trial(args: argparse.Namespace) -> bool:
-    """Return whether the results are those of a shortened training."""
-    return args.epochs is not None or args.examples is not None
+    """Return whether the networks saw a few examples only: what they show then is that the tool runs."""
+    return args.examples is not None
 
 
 if __name__ == "__main__":

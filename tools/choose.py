@@ -26,9 +26,9 @@ from tcuq.methods.method import Method, Observed, Recorded
 from tcuq.methods.networks import CHOICES, SUFFIXES, load_networks
 from tcuq.methods.registry import method
 from tcuq.metrics import auroc
-from tcuq.reproduce.rows import TASKS
+from tcuq.reproduce.rows import KEPT
 
-DATASETS = {backbone: task for task, backbone in TASKS.items()}
+DATASETS = {backbone: task for task, backbone in KEPT.items()}
 METHODS = {"dropout": "mc_dropout", "early_exit": "early_exit", "hydra": "hydra"}
 SEVERITIES = (2, 4)
 WORTH = 0.005

@@ -25,10 +25,10 @@ from tcuq.methods.files import save_bank
 from tcuq.methods.gather import record_banks
 from tcuq.methods.networks import load_networks, names_of, suffix_of
 from tcuq.methods.registry import METHODS, WEAKENED
-from tcuq.reproduce.rows import TASKS
+from tcuq.reproduce.rows import KEPT
 from tcuq.zoo.examples import inputs_of
 
-DATASETS = {backbone: task for task, backbone in TASKS.items()}
+DATASETS = {backbone: task for task, backbone in KEPT.items()}
 SEVERITY = 3
 
 

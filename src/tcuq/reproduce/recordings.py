@@ -16,7 +16,7 @@ from ..data.parts import load_part
 from ..methods.files import load_bank, save_bank
 from ..methods.method import Method, Recorded
 from .digests import RECORDING, code, shown
-from .rows import TASKS, Row
+from .rows import Row
 from .setting import Setting
 
 Bank = dict[str, Recorded]
@@ -56,8 +56,8 @@ class Recordings:
         """Return the examples of a part that are shown."""
         if (task, part) not in self._parts:
             found = load_part(task, part)
-            most = self.setting.of(part)
-            self._parts[task, part] = replace(found, x=found.x[:most], y=found.y[:most])
+            rows = first_of(found.y, self.setting.of(part))
+            self._parts[task, part] = replace(found, x=found.x[rows], y=found.y[rows])
         return self._parts[task, part]
 
     def strangers(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
@@ -92,7 +92,7 @@ class Recordings:
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
         """Return the folder of a row's files, which other weights, data or code would not share."""
-        names = row.networks(TASKS[task], seed, self.weights)
+        names = row.networks(task, seed, self.weights)
         digest = hashlib.sha256()
         for name in names:
             digest.update((Path(self.weights) / f"{name}.npz").read_bytes())
@@ -135,9 +135,22 @@ class Recordings:
     def _load(self, task: str, seed: int, row: Row) -> list:  # type: ignore[type-arg]
         from ..zoo.weights import load_weights
 
-        names = row.networks(TASKS[task], seed, self.weights)
+        names = row.networks(task, seed, self.weights)
         networks = [load_weights(Path(self.weights) / f"{name}.npz")[0] for name in names]
         return [each.to(self.device) for each in networks]
+
+
+def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+    """Return the rows of the examples that are shown: the first ones, or evenly spread ones of sorted classes.
+
+    Examples
+    --------
+    >>> first_of(np.array([1, 0, 2, 0]), 2).tolist(), first_of(np.array([0, 0, 1, 1]), 2).tolist()
+    ([0, 1], [0, 2])
+    """
+    count = min(most, len(y))
+    in_order = bool(np.all(y[1:] >= y[:-1]))
+    return np.arange(count) * len(y) // count if in_order else np.arange(count)
 
 
 def _loaded(place: Path, source: str) -> Recorded:

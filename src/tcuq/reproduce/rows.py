@@ -18,8 +18,11 @@ TASKS = {
     "mnist": "cnn4",
     "speech_commands": "dscnn",
     "cifar10": "resnet8",
+    "tinyimagenet20": "mobilenetv2",
 }
-"""Data sets and the backbones whose weights are kept."""
+"""Data sets and their backbones."""
+KEPT = {task: backbone for task, backbone in TASKS.items() if task != "tinyimagenet20"}
+"""Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained where it is wanted."""
 ABLATED: dict[str, type[Method]] = {
     each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
 }
@@ -36,14 +39,18 @@ class Row(NamedTuple):
     method : class
     suffix : str, optional
         Of the networks' configuration; the one that development data chose by default.
+    backbone : str, optional
+        Another one than the task has by default.
     """
 
     label: str
     method: type[Method]
     suffix: str | None = None
+    backbone: str | None = None
 
-    def networks(self, backbone: str, seed: int, folder: str) -> list[str]:
+    def networks(self, task: str, seed: int, folder: str) -> list[str]:
         """Return the names of the networks."""
+        backbone = self.backbone or TASKS[task]
         chosen = suffix_of(self.method, backbone, folder) if self.suffix is None else self.suffix
         return names_of(self.method, backbone, seed, chosen)
 
@@ -62,12 +69,12 @@ def row_of(given: Any) -> Row:
         return Row(given, _method(given))
     if not isinstance(given, Mapping) or "method" not in given:
         raise ValueError(f"row is {given!r}; a method's name, or a mapping with method, is accepted")
-    known_only("entry of a row", given, ("method", "label", "networks"))
+    known_only("entry of a row", given, ("method", "label", "networks", "backbone"))
     for entry, value in given.items():
         if not isinstance(value, str):
             raise ValueError(f"{entry} of a row is {value!r}; a text is accepted")
     name: str = given["method"]
-    return Row(given.get("label", name), _method(name), given.get("networks"))
+    return Row(given.get("label", name), _method(name), given.get("networks"), given.get("backbone"))
 
 
 def _method(name: str) -> type[Method]:

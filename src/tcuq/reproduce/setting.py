@@ -21,8 +21,8 @@ class Setting:
     ----------
     name : str
     examples, dev_examples : int
-        Examples of the test part and of the development part that are shown, the first ones; streams show
-        them again and again.
+        Examples of the test part and of the development part that are shown, the first ones (evenly spread
+        ones where a part lies class by class); streams show them again and again.
     steps : int
         Of a stream with shifts.
     clean_steps : int
