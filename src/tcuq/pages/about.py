@@ -14,10 +14,10 @@ PARAGRAPHS = {
         "drop at all; then the figure is undefined on it and left out."
     ),
     "severity_tinyimagenet": (
-        "The same on TinyImageNet with a MobileNetV2. Few streams hold a drop at severity 1: a network that is "
-        "right on 63 of 100 clean pictures has a wide band."
+        "The same on TinyImageNet with a MobileNetV2. Few streams hold a drop at severity 1: a network that "
+        "is right on 63 of 100 clean pictures has a wide band."
     ),
-    "deeper": "The same with a ResNet-50, far beyond a microcontroller: does the monitor need a small network?",
+    "deeper": "The same with a ResNet-50, far beyond a microcontroller: must a network be small for this?",
     "tinyimagenet": "All questions at one dwell on TinyImageNet with a MobileNetV2.",
     "literal": (
         "The order of the paper, clean first and then worse and worse, beside alternating stretches of the "
