@@ -333,6 +333,7 @@ def trained(question: str, backbone: str, dataset: str, settings: dict[str, Any]
             **about,
             "seed": seed,
             "seconds": 5.0,
+            "epochs": 30,
             "test": figures,
             "curves": {"exit_1": curve} if settings else {},
         }

@@ -101,9 +101,15 @@ def test_signals_alone_and_removed_are_rows() -> None:
     assert names >= {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
     assert names >= {f"tcuq_paper_without_{signal}" for signal in PROFILES["paper"]}
     for row in found.rows:
-        assert row.method.name == row.label and row.networks("cnn4", 1, "weights") == ["cnn4-1"]
+        assert row.method.name == row.label and row.networks("mnist", 1, "weights") == ["cnn4-1"]
     with pytest.raises(ValueError, match="did you mean tcuq_only_flips"):
         row_of("tcuq_only_flip")
+
+
+def test_a_row_may_have_a_backbone_of_its_own() -> None:
+    row = row_of({"method": "early_exit", "networks": "_exits", "backbone": "resnet50"})
+    assert row.networks("tinyimagenet20", 2, "weights") == ["resnet50_exits-2"]
+    assert row_of("base").networks("tinyimagenet20", 0, "weights") == ["mobilenetv2-0"]
 
 
 def test_no_stream_serves_two_ends() -> None:

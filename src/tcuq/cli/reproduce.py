@@ -46,7 +46,8 @@ def reproduce(args: argparse.Namespace) -> int:
     found = load_experiments(args.experiments)
     if not args.names:
         listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
-        lines = [f"{name:<10} {each.title}. Paper: {each.paper}." for name, each in found.items()]
+        wide = max(map(len, found), default=0)
+        lines = [f"{name:<{wide}} {each.title}. Paper: {each.paper}." for name, each in found.items()]
         answer(args, listed, "\n".join(lines))
         return 0
     if args.write and (args.task or args.dwell):
@@ -54,6 +55,8 @@ def reproduce(args: argparse.Namespace) -> int:
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = setting_of(args.setting)
     integer("workers", args.workers, 1, 256)
+    if args.write:  # hours of work must not end at a folder that cannot be made
+        Path(args.write).mkdir(parents=True, exist_ok=True)
     chosen = []
     for name in names:
         each = found[name]

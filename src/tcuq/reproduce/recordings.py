@@ -141,7 +141,7 @@ class Recordings:
 
 
 def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
-    """Return the rows of the examples that are shown: the first ones, or evenly spread ones of sorted classes.
+    """Return the rows of the examples that are shown: the first, or evenly spread ones of sorted classes.
 
     Examples
     --------

@@ -22,7 +22,7 @@ TASKS = {
 }
 """Data sets and their backbones."""
 KEPT = {task: backbone for task, backbone in TASKS.items() if task != "tinyimagenet20"}
-"""Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained where it is wanted."""
+"""Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained when wanted."""
 ABLATED: dict[str, type[Method]] = {
     each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
 }

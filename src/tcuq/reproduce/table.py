@@ -169,7 +169,7 @@ def _shown(line: Mapping[str, Any], most: int) -> str:
     value = line["value"]
     if math.isnan(value):
         return "-"
-    figure = f"{value:.4f}" if abs(value) <= 1 else f"{value:.1f}"
+    figure = f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
     return figure if line["n"] == most else f"{figure} ({line['n']} of {most})"
 
 
