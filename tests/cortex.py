@@ -26,7 +26,7 @@ def compile_for_m4(source: Path, target: Path, *flags: str) -> Path:
     if source.suffix == ".c":
         command = [need("arm-none-eabi-gcc", CROSS), *M4, "-std=gnu11"]
     else:
-        # As the task of a board's core: no exceptions, no type information.
+        # What the cores of boards ask for.
         command = [need("arm-none-eabi-g++", CROSS), *M4, "-std=gnu++11", "-fno-exceptions", "-fno-rtti"]
     sections = ["-Os", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([*command, *sections, *flags, "-c", str(source), "-o", str(target)], check=True)

@@ -78,7 +78,7 @@ def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
     folder = library(tmp_path / "kws", "plain")
     sketch = folder / "examples" / "Watch" / "Watch.ino"
     # Ends instead of repeating the message for ever.
-    sketch.write_text(sketch.read_text().replace("for (;;) {", "for (int once = 0; once < 1; once++) {"))
+    sketch.write_text(sketch.read_text().replace("while (status != 0)", "if (status != 0)"))
     source = folder / "src" / "kws.c"
     source.write_text(source.read_text().replace("/* bias", "+ 6554 /* bias").replace(", + 6554", " + 6554,"))
     _, said = run_on_m4(built(folder, tmp_path / "work"))
@@ -126,6 +126,15 @@ def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
     sketch.write_text(ring + text)
     status, said = run_on_m4(built(folder, tmp_path / "work"))
     assert status == 0 and len(said.splitlines()) == 3
+
+
+@pytest.mark.parametrize("name", ["status", "step", "what", "i", "monitor", "ring"])
+def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
+    folder = library(tmp_path / "lib", "everything", name)
+    sketch = tmp_path / "Watch.ino.cpp"
+    sketch.write_text(sketch_as_cpp((folder / "examples" / "Watch" / "Watch.ino").read_text()))
+    for file in (sketch, folder / "src" / f"{name}_selfcheck.c"):
+        compile_for_m4(file, tmp_path / "x.o", f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}")
 
 
 @pytest.mark.parametrize("name", ["setup", "loop", "Serial", "Arduino", "delay", "map", "Wire"])

@@ -13,7 +13,7 @@ Arduino arduino setup loop yield delay millis micros map min max round radians d
 word byte boolean random randomSeed tone shiftIn shiftOut pulseIn analogRead analogWrite digitalRead
 digitalWrite pinMode interrupts noInterrupts attachInterrupt detachInterrupt init String Stream Print
 Printable Client Server UDP Udp Serial Serial1 Serial2 Serial3 SerialUSB Wire SPI EEPROM Servo IPAddress
-HardwareSerial binary pins_arduino variant read_model stop_with
+HardwareSerial binary pins_arduino variant read_model stop_on
 """
 
 TAKEN = frozenset(_WORDS.split())
@@ -60,9 +60,9 @@ static void read_model()
   }}
 {features}}}
 
-static void stop_with(const char *what, int status)
+static void stop_on(const char *what, int status)
 {{
-  for (;;) {{
+  while (status != 0) {{
     Serial.print(what);
     Serial.println(status);
     delay(1000);
@@ -72,14 +72,8 @@ static void stop_with(const char *what, int status)
 void setup()
 {{
   Serial.begin(115200);
-  int status = {name}_selfcheck({name}_ring, sizeof {name}_ring);
-  if (status != 0) {{
-    stop_with("self-check failed: ", status);
-  }}
-  status = tcuq_init(&{name}_state, &{name}, {name}_ring, sizeof {name}_ring);
-  if (status != TCUQ_OK) {{
-    stop_with("tcuq_init failed: ", status);
-  }}
+  stop_on("self-check failed: ", {name}_selfcheck({name}_ring, sizeof {name}_ring));
+  stop_on("tcuq_init failed: ", tcuq_init(&{name}_state, &{name}, {name}_ring, sizeof {name}_ring));
 }}
 
 void loop()

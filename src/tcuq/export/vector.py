@@ -14,9 +14,11 @@ from .contents import STEP_BYTES, Contents
 from .softmax import posteriors, softmax_table
 
 LARGEST = 16384
-"""Bytes of a table of steps at most, unless even `FEWEST` steps need more."""
+"""Bytes of the steps at most; the widest monitor there can be has 12 of them."""
 
-FEWEST, MOST = 8, 48
+MOST = 48
+"""Steps at most."""
+
 LARGEST_STATE = 8192
 """A saved state of more bytes is left out, and with it the second part of the vector."""
 
@@ -104,7 +106,7 @@ def vector(contents: Contents) -> Vector:
     """
     params = contents.params
     width = params.classes + params.features + STEP_BYTES
-    steps = min(MOST, max(FEWEST, LARGEST // width))
+    steps = min(MOST, LARGEST // width)
     resumes = params.state_bytes <= LARGEST_STATE
     first = steps // 3 if resumes else steps
     assert params.warmup is not None
