@@ -692,7 +692,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("content", GOOD)
+@pytest.mark.parametrize("content", GOOD, ids=map(str, range(len(GOOD))))
 def test_an_archive_is_fetched_and_unpacked_once(server, folder, capsys, monkeypatch, content):
     server.files["set.x"] = content
     archive = Archive(f"{server.root}/ok/set.x", None, unpacked="set")
@@ -706,7 +706,8 @@ def test_an_archive_is_fetched_and_unpacked_once(server, folder, capsys, monkeyp
     assert get("mnist", folder, silent)[0]["done"] == "already there" and server.asked == [0]
 
 
-@pytest.mark.parametrize(("content", "message"), BAD)
+# Numbers for names: archives hold the time, and processes side by side must find the same tests.
+@pytest.mark.parametrize(("content", "message"), BAD, ids=map(str, range(len(BAD))))
 def test_a_bad_archive_leaves_nothing(tmp_path, content, message):
     archive, place = tmp_path / "set.x", tmp_path / "in/place"
     archive.write_bytes(content)

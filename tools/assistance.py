@@ -13,8 +13,9 @@ each, and 6 of MobileNetV2:
 
 Weights and curves go to the folder; a network that is there is not trained again, one that was cut off is
 resumed. Seed after seed, all is measured and written to results.json in the folder: for each network its
-settings, accuracy, macro F1, Brier score (sum over classes), NLL and ECE on dev and test, and its curves as means over
-at most 300 stretches of the training. On a CPU, OMP_NUM_THREADS=1 keeps workers out of each other's way.
+settings, accuracy, macro F1, Brier score (sum over classes), NLL and ECE on dev and test, and its curves as
+means over at most 300 stretches of the training. On a CPU, OMP_NUM_THREADS=1 keeps workers out of each
+other's way.
 """
 
 from __future__ import annotations

@@ -158,10 +158,9 @@ def _sweep(found: Found, dwell: float, thing: str, methods: Mapping[str, Mapping
 def _rows(found: Found) -> list[str]:
     """Return the rows that curves show."""
     plain = [row for row in found.rows if PAIRED not in row]
-    if len(plain) <= STYLES:
-        return plain
-    known = [row for row in CURVES if row in plain]
-    return [*known, *(row for row in plain if row not in known and "," not in row)][:STYLES]
+    known = [row for row in CURVES if row in plain]  # ours first: they have the strongest lines
+    others = [row for row in plain if row not in known and (len(plain) <= STYLES or "," not in row)]
+    return [*known, *others][:STYLES]
 
 
 def _curves(found: Found, paper: Paper, dwell: float, shared: str, columns: Mapping[float, str]) -> str:

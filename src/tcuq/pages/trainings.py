@@ -43,11 +43,12 @@ def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
         mine = [each for each in networks if question in each["ablations"]]
         if mine:
             seeds = sorted({each["seed"] for each in mine})
+            longest = max(each["epochs"] for each in networks)
             yield Found(
                 name,
                 title,
                 paper,
-                f"python tools/assistance.py --out out/assistance --seeds {len(seeds)}",
+                f"python tools/assistance.py --out out/assistance --seeds {len(seeds)} --epochs {longest}",
                 {"name": _lengths(mine), "seeds": seeds},
                 {"tcuq": content["version"]},
                 math.fsum(each["seconds"] for each in mine),
