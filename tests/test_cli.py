@@ -143,6 +143,14 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["audit", "missing.csv", "m.json"], "missing.csv: No such file"),
         (["export", "m.json", "c", "--name", "while"], "name is 'while'"),
         (["export", "m.json", "m.json"], "m.json: is a file"),
+        (["export", "m.json", "c", "--form", "rust"], "--form: invalid choice: 'rust'"),
+        (["export", "m.json", "c", "--form", "arduino", "--name", "loop"], "name is 'loop'"),
+        (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0; 1e-06 to 1000"),
+        (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: invalid float value"),
+        (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
+        (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
+        (["export", "m.json", "c", "--projection", "in.csv"], "in.csv: is not an NPZ file"),
+        (["export", "m.json", "c", "--projection", "in.npz"], "in.npz: key 'probs' is unknown"),
         (["report", "missing.csv", "-o", "r.html"], "missing.csv: No such file"),
         (["report", "missing.csv", "-o", "missing/r.html"], "folder missing does not exist"),
     ],
@@ -384,7 +392,10 @@ def test_export_writes_the_files(place, capsys):
     assert sorted(os.path.basename(file) for file in found["files"]) == sorted(os.listdir("c"))
     assert "exists already" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
-    assert "try it: cd c && cc -std=c99 main.c monitor.c tcuq.c" in capsys.readouterr().out
+    assert (
+        "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c -o try_monitor"
+        in capsys.readouterr().out
+    )
     assert main(["export", "m.json", "my c"]) == 0
     assert "try it: cd 'my c' && cc " in capsys.readouterr().out
 

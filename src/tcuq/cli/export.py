@@ -1,4 +1,4 @@
-"""`tcuq export`: a monitor as C source."""
+"""`tcuq export`: a monitor as a package for firmware."""
 
 from __future__ import annotations
 
@@ -15,30 +15,53 @@ if TYPE_CHECKING:
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     example = "tcuq export monitor.json firmware/ --name camera_monitor"
-    parser = declare(subparsers, "export", "write a monitor as C source for a device", example, command)
+    parser = declare(subparsers, "export", "write a monitor as C or as an Arduino library", example, command)
     parser.add_argument("params", metavar="PARAMS", help="parameter file")
     parser.add_argument("folder", metavar="FOLDER", help="where to write; made when it does not exist")
     parser.add_argument(
         "--name", default="monitor", metavar="N", help="name of the C constant (default: monitor)"
     )
+    parser.add_argument(
+        "--form",
+        choices=("c", "arduino"),
+        default="c",
+        help="C files in one folder, or an Arduino library (default: c)",
+    )
+    parser.add_argument(
+        "--logits-scale", type=float, metavar="S", help="add a softmax for int8 logits of this scale"
+    )
+    parser.add_argument(
+        "--projection",
+        metavar="FILE",
+        help="add a projection of wide features: NPZ with matrix, scale, zero_point and perhaps offset",
+    )
     parser.add_argument("--force", action="store_true", help="replace files that are there already")
 
 
 def command(args: argparse.Namespace) -> int:
-    """Write the C source."""
-    from ..export import export
+    """Write the package."""
+    from ..export import export, load_projection
+    from ..export.contents import Contents
     from ..params import Params
 
-    need_files(args, "PARAMS", "FOLDER")
+    need_files(args, "PARAMS", "FOLDER", "--projection")
     params = Params.load(args.params)
-    files = export(params, args.folder, args.name, args.force)
-    mask = f"0x{params.integers()['signals']:03X}u"
-    text = "\n".join(
-        [
-            *map(str, files),
-            f"try it: cd {shlex.quote(args.folder)} && cc -std=c99 main.c {args.name}.c tcuq.c",
-            f"smaller: compile tcuq.c with -DTCUQ_SIGNALS={mask}",
+    projection = None if args.projection is None else load_projection(args.projection, params)
+    files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
+    contents = Contents(params, args.name, args.logits_scale, projection)
+    if args.form == "c":
+        compiled = " ".join(contents.sources)
+        hints = [
+            f"try it: cd {shlex.quote(args.folder)} && cc -std=c99 main.c {compiled} -o try_{args.name}",
+            f"smaller: compile tcuq.c with {contents.flags}",
         ]
-    )
-    answer(args, {"files": [str(file) for file in files], "name": args.name, "signals_mask": mask}, text)
+    else:
+        hints = ["try it: put the folder among the libraries of your sketchbook and open its example Watch"]
+    found = {
+        "files": [str(file) for file in files],
+        "name": args.name,
+        "form": args.form,
+        "signals_mask": f"0x{params.integers()['signals']:03X}u",
+    }
+    answer(args, found, "\n".join([*map(str, files), *hints]))
     return 0

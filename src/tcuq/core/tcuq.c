@@ -965,7 +965,8 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
         layout_t at = layout_of(m);
         const uint8_t *entry = bytes + STATE_HEADER_BYTES + (i - 1u) * (2u + at.entry_bytes);
         const int8_t *probs = (const int8_t *)(entry + 2);
-        reading_t r = {0};
+        reading_t r;
+        memset(&r, 0, sizeof r);
         if (at.post_bytes != 0u) {
             read_probs(&r, probs, p->classes);
         }

@@ -1,8 +1,20 @@
-"""A monitor as C source."""
+"""A monitor as a package for firmware: C files, or an Arduino library."""
 
 from __future__ import annotations
 
 from .names import check_name
-from .package import export, sources
+from .package import FORMS, export, sources
+from .projection import IntegerProjection, integer_projection, load_projection
+from .softmax import posteriors, softmax_table
 
-__all__ = ["check_name", "export", "sources"]
+__all__ = [
+    "FORMS",
+    "IntegerProjection",
+    "check_name",
+    "export",
+    "integer_projection",
+    "load_projection",
+    "posteriors",
+    "softmax_table",
+    "sources",
+]

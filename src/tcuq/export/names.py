@@ -7,6 +7,9 @@ import re
 MAX_NAME = 31
 """C99 promises that this many characters of an external name count."""
 
+ENDINGS = ("_selfcheck", "_softmax", "_projection", "_arduino")
+"""What the names of a monitor's own files, functions and tables end in."""
+
 # Words that mean something to a C or C++ compiler.
 _WORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
@@ -78,6 +81,9 @@ def check_name(name: str) -> str:
         raise ValueError(f"name is {name!r}; {accepted}")
     if name in TAKEN or name.lower() == "main" or name.endswith("_t"):
         raise ValueError(f"name is {name!r}; this word is taken in C or C++, another one is needed")
+    if name.endswith(ENDINGS):
+        accepted = f"none of the endings {', '.join(ENDINGS)} is accepted"
+        raise ValueError(f"name is {name!r}; {accepted}, they are for what belongs to a monitor")
     if name == name.upper():
         raise ValueError(f"name is {name!r}; names in capitals are for macros, small letters are needed")
     # File systems and macros do not tell Tcuq from tcuq.

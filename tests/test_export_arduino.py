@@ -1,0 +1,192 @@
+"""The Arduino library: complete, built as a board's core builds it, and run on an emulated Cortex-M4."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cortex import CROSS, HERE, compile_for_m4, link_for_m4, need, run_on_m4
+
+import tcuq
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Params
+from tcuq.cli import main
+from tcuq.export import export, integer_projection
+from tcuq.export.contents import Contents
+from tcuq.export.vector import vector
+
+ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
+PLAIN = Params(classes=5, alarm=ALARM, level=0.3, budget=0.2)
+FULL = Params(
+    classes=7,
+    features=6,
+    feature_zero_point=-9,
+    feature_scale=0.1,
+    signals=SIGNALS,
+    anchor="belief",
+    coef=dict.fromkeys(SIGNALS, 0.75),
+    alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
+    evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7),
+)
+PROJECTION = integer_projection(
+    np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
+)
+LIBRARIES = {
+    "plain": (PLAIN, {}),
+    "everything": (FULL, {"logits_scale": 0.12, "projection": PROJECTION}),
+}
+FUNCTION = re.compile(r"^((?:static )?\w[\w *]*\([^)]*\))\n\{", re.M)
+
+
+def library(folder: Path, which: str, name: str = "kws") -> Path:
+    params, more = LIBRARIES[which]
+    export(params, folder, name, form="arduino", force=folder.exists(), **more)
+    return folder
+
+
+def sketch_as_cpp(text: str) -> str:
+    """Do to a sketch what the builder does: the core's header first, prototypes before the first function."""
+    prototypes = "".join(f"{found};\n" for found in FUNCTION.findall(text))
+    first = FUNCTION.search(text)
+    assert first is not None
+    return "#include <Arduino.h>\n" + text[: first.start()] + prototypes + text[first.start() :]
+
+
+def built(folder: Path, work: Path) -> Path:
+    """Build the sketch with every source under src/, and link."""
+    work.mkdir()
+    sketch = work / "Watch.ino.cpp"
+    sketch.write_text(sketch_as_cpp((folder / "examples" / "Watch" / "Watch.ino").read_text()))
+    include = [f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}"]
+    files = [sketch, HERE / "arduino" / "core.cpp", *sorted((folder / "src").rglob("*.c"))]
+    objects = [compile_for_m4(file, work / f"{file.stem}.o", *include) for file in files]
+    return link_for_m4(objects, work / "watch.elf")
+
+
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_the_sketch_builds_links_and_runs(tmp_path: Path, which: str) -> None:
+    program = built(library(tmp_path / "kws", which), tmp_path / "work")
+    status, said = run_on_m4(program)
+    assert status == 0
+    lines = said.splitlines()
+    assert len(lines) == 3 and all(line.startswith("0 A") for line in lines), said
+
+
+def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
+    folder = library(tmp_path / "kws", "plain")
+    sketch = folder / "examples" / "Watch" / "Watch.ino"
+    # Ends instead of repeating the message for ever.
+    sketch.write_text(sketch.read_text().replace("while (status != 0)", "if (status != 0)"))
+    source = folder / "src" / "kws.c"
+    source.write_text(source.read_text().replace("/* bias", "+ 6554 /* bias").replace(", + 6554", " + 6554,"))
+    _, said = run_on_m4(built(folder, tmp_path / "work"))
+    assert re.match(r"self-check failed: [1-9]\d*\n", said)
+
+
+def test_the_parts_of_a_library(tmp_path: Path) -> None:
+    folder = library(tmp_path / "kws", "everything")
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    core = ("tcuq.c", "tcuq.h", "tcuq_math.h", "tcuq_tables.h", "tcuq_LICENSE.txt")
+    more = ("tcuq_softmax.c", "tcuq_softmax.h", "tcuq_projection.c", "tcuq_projection.h")
+    own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h")
+    top = {"library.properties", "keywords.txt", "README.md", "examples/Watch/Watch.ino"}
+    assert files == top | {f"src/{file}" for file in (*core, *more, *own)}
+    card = dict(line.split("=", 1) for line in (folder / "library.properties").read_text().splitlines())
+    assert card["version"] == tcuq.__version__ and re.fullmatch(r"\d+\.\d+\.\d+", card["version"])
+    assert card["name"] == "tcuq_kws" and re.fullmatch(r"[A-Za-z0-9_][\w .-]{0,62}", card["name"])
+    assert card["includes"] == "kws_arduino.h" and card["category"] == "Data Processing"
+    for field in ("author", "maintainer", "sentence", "paragraph", "architectures", "license"):
+        assert card[field].strip()
+    text = (folder / "README.md").read_text()
+    assert all(f"`{file}`" in text for file in files if file.startswith(("src/", "examples/")))
+
+
+def test_keywords_are_words_of_the_headers(tmp_path: Path) -> None:
+    folder = library(tmp_path / "kws", "everything")
+    headers = "".join(path.read_text() for path in (folder / "src").glob("*.h"))
+    rows = [line.split("\t") for line in (folder / "keywords.txt").read_text().splitlines()]
+    assert {kind for _, kind in rows} == {"KEYWORD1", "KEYWORD2", "LITERAL1"}
+    for word, _ in rows:
+        assert re.search(rf"\b{word}\b", headers), word
+    public = re.findall(r"^(?:int|void|size_t) (\w+)\(", headers, re.M)
+    assert {word for word, kind in rows if kind == "KEYWORD2"} == set(public)
+
+
+def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
+    folder = library(tmp_path / "both", "plain", "first")
+    library(folder, "everything", "second")
+    sketch = folder / "examples" / "Watch" / "Watch.ino"
+    text = sketch.read_text().replace(
+        "void setup()\n{\n",
+        "void setup()\n{\n  if (first_selfcheck(first_ring, sizeof first_ring)) return;\n",
+    )
+    ring = "#include <first_arduino.h>\nstatic uint32_t first_ring[FIRST_RING_BYTES / 4u];\n"
+    sketch.write_text(ring + text)
+    status, said = run_on_m4(built(folder, tmp_path / "work"))
+    assert status == 0 and len(said.splitlines()) == 3
+
+
+@pytest.mark.parametrize("name", ["status", "step", "what", "i", "monitor", "ring"])
+def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
+    folder = library(tmp_path / "lib", "everything", name)
+    sketch = tmp_path / "Watch.ino.cpp"
+    sketch.write_text(sketch_as_cpp((folder / "examples" / "Watch" / "Watch.ino").read_text()))
+    for file in (sketch, folder / "src" / f"{name}_selfcheck.c"):
+        compile_for_m4(file, tmp_path / "x.o", f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}")
+
+
+@pytest.mark.parametrize("name", ["setup", "loop", "Serial", "Arduino", "delay", "map", "Wire"])
+def test_words_of_the_arduino_core_are_taken(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="taken in Arduino sketches"):
+        export(PLAIN, tmp_path / "c", name, form="arduino")
+    export(PLAIN, tmp_path / "c", name)
+
+
+def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
+    (tmp_path / "lib" / "src").mkdir(parents=True)
+    mine = tmp_path / "lib" / "src" / "tcuq.h"
+    mine.write_text("mine")
+    with pytest.raises(ValueError, match=r"src/tcuq\.h: exists already"):
+        export(PLAIN, tmp_path / "lib", form="arduino")
+    assert mine.read_text() == "mine" and len(list((tmp_path / "lib").rglob("*"))) == 2
+    export(PLAIN, tmp_path / "lib", form="arduino", force=True)
+    assert "TCUQ_H" in mine.read_text()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "examples").write_text("mine")
+    with pytest.raises(ValueError, match="examples: is a file; a folder is needed"):
+        export(PLAIN, tmp_path / "other", form="arduino", force=True)
+    with pytest.raises(ValueError, match="form 'rust' is unknown"):
+        export(PLAIN, tmp_path / "other", form="rust")
+
+
+def test_the_command_writes_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    FULL.save(tmp_path / "m.json")
+    matrix = np.random.default_rng(0).normal(size=(48, 6)) / 7
+    np.savez(tmp_path / "p.npz", matrix=matrix, offset=np.linspace(-1, 1, 6), scale=0.05, zero_point=-128)
+    more = ["--form", "arduino", "--logits-scale", "0.12", "--projection", str(tmp_path / "p.npz")]
+    assert main(["export", str(tmp_path / "m.json"), str(tmp_path / "a"), "--name", "kws", *more]) == 0
+    assert "open its example Watch" in capsys.readouterr().out
+    other = library(tmp_path / "b", "everything")
+    for path in other.rglob("*.*"):
+        if path.is_file():
+            assert (tmp_path / "a" / path.relative_to(other)).read_text() == path.read_text()
+
+
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_sizes_that_the_readme_tells_are_those_of_the_compiler(tmp_path: Path, which: str) -> None:
+    nm = need("arm-none-eabi-nm", CROSS)
+    params, more = LIBRARIES[which]
+    folder = library(tmp_path / "kws", which)
+    contents = Contents(params, "kws", **more)
+    text = (folder / "README.md").read_text()
+    for file, expected, words in (
+        ("kws", contents.constant_bytes, r"_?\w*"),
+        ("kws_selfcheck", vector(contents).bytes, r"_check_\w+"),
+    ):
+        target = compile_for_m4(folder / "src" / f"{file}.c", tmp_path / "x.o", f"-I{folder / 'src'}")
+        lines = subprocess.run([nm, "-S", target], check=True, capture_output=True, text=True).stdout
+        sizes = re.findall(rf"^\w+ (\w+) [rR] kws{words}$", lines, re.M)
+        assert sum(int(size, 16) for size in sizes) == expected
+        assert f"| {expected:,} |" in text
