@@ -10,14 +10,31 @@ from typing import Any
 import numpy as np
 
 from ..checks import integer
-from .graph import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Graph, MeanPool, Softmax, Step, Tensor, sources_of
+from .graph import (
+    HIGHEST,
+    Add,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    Graph,
+    MeanPool,
+    Softmax,
+    Step,
+    Tensor,
+    sources_of,
+)
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long"
-    " register restrict return short signed sizeof static struct switch typedef union unsigned void volatile"
-    " while".split()
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float for goto if inline "
+        "int long register restrict return short signed sizeof static struct switch typedef union unsigned "
+        "void volatile while",
+    )
 )
+"""Words of C that cannot be names."""
 MOST_CLASSES = 32_000
 """With more, the sum of a softmax would leave 32 bits."""
 
@@ -125,7 +142,9 @@ def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
 
 def _picture(tensor: Tensor) -> tuple[int, int, int]:
     if len(tensor.shape) != 3:
-        raise ValueError(f"source {tensor.name} has shape {tensor.shape}; (height, width, channels) is accepted")
+        raise ValueError(
+            f"source {tensor.name} has shape {tensor.shape}; (height, width, channels) is accepted"
+        )
     height, width, channels = tensor.shape
     return height, width, channels
 
@@ -220,10 +239,14 @@ def _drop(graph: Graph, step: Drop) -> None:
 def _softmax(graph: Graph, step: Softmax) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     if len(source.shape) != 1 or not 2 <= source.size <= MOST_CLASSES:
-        raise ValueError(f"source {source.name} has shape {source.shape}; 2 to {MOST_CLASSES} classes are accepted")
+        raise ValueError(
+            f"source {source.name} has shape {source.shape}; 2 to {MOST_CLASSES} classes are accepted"
+        )
     _same("target's shape", target.shape, source.shape)
     if (target.scale, target.zero) != (1 / 256, -128):
-        raise ValueError(f"target has scale {target.scale:g} and zero {target.zero}; 1/256 and -128 are accepted")
+        raise ValueError(
+            f"target has scale {target.scale:g} and zero {target.zero}; 1/256 and -128 are accepted"
+        )
     _array("table", step.table, np.uint16, (256,))
     if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
         raise ValueError(f"table begins with {step.table[0]} or rises; 65535, falling, is accepted")

@@ -1,4 +1,4 @@
-"""What a graph gives, in numpy's whole numbers: written from the text of `graph` alone, to hold C against it."""
+"""What a graph gives, in numpy's whole numbers: written from the text of `graph` alone, to hold C to it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (1,), 2.0, 0)}
     >>> half = np.array([2**31 - 1], dtype=np.int32)
     >>> both = Dense("a", "b", np.array([[3, 1]], np.int8), np.array([4], np.int32), half)
-    >>> run(Graph("g", tensors, [both], "a", {"y": "b"}), np.array([[5, -2], [100, 0]], np.int8))["y"].tolist()
+    >>> graph = Graph("g", tensors, [both], "a", {"y": "b"})
+    >>> run(graph, np.array([[5, -2], [100, 0]], np.int8))["y"].tolist()
     [[8], [127]]
     """
     shape = graph.tensors[graph.input].shape
@@ -109,16 +110,14 @@ def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
 
 
 def _drawn(graph: Graph, count: int, random: Random) -> Iterator[npt.NDArray[np.uint8]]:
-    """Give the bytes of every Drop for all examples; the generator goes through one example after the other."""
+    """Give the bytes of every Drop for all examples; the generator goes through them one by one."""
     sizes = [graph.tensors[step.source].size for step in graph.steps if isinstance(step, Drop)]
     rows = [[random.bytes(size) for size in sizes] for _ in range(count)]
     for number, size in enumerate(sizes):
         yield np.array([row[number] for row in rows], dtype=np.uint8).reshape(count, size)
 
 
-def _step(
-    graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt.NDArray[np.uint8]]
-) -> Int8:
+def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt.NDArray[np.uint8]]) -> Int8:
     zero = graph.tensors[step.target].zero
     if isinstance(step, Add):
         a, b = values[step.first].astype(np.int64), values[step.second].astype(np.int64)

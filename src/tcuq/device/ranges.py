@@ -77,8 +77,9 @@ class Seen:
         self.count += len(values)
         flat = values.reshape(-1)
         most = max(1, int(SAMPLE * share))
-        whole = random is None or len(flat) <= most
-        self.parts.append(flat if whole else flat[random.integers(0, len(flat), most)])
+        if random is not None and len(flat) > most:
+            flat = flat[random.integers(0, len(flat), most)]
+        self.parts.append(flat)
 
     def sample(self) -> npt.NDArray[np.float32]:
         """Return the values that were kept."""
@@ -90,8 +91,8 @@ def spanning(low: float, high: float) -> Scale:
 
     Examples
     --------
-    >>> spanning(-1.0, 1.55)
-    Scale(scale=0.01, zero=-28)
+    >>> spanning(-1.0, 254.0)
+    Scale(scale=1.0, zero=-127)
     """
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / 255 or 1.0
@@ -149,7 +150,9 @@ def of_logits(logits: Floats) -> Scale:
     low, high = float(logits.min()), float(logits.max())
     shares = np.linspace(0.0, 1.0, 21)
     tried = [spanning(low * a, high * b) for a in shares for b in shares if a * low < b * high or not a + b]
-    return min(tried, key=lambda each: float(((_softmax(each.real(each.quantised(logits))) - wanted) ** 2).sum()))
+    return min(
+        tried, key=lambda each: float(((_softmax(each.real(each.quantised(logits))) - wanted) ** 2).sum())
+    )
 
 
 def _error(scale: Scale, values: Floats) -> float:

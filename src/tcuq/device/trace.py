@@ -1,4 +1,4 @@
-"""From a network of the zoo to a list of float steps: norms folded, rectifiers joined to what they rectify."""
+"""From a network of the zoo to float layers: norms folded, rectifiers joined to what they rectify."""
 
 from __future__ import annotations
 
@@ -249,7 +249,9 @@ class _Trace:
         if isinstance(module, nn.Conv2d):
             return self._conv(module, source, path)
         if any(self._frame):
-            raise ValueError(f"{path} is a {type(module).__name__} after a ZeroPad2d; Conv2d is accepted there")
+            raise ValueError(
+                f"{path} is a {type(module).__name__} after a ZeroPad2d; Conv2d is accepted there"
+            )
         if isinstance(module, nn.ZeroPad2d):
             left, right, top, bottom = module.padding
             self._frame = (top, left, bottom, right)
@@ -293,16 +295,17 @@ class _Trace:
         bias = np.zeros(outputs) if module.bias is None else _numbers(module.bias)
         padding = (top + down, left + across, bottom + down, right + across)
         depthwise = groups > 1
-        return self._put(
-            Convolution(source, _name(path), weights, bias, strides[0], padding, depthwise)
-        )
+        return self._put(Convolution(source, _name(path), weights, bias, strides[0], padding, depthwise))
 
     def _made(self, source: str, path: str, what: str, *kinds: type) -> Any:
         """Return the layer that makes a tensor, to which something can still be joined."""
         last: Any = self.layers[-1] if self.layers else None
-        if last is None or last.target != source or not isinstance(last, kinds) or last.top is not None:
+        joinable = isinstance(last, kinds) and getattr(last, "target", "") == source
+        if not joinable or getattr(last, "top", None) is not None:
             accepted = " or ".join(kind.__name__ for kind in kinds)
-            raise ValueError(f"{path} is a {what} after something else; one right after {accepted} is accepted")
+            raise ValueError(
+                f"{path} is a {what} after something else; one right after {accepted} is accepted"
+            )
         return last
 
     def _fold(self, module: nn.BatchNorm2d, source: str, path: str) -> None:
@@ -318,7 +321,7 @@ class _Trace:
         self.layers[-1] = replace(layer, weights=weights, bias=bias)
 
     def _rectify(self, source: str, path: str, top: float) -> None:
-        layer = self._made(source, path, "rectifier", Convolution, Matrix, Sum)
+        layer: Any = self._made(source, path, "rectifier", Convolution, Matrix, Sum)
         self.layers[-1] = replace(layer, top=top)
 
 
