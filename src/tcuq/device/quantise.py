@@ -11,7 +11,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from ..checks import number
 from ..zoo.outputs import core
 from . import oracle
 from .balance import balanced
@@ -49,7 +48,8 @@ def quantise(
     module : torch module
         A backbone of stages, with early exits, HYDRA's heads or Monte Carlo dropout where a recipe put them.
     calibration : array (n, ...)
-        Development examples, as the data set gives them to the network; a few hundred. Scales come from them.
+        Development examples, as the data set gives them to the network; a few hundred. Scales come from them,
+        so what is to be told from clean input should be among them: see `calibrate`.
     name : str
         A C identifier.
     projection : (matrix, offset), optional
@@ -72,7 +72,6 @@ def quantise(
         Where a module has no counterpart.
     """
     used = settings or Settings()
-    number("balance", used.balance, 0, 1)
     plan, features = _projected(plan_of(module), projection)
     examples = np.asarray(calibration)
     if not len(examples):
@@ -187,8 +186,8 @@ def _observed(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> dict
 def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
     """Return the scale of the input.
 
-    That of real values is the one that changes the posteriors of the plain head least: how much a rare
-    extreme matters is for the network to say.
+    That of real values is the one that changes the logits of the plain head least: how much a rare extreme
+    matters is for the network to say. Posteriors, which a few hard examples decide, carry over less well.
     """
     if examples.dtype == np.uint8:
         return PICTURE
@@ -197,10 +196,9 @@ def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
     def said(x: npt.NDArray[Any]) -> Floats:
         with torch.inference_mode():
             given = network.prepare(torch.from_numpy(np.asarray(x, dtype=np.float32)))
-            logits = values_of(plan, given)[plan.logits[0]]
-        return np.asarray(logits.double().softmax(1).numpy())
+            return np.asarray(values_of(plan, given)[plan.logits[0]].double().numpy())
 
-    some = examples[:ASKED]
+    some = examples[:: -(-len(examples) // ASKED)]
     wanted = said(some)
     low, high = min(0.0, float(examples.min())), max(0.0, float(examples.max()))
 

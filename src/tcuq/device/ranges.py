@@ -36,6 +36,17 @@ class Scale(NamedTuple):
         """Return what int8 values stand for."""
         return np.asarray((q.astype(np.float64) - self.zero) * self.scale)
 
+    def wider(self, times: float) -> Scale:
+        """Return a scale whose upper end is so many times as far from 0, the lower end as it is.
+
+        Examples
+        --------
+        >>> Scale(0.5, -128).wider(2.0), Scale(1.0, 0).wider(3.0)
+        (Scale(scale=1.0, zero=-128), Scale(scale=1.996078431372549, zero=-64))
+        """
+        low, high = (float((end - self.zero) * self.scale) for end in (-128, 127))
+        return self if times == 1 else spanning(low, high * times)
+
 
 @dataclass
 class Seen:

@@ -46,11 +46,19 @@ class Settings:
         Take off the biases what rounded weights add on average.
     balance : float
         0 to 1, how far the channels of a tensor are brought to one range before it is quantised.
+    headroom : float
+        1 to 64, how many times beyond what was seen features and logits reach. At 1 a network that overshoots
+        on input of an unknown kind saturates there: logits tie, and posteriors are flatter than in float.
     """
 
     clip: bool = True
     correct: bool = True
     balance: float = 0.25
+    headroom: float = 1.0
+
+    def __post_init__(self) -> None:
+        number("balance", self.balance, 0, 1)
+        number("headroom", self.headroom, 1, 64)
 
 
 def softmax_table(scale: float) -> UInt16:
@@ -105,10 +113,12 @@ class Steps:
     def _scale(self, name: str, top: float | None) -> Scale:
         seen = self.seen[name]
         if top is not None:
-            return rectified(seen, top, self.settings.clip)
-        if name in self.plan.logits:
-            return of_logits(seen.sample().astype(np.float64).reshape(-1, seen.shape[-1]))
-        return signed(seen, self.settings.clip)
+            found = rectified(seen, top, self.settings.clip)
+        elif name in self.plan.logits:
+            found = of_logits(seen.sample().astype(np.float64).reshape(-1, seen.shape[-1]))
+        else:
+            found = signed(seen, self.settings.clip)
+        return found.wider(self.settings.headroom) if len(seen.shape) == 1 else found
 
     def _put(self, name: str, scale: float, zero: int) -> None:
         self.tensors[name] = Tensor(name, self.seen[name].shape, float(scale), zero)
