@@ -15,8 +15,19 @@ from .values import ALIASES, bad_features, bad_posteriors, make_log
 KEYS = ("probs", "features", "labels", "segments", "shifted")
 
 
-def arrays_of(content: bytes, where: str, accepted: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an NPZ file; refuse keys that are not accepted, and anything pickled."""
+def arrays_of(
+    content: bytes, where: str, accepted: Sequence[str] | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of an NPZ file; refuse keys that are not accepted, and anything pickled.
+
+    Parameters
+    ----------
+    content : bytes
+    where : str
+        Name of the file in messages.
+    accepted : sequence of str, optional
+        All keys are by default.
+    """
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
         archive = np.load(io.BytesIO(content), allow_pickle=False)
@@ -28,7 +39,7 @@ def arrays_of(content: bytes, where: str, accepted: Sequence[str]) -> dict[str, 
         raise ValueError(f"{where}: is not an NPZ file, or is damaged")
     with archive:
         for key in archive.files:
-            if key not in accepted:
+            if accepted is not None and key not in accepted:
                 raise ValueError(f"{where}: key {key!r} is unknown; {', '.join(accepted)} are accepted")
         arrays = {}
         for key in archive.files:
