@@ -31,11 +31,12 @@ static int32_t least(int32_t a, int32_t b)
 
 #if DSP
 
-/* Hides a function's inside from the optimiser, which cannot see which registers its assembler uses. */
+/* Hides a function's inside from the optimiser, which cannot see which registers its assembler uses. Aligned
+ * for ADR, which counts from a multiple of 4. */
 #ifdef __clang__
-#define ASSEMBLER static __attribute__((naked, noinline, used))
+#define ASSEMBLER static __attribute__((naked, noinline, used, aligned(4)))
 #else
-#define ASSEMBLER static __attribute__((naked, noipa, used))
+#define ASSEMBLER static __attribute__((naked, noipa, used, aligned(4)))
 #endif
 
 static inline uint32_t word_at(const void *p)
