@@ -90,7 +90,7 @@ def scratch_of(step: Step, source: Tensor, target: Tensor) -> int:
         rows, columns = kernel_of(step)
         row = columns * source.shape[2]
         values = up4(rows * row)
-        ragged = values if source.shape[2] % 4 else 0
+        ragged = 4 * values if source.shape[2] % 4 else 0
         return 8 * values + ragged + (up4(row) if is_padded(step, source, target) else 0)
     if isinstance(step, Depthwise):
         rows, columns = kernel_of(step)

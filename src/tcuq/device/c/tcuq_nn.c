@@ -16,6 +16,13 @@
 #define DSP 0
 #endif
 
+/* Called from several places: one copy is enough. */
+#ifdef __GNUC__
+#define ONCE static __attribute__((noinline))
+#else
+#define ONCE static
+#endif
+
 /* Columns that a convolution works on side by side. */
 #define BLOCK 4
 
@@ -142,7 +149,7 @@ static inline int32_t second_output(uint32_t weights, const int16_t *x, int32_t 
 #endif
 
 /* Widen `count` bytes, a multiple of four; pairs lie `step` numbers apart. */
-static inline int16_t *widen(int16_t *to, int32_t step, const int8_t *from, int32_t count)
+static inline void widen(int16_t *to, int32_t step, const int8_t *from, int32_t count)
 {
     for (; count >= 16; count -= 16, from += 16, to += 8 * step) {
         widen4(to, step, from);
@@ -153,24 +160,12 @@ static inline int16_t *widen(int16_t *to, int32_t step, const int8_t *from, int3
     for (; count > 0; count -= 4, from += 4, to += 2 * step) {
         widen4(to, step, from);
     }
-    return to;
-}
-
-static int8_t *copy(int8_t *to, const int8_t *from, int32_t count)
-{
-    for (; count >= 4; count -= 4, from += 4, to += 4) {
-        memcpy(to, from, 4);
-    }
-    for (; count > 0; count--) {
-        *to++ = *from++;
-    }
-    return to;
 }
 
 /* Convolution and dense. */
 
 /* A pair of outputs after the other, for one column: `words` weights a pair. */
-static void one_column(const uint32_t *weights, const int32_t *affine, const int16_t *column, int32_t words,
+ONCE void one_column(const uint32_t *weights, const int32_t *affine, const int16_t *column, int32_t words,
                        int32_t outputs, int32_t zero, int8_t *out)
 {
     int32_t o, j;
@@ -357,12 +352,13 @@ static void four_pixels(block_t *b, const tcuq_nn_window *c, int8_t *out)
 /* Scratch of a convolution. */
 typedef struct {
     int16_t *columns;
-    int8_t *bytes;   /* one column before it is widened, or NULL */
+    int8_t *bytes;   /* four columns before they are widened, or NULL where channels come in fours */
     int8_t *outside; /* what a row of the kernel sees outside the picture, or NULL */
+    int32_t row;     /* values under a row of the kernel */
     int32_t values;  /* under the kernel, up to a multiple of four */
 } scratch_t;
 
-static int is_padded(const tcuq_nn_window *c)
+ONCE int is_padded(const tcuq_nn_window *c)
 {
     return c->top > 0 || c->left > 0 || (c->rows - 1) * c->stride + c->kernel_rows - c->top > c->height ||
            (c->columns - 1) * c->stride + c->kernel_columns - c->left > c->width;
@@ -371,105 +367,258 @@ static int is_padded(const tcuq_nn_window *c)
 static scratch_t divide(const tcuq_nn_window *c, int8_t *scratch)
 {
     scratch_t s;
-    int32_t row = c->kernel_columns * c->channels, values = c->kernel_rows * row, i;
-    s.values = up4(values);
+    int32_t i, k;
+    s.row = c->kernel_columns * c->channels;
+    s.values = up4(c->kernel_rows * s.row);
     s.columns = (int16_t *)(void *)scratch;
     s.bytes = NULL;
     s.outside = NULL;
     scratch += 2 * BLOCK * s.values;
     if ((c->channels & 3) != 0) {
         s.bytes = scratch;
-        scratch += s.values;
-        for (i = values; i < s.values; i++) {
-            s.bytes[i] = 0;
+        scratch += BLOCK * s.values;
+        for (i = 1; i <= BLOCK; i++) {
+            for (k = s.values - c->kernel_rows * s.row; k > 0; k--) {
+                s.bytes[i * s.values - k] = 0;
+            }
         }
     }
     if (is_padded(c)) {
         s.outside = scratch;
-        for (i = 0; i < row; i += c->channels) {
+        for (i = 0; i < s.row; i += c->channels) {
             memcpy(scratch + i, c->pad, (size_t)c->channels);
         }
     }
     return s;
 }
 
-/* Widen what the kernel sees with its corner at (y, x). Always inlined, so that `step` is a constant. */
-static inline void fill(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int16_t *to, int32_t step,
-                        int32_t y, int32_t x)
+/* How a kernel with its corner at (y, x) lies over the picture: rows and values of a row on each side. */
+typedef struct {
+    int32_t above, rows, below;
+    int32_t before, inside, after;
+    ptrdiff_t at; /* of the first value inside; a number, because a corner outside has no address */
+} view_t;
+
+static view_t view_of(const tcuq_nn_window *c, const scratch_t *s, int32_t y, int32_t x)
 {
-    int32_t row = c->kernel_columns * c->channels, pitch = c->width * c->channels, k;
-    int32_t right = x + c->kernel_columns - c->width;
-    int32_t before = x < 0 ? least(-x, c->kernel_columns) * c->channels : 0;
-    int32_t after = right > 0 ? least(right * c->channels, row - before) : 0;
-    int32_t inside = row - before - after;
-    int8_t *bytes = s->bytes;
-    /* Where the row begins, as a number: it may lie before the picture, where a pointer may not. */
-    ptrdiff_t at = (ptrdiff_t)y * pitch + (ptrdiff_t)x * c->channels;
-    for (k = 0; k < c->kernel_rows; k++, at += pitch) {
-        int32_t left = before, middle = inside, rest = after;
-        if (y + k < 0 || y + k >= c->height) {
-            left = row;
-            middle = 0;
-            rest = 0;
+    view_t v;
+    int32_t low = y + c->kernel_rows - c->height, right = (x + c->kernel_columns - c->width) * c->channels;
+    v.above = y < 0 ? least(-y, c->kernel_rows) : 0;
+    v.below = low > 0 ? least(low, c->kernel_rows - v.above) : 0;
+    v.rows = c->kernel_rows - v.above - v.below;
+    v.before = x < 0 ? least(-x * c->channels, s->row) : 0;
+    v.after = right > 0 ? least(right, s->row - v.before) : 0;
+    v.inside = s->row - v.before - v.after;
+    v.at = ((ptrdiff_t)(y + v.above) * c->width + x) * c->channels + v.before;
+    return v;
+}
+
+/* Rows of `count` bytes to a column of bytes. */
+ONCE void copy_rows(int8_t *to, int32_t to_pitch, const int8_t *from, int32_t pitch, int32_t count, int32_t rows)
+{
+    for (; rows > 0; rows--, to += to_pitch, from += pitch) {
+        int32_t i = 0;
+        if (count < 4) {
+            for (; i < count; i++) {
+                to[i] = from[i];
+            }
+            continue;
         }
-        if (bytes != NULL) {
-            bytes = left > 0 ? copy(bytes, s->outside, left) : bytes;
-            bytes = middle > 0 ? copy(bytes, in + (at + left), middle) : bytes;
-            bytes = rest > 0 ? copy(bytes, s->outside, rest) : bytes;
+        for (; i < count - 4; i += 4) {
+            memcpy(to + i, from + i, 4);
+        }
+        /* The last word may repeat some bytes of the one before. */
+        memcpy(to + count - 4, from + count - 4, 4);
+    }
+}
+
+/* Rows of `count` bytes, a multiple of four, to a widened column; `to_pitch` in bytes before widening. */
+ONCE void widen_rows(int16_t *to, int32_t step, int32_t to_pitch, const int8_t *from, int32_t pitch, int32_t count,
+                     int32_t rows)
+{
+    for (; rows > 0; rows--, to += to_pitch / 2 * step, from += pitch) {
+        widen(to, step, from, count);
+    }
+}
+
+/* What the kernel sees with its corner at (y, x), as bytes. */
+static void fill_bytes(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int8_t *to, int32_t y, int32_t x)
+{
+    view_t v = view_of(c, s, y, x);
+    if (v.above > 0) {
+        copy_rows(to, s->row, s->outside, 0, s->row, v.above);
+        to += v.above * s->row;
+    }
+    if (v.rows > 0) {
+        if (v.before > 0) {
+            copy_rows(to, s->row, s->outside, 0, v.before, v.rows);
+        }
+        if (v.inside > 0) {
+            copy_rows(to + v.before, s->row, in + v.at, c->width * c->channels, v.inside, v.rows);
+        }
+        if (v.after > 0) {
+            copy_rows(to + v.before + v.inside, s->row, s->outside, 0, v.after, v.rows);
+        }
+    }
+    if (v.below > 0) {
+        copy_rows(to + v.rows * s->row, s->row, s->outside, 0, s->row, v.below);
+    }
+}
+
+/* The same, widened: pairs `step` numbers apart. */
+ONCE void fill_column(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int16_t *to, int32_t step,
+                      int32_t y, int32_t x)
+{
+    view_t v = view_of(c, s, y, x);
+    if (v.above > 0) {
+        widen_rows(to, step, s->row, s->outside, 0, s->row, v.above);
+        to += v.above * s->row / 2 * step;
+    }
+    if (v.rows > 0) {
+        if (v.before > 0) {
+            widen_rows(to, step, s->row, s->outside, 0, v.before, v.rows);
+        }
+        if (v.inside > 0) {
+            widen_rows(to + v.before / 2 * step, step, s->row, in + v.at, c->width * c->channels, v.inside, v.rows);
+        }
+        if (v.after > 0) {
+            widen_rows(to + (v.before + v.inside) / 2 * step, step, s->row, s->outside, 0, v.after, v.rows);
+        }
+    }
+    if (v.below > 0) {
+        widen_rows(to + v.rows * s->row / 2 * step, step, s->row, s->outside, 0, s->row, v.below);
+    }
+}
+
+#if DSP
+
+/* Widen `words` words of four columns that lie `apart` bytes from each other; return the end. */
+ASSEMBLER int16_t *widen_four(int16_t *to __attribute__((unused)), const int8_t *from __attribute__((unused)),
+                              int32_t apart __attribute__((unused)), int32_t words __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r11, lr}\n"
+            "add r12, r1, r2\n"
+            "add lr, r12, r2\n"
+            "add r2, r2, lr\n"
+            "1:\n"
+            "ldr r4, [r1], #4\n"
+            "ldr r5, [r12], #4\n"
+            "ldr r6, [lr], #4\n"
+            "ldr r7, [r2], #4\n"
+            "sxtb16 r8, r4\n"
+            "sxtb16 r9, r5\n"
+            "sxtb16 r10, r6\n"
+            "sxtb16 r11, r7\n"
+            "sxtb16 r4, r4, ror #8\n"
+            "sxtb16 r5, r5, ror #8\n"
+            "sxtb16 r6, r6, ror #8\n"
+            "sxtb16 r7, r7, ror #8\n"
+            "stmia r0!, {r8-r11}\n"
+            "stmia r0!, {r4-r7}\n"
+            "subs r3, r3, #1\n"
+            "bne 1b\n"
+            "pop {r4-r11, pc}\n");
+}
+
+#else
+
+static int16_t *widen_four(int16_t *to, const int8_t *from, int32_t apart, int32_t words)
+{
+    int32_t i;
+    for (; words > 0; words--, from += 4, to += 4 * BLOCK) {
+        for (i = 0; i < BLOCK; i++) {
+            widen4(to + 2 * i, 2 * BLOCK, from + i * apart);
+        }
+    }
+    return to;
+}
+
+#endif
+
+/* Four pixels beside each other that see no column outside: all of them at once, row by row. */
+static void fill_four(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t y, int32_t x)
+{
+    int32_t k, words = s->row / 4, apart = c->stride * c->channels;
+    int16_t *to = s->columns;
+    for (k = y; k < y + c->kernel_rows; k++) {
+        if (k < 0 || k >= c->height) {
+            to = widen_four(to, s->outside, 0, words);
         } else {
-            to = left > 0 ? widen(to, step, s->outside, left) : to;
-            to = middle > 0 ? widen(to, step, in + (at + left), middle) : to;
-            to = rest > 0 ? widen(to, step, s->outside, rest) : to;
+            to = widen_four(to, in + ((ptrdiff_t)k * c->width + x) * c->channels, apart, words);
         }
     }
-    if (bytes != NULL) {
-        widen(to, step, s->bytes, s->values);
+}
+
+/* Fill the columns of up to four pixels, and go on to the next pixel. */
+static void fill(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t *y, int32_t *x, int32_t many)
+{
+    int32_t end = c->columns * c->stride - c->left, i;
+    if (many == BLOCK && s->bytes == NULL && *x >= 0 && *x + (BLOCK - 1) * c->stride + c->kernel_columns <= c->width &&
+        *x + BLOCK * c->stride <= end) {
+        fill_four(c, s, in, *y, *x);
+        *x += BLOCK * c->stride;
+        many = 0;
+    }
+    for (i = 0; i < many; i++) {
+        if (*x == end) {
+            *x = -c->left;
+            *y += c->stride;
+        }
+        if (s->bytes != NULL) {
+            fill_bytes(c, s, in, s->bytes + i * s->values, *y, *x);
+        } else if (many == BLOCK) {
+            fill_column(c, s, in, s->columns + 2 * i, 2 * BLOCK, *y, *x);
+        } else {
+            fill_column(c, s, in, s->columns, 2, *y, *x);
+        }
+        *x += c->stride;
+    }
+    if (many > 0 && s->bytes != NULL) {
+        if (many == BLOCK) {
+            widen_four(s->columns, s->bytes, s->values, s->values / 4);
+        } else {
+            widen(s->columns, 2, s->bytes, s->values);
+        }
+    }
+    if (*x == end) {
+        *x = -c->left;
+        *y += c->stride;
     }
 }
 
-static void fill_one_of_four(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int16_t *to, int32_t y,
-                             int32_t x)
-{
-    fill(c, s, in, to, 2 * BLOCK, y, x);
-}
-
-static void fill_alone(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t y, int32_t x)
-{
-    fill(c, s, in, s->columns, 2, y, x);
-}
-
-void tcuq_nn_conv(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+ONCE void convolve(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
 {
     scratch_t s = divide(c, scratch);
-    int32_t words = s.values / 2, pixels = c->rows * c->columns, done, i;
-    int32_t y = -c->top, x = -c->left, line_end = c->columns * c->stride - c->left;
+    int32_t words = s.values / 2, left = c->rows * c->columns, y = -c->top, x = -c->left;
     block_t b;
     memset(&b, 0, sizeof b);
     b.columns = s.columns;
     b.skip = (UNROLL - words % UNROLL) % UNROLL;
     b.bytes = 4 * words;
     b.zero = c->zero;
-    for (done = 0; done < pixels;) {
-        int32_t many = pixels - done >= BLOCK ? BLOCK : 1;
-        for (i = 0; i < many; i++) {
-            if (many == BLOCK) {
-                fill_one_of_four(c, &s, in, s.columns + 2 * i, y, x);
-            } else {
-                fill_alone(c, &s, in, y, x);
-            }
-            x += c->stride;
-            if (x == line_end) {
-                x = -c->left;
-                y += c->stride;
-            }
-        }
-        if (many == BLOCK) {
-            four_pixels(&b, c, out);
-        } else {
-            one_column(c->weights, c->affine, s.columns, words, c->outputs, c->zero, out);
-        }
-        out += many * c->outputs;
-        done += many;
+    for (; left >= BLOCK; left -= BLOCK, out += BLOCK * c->outputs) {
+        fill(c, &s, in, &y, &x, BLOCK);
+        four_pixels(&b, c, out);
+    }
+    for (; left > 0; left--, out += c->outputs) {
+        fill(c, &s, in, &y, &x, 1);
+        one_column(c->weights, c->affine, s.columns, words, c->outputs, c->zero, out);
+    }
+}
+
+void tcuq_nn_conv(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    if (c->kernel_rows == 1 && c->kernel_columns == 1 && c->stride == 1 && !is_padded(c)) {
+        /* Pixels do not know of each other: one long row leaves no four that is split by the end of a row. */
+        tcuq_nn_window flat = *c;
+        flat.width *= flat.height;
+        flat.height = 1;
+        flat.columns = flat.width;
+        flat.rows = 1;
+        convolve(&flat, in, out, scratch);
+    } else {
+        convolve(c, in, out, scratch);
     }
 }
 
@@ -477,13 +626,13 @@ void tcuq_nn_dense(const tcuq_nn_matrix *m, const int8_t *in, int8_t *out, int8_
 {
     int16_t *column = (int16_t *)(void *)scratch;
     int32_t whole = m->inputs & ~3, i;
-    int16_t *to = widen(column, 2, in, whole);
+    widen(column, 2, in, whole);
     if (whole < m->inputs) {
         int8_t last[4] = {0, 0, 0, 0};
         for (i = whole; i < m->inputs; i++) {
             last[i - whole] = in[i];
         }
-        widen4(to, 2, last);
+        widen4(column + whole, 2, last);
     }
     one_column(m->weights, m->affine, column, up4(m->inputs) / 2, m->outputs, m->zero, out);
 }
@@ -494,12 +643,17 @@ void tcuq_nn_dense(const tcuq_nn_matrix *m, const int8_t *in, int8_t *out, int8_
 #define CELL 4
 
 typedef struct {
+    const int8_t *in; /* the first of the four channels */
+    int32_t lanes;    /* channels, four at most */
+    int32_t pitch;    /* bytes of a row of the picture */
     int16_t *cells;
-    int32_t slots; /* rows */
-    int32_t span;  /* columns */
+    int32_t slots;                  /* rows of the window */
+    int32_t before, inside, after;  /* columns of the window, those inside the picture between the others */
+    int16_t outside[CELL];          /* what lies outside */
 } rows_t;
 
-static void widen_some(int16_t *to, const int8_t *from, int32_t lanes)
+/* As many channels as there are, widened. */
+ONCE void widen_some(int16_t *to, const int8_t *from, int32_t lanes)
 {
     int8_t four[4] = {0, 0, 0, 0};
     int32_t i;
@@ -509,41 +663,92 @@ static void widen_some(int16_t *to, const int8_t *from, int32_t lanes)
     widen4(to, 2, four);
 }
 
-/* Put row `y` of the picture, beginning at channel `channel`, into a slot. */
-static void load_row(const tcuq_nn_window *c, const rows_t *w, const int8_t *in, int32_t slot, int32_t y,
-                     int32_t channel, const int16_t *outside)
+ONCE int16_t *put_outside(int16_t *to, int32_t step, const int16_t *outside, int32_t count)
 {
-    int32_t step = w->slots * CELL, lanes = least(4, c->channels - channel), i = 0;
+    for (; count > 0; count--, to += step) {
+        memcpy(to, outside, CELL * sizeof *to);
+    }
+    return to;
+}
+
+/* Put row `y` of the picture into a slot. */
+ONCE void load_row(const tcuq_nn_window *c, const rows_t *w, int32_t slot, int32_t y)
+{
+    int32_t step = w->slots * CELL, i;
     int16_t *to = w->cells + slot * CELL;
-    if (y >= 0 && y < c->height) {
-        int32_t from = least(c->left, w->span), end = least(c->left + c->width, w->span);
-        const int8_t *at = in + (ptrdiff_t)y * c->width * c->channels + channel;
-        for (; i < from; i++, to += step) {
-            memcpy(to, outside, CELL * sizeof *to);
+    const int8_t *at;
+    if (y < 0 || y >= c->height) {
+        put_outside(to, step, w->outside, w->before + w->inside + w->after);
+        return;
+    }
+    to = put_outside(to, step, w->outside, w->before);
+    at = w->in + (ptrdiff_t)y * w->pitch;
+    if (w->lanes == 4) {
+        for (i = w->inside; i > 0; i--, to += step, at += c->channels) {
+            widen4(to, 2, at);
         }
-        if (lanes == 4) {
-            for (; i < end; i++, to += step, at += c->channels) {
-                widen4(to, 2, at);
-            }
-        } else {
-            for (; i < end; i++, to += step, at += c->channels) {
-                widen_some(to, at, lanes);
-            }
+    } else {
+        for (i = w->inside; i > 0; i--, to += step, at += c->channels) {
+            widen_some(to, at, w->lanes);
         }
     }
-    for (; i < w->span; i++, to += step) {
-        memcpy(to, outside, CELL * sizeof *to);
+    put_outside(to, step, w->outside, w->after);
+}
+
+/* Move `count` columns of a window of four rows down by two, the new rows being at `upper` and `lower`. */
+#if DSP
+
+ASSEMBLER void slide(int16_t *to __attribute__((unused)), const int8_t *upper __attribute__((unused)),
+                     const int8_t *lower __attribute__((unused)), int32_t channels __attribute__((unused)),
+                     int32_t count __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r10, lr}\n"
+            "ldr r10, [sp, #32]\n"
+            "1:\n"
+            "add r12, r0, #16\n"
+            "ldmia r12, {r4-r7}\n"
+            "ldr r8, [r1]\n"
+            "ldr r9, [r2]\n"
+            "stmia r0!, {r4-r7}\n"
+            "add r1, r1, r3\n"
+            "add r2, r2, r3\n"
+            "sxtb16 r4, r8\n"
+            "sxtb16 r5, r8, ror #8\n"
+            "sxtb16 r6, r9\n"
+            "sxtb16 r7, r9, ror #8\n"
+            "stmia r0!, {r4-r7}\n"
+            "subs r10, r10, #1\n"
+            "bne 1b\n"
+            "pop {r4-r10, pc}\n");
+}
+
+#else
+
+static void slide(int16_t *to, const int8_t *upper, const int8_t *lower, int32_t channels, int32_t count)
+{
+    for (; count > 0; count--, to += 4 * CELL, upper += channels, lower += channels) {
+        memcpy(to, to + 2 * CELL, 2 * CELL * sizeof *to);
+        widen4(to + 2 * CELL, 2, upper);
+        widen4(to + 3 * CELL, 2, lower);
     }
 }
 
+#endif
+
 /* Move the window down by `by` rows; it then begins at row `y` of the picture. */
-static void advance(const tcuq_nn_window *c, const rows_t *w, const int8_t *in, int32_t by, int32_t y,
-                    int32_t channel, const int16_t *outside)
+static void advance(const tcuq_nn_window *c, const rows_t *w, int32_t by, int32_t y)
 {
     int32_t keep = by < w->slots ? w->slots - by : 0, i;
+    if (w->slots == 4 && by == 2 && w->lanes == 4 && w->inside > 0 && y + 2 >= 0 && y + 3 < c->height) {
+        /* Columns outside the picture stay as they are. */
+        const int8_t *upper = w->in + ((ptrdiff_t)y + 2) * w->pitch;
+        slide(w->cells + w->before * 4 * CELL, upper, upper + w->pitch, c->channels, w->inside);
+        return;
+    }
     if (keep > 0) {
         int16_t *to = w->cells;
-        for (i = 0; i < w->span; i++, to += w->slots * CELL) {
+        for (i = w->before + w->inside + w->after; i > 0; i--, to += w->slots * CELL) {
             int32_t k;
             for (k = 0; k < keep; k++) {
                 memcpy(to + k * CELL, to + (k + by) * CELL, CELL * sizeof *to);
@@ -551,7 +756,7 @@ static void advance(const tcuq_nn_window *c, const rows_t *w, const int8_t *in, 
         }
     }
     for (i = keep; i < w->slots; i++) {
-        load_row(c, w, in, i, y + i, channel, outside);
+        load_row(c, w, i, y + i);
     }
 }
 
@@ -573,7 +778,7 @@ static inline void add_products(int32_t *sums, const int16_t *x, const int16_t *
 
 /* One row of the output, for up to four channels; the kernel begins at slot `line`. */
 static void depthwise_row(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
-                          int32_t line, int32_t lanes, int8_t *out)
+                          int32_t line, int8_t *out)
 {
     const int16_t *corner = w->cells + line * CELL;
     int32_t column, i;
@@ -586,7 +791,7 @@ static void depthwise_row(const tcuq_nn_window *c, const rows_t *w, const int16_
                 add_products(sums, x, t);
             }
         }
-        for (i = 0; i < lanes; i++) {
+        for (i = 0; i < w->lanes; i++) {
             out[i] = requantise(sums[i], affine[4 + i], c->zero);
         }
         corner += c->stride * w->slots * CELL;
@@ -620,7 +825,8 @@ typedef struct {
     CELL_AT(x0) TAP_AT(w0) UPPER CELL_AT(x1) LOWER TAP_AT(w1) UPPER CELL_AT(x2) LOWER TAP_AT(w2) UPPER CELL_AT(x3) \
         LOWER
 
-/* A 3 x 3 kernel with stride 1 over a window of four rows: two rows of the output, four channels. */
+/* A 3 x 3 kernel with stride 1 over a window of four rows: two rows of the output, four channels. `upper` is
+ * written last: with both rows at one place it is what stays. */
 ASSEMBLER void two_rows(const two_rows_t *r __attribute__((unused)))
 {
     __asm__(".syntax unified\n"
@@ -666,8 +872,8 @@ ASSEMBLER void two_rows(const two_rows_t *r __attribute__((unused)))
             "bfi r4, r7, #24, #8\n"
             "ldrd r8, r9, [sp, #16]\n"   /* upper, lower */
             "ldrd r10, r11, [sp, #24]\n" /* step, count */
-            "str r0, [r8]\n"
             "str r4, [r9]\n"
+            "str r0, [r8]\n"
             "add r8, r8, r10\n"
             "add r9, r9, r10\n"
             "strd r8, r9, [sp, #16]\n"
@@ -682,18 +888,18 @@ ASSEMBLER void two_rows(const two_rows_t *r __attribute__((unused)))
 #endif
 
 static void depthwise_rows(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
-                           int32_t lines, int32_t lanes, int8_t *out)
+                           int32_t lines, int8_t *out)
 {
     int32_t i;
 #if DSP
-    if (lines == 2 && lanes == 4) {
+    if (w->slots == 4 && c->kernel_rows == 3 && w->lanes == 4) {
         two_rows_t r;
         r.cells = w->cells;
         r.taps = taps;
         r.affine = affine;
         r.zero = c->zero;
         r.upper = out;
-        r.lower = out + c->columns * c->outputs;
+        r.lower = lines == 2 ? out + c->columns * c->outputs : out;
         r.step = c->outputs;
         r.count = c->columns;
         two_rows(&r);
@@ -701,39 +907,52 @@ static void depthwise_rows(const tcuq_nn_window *c, const rows_t *w, const int16
     }
 #endif
     for (i = 0; i < lines; i++) {
-        depthwise_row(c, w, taps, affine, i, lanes, out + i * c->columns * c->outputs);
+        depthwise_row(c, w, taps, affine, i, out + i * c->columns * c->outputs);
+    }
+}
+
+/* Widen the weights of four channels. */
+static void load_taps(int16_t *taps, const uint32_t *weights, int32_t places)
+{
+    for (; places > 0; places--, taps += CELL) {
+        uint32_t word = *weights++;
+        int8_t four[4];
+        int32_t k;
+        for (k = 0; k < 4; k++) {
+            four[k] = (int8_t)(word >> 8 * k);
+        }
+        widen4(taps, 2, four);
     }
 }
 
 void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
 {
     int32_t two = c->kernel_rows == 3 && c->kernel_columns == 3 && c->stride == 1;
-    int32_t places = c->kernel_rows * c->kernel_columns, channel;
+    int32_t span = (c->columns - 1) * c->stride + c->kernel_columns, places = c->kernel_rows * c->kernel_columns;
+    int32_t channel;
     const uint32_t *weights = c->weights;
     const int32_t *affine = c->affine;
     rows_t w;
     int16_t *taps;
+    w.pitch = c->width * c->channels;
     w.cells = (int16_t *)(void *)scratch;
     w.slots = two ? 4 : c->kernel_rows;
-    w.span = (c->columns - 1) * c->stride + c->kernel_columns;
-    taps = w.cells + w.span * w.slots * CELL;
-    for (channel = 0; channel < c->channels; channel += 4, affine += 8) {
-        int32_t lanes = least(4, c->channels - channel), row = 0, by = w.slots, y = -c->top, i;
-        int16_t outside[CELL];
-        widen_some(outside, c->pad + channel, lanes);
-        for (i = 0; i < places; i++) {
-            uint32_t word = *weights++;
-            int8_t four[4];
-            int32_t k;
-            for (k = 0; k < 4; k++) {
-                four[k] = (int8_t)(word >> 8 * k);
-            }
-            widen4(taps + i * CELL, 2, four);
-        }
+    w.before = least(c->left, span);
+    w.inside = least(c->width, span - w.before);
+    w.after = span - w.before - w.inside;
+    taps = w.cells + span * w.slots * CELL;
+    for (channel = 0; channel < c->channels; channel += 4, affine += 8, weights += places) {
+        int32_t row = 0, by = w.slots, y = -c->top;
+        int8_t *to = out + channel;
+        w.in = in + channel;
+        w.lanes = least(4, c->channels - channel);
+        widen_some(w.outside, c->pad + channel, w.lanes);
+        load_taps(taps, weights, places);
         while (row < c->rows) {
             int32_t lines = two && c->rows - row > 1 ? 2 : 1;
-            advance(c, &w, in, by, y, channel, outside);
-            depthwise_rows(c, &w, taps, affine, lines, lanes, out + (ptrdiff_t)row * c->columns * c->outputs + channel);
+            advance(c, &w, by, y);
+            depthwise_rows(c, &w, taps, affine, lines, to);
+            to += lines * c->columns * c->outputs;
             row += lines;
             by = lines * c->stride;
             y += by;

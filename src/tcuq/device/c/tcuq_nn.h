@@ -58,7 +58,7 @@ typedef struct {
 
 /* Scratch of the functions below, in bytes, up4() meaning "up to a multiple of 4":
  * convolution, with k the values under the kernel and r those under one row of it
- *   8 * up4(k) + (channels is a multiple of 4 ? 0 : up4(k)) + (picture is padded ? up4(r) : 0);
+ *   8 * up4(k) + (channels is a multiple of 4 ? 0 : 4 * up4(k)) + (picture is padded ? up4(r) : 0);
  * depthwise, with n = (columns - 1) * stride + kernel_columns
  *   8 * (n * (kernel is 3 x 3 with stride 1 ? 4 : kernel_rows) + kernel_rows * kernel_columns);
  * dense 2 * up4(inputs). */
