@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 
 from ..export import sources as exported
 from .boards import Board
 from .firm import RULE_FILES, Firmware, plan_header, plan_source
-from .graph import Graph
+from .generate import write
 from .rules import Watch
 from .tools import call, path_of
-
-Writer = Callable[[Graph, Path, str], Sequence[Path]]
-"""Writes the C of a network: `tcuq.device.generate.write`."""
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 SPLIT = ("-mthumb", "-ffunction-sections", "-fdata-sections")
 # The harness may not lean on the C library, nor may its marks be folded into one function.
 ALONE = ("-O2", "-ffreestanding", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-fno-ipa-icf")
+
+LIBRARY = re.compile(r"mem(cpy|set|move)$|__")
+"""Names of library functions."""
 
 ROOM = Path(str(resources.files("tcuq")))
 CORE, BOARDS, FIRMWARE = ROOM / "core", ROOM / "device" / "boards", ROOM / "device" / "firmware"
@@ -42,7 +43,7 @@ class Levels:
     """
 
     network: str = "-O3"
-    rule: str = "-Os"
+    rule: str = "-O2"
     rest: str = "-Os"
 
 
@@ -58,6 +59,8 @@ class Sizes:
         RAM that begins as zero, `arena` and `input` among it.
     arena, input : int
         The networks' working memory and the buffer of an input.
+    library : int
+        Of the code, functions of the compiler's libraries: copying, clearing, division.
     """
 
     code: int
@@ -66,6 +69,7 @@ class Sizes:
     zeroed: int
     arena: int
     input: int
+    library: int
 
     @property
     def flash(self) -> int:
@@ -73,7 +77,7 @@ class Sizes:
 
         Examples
         --------
-        >>> Sizes(code=100, constants=50, data=4, zeroed=20, arena=0, input=0).flash
+        >>> Sizes(code=100, constants=50, data=4, zeroed=20, arena=0, input=0, library=0).flash
         154
         """
         return self.code + self.constants + self.data
@@ -171,18 +175,12 @@ def memory(board: Board, wide: bool = False) -> str:
     return "\n".join(["MEMORY", "{", *lines, "}", *aliases, f"STACK_BYTES = {board.stack_bytes};", ""])
 
 
-def generated(graph: Graph, folder: Path, name: str) -> Sequence[Path]:
-    """Write the C of a network."""
-    write: Writer = import_module(".generate", __package__).write
-    return write(graph, folder, name)
-
-
 def build(
     firmware: Firmware,
     board: Board,
     folder: str | Path,
     levels: Levels | None = None,
-    write: Writer = generated,
+    kept: Path | None = None,
 ) -> Image:
     """Build a firmware for a board.
 
@@ -193,8 +191,8 @@ def build(
     folder : path
         Made when it does not exist; what it holds is replaced.
     levels : Levels, optional
-    write : callable
-        Writes the C of a network into a folder and returns its files.
+    kept : path, optional
+        A folder that keeps compiled files for other builds; one that asks for the same is quicker.
 
     Returns
     -------
@@ -232,7 +230,7 @@ def build(
         ([FIRMWARE / "main.c", BOARDS / "startup.c"], [levels.rest, "-fno-tree-loop-distribute-patterns"]),
         (sorted(FIRMWARE / f"harness{end}.c" for end in ("", "_report", "_step")), ALONE),
     ]
-    return _image(firmware.name, board, work, groups, defines)
+    return _image(firmware.name, board, work, groups, defines, kept)
 
 
 def build_replay(board: Board, folder: str | Path, level: str = "-Os") -> Image:
@@ -294,22 +292,36 @@ def _image(
     work: Path,
     groups: Sequence[tuple[Sequence[Path], Sequence[str]]],
     defines: Sequence[str],
+    kept: Path | None = None,
 ) -> Image:
     objects: list[Path] = []
-    include = [f"-I{path}" for path in (work, CORE, FIRMWARE)]
+    defines = [*defines, *(f"-I{path}" for path in (work, CORE, FIRMWARE))]
     for files, options in groups:
         for file in files:
             target = work / f"{file.stem}.o"
-            call(
-                "arm-none-eabi-gcc",
-                [*STRICT, *SPLIT, *board.compiler, *options, *defines, *include, "-c", file, "-o", target],
-            )
+            flags = [*STRICT, *SPLIT, *board.compiler, *options]
+            _compile(file, target, flags, defines, kept)
             objects.append(target)
     over = _link(board, work, objects, "image.elf", wide=False)
     if over:
         _link(board, work, objects, "wide.elf", wide=True)
         raise TooLarge(name, board, over, sizes_of(work / "wide.elf"))
     return Image(board, work / "image.elf", sizes_of(work / "image.elf"))
+
+
+def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str], kept: Path | None) -> None:
+    """Compile, unless what the preprocessor makes of it was compiled with the same flags before."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        text = call("arm-none-eabi-gcc", [*flags, *names, "-E", "-P", file])
+        mark = hashlib.sha256("\0".join([*flags, text]).encode()).hexdigest()
+        known = kept / f"{file.stem}-{mark}.o"
+        if known.exists():
+            shutil.copyfile(known, target)
+            return
+    call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
+    if kept is not None:
+        shutil.copyfile(target, known)
 
 
 def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: bool) -> dict[str, int]:
@@ -341,13 +353,16 @@ def sizes_of(elf: Path) -> Sizes:
         words = line.split()
         if len(words) == 3 and words[0].startswith("."):
             sections[words[0]] = int(words[1])
+    symbols = symbols_of(elf)
     return Sizes(
         code=sum(sections.get(name, 0) for name in (".vectors", ".text", ".ARM.exidx")),
         constants=sections.get(".rodata", 0),
         data=sections.get(".data", 0),
         zeroed=sections.get(".bss", 0),
-        arena=symbols_of(elf).get("arena", (0, 0))[1],
-        input=symbols_of(elf).get("input", (0, 0))[1],
+        arena=symbols.get("arena", (0, 0))[1],
+        input=symbols.get("input", (0, 0))[1],
+        # Several names of one function have one address.
+        library=sum(dict(place for name, place in symbols.items() if LIBRARY.match(name)).values()),
     )
 
 

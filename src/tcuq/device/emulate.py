@@ -48,7 +48,14 @@ class Ran:
     counts: dict[str, Counts]
 
 
-def emulate(image: Image, data: bytes, counted: bool = False, timeout: float = 600) -> Ran:
+def emulate(
+    image: Image,
+    data: bytes,
+    counted: bool = False,
+    timeout: float = 600,
+    singly: bool = False,
+    kept: Path | None = None,
+) -> Ran:
     """Run an image until its input ends.
 
     Parameters
@@ -60,6 +67,10 @@ def emulate(image: Image, data: bytes, counted: bool = False, timeout: float = 6
         Count the instructions of every step's regions.
     timeout : float
         Seconds.
+    singly : bool
+        Let the emulator look at one instruction at a time: slower, and no count may change by it.
+    kept : path, optional
+        A folder that keeps the compiled plugin.
     """
     machine = image.board.emulated.machine
     command = [
@@ -74,11 +85,12 @@ def emulate(image: Image, data: bytes, counted: bool = False, timeout: float = 6
         "none",
     ]
     command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(image.path)]
+    command += ["-singlestep"] if singly else []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "input.bin").write_bytes(data)
         if counted:
-            command += ["-plugin", f"{plugin(folder)},out=counts.txt,{','.join(_marks(image))}"]
+            command += ["-plugin", f"{plugin(kept or folder)},out=counts.txt,{','.join(_marks(image))}"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -93,15 +105,17 @@ def emulate(image: Image, data: bytes, counted: bool = False, timeout: float = 6
 
 
 def plugin(folder: Path) -> Path:
-    """Compile the counting plugin into a folder and return it.
+    """Compile the counting plugin into a folder, unless it is there, and return it.
 
     Parameters
     ----------
     folder : path
     """
     target = folder / "count.so"
-    call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "count.c", "-o", target])
-    return target
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "count.c", "-o", target])
+    return target.resolve()
 
 
 def _last(text: str) -> str:

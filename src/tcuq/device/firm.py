@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..checks import integer
-from .graph import Drop, Graph
+from .generate import takes_random
+from .graph import Graph
 from .rules import ONE, Conformal, Label, Rule, Vote, Watch
 
 RULE_FILES = {
@@ -17,6 +18,9 @@ RULE_FILES = {
     Watch: "rule_monitor.c",
 }
 RULE_NUMBERS = {Label: 0, Conformal: 1, Vote: 2, Watch: 3}
+
+SEED = 1
+"""First state of the generator of dropped values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,19 +142,15 @@ def plan_source(firmware: Firmware, arena: int) -> str:
         body = ["*probs = input;", f"*features = {'input + PLAN_CLASSES' if firmware.features else 'NULL'};"]
     else:
         lines += ["static union {", "    uint32_t words;", f"    int8_t bytes[{arena}];", "} arena;"]
-        if any(_draws(graph) for graph in firmware.graphs):
-            lines.append("static uint32_t random_state = 2463534242u; /* any number but 0 */")
+        if any(takes_random(graph) for graph in firmware.graphs):
+            lines.append(f"static uint32_t random_state = {SEED}u;")
         body = _several(firmware, lines) if firmware.members > 1 else _one(firmware)
     lines += ["", "void network_run(const int8_t *input, const int8_t **probs, const int8_t **features)", "{"]
     return "\n".join([*lines, *(f"    {line}" for line in body), "}", ""])
 
 
-def _draws(graph: Graph) -> bool:
-    return any(isinstance(step, Drop) for step in graph.steps)
-
-
 def _call(name: str, graph: Graph) -> str:
-    return f"{name}_run(input, arena.bytes, &{name}_out{', &random_state' if _draws(graph) else ''});"
+    return f"{name}_run(input, arena.bytes, &{name}_out{', &random_state' if takes_random(graph) else ''});"
 
 
 def _one(firmware: Firmware) -> list[str]:
