@@ -16,7 +16,7 @@ from .boards import Board
 from .firm import RULE_FILES, Firmware, plan_header, plan_source
 from .generate import write
 from .rules import Watch
-from .tools import call, path_of
+from .tools import PACKAGES, MissingTool, call, path_of
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror")
 SPLIT = ("-mthumb", "-ffunction-sections", "-fdata-sections")
@@ -233,7 +233,7 @@ def build(
     return _image(firmware.name, board, work, groups, defines, kept)
 
 
-def build_replay(board: Board, folder: str | Path, level: str = "-Os") -> Image:
+def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Path | None = None) -> Image:
     """Build the firmware that replays cases through the monitor alone, every signal compiled in.
 
     Parameters
@@ -242,13 +242,16 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os") -> Image:
     folder : path
     level : str
         Option for the monitor's core.
+    kept : path, optional
+        As for `build`.
     """
     groups: list[tuple[Sequence[Path], Sequence[str]]] = [
         ([CORE / "tcuq.c"], [level]),
         ([BOARDS / "startup.c"], ["-Os", "-fno-tree-loop-distribute-patterns"]),
         (sorted(FIRMWARE / f"harness{end}.c" for end in ("", "_replay", "_step")), ALONE),
     ]
-    return _image("replay", board, _fresh(folder), groups, [f"-DREPLAY_BYTES={replay_room(board)}u"])
+    room = [f"-DREPLAY_BYTES={replay_room(board)}u"]
+    return _image("replay", board, _fresh(folder), groups, room, kept)
 
 
 def replay_room(board: Board) -> int:
@@ -334,6 +337,11 @@ def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: 
     done = subprocess.run(command, capture_output=True, text=True, cwd=work)
     if done.returncode == 0:
         return {}
+    if "nano.specs" in done.stderr:
+        package = PACKAGES["arm-none-eabi-gcc"]
+        raise MissingTool(
+            f"the C library of arm-none-eabi-gcc is missing: on Debian, apt-get install {package}"
+        )
     found = re.findall(r"region `(FLASH|RAM)' overflowed by (\d+) byte", done.stderr)
     if not found or wide:
         said = [line for line in done.stderr.splitlines() if "warning" not in line] or ["nothing"]

@@ -12,6 +12,8 @@ from .figures import Found, found_from
 
 INPUTS = ("paper.json", "claims.json", "targets.json")
 """Files of the folder that are no results."""
+BOARDS = "tcuq-device"
+"""Format of measurements on boards, which are no experiments either."""
 
 
 def load_found(folder: str | Path) -> dict[str, Found]:
@@ -35,6 +37,8 @@ def load_found(folder: str | Path) -> dict[str, Found]:
 
 def _read(path: Path) -> Iterator[Found]:
     try:
+        if _format(path) == BOARDS:
+            return
         if _format(path) == trainings.FORMAT:
             yield from trainings.trainings_from(json.loads(path.read_text(encoding="utf-8")))
             return
