@@ -2,12 +2,13 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test bench results vectors tables sheets compare clean
+.PHONY: help demo test bench device results vectors tables sheets compare clean
 
 help:
 	@echo "make demo     set up, then train, stream, fit, watch and report on real digits (out/demo)"
 	@echo "make test     set up, then lint, type-check and run all tests"
 	@echo "make bench    set up, then time the monitor beside its peers"
+	@echo "make device   set up, then build firmware for boards, run it under emulation, hold its cost against results/"
 	@echo "make results  rewrite the pages of results (docs/RESULTS.md, docs/results.html) from results/"
 	@echo "make vectors  rewrite the test vectors from the oracle"
 	@echo "make tables   rewrite the core's constant tables"
@@ -28,6 +29,9 @@ test: .venv/.test
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
+
+device: .venv/.device
+	$(BIN)/tcuq device bench --check
 
 results: .venv/.test
 	$(BIN)/tcuq results
@@ -60,6 +64,10 @@ compare: .venv/.compare
 
 .venv/.test: $(SOURCES)
 	sh tools/setup.sh test dev
+	@touch $@
+
+.venv/.device: $(SOURCES)
+	sh tools/setup.sh device
 	@touch $@
 
 .venv/.bench: $(SOURCES)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Make the virtual environment with the given extras; with "test" as the first argument, also fetch
-# the tools that some tests use. What cannot be installed is named, and those tests skip themselves.
+# the tools that some tests use, with "device" those that build and run firmware. What cannot be installed is
+# named; tests that need it skip themselves.
 set -eu
 cd "$(dirname "$0")/.."
 kind=$1
-extras=$2
+extras=${2:-}
 python=${PYTHON:-python3}
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -28,6 +29,11 @@ fi
 if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
     fetch python3-dev || exit 1
 fi
+if [ "$kind" = test ] || [ "$kind" = device ]; then
+    have gcc || fetch gcc libc6-dev || true
+    have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
+    have qemu-system-arm || fetch qemu-system-arm || true
+fi
 if [ "$kind" = test ]; then
     have clang || fetch clang || true
     if have clang; then
@@ -37,7 +43,6 @@ if [ "$kind" = test ]; then
     fi
     have g++ || fetch g++ || true
     have valgrind || fetch valgrind || true
-    have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
     have chromium || fetch chromium || true
     # Instruction counts are promised for x86-64; other machines count them in an emulator.
     if [ "$(uname -m)" != x86_64 ]; then
@@ -51,4 +56,4 @@ if [ "$kind" = test ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     .venv/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 ||
         echo "setup: not installed: torch (pip install torch); the tests of networks are skipped" >&2
 fi
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".${extras:+[$extras]}"

@@ -30,6 +30,7 @@ def build_parser() -> Parser:
         corrupt,
         data,
         demo,
+        device,
         export,
         fit,
         inspect,
@@ -50,7 +51,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    rooms = (data, corrupt, stream, train, reproduce, results, demo)
+    rooms = (data, corrupt, stream, train, reproduce, results, device, demo)
     for command in (fit, tune, run, inspect, audit, export, report, *rooms):
         command.add(subparsers)
     return parser

@@ -12,8 +12,6 @@ from .figures import Found, found_from
 
 INPUTS = ("paper.json", "claims.json", "targets.json")
 """Files of the folder that are no results."""
-DEVICE = "tcuq device"
-"""How the formats of figures begin that were measured for a device: they are no comparison of methods."""
 
 
 def load_found(folder: str | Path) -> dict[str, Found]:
@@ -26,7 +24,7 @@ def load_found(folder: str | Path) -> dict[str, Found]:
     """
     found: dict[str, Found] = {}
     for path in sorted(Path(folder).glob("*.json")):
-        if path.name in INPUTS or _format(path).startswith(DEVICE):
+        if path.name in INPUTS:
             continue
         for each in _read(path):
             if each.name in found:

@@ -1,0 +1,141 @@
+"""`tcuq device`: boards, and what monitors cost on them, counted under emulation."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .common import answer, declare, note, print_json, progress
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+FILE = "device_monitors.json"
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    group = subparsers.add_parser(
+        "device",
+        help="say what a monitor costs on a microcontroller",
+        description="Build firmware for boards and count its bytes and instructions under emulation.",
+        epilog="example:\n  tcuq device bench --check",
+    )
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    declare(actions, "boards", "say which boards there are", "tcuq device boards", list_boards)
+    bench = declare(
+        actions,
+        "bench",
+        "measure monitors on boards and store the figures, or hold them against stored ones",
+        "tcuq device bench --board stm32l432kc --check",
+        run_bench,
+    )
+    bench.add_argument(
+        "--board", action="append", metavar="B", help="measure this board; may be repeated (default: all)"
+    )
+    bench.add_argument("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
+    bench.add_argument(
+        "--results", default="results", metavar="FOLDER", help=f"where {FILE} is (default: results)"
+    )
+    bench.add_argument(
+        "--check",
+        action="store_true",
+        help="store nothing; fail when code or instructions grew by more than 2 %%",
+    )
+
+
+def list_boards(args: argparse.Namespace) -> int:
+    """List the boards."""
+    from ..device.boards import board, names
+
+    found = [board(name) for name in names()]
+    lines = [
+        f"{each.name:<12} {each.title:<21} {each.core:<11} {each.flash_bytes // 1024:>5} KB flash "
+        f"{each.ram_bytes // 1024:>4} KB RAM {each.clock_mhz:>4} MHz, emulated as {each.emulated.machine}"
+        for each in found
+    ]
+    shown = [
+        {"name": b.name, "title": b.title, "core": b.core, "flash": b.flash_bytes, "ram": b.ram_bytes}
+        for b in found
+    ]
+    answer(args, {"boards": shown}, "\n".join(lines))
+    return 0
+
+
+def run_bench(args: argparse.Namespace) -> int:
+    """Measure; store or compare."""
+    from ..checks import integer
+    from ..device.bench import bench_monitors, goals
+    from ..device.boards import board
+    from ..device.stored import grown, load, save
+
+    integer("--steps", args.steps, 1, 100_000)
+    for name in args.board or ():
+        board(name)  # refused before anything is built
+    path = Path(args.results) / FILE
+    stored = load(path) if args.check else None
+    if stored is None and not path.parent.is_dir():
+        raise ValueError(f"{path.parent} is no folder; --results needs one that exists")
+    if stored is None and args.board:
+        raise ValueError("--board stores a part only; it is accepted with --check")
+    with progress(args) as bar:
+        found = bench_monitors(args.board, args.steps, progress=bar)
+    found["goals"] = goals(found)
+    if args.json:
+        print_json(found)
+    elif not args.quiet:
+        print(render(found))
+    if stored is None:
+        save(found, path)
+        note(args, f"written: {path}")
+        return 0
+    if stored["compiler"] != found["compiler"]:
+        note(args, f"not compared: {path} is of {stored['compiler']}, this is {found['compiler']}")
+        return 0
+    said = grown(stored, found)
+    for line in said:
+        note(args, f"grown: {line}")
+    return 1 if said else 0
+
+
+def render(found: Mapping[str, Any]) -> str:
+    """Return the figures of monitors as a table for people.
+
+    Parameters
+    ----------
+    found : mapping
+        What `bench_monitors` gives, with `goals`.
+    """
+    lines = [
+        f"{found['compiler']}; {found['emulator']}",
+        "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
+        "cycles and energy: estimates",
+        f"{'board':<12} {'monitor':<24} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
+        f"{'cycles':>15} {'microjoules':>12}",
+    ]
+    for entry in found["measured"]:
+        more, step = entry["overhead"], entry["step"]
+        counts = step["instructions"]
+        mean = f"{counts['mean']:,.0f} ({counts['least']:,}-{counts['most']:,})"
+        cycles = step["cycles"] or {}
+        lines.append(
+            f"{entry['board']:<12} {entry['name']:<24} {entry['level']:<5} {more['flash']:>6,} "
+            f"{more['ram']:>5,} {mean:>24} {_range([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
+            f"{_range(cycles.get('microjoules', [None, None]), '.2f'):>12}"
+        )
+    for held in found["goals"]:
+        words = [
+            f"{name} {value:,.0f} of {most:,}{'' if value <= most else ' MISSED'}"
+            for name, (value, most) in ((name, held[name]) for name in ("flash", "ram", "instructions"))
+        ]
+        lines.append(f"goals of the paper's profile on stm32l432kc at {held['level']}: {', '.join(words)}")
+    return "\n".join(lines)
+
+
+def _range(ends: Sequence[float | None], form: str) -> str:
+    low, high = ends
+    if low is None:
+        return "unknown"
+    return f"from {low:{form}}" if high is None else f"{low:{form}}-{high:{form}}"

@@ -1,0 +1,1067 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of int8 networks. The header says what they compute; here is how.
+ *
+ * Bytes are widened to 16 bits in pairs: four bytes b0 b1 b2 b3 become (b0, b2) and (b1, b3), which is what
+ * one SXTB16 each gives. Weights are packed so that the same instruction puts them beside their inputs.
+ */
+#include "tcuq_nn.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Define TCUQ_NN_PLAIN to leave the DSP extension alone where there is one. */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN) && !defined(TCUQ_NN_PLAIN)
+#define DSP 1
+#else
+#define DSP 0
+#endif
+
+/* Called from several places: one copy is enough. */
+#ifdef __GNUC__
+#define ONCE static __attribute__((noinline))
+#else
+#define ONCE static
+#endif
+
+/* Columns that a convolution works on side by side. */
+#define BLOCK 4
+
+static int32_t up4(int32_t n)
+{
+    return (n + 3) & ~3;
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+#if DSP
+
+/* Hides a function's inside from the optimiser, which cannot see which registers its assembler uses. Aligned
+ * for ADR, which counts from a multiple of 4. */
+#ifdef __clang__
+#define ASSEMBLER static __attribute__((naked, noinline, used, aligned(4)))
+#else
+#define ASSEMBLER static __attribute__((naked, noipa, used, aligned(4)))
+#endif
+
+static inline uint32_t word_at(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+static inline void put_word(void *p, uint32_t word)
+{
+    memcpy(p, &word, sizeof word);
+}
+
+/* (b0, b2) */
+static inline uint32_t evens(uint32_t word)
+{
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1" : "=r"(pair) : "r"(word));
+    return pair;
+}
+
+/* (b1, b3) */
+static inline uint32_t odds(uint32_t word)
+{
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word));
+    return pair;
+}
+
+static inline int32_t two_products(uint32_t x, uint32_t y, int32_t sum)
+{
+    int32_t total;
+    __asm__("smlad %0, %1, %2, %3" : "=r"(total) : "r"(x), "r"(y), "r"(sum));
+    return total;
+}
+
+static inline int32_t sat8(int32_t value)
+{
+    int32_t kept;
+    __asm__("ssat %0, #8, %1" : "=r"(kept) : "r"(value));
+    return kept;
+}
+
+/* SMMLAR adds in the upper half, so that the zero comes for free. */
+static inline int8_t requantise(int32_t sum, int32_t multiplier, int32_t zero)
+{
+    int32_t value;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(value) : "r"(sum), "r"(multiplier), "r"(zero));
+    return (int8_t)sat8(value);
+}
+
+/* Four bytes, widened, to `to` and `step` numbers on. */
+static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
+{
+    uint32_t word = word_at(from);
+    put_word(to, evens(word));
+    put_word(to + step, odds(word));
+}
+
+/* sum + the products of a pair at `x` with the weights of a pair's first or second output. */
+static inline int32_t first_output(uint32_t weights, const int16_t *x, int32_t sum)
+{
+    return two_products(evens(weights), word_at(x), sum);
+}
+
+static inline int32_t second_output(uint32_t weights, const int16_t *x, int32_t sum)
+{
+    return two_products(odds(weights), word_at(x), sum);
+}
+
+#else
+
+static inline int32_t sat8(int32_t value)
+{
+    return value < -128 ? -128 : value > 127 ? 127 : value;
+}
+
+static inline int8_t requantise(int32_t sum, int32_t multiplier, int32_t zero)
+{
+    int64_t product = (int64_t)sum * multiplier + ((int64_t)1 << 31);
+    return (int8_t)sat8((int32_t)(product >> 32) + zero);
+}
+
+static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
+{
+    to[0] = from[0];
+    to[1] = from[2];
+    to[step] = from[1];
+    to[step + 1] = from[3];
+}
+
+static inline int32_t first_output(uint32_t weights, const int16_t *x, int32_t sum)
+{
+    return sum + (int8_t)weights * x[0] + (int8_t)(weights >> 16) * x[1];
+}
+
+static inline int32_t second_output(uint32_t weights, const int16_t *x, int32_t sum)
+{
+    return sum + (int8_t)(weights >> 8) * x[0] + (int8_t)(weights >> 24) * x[1];
+}
+
+#endif
+
+/* Widen `count` bytes, a multiple of four; pairs lie `step` numbers apart. */
+static inline void widen(int16_t *to, int32_t step, const int8_t *from, int32_t count)
+{
+    for (; count >= 16; count -= 16, from += 16, to += 8 * step) {
+        widen4(to, step, from);
+        widen4(to + 2 * step, step, from + 4);
+        widen4(to + 4 * step, step, from + 8);
+        widen4(to + 6 * step, step, from + 12);
+    }
+    for (; count > 0; count -= 4, from += 4, to += 2 * step) {
+        widen4(to, step, from);
+    }
+}
+
+/* Convolution and dense. */
+
+/* A pair of outputs after the other, for one column: `words` weights a pair. */
+ONCE void one_column(const uint32_t *weights, const int32_t *affine, const int16_t *column, int32_t words,
+                       int32_t outputs, int32_t zero, int8_t *out)
+{
+    int32_t o, j;
+    for (o = 0; o < outputs; o += 2, affine += 4) {
+        int32_t a = affine[0], b = affine[1];
+        const int16_t *x = column;
+        for (j = 0; j < words; j++, x += 2) {
+            uint32_t pair = *weights++;
+            a = first_output(pair, x, a);
+            b = second_output(pair, x, b);
+        }
+        out[o] = requantise(a, affine[2], zero);
+        if (o + 1 < outputs) {
+            out[o + 1] = requantise(b, affine[3], zero);
+        }
+    }
+}
+
+/* What four_columns() works on; the assembler knows the order. */
+typedef struct {
+    int8_t *out[BLOCK];
+    const int32_t *affine;
+    const int16_t *columns; /* pairs of the four columns beside each other */
+    int32_t skip;           /* places of the unrolled loop to jump over at first */
+    int32_t bytes;          /* of weights, a pair of outputs */
+    int32_t zero;
+    int32_t pairs;       /* of outputs, at least 1 */
+    const uint32_t *end; /* for the assembler's use */
+    const uint32_t *weights;
+} block_t;
+
+/* Words of weights that a turn of the assembler's loop takes. */
+#define UNROLL 8
+
+#if DSP
+
+typedef char block_has_twelve_words[sizeof(block_t) == 48 ? 1 : -1];
+
+/* Two outputs by four columns: eight sums in r0 to r7, nothing else left but two registers each for weights
+ * and inputs and the two pointers; all the rest lies on the stack. 13 instructions for 16 products, all of
+ * 4 bytes, so that the first turn can begin in the middle. */
+ASSEMBLER void four_columns(const block_t *b __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r11, lr}\n"
+            "ldmia r0, {r1-r12}\n"
+            "adr.w r0, 2f\n"
+            "mov r11, #52\n"
+            "mla r7, r7, r11, r0\n"
+            "mov lr, r12\n"
+            "push {r1-r12}\n"
+            "1:\n"
+            "ldrd r11, r12, [sp, #16]\n" /* affine, columns */
+            "ldrd r9, r8, [sp, #24]\n"   /* entry, bytes */
+            "add r8, r8, lr\n"
+            "str r8, [sp, #40]\n"
+            "ldrd r0, r4, [r11]\n"
+            "mov r1, r0\n"
+            "mov r2, r0\n"
+            "mov r3, r0\n"
+            "mov r5, r4\n"
+            "mov r6, r4\n"
+            "mov r7, r4\n"
+            "mov pc, r9\n"
+            "2:\n"
+            ".rept 8\n"
+            "ldr.w r9, [lr], #4\n"
+            "ldrd r10, r11, [r12], #8\n"
+            "sxtb16 r8, r9\n"
+            "sxtb16 r9, r9, ror #8\n"
+            "smlad r0, r8, r10, r0\n"
+            "smlad r4, r9, r10, r4\n"
+            "smlad r1, r8, r11, r1\n"
+            "smlad r5, r9, r11, r5\n"
+            "ldrd r10, r11, [r12], #8\n"
+            "smlad r2, r8, r10, r2\n"
+            "smlad r6, r9, r10, r6\n"
+            "smlad r3, r8, r11, r3\n"
+            "smlad r7, r9, r11, r7\n"
+            ".endr\n"
+            "ldr r8, [sp, #40]\n"
+            "cmp lr, r8\n"
+            "bne.w 2b\n"
+            "ldr r12, [sp, #16]\n"
+            "ldr r10, [sp, #32]\n"
+            "ldrd r8, r9, [r12, #8]\n"
+            "add r12, r12, #16\n"
+            "str r12, [sp, #16]\n"
+            "smmlar r0, r0, r8, r10\n"
+            "smmlar r1, r1, r8, r10\n"
+            "smmlar r2, r2, r8, r10\n"
+            "smmlar r3, r3, r8, r10\n"
+            "smmlar r4, r4, r9, r10\n"
+            "smmlar r5, r5, r9, r10\n"
+            "smmlar r6, r6, r9, r10\n"
+            "smmlar r7, r7, r9, r10\n"
+            "ssat r0, #8, r0\n"
+            "ssat r1, #8, r1\n"
+            "ssat r2, #8, r2\n"
+            "ssat r3, #8, r3\n"
+            "ssat r4, #8, r4\n"
+            "ssat r5, #8, r5\n"
+            "ssat r6, #8, r6\n"
+            "ssat r7, #8, r7\n"
+            "ldrd r8, r9, [sp]\n"
+            "ldrd r10, r11, [sp, #8]\n"
+            "strb r0, [r8], #1\n"
+            "strb r4, [r8], #1\n"
+            "strb r1, [r9], #1\n"
+            "strb r5, [r9], #1\n"
+            "strb r2, [r10], #1\n"
+            "strb r6, [r10], #1\n"
+            "strb r3, [r11], #1\n"
+            "strb r7, [r11], #1\n"
+            "strd r8, r9, [sp]\n"
+            "strd r10, r11, [sp, #8]\n"
+            "ldr r8, [sp, #36]\n"
+            "subs r8, r8, #1\n"
+            "str r8, [sp, #36]\n"
+            "bne.w 1b\n"
+            "add sp, sp, #48\n"
+            "pop {r4-r11, pc}\n");
+}
+
+#else
+
+static void four_columns(const block_t *b)
+{
+    const uint32_t *weights = b->weights;
+    const int32_t *affine = b->affine;
+    int32_t words = b->bytes / 4, pair, j, i;
+    for (pair = 0; pair < b->pairs; pair++, affine += 4) {
+        int32_t a[BLOCK], c[BLOCK];
+        const int16_t *x = b->columns;
+        for (i = 0; i < BLOCK; i++) {
+            a[i] = affine[0];
+            c[i] = affine[1];
+        }
+        for (j = 0; j < words; j++, x += 2 * BLOCK) {
+            uint32_t word = *weights++;
+            for (i = 0; i < BLOCK; i++) {
+                a[i] = first_output(word, x + 2 * i, a[i]);
+                c[i] = second_output(word, x + 2 * i, c[i]);
+            }
+        }
+        for (i = 0; i < BLOCK; i++) {
+            b->out[i][2 * pair] = requantise(a[i], affine[2], b->zero);
+            b->out[i][2 * pair + 1] = requantise(c[i], affine[3], b->zero);
+        }
+    }
+}
+
+#endif
+
+/* All outputs of four pixels; `b` holds what does not change. */
+static void four_pixels(block_t *b, const tcuq_nn_window *c, int8_t *out)
+{
+    int32_t i;
+    for (i = 0; i < BLOCK; i++) {
+        b->out[i] = out + i * c->outputs;
+    }
+    b->weights = c->weights;
+    b->affine = c->affine;
+    b->pairs = c->outputs / 2;
+    if (b->pairs > 0) {
+        four_columns(b);
+    }
+    if ((c->outputs & 1) != 0) {
+        /* The last output has no partner, whose place belongs to the next pixel. */
+        int8_t last[BLOCK][2];
+        for (i = 0; i < BLOCK; i++) {
+            b->out[i] = last[i];
+        }
+        b->weights = c->weights + c->outputs / 2 * (b->bytes / 4);
+        b->affine = c->affine + c->outputs / 2 * 4;
+        b->pairs = 1;
+        four_columns(b);
+        for (i = 0; i < BLOCK; i++) {
+            out[(i + 1) * c->outputs - 1] = last[i][0];
+        }
+    }
+}
+
+/* Scratch of a convolution. */
+typedef struct {
+    int16_t *columns;
+    int8_t *bytes;   /* four columns before they are widened, or NULL where channels come in fours */
+    int8_t *outside; /* what a row of the kernel sees outside the picture, or NULL */
+    int32_t row;     /* values under a row of the kernel */
+    int32_t values;  /* under the kernel, up to a multiple of four */
+} scratch_t;
+
+ONCE int is_padded(const tcuq_nn_window *c)
+{
+    return c->top > 0 || c->left > 0 || (c->rows - 1) * c->stride + c->kernel_rows - c->top > c->height ||
+           (c->columns - 1) * c->stride + c->kernel_columns - c->left > c->width;
+}
+
+static scratch_t divide(const tcuq_nn_window *c, int8_t *scratch)
+{
+    scratch_t s;
+    int32_t i, k;
+    s.row = c->kernel_columns * c->channels;
+    s.values = up4(c->kernel_rows * s.row);
+    s.columns = (int16_t *)(void *)scratch;
+    s.bytes = NULL;
+    s.outside = NULL;
+    scratch += 2 * BLOCK * s.values;
+    if ((c->channels & 3) != 0) {
+        s.bytes = scratch;
+        scratch += BLOCK * s.values;
+        for (i = 1; i <= BLOCK; i++) {
+            for (k = s.values - c->kernel_rows * s.row; k > 0; k--) {
+                s.bytes[i * s.values - k] = 0;
+            }
+        }
+    }
+    if (is_padded(c)) {
+        s.outside = scratch;
+        for (i = 0; i < s.row; i += c->channels) {
+            memcpy(scratch + i, c->pad, (size_t)c->channels);
+        }
+    }
+    return s;
+}
+
+/* How a kernel with its corner at (y, x) lies over the picture: rows and values of a row on each side. */
+typedef struct {
+    int32_t above, rows, below;
+    int32_t before, inside, after;
+    ptrdiff_t at; /* of the first value inside; a number, because a corner outside has no address */
+} view_t;
+
+static view_t view_of(const tcuq_nn_window *c, const scratch_t *s, int32_t y, int32_t x)
+{
+    view_t v;
+    int32_t low = y + c->kernel_rows - c->height, right = (x + c->kernel_columns - c->width) * c->channels;
+    v.above = y < 0 ? least(-y, c->kernel_rows) : 0;
+    v.below = low > 0 ? least(low, c->kernel_rows - v.above) : 0;
+    v.rows = c->kernel_rows - v.above - v.below;
+    v.before = x < 0 ? least(-x * c->channels, s->row) : 0;
+    v.after = right > 0 ? least(right, s->row - v.before) : 0;
+    v.inside = s->row - v.before - v.after;
+    v.at = ((ptrdiff_t)(y + v.above) * c->width + x) * c->channels + v.before;
+    return v;
+}
+
+/* Rows of `count` bytes to a column of bytes. */
+ONCE void copy_rows(int8_t *to, int32_t to_pitch, const int8_t *from, int32_t pitch, int32_t count, int32_t rows)
+{
+    for (; rows > 0; rows--, to += to_pitch, from += pitch) {
+        int32_t i = 0;
+        if (count < 4) {
+            for (; i < count; i++) {
+                to[i] = from[i];
+            }
+            continue;
+        }
+        for (; i < count - 4; i += 4) {
+            memcpy(to + i, from + i, 4);
+        }
+        /* The last word may repeat some bytes of the one before. */
+        memcpy(to + count - 4, from + count - 4, 4);
+    }
+}
+
+/* Rows of `count` bytes, a multiple of four, to a widened column; `to_pitch` in bytes before widening. */
+ONCE void widen_rows(int16_t *to, int32_t step, int32_t to_pitch, const int8_t *from, int32_t pitch, int32_t count,
+                     int32_t rows)
+{
+    for (; rows > 0; rows--, to += to_pitch / 2 * step, from += pitch) {
+        widen(to, step, from, count);
+    }
+}
+
+/* What the kernel sees with its corner at (y, x), as bytes. */
+static void fill_bytes(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int8_t *to, int32_t y, int32_t x)
+{
+    view_t v = view_of(c, s, y, x);
+    if (v.above > 0) {
+        copy_rows(to, s->row, s->outside, 0, s->row, v.above);
+        to += v.above * s->row;
+    }
+    if (v.rows > 0) {
+        if (v.before > 0) {
+            copy_rows(to, s->row, s->outside, 0, v.before, v.rows);
+        }
+        if (v.inside > 0) {
+            copy_rows(to + v.before, s->row, in + v.at, c->width * c->channels, v.inside, v.rows);
+        }
+        if (v.after > 0) {
+            copy_rows(to + v.before + v.inside, s->row, s->outside, 0, v.after, v.rows);
+        }
+    }
+    if (v.below > 0) {
+        copy_rows(to + v.rows * s->row, s->row, s->outside, 0, s->row, v.below);
+    }
+}
+
+/* The same, widened: pairs `step` numbers apart. */
+ONCE void fill_column(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int16_t *to, int32_t step,
+                      int32_t y, int32_t x)
+{
+    view_t v = view_of(c, s, y, x);
+    if (v.above > 0) {
+        widen_rows(to, step, s->row, s->outside, 0, s->row, v.above);
+        to += v.above * s->row / 2 * step;
+    }
+    if (v.rows > 0) {
+        if (v.before > 0) {
+            widen_rows(to, step, s->row, s->outside, 0, v.before, v.rows);
+        }
+        if (v.inside > 0) {
+            widen_rows(to + v.before / 2 * step, step, s->row, in + v.at, c->width * c->channels, v.inside, v.rows);
+        }
+        if (v.after > 0) {
+            widen_rows(to + (v.before + v.inside) / 2 * step, step, s->row, s->outside, 0, v.after, v.rows);
+        }
+    }
+    if (v.below > 0) {
+        widen_rows(to + v.rows * s->row / 2 * step, step, s->row, s->outside, 0, s->row, v.below);
+    }
+}
+
+#if DSP
+
+/* Widen `words` words of four columns that lie `apart` bytes from each other; return the end. */
+ASSEMBLER int16_t *widen_four(int16_t *to __attribute__((unused)), const int8_t *from __attribute__((unused)),
+                              int32_t apart __attribute__((unused)), int32_t words __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r11, lr}\n"
+            "add r12, r1, r2\n"
+            "add lr, r12, r2\n"
+            "add r2, r2, lr\n"
+            "1:\n"
+            "ldr r4, [r1], #4\n"
+            "ldr r5, [r12], #4\n"
+            "ldr r6, [lr], #4\n"
+            "ldr r7, [r2], #4\n"
+            "sxtb16 r8, r4\n"
+            "sxtb16 r9, r5\n"
+            "sxtb16 r10, r6\n"
+            "sxtb16 r11, r7\n"
+            "sxtb16 r4, r4, ror #8\n"
+            "sxtb16 r5, r5, ror #8\n"
+            "sxtb16 r6, r6, ror #8\n"
+            "sxtb16 r7, r7, ror #8\n"
+            "stmia r0!, {r8-r11}\n"
+            "stmia r0!, {r4-r7}\n"
+            "subs r3, r3, #1\n"
+            "bne 1b\n"
+            "pop {r4-r11, pc}\n");
+}
+
+#else
+
+static int16_t *widen_four(int16_t *to, const int8_t *from, int32_t apart, int32_t words)
+{
+    int32_t i;
+    for (; words > 0; words--, from += 4, to += 4 * BLOCK) {
+        for (i = 0; i < BLOCK; i++) {
+            widen4(to + 2 * i, 2 * BLOCK, from + i * apart);
+        }
+    }
+    return to;
+}
+
+#endif
+
+/* Four pixels beside each other that see no column outside: all of them at once, row by row. */
+static void fill_four(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t y, int32_t x)
+{
+    int32_t k, words = s->row / 4, apart = c->stride * c->channels;
+    int16_t *to = s->columns;
+    for (k = y; k < y + c->kernel_rows; k++) {
+        if (k < 0 || k >= c->height) {
+            to = widen_four(to, s->outside, 0, words);
+        } else {
+            to = widen_four(to, in + ((ptrdiff_t)k * c->width + x) * c->channels, apart, words);
+        }
+    }
+}
+
+/* Fill the columns of up to four pixels, and go on to the next pixel. */
+static void fill(const tcuq_nn_window *c, const scratch_t *s, const int8_t *in, int32_t *y, int32_t *x, int32_t many)
+{
+    int32_t end = c->columns * c->stride - c->left, i;
+    if (many == BLOCK && s->bytes == NULL && *x >= 0 && *x + (BLOCK - 1) * c->stride + c->kernel_columns <= c->width &&
+        *x + BLOCK * c->stride <= end) {
+        fill_four(c, s, in, *y, *x);
+        *x += BLOCK * c->stride;
+        many = 0;
+    }
+    for (i = 0; i < many; i++) {
+        if (*x == end) {
+            *x = -c->left;
+            *y += c->stride;
+        }
+        if (s->bytes != NULL) {
+            fill_bytes(c, s, in, s->bytes + i * s->values, *y, *x);
+        } else if (many == BLOCK) {
+            fill_column(c, s, in, s->columns + 2 * i, 2 * BLOCK, *y, *x);
+        } else {
+            fill_column(c, s, in, s->columns, 2, *y, *x);
+        }
+        *x += c->stride;
+    }
+    if (many > 0 && s->bytes != NULL) {
+        if (many == BLOCK) {
+            widen_four(s->columns, s->bytes, s->values, s->values / 4);
+        } else {
+            widen(s->columns, 2, s->bytes, s->values);
+        }
+    }
+    if (*x == end) {
+        *x = -c->left;
+        *y += c->stride;
+    }
+}
+
+ONCE void convolve(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    scratch_t s = divide(c, scratch);
+    int32_t words = s.values / 2, left = c->rows * c->columns, y = -c->top, x = -c->left;
+    block_t b;
+    memset(&b, 0, sizeof b);
+    b.columns = s.columns;
+    b.skip = (UNROLL - words % UNROLL) % UNROLL;
+    b.bytes = 4 * words;
+    b.zero = c->zero;
+    for (; left >= BLOCK; left -= BLOCK, out += BLOCK * c->outputs) {
+        fill(c, &s, in, &y, &x, BLOCK);
+        four_pixels(&b, c, out);
+    }
+    for (; left > 0; left--, out += c->outputs) {
+        fill(c, &s, in, &y, &x, 1);
+        one_column(c->weights, c->affine, s.columns, words, c->outputs, c->zero, out);
+    }
+}
+
+void tcuq_nn_conv(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    if (c->kernel_rows == 1 && c->kernel_columns == 1 && c->stride == 1 && !is_padded(c)) {
+        /* Pixels do not know of each other: one long row leaves no four that is split by the end of a row. */
+        tcuq_nn_window flat = *c;
+        flat.width *= flat.height;
+        flat.height = 1;
+        flat.columns = flat.width;
+        flat.rows = 1;
+        convolve(&flat, in, out, scratch);
+    } else {
+        convolve(c, in, out, scratch);
+    }
+}
+
+void tcuq_nn_dense(const tcuq_nn_matrix *m, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    int16_t *column = (int16_t *)(void *)scratch;
+    int32_t whole = m->inputs & ~3, i;
+    widen(column, 2, in, whole);
+    if (whole < m->inputs) {
+        int8_t last[4] = {0, 0, 0, 0};
+        for (i = whole; i < m->inputs; i++) {
+            last[i - whole] = in[i];
+        }
+        widen4(column + whole, 2, last);
+    }
+    one_column(m->weights, m->affine, column, up4(m->inputs) / 2, m->outputs, m->zero, out);
+}
+
+/* Depthwise convolution: four channels after the other, each four from the first row to the last. A cell is
+ * the four channels of one pixel, widened; the window holds the cells of some rows, those of one column
+ * beside each other. */
+#define CELL 4
+
+typedef struct {
+    const int8_t *in; /* the first of the four channels */
+    int32_t lanes;    /* channels, four at most */
+    int32_t pitch;    /* bytes of a row of the picture */
+    int16_t *cells;
+    int32_t slots;                  /* rows of the window */
+    int32_t before, inside, after;  /* columns of the window, those inside the picture between the others */
+    int16_t outside[CELL];          /* what lies outside */
+} rows_t;
+
+/* As many channels as there are, widened. */
+ONCE void widen_some(int16_t *to, const int8_t *from, int32_t lanes)
+{
+    int8_t four[4] = {0, 0, 0, 0};
+    int32_t i;
+    for (i = 0; i < lanes; i++) {
+        four[i] = from[i];
+    }
+    widen4(to, 2, four);
+}
+
+ONCE int16_t *put_outside(int16_t *to, int32_t step, const int16_t *outside, int32_t count)
+{
+    for (; count > 0; count--, to += step) {
+        memcpy(to, outside, CELL * sizeof *to);
+    }
+    return to;
+}
+
+/* Put row `y` of the picture into a slot. */
+ONCE void load_row(const tcuq_nn_window *c, const rows_t *w, int32_t slot, int32_t y)
+{
+    int32_t step = w->slots * CELL, i;
+    int16_t *to = w->cells + slot * CELL;
+    const int8_t *at;
+    if (y < 0 || y >= c->height) {
+        put_outside(to, step, w->outside, w->before + w->inside + w->after);
+        return;
+    }
+    to = put_outside(to, step, w->outside, w->before);
+    at = w->in + (ptrdiff_t)y * w->pitch;
+    if (w->lanes == 4) {
+        for (i = w->inside; i > 0; i--, to += step, at += c->channels) {
+            widen4(to, 2, at);
+        }
+    } else {
+        for (i = w->inside; i > 0; i--, to += step, at += c->channels) {
+            widen_some(to, at, w->lanes);
+        }
+    }
+    put_outside(to, step, w->outside, w->after);
+}
+
+/* Move `count` columns of a window of four rows down by two, the new rows being at `upper` and `lower`. */
+#if DSP
+
+ASSEMBLER void slide(int16_t *to __attribute__((unused)), const int8_t *upper __attribute__((unused)),
+                     const int8_t *lower __attribute__((unused)), int32_t channels __attribute__((unused)),
+                     int32_t count __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r10, lr}\n"
+            "ldr r10, [sp, #32]\n"
+            "1:\n"
+            "add r12, r0, #16\n"
+            "ldmia r12, {r4-r7}\n"
+            "ldr r8, [r1]\n"
+            "ldr r9, [r2]\n"
+            "stmia r0!, {r4-r7}\n"
+            "add r1, r1, r3\n"
+            "add r2, r2, r3\n"
+            "sxtb16 r4, r8\n"
+            "sxtb16 r5, r8, ror #8\n"
+            "sxtb16 r6, r9\n"
+            "sxtb16 r7, r9, ror #8\n"
+            "stmia r0!, {r4-r7}\n"
+            "subs r10, r10, #1\n"
+            "bne 1b\n"
+            "pop {r4-r10, pc}\n");
+}
+
+#else
+
+static void slide(int16_t *to, const int8_t *upper, const int8_t *lower, int32_t channels, int32_t count)
+{
+    for (; count > 0; count--, to += 4 * CELL, upper += channels, lower += channels) {
+        memcpy(to, to + 2 * CELL, 2 * CELL * sizeof *to);
+        widen4(to + 2 * CELL, 2, upper);
+        widen4(to + 3 * CELL, 2, lower);
+    }
+}
+
+#endif
+
+/* Move the window down by `by` rows; it then begins at row `y` of the picture. */
+static void advance(const tcuq_nn_window *c, const rows_t *w, int32_t by, int32_t y)
+{
+    int32_t keep = by < w->slots ? w->slots - by : 0, i;
+    if (w->slots == 4 && by == 2 && w->lanes == 4 && w->inside > 0 && y + 2 >= 0 && y + 3 < c->height) {
+        /* Columns outside the picture stay as they are. */
+        const int8_t *upper = w->in + ((ptrdiff_t)y + 2) * w->pitch;
+        slide(w->cells + w->before * 4 * CELL, upper, upper + w->pitch, c->channels, w->inside);
+        return;
+    }
+    if (keep > 0) {
+        int16_t *to = w->cells;
+        for (i = w->before + w->inside + w->after; i > 0; i--, to += w->slots * CELL) {
+            int32_t k;
+            for (k = 0; k < keep; k++) {
+                memcpy(to + k * CELL, to + (k + by) * CELL, CELL * sizeof *to);
+            }
+        }
+    }
+    for (i = keep; i < w->slots; i++) {
+        load_row(c, w, i, y + i);
+    }
+}
+
+static inline void add_products(int32_t *sums, const int16_t *x, const int16_t *weights)
+{
+#if DSP
+    uint32_t x0 = word_at(x), x1 = word_at(x + 2), w0 = word_at(weights), w1 = word_at(weights + 2);
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(sums[0]) : "r"(x0), "r"(w0));
+    __asm__("smlatt %0, %1, %2, %0" : "+r"(sums[2]) : "r"(x0), "r"(w0));
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(sums[1]) : "r"(x1), "r"(w1));
+    __asm__("smlatt %0, %1, %2, %0" : "+r"(sums[3]) : "r"(x1), "r"(w1));
+#else
+    sums[0] += x[0] * weights[0];
+    sums[2] += x[1] * weights[1];
+    sums[1] += x[2] * weights[2];
+    sums[3] += x[3] * weights[3];
+#endif
+}
+
+/* One row of the output, for up to four channels; the kernel begins at slot `line`. */
+static void depthwise_row(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
+                          int32_t line, int8_t *out)
+{
+    const int16_t *corner = w->cells + line * CELL;
+    int32_t column, i;
+    for (column = 0; column < c->columns; column++, out += c->outputs) {
+        int32_t sums[4] = {affine[0], affine[1], affine[2], affine[3]};
+        const int16_t *x = corner, *t = taps;
+        for (i = 0; i < c->kernel_columns; i++, x += (w->slots - c->kernel_rows) * CELL) {
+            int32_t k;
+            for (k = 0; k < c->kernel_rows; k++, x += CELL, t += CELL) {
+                add_products(sums, x, t);
+            }
+        }
+        for (i = 0; i < w->lanes; i++) {
+            out[i] = requantise(sums[i], affine[4 + i], c->zero);
+        }
+        corner += c->stride * w->slots * CELL;
+    }
+}
+
+#if DSP
+
+/* What two_rows() works on; the assembler knows the order. */
+typedef struct {
+    const int16_t *cells;
+    const int16_t *taps;
+    const int32_t *affine;
+    int32_t zero;
+    int8_t *upper, *lower;
+    int32_t step;
+    int32_t count;
+} two_rows_t;
+
+#define TAP(sum0, sum1, sum2, sum3)                                                                               \
+    "smlabb " sum0 ", r8, r10, " sum0 "\n"                                                                         \
+    "smlabb " sum1 ", r9, r11, " sum1 "\n"                                                                         \
+    "smlatt " sum2 ", r8, r10, " sum2 "\n"                                                                         \
+    "smlatt " sum3 ", r9, r11, " sum3 "\n"
+#define UPPER TAP("r0", "r1", "r2", "r3")
+#define LOWER TAP("r4", "r5", "r6", "r7")
+#define CELL_AT(offset) "ldrd r8, r9, [r12, #" offset "]\n"
+#define TAP_AT(offset) "ldrd r10, r11, [lr, #" offset "]\n"
+/* Down a column of the kernel for two outputs below each other: every cell and every weight is loaded once. */
+#define DOWN(x0, x1, x2, x3, w0, w1, w2)                                                                          \
+    CELL_AT(x0) TAP_AT(w0) UPPER CELL_AT(x1) LOWER TAP_AT(w1) UPPER CELL_AT(x2) LOWER TAP_AT(w2) UPPER CELL_AT(x3) \
+        LOWER
+
+/* A 3 x 3 kernel with stride 1 over a window of four rows: two rows of the output, four channels. `upper` is
+ * written last: with both rows at one place it is what stays. */
+ASSEMBLER void two_rows(const two_rows_t *r __attribute__((unused)))
+{
+    __asm__(".syntax unified\n"
+            "push {r4-r11, lr}\n"
+            "ldmia r0, {r1-r8}\n"
+            "push {r1-r8}\n"
+            "mov r12, r1\n"
+            "mov lr, r2\n"
+            "1:\n"
+            "ldr r8, [sp, #8]\n"
+            "ldmia r8, {r0-r3}\n"
+            "mov r4, r0\n"
+            "mov r5, r1\n"
+            "mov r6, r2\n"
+            "mov r7, r3\n");
+    __asm__(DOWN("0", "8", "16", "24", "0", "8", "16"));
+    __asm__(DOWN("32", "40", "48", "56", "24", "32", "40"));
+    __asm__(DOWN("64", "72", "80", "88", "48", "56", "64"));
+    __asm__("ldrd r10, r11, [sp, #8]\n" /* affine, zero */
+            "ldrd r8, r9, [r10, #16]\n"
+            "smmlar r0, r0, r8, r11\n"
+            "smmlar r4, r4, r8, r11\n"
+            "smmlar r1, r1, r9, r11\n"
+            "smmlar r5, r5, r9, r11\n"
+            "ldrd r8, r9, [r10, #24]\n"
+            "smmlar r2, r2, r8, r11\n"
+            "smmlar r6, r6, r8, r11\n"
+            "smmlar r3, r3, r9, r11\n"
+            "smmlar r7, r7, r9, r11\n"
+            "ssat r0, #8, r0\n"
+            "ssat r1, #8, r1\n"
+            "ssat r2, #8, r2\n"
+            "ssat r3, #8, r3\n"
+            "ssat r4, #8, r4\n"
+            "ssat r5, #8, r5\n"
+            "ssat r6, #8, r6\n"
+            "ssat r7, #8, r7\n"
+            "bfi r0, r1, #8, #8\n"
+            "bfi r4, r5, #8, #8\n"
+            "bfi r0, r2, #16, #8\n"
+            "bfi r4, r6, #16, #8\n"
+            "bfi r0, r3, #24, #8\n"
+            "bfi r4, r7, #24, #8\n"
+            "ldrd r8, r9, [sp, #16]\n"   /* upper, lower */
+            "ldrd r10, r11, [sp, #24]\n" /* step, count */
+            "str r4, [r9]\n"
+            "str r0, [r8]\n"
+            "add r8, r8, r10\n"
+            "add r9, r9, r10\n"
+            "strd r8, r9, [sp, #16]\n"
+            "add r12, r12, #32\n"
+            "subs r11, r11, #1\n"
+            "str r11, [sp, #28]\n"
+            "bne.w 1b\n"
+            "add sp, sp, #32\n"
+            "pop {r4-r11, pc}\n");
+}
+
+#endif
+
+static void depthwise_rows(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
+                           int32_t lines, int8_t *out)
+{
+    int32_t i;
+#if DSP
+    if (w->slots == 4 && c->kernel_rows == 3 && w->lanes == 4) {
+        two_rows_t r;
+        r.cells = w->cells;
+        r.taps = taps;
+        r.affine = affine;
+        r.zero = c->zero;
+        r.upper = out;
+        r.lower = lines == 2 ? out + c->columns * c->outputs : out;
+        r.step = c->outputs;
+        r.count = c->columns;
+        two_rows(&r);
+        return;
+    }
+#endif
+    for (i = 0; i < lines; i++) {
+        depthwise_row(c, w, taps, affine, i, out + i * c->columns * c->outputs);
+    }
+}
+
+/* Widen the weights of four channels. */
+static void load_taps(int16_t *taps, const uint32_t *weights, int32_t places)
+{
+    for (; places > 0; places--, taps += CELL) {
+        uint32_t word = *weights++;
+        int8_t four[4];
+        int32_t k;
+        for (k = 0; k < 4; k++) {
+            four[k] = (int8_t)(word >> 8 * k);
+        }
+        widen4(taps, 2, four);
+    }
+}
+
+void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    int32_t two = c->kernel_rows == 3 && c->kernel_columns == 3 && c->stride == 1;
+    int32_t span = (c->columns - 1) * c->stride + c->kernel_columns, places = c->kernel_rows * c->kernel_columns;
+    int32_t channel;
+    const uint32_t *weights = c->weights;
+    const int32_t *affine = c->affine;
+    rows_t w;
+    int16_t *taps;
+    w.pitch = c->width * c->channels;
+    w.cells = (int16_t *)(void *)scratch;
+    w.slots = two ? 4 : c->kernel_rows;
+    w.before = least(c->left, span);
+    w.inside = least(c->width, span - w.before);
+    w.after = span - w.before - w.inside;
+    taps = w.cells + span * w.slots * CELL;
+    for (channel = 0; channel < c->channels; channel += 4, affine += 8, weights += places) {
+        int32_t row = 0, by = w.slots, y = -c->top;
+        int8_t *to = out + channel;
+        w.in = in + channel;
+        w.lanes = least(4, c->channels - channel);
+        widen_some(w.outside, c->pad + channel, w.lanes);
+        load_taps(taps, weights, places);
+        while (row < c->rows) {
+            int32_t lines = two && c->rows - row > 1 ? 2 : 1;
+            advance(c, &w, by, y);
+            depthwise_rows(c, &w, taps, affine, lines, to);
+            to += lines * c->columns * c->outputs;
+            row += lines;
+            by = lines * c->stride;
+            y += by;
+        }
+    }
+}
+
+/* The rest. */
+
+void tcuq_nn_add(const tcuq_nn_sum *s, const int8_t *a, const int8_t *b, int8_t *out, int32_t count)
+{
+    int32_t i = 0;
+#if DSP
+    uint32_t both = ((uint32_t)s->left & 0xFFFFu) | (uint32_t)s->right << 16;
+    for (; i + 4 <= count; i += 4) {
+        uint32_t x = word_at(a + i), y = word_at(b + i), x0 = evens(x), x1 = odds(x), y0 = evens(y), y1 = odds(y);
+        uint32_t pair;
+        int32_t r0, r1, r2, r3;
+        __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(x0), "r"(y0));
+        r0 = sat8(two_products(pair, both, s->offset) >> s->shift);
+        __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(x1), "r"(y1));
+        r1 = sat8(two_products(pair, both, s->offset) >> s->shift);
+        __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(pair) : "r"(y0), "r"(x0));
+        r2 = sat8(two_products(pair, both, s->offset) >> s->shift);
+        __asm__("pkhtb %0, %1, %2, asr #16" : "=r"(pair) : "r"(y1), "r"(x1));
+        r3 = sat8(two_products(pair, both, s->offset) >> s->shift);
+        __asm__("bfi %0, %1, #8, #8" : "+r"(r0) : "r"(r1));
+        __asm__("bfi %0, %1, #8, #8" : "+r"(r2) : "r"(r3));
+        __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(r0), "r"(r2));
+        put_word(out + i, pair);
+    }
+#endif
+    for (; i < count; i++) {
+        out[i] = (int8_t)sat8((a[i] * s->left + b[i] * s->right + s->offset) >> s->shift);
+    }
+}
+
+void tcuq_nn_mean(const int8_t *in, int8_t *out, int32_t pixels, int32_t channels, int32_t bias, int32_t multiplier,
+                  int32_t zero)
+{
+    int32_t channel = 0, i;
+#if DSP
+    for (; channel + 4 <= channels; channel += 4) {
+        int32_t sums[4] = {bias, bias, bias, bias}, left = pixels;
+        const int8_t *at = in + channel;
+        while (left > 0) {
+            /* 256 values of -128 are the most that 16 bits hold. */
+            int32_t some = least(left, 256);
+            uint32_t even = 0, odd = 0;
+            left -= some;
+            for (; some > 0; some--, at += channels) {
+                uint32_t word = word_at(at);
+                __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
+                __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
+            }
+            sums[0] += (int16_t)even;
+            sums[1] += (int16_t)odd;
+            sums[2] += (int16_t)(even >> 16);
+            sums[3] += (int16_t)(odd >> 16);
+        }
+        for (i = 0; i < 4; i++) {
+            out[channel + i] = requantise(sums[i], multiplier, zero);
+        }
+    }
+#endif
+    for (; channel < channels; channel++) {
+        int32_t sum = bias;
+        const int8_t *at = in + channel;
+        for (i = 0; i < pixels; i++, at += channels) {
+            sum += *at;
+        }
+        out[channel] = requantise(sum, multiplier, zero);
+    }
+}
+
+void tcuq_nn_drop(const int8_t *in, int8_t *out, int32_t count, int32_t threshold, int32_t multiplier, int32_t zero,
+                  uint32_t *random)
+{
+    uint32_t x = *random, bytes = 0;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        if ((i & 3) == 0) {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+            bytes = x;
+        }
+        if ((int32_t)(bytes & 0xFFu) < threshold) {
+            out[i] = (int8_t)zero;
+        } else {
+            out[i] = (int8_t)sat8((((in[i] - zero) * multiplier + (1 << 14)) >> 15) + zero);
+        }
+        bytes >>= 8;
+    }
+    *random = x;
+}
+
+void tcuq_nn_softmax(const int8_t *in, int8_t *out, int32_t count, const uint16_t *table)
+{
+    uint32_t sum = 0;
+    int32_t top = -128, i;
+    for (i = 0; i < count; i++) {
+        top = in[i] > top ? in[i] : top;
+    }
+    for (i = 0; i < count; i++) {
+        sum += table[top - in[i]];
+    }
+    for (i = 0; i < count; i++) {
+        uint32_t p = (table[top - in[i]] * 512u + sum) / (2u * sum);
+        out[i] = (int8_t)((int32_t)(p > 255u ? 255u : p) - 128);
+    }
+}

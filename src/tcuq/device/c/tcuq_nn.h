@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of int8 networks, in integers: convolution, depthwise convolution, dense, add, mean, drop, softmax.
+ *
+ * Pictures are (height, width, channels) with channels last, one byte a value. With
+ *   scaled(acc, m) = (acc * m + 2^31) >> 32        acc in 32 bits, m in [0, 2^31)
+ * a weighted sum becomes sat8(scaled(bias + sum of weight * input, m) + zero). On cores with the DSP
+ * extension these files use it; all builds give the same bits.
+ *
+ * The caller owns all memory; nothing is allocated and nothing is checked: calls and constants are made by a
+ * generator that has checked them. `scratch` is aligned to 4 bytes and its contents are lost. Weights are
+ * packed, see each type. Inputs and outputs may lie anywhere, and may share memory only where a function
+ * says so.
+ */
+#ifndef TCUQ_NN_H
+#define TCUQ_NN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A kernel that moves over a picture.
+ *
+ * Convolution. Let k count the values under the kernel in the order of memory: row, column, channel. Outputs
+ * are taken in pairs a, b and k in fours; a four is two words, whose bytes from the lowest are
+ *   a[k] b[k] a[k+2] b[k+2]    and    a[k+1] b[k+1] a[k+3] b[k+3],
+ * all fours of a pair after each other, then the next pair. What is missing of a pair or a four is 0.
+ * `affine` has four numbers a pair: both biases, both multipliers.
+ *
+ * Depthwise. Channels are taken in fours. A word is the weights of four channels at one place of the kernel,
+ * the first channel lowest; places go down the columns: (row 0, column 0), (row 1, column 0) and so on.
+ * `affine` has eight numbers a four: biases, multipliers. What is missing of a four is 0.
+ */
+typedef struct {
+    const uint32_t *weights;
+    const int32_t *affine;
+    const int8_t *pad; /* for each input channel, the value outside the picture */
+    int32_t height, width, channels; /* of the input */
+    int32_t rows, columns, outputs;  /* of the output; depthwise: outputs == channels */
+    int32_t kernel_rows, kernel_columns, stride;
+    int32_t top, left; /* rows and columns outside the picture before the first one inside */
+    int32_t zero;      /* of the output */
+} tcuq_nn_window;
+
+/* A matrix: weights and affine as in a convolution, k counting the inputs. */
+typedef struct {
+    const uint32_t *weights;
+    const int32_t *affine;
+    int32_t inputs, outputs;
+    int32_t zero;
+} tcuq_nn_matrix;
+
+/* Multipliers of 16 bits with sign; no sum leaves 32 bits; 0 <= shift < 32. */
+typedef struct {
+    int32_t left, right, offset, shift;
+} tcuq_nn_sum;
+
+/* Scratch of the functions below, in bytes, up4() meaning "up to a multiple of 4":
+ * convolution, with k the values under the kernel and r those under one row of it
+ *   8 * up4(k) + (channels is a multiple of 4 ? 0 : 4 * up4(k)) + (picture is padded ? up4(r) : 0);
+ * depthwise, with n = (columns - 1) * stride + kernel_columns
+ *   8 * (n * (kernel is 3 x 3 with stride 1 ? 4 : kernel_rows) + kernel_rows * kernel_columns);
+ * dense 2 * up4(inputs). */
+
+/* Convolution. Output pixels are finished one after the other; all that pixels up to a fourth one read is
+ * read before the first of the four is written, so `out` may lie before `in` and run into it as far as that
+ * allows. */
+void tcuq_nn_conv(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch);
+
+/* A kernel of its own for every channel. With stride 1 and an output as large as the input, `out` may be
+ * `in`. */
+void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch);
+
+/* Product of a matrix and a vector. */
+void tcuq_nn_dense(const tcuq_nn_matrix *m, const int8_t *in, int8_t *out, int8_t *scratch);
+
+/* out = sat8((a * left + b * right + offset) >> shift). `out` may be `a` or `b`, or begin before them. */
+void tcuq_nn_add(const tcuq_nn_sum *s, const int8_t *a, const int8_t *b, int8_t *out, int32_t count);
+
+/* out = sat8(scaled(sum over pixels + bias, multiplier) + zero), for each channel. */
+void tcuq_nn_mean(const int8_t *in, int8_t *out, int32_t pixels, int32_t channels, int32_t bias,
+                  int32_t multiplier, int32_t zero);
+
+/* Dropout. A value is set to `zero` when its byte of *random is below `threshold`, and otherwise becomes
+ * sat8(((value - zero) * multiplier + 2^14 >> 15) + zero). *random, never 0, is stepped before every four
+ * values, whose bytes it holds from the lowest. `out` may be `in`. */
+void tcuq_nn_drop(const int8_t *in, int8_t *out, int32_t count, int32_t threshold, int32_t multiplier,
+                  int32_t zero, uint32_t *random);
+
+/* With e = table[largest value - value] and s their sum: out = min((e * 512 + s) / (2 * s), 255) - 128.
+ * The table has 256 entries, the first 65535; at most 16384 values. `out` may be `in`. */
+void tcuq_nn_softmax(const int8_t *in, int8_t *out, int32_t count, const uint16_t *table);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The firmware: an input comes in, a network and a rule look at it, a decision goes out. */
+#include "harness.h"
+#include "report.h"
+#include "rule.h"
+
+/* Words, because a network may read several bytes at once. */
+static uint32_t input[(PLAN_INPUT + 3u) / 4u];
+
+int main(void)
+{
+    const int8_t *probs;
+    const int8_t *features;
+    decision_t decision;
+    harness_open();
+    if (rule_start() != 0) {
+        return HARNESS_REFUSED;
+    }
+    /* Pairs with nothing between them: what they count is the cost of counting. */
+    network_begin();
+    network_end();
+    rule_begin();
+    rule_end();
+    while (harness_read(input, PLAN_INPUT)) {
+        harness_paint();
+        network_begin();
+        network_run((const int8_t *)input, &probs, &features);
+        network_end();
+        rule_begin();
+        rule_step(probs, features, &decision);
+        rule_end();
+        report(probs, features, &decision, harness_depth());
+    }
+    return 0;
+}

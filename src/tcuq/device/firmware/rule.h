@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What is made of a posterior at every step: one of the files rule_*.c. plan.h, written by build.py, says which one
+ * and for what sizes. */
+#ifndef RULE_H
+#define RULE_H
+
+#include <stdint.h>
+
+#include "plan.h"
+#include "tcuq.h"
+
+#define RULE_LABEL 0     /* the label and its confidence, nothing else */
+#define RULE_CONFORMAL 1 /* how rare its doubt is among clean examples */
+#define RULE_VOTE 2      /* how many of the last labels differ */
+#define RULE_MONITOR 3   /* tcuq */
+
+#if PLAN_RULE == RULE_MONITOR
+typedef tcuq_step_t decision_t;
+#else
+typedef struct {
+    uint16_t label; /* class with the largest posterior, lowest index on a tie */
+    uint16_t score; /* large where the label is doubtful, Q0.16 */
+} decision_t;
+#endif
+
+/* The network or networks: `probs` and `features` stay valid until the next call. `features` is NULL where there
+ * are none. Written by build.py. */
+void network_run(const int8_t *input, const int8_t **probs, const int8_t **features);
+
+/* Begin; return 0 when all is well. */
+int rule_start(void);
+
+/* Take one inference. */
+void rule_step(const int8_t *probs, const int8_t *features, decision_t *out);
+
+/* Largest posterior as 0..255; `label` receives its class. */
+uint32_t rule_top(const int8_t *probs, uint16_t *label);
+
+#endif
