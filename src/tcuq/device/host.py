@@ -18,7 +18,7 @@ from .generate import takes_random, write
 from .graph import Graph
 
 Int8 = npt.NDArray[np.int8]
-FLAGS = ("-std=c99", "-O2")
+FLAGS = ("-std=c99", "-O3")
 _NAME = "network"
 
 
