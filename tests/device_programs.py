@@ -50,10 +50,9 @@ def prepare(cases: Sequence[Case], folder: Path) -> None:
 
 
 def compile_with(
-    command: Sequence[str | Path], folder: Path, sources: Sequence[str | Path] | None = None
+    command: Sequence[str | Path], folder: Path, program: Path, sources: Sequence[Path] | None = None
 ) -> Path:
-    """Build the program of a prepared folder."""
-    program = folder / "program"
+    """Build a program from a prepared folder: all of it, or what some sources give."""
     files = sources or [HERE / "run_networks.c", folder / "tcuq_nn.c"]
     done = subprocess.run([*command, f"-I{folder}", *files, "-o", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
