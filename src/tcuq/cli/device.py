@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import device_networks
 from .common import answer, declare, note, print_json, progress
+from .device_networks import RESULTS
 
 if TYPE_CHECKING:
     from .common import Subparsers
 
-FILE = "device_monitors.json"
+FILE = "monitors.json"
 
 
 def add(subparsers: Subparsers) -> None:
@@ -37,13 +39,14 @@ def add(subparsers: Subparsers) -> None:
     )
     bench.add_argument("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
     bench.add_argument(
-        "--results", default="results", metavar="FOLDER", help=f"where {FILE} is (default: results)"
+        "--results", default=RESULTS, metavar="FOLDER", help=f"where {FILE} is (default: {RESULTS})"
     )
     bench.add_argument(
         "--check",
         action="store_true",
         help="store nothing; fail when code or instructions grew by more than 2 %%",
     )
+    device_networks.add(actions)
 
 
 def list_boards(args: argparse.Namespace) -> int:

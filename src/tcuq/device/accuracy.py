@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +21,10 @@ from ..data import Dataset
 from ..data.parts import load_part
 from ..files import write_whole
 from ..fitting import fit
-from ..lab.streams import Description, Geometric, Segments, Shift, Stream, build
 from ..log import Log, watch
 from ..methods.projection import projection
 from ..metrics import accuracy, auroc
 from ..monitor import Monitor
-from ..reproduce.recordings import first_of
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs
@@ -35,6 +33,7 @@ from . import oracle
 from .calibrate import CLEAN, quantise_file
 from .graph import Graph, Int8
 from .quantise import input_of
+from .shown import Sizes, first, stream
 from .steps import Settings
 
 FORMAT = "tcuq device accuracy 1"
@@ -44,38 +43,6 @@ POINTS, GAP = 1.0, 0.01
 
 Run = Callable[[Graph, Int8], Mapping[str, Int8]]
 Bank = dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any] | None]]
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is shown to the monitor.
-
-    Parameters
-    ----------
-    examples, dev_examples : int
-        Of the test part and of the development part.
-    steps, dev_steps : int
-        Of a stream.
-    streams : int
-        Test streams.
-    kinds : int
-        Unseen kinds of corruption of a test stream; development shows all that it may see.
-    severities : tuple of int
-    dwell : float
-        Mean steps of one class.
-    seed : int
-        Of streams and corruptions.
-    """
-
-    examples: int = 400
-    dev_examples: int = 400
-    steps: int = 6000
-    dev_steps: int = 12_000
-    streams: int = 3
-    kinds: int = 4
-    severities: tuple[int, ...] = (1, 3, 5)
-    dwell: float = 16.0
-    seed: int = 0
 
 
 class Banks(NamedTuple):
@@ -146,9 +113,9 @@ def _monitors(
 ) -> dict[str, Any]:
     suite = suite_of(task)
     unseen = suite.unseen[:: max(1, len(suite.unseen) // sizes.kinds)][: sizes.kinds]
-    dev, test = _first(dev, sizes.dev_examples), _first(test, sizes.examples)
-    learned = _stream(dev, "dev", suite.seen, sizes, 1, sizes.dev_steps)
-    shown = [_stream(test, "test", unseen, sizes, 2 + number, sizes.steps) for number in range(sizes.streams)]
+    dev, test = first(dev, sizes.dev_examples), first(test, sizes.examples)
+    learned = stream(dev, "dev", suite.seen, sizes, 1, sizes.dev_steps)
+    shown = [stream(test, "test", unseen, sizes, 2 + number, sizes.steps) for number in range(sizes.streams)]
     # Another seed for the test, or its examples would meet the very noise of development.
     past = {source: real(x) for source, x in examples(dev, learned.sources, seed=2 * sizes.seed)}
     banks = Banks({}, {})
@@ -184,25 +151,6 @@ def _monitors(
         "int8_errors": round(errors[1], 4),
         **found,
     }
-
-
-def _first(data: Dataset, most: int) -> Dataset:
-    rows = first_of(data.y, most)
-    return replace(data, x=data.x[rows], y=data.y[rows])
-
-
-def _stream(data: Dataset, part: str, kinds: Sequence[str], sizes: Sizes, number: int, steps: int) -> Stream:
-    suite = suite_of(data.name)
-    plan = Description(
-        dataset=data.name,
-        part=part,
-        seed=1000 * sizes.seed + number,
-        steps=steps,
-        dwell=Geometric(sizes.dwell),
-        layout=Segments(),
-        shifts=tuple(Shift(kind, suite.severities(kind, sizes.severities)) for kind in kinds),
-    )
-    return build(plan, data.y)
 
 
 def _ranked(params: Any, log: Log) -> float:
@@ -260,7 +208,8 @@ def report(
     }
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def line(row: Mapping[str, Any]) -> str:
+    """Return the figures of a network in words."""
     pairs = {"posteriors": "AUROC of errors", "features": "with features"}
     monitors = [
         f"{text} {row['monitor'][name]['float_auroc']:.4f} and {row['monitor'][name]['int8_auroc']:.4f}"
@@ -296,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tcuq: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     for row in found["networks"]:
-        print(_line(row))
+        print(line(row))
     return 0 if all(row["met"] for row in found["networks"]) else 1
 
 

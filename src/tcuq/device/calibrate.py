@@ -49,7 +49,7 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
 
 
 def quantise_file(
-    path: str | Path, name: str | None = None, *, clean: int = CLEAN, shifted: int = SHIFTED, **more: Any
+    path: str | Path, name: str | None = None, *, given: npt.NDArray[Any] | None = None, **more: Any
 ) -> Graph:
     """Return the int8 graph of stored weights.
 
@@ -59,8 +59,8 @@ def quantise_file(
         See `tcuq.zoo.weights`; the data set that its card names must be at hand.
     name : str, optional
         A C identifier; that of the file by default.
-    clean, shifted : int
-        As for `calibration`.
+    given : array, optional
+        Examples that scales come from; `calibration` of the task by default.
     more
         Projection, softmax and settings, as for `quantise`.
     """
@@ -75,5 +75,5 @@ def quantise_file(
         "seed": plan.get("seed"),
         "dataset": plan["dataset"],
     }
-    given = calibration(plan["dataset"], clean, shifted)
-    return quantise(module, given, name or Path(path).stem.replace("-", "_"), about=about, **more)
+    shown = calibration(plan["dataset"]) if given is None else given
+    return quantise(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)

@@ -1,4 +1,4 @@
-"""The methods of a task as firmware, from stored weights and data: int8 networks, fitted monitors, a stream."""
+"""The methods of a task as firmware, from weights and data: int8 networks, fitted monitors, a stream."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Lineup(NamedTuple):
 
 
 def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested: int = 1000) -> Lineup:
-    """Quantise the networks of all methods, fit monitors to what they say, and measure how often they are right.
+    """Quantise the networks of all methods, fit monitors to what they say, and see how often they are right.
 
     Parameters
     ----------
@@ -91,7 +91,10 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     features = plain[0].tensors[plain[0].outputs["features"]]
     monitors = {name: fitted(name, log, features.scale, features.zero) for name in ("paper", "extended")}
     firmwares = methods(
-        {"plain": plain, **several}, (tops.astype(int) + 128).tolist(), monitors["paper"], monitors["extended"]
+        {"plain": plain, **several},
+        (tops.astype(int) + 128).tolist(),
+        monitors["paper"],
+        monitors["extended"],
     )
     few = first(test, tested)
     x = input_of(plain[0], inputs_of(few))

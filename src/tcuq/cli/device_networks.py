@@ -1,0 +1,241 @@
+"""`tcuq device` with networks: int8 graphs, firmware, tables of methods, the page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .common import answer, declare, note, progress
+from .edge import UsageError
+
+if TYPE_CHECKING:
+    from ..device.lineup import Lineup
+
+RESULTS = "results/device"
+PAGE = "docs/DEVICE.md"
+TASKS = ("mnist", "speech_commands", "cifar10")
+BOARDS = ("stm32l432kc", "stm32f767zi")
+
+
+def add(actions: Any) -> None:
+    """Declare the actions.
+
+    Parameters
+    ----------
+    actions : subparsers of `tcuq device`
+    """
+    made = declare(
+        actions,
+        "quantise",
+        "turn trained weights into an int8 graph",
+        "tcuq device quantise weights/cnn4-0.npz -o cnn4.graph.npz",
+        quantise,
+    )
+    made.add_argument("weights", metavar="WEIGHTS", help="file of weights; its data set must be at hand")
+    made.add_argument("-o", "--out", required=True, metavar="FILE", help="graph to write (.npz)")
+    built = declare(
+        actions,
+        "build",
+        "build firmware from a graph and a monitor, and say what it takes",
+        "tcuq device build cnn4.graph.npz --params params.json --board stm32l432kc --out firmware.elf",
+        build,
+    )
+    built.add_argument("graph", metavar="GRAPH", help="file that `tcuq device quantise` wrote")
+    built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
+    built.add_argument("--board", default=BOARDS[0], metavar="B", help=f"default: {BOARDS[0]}")
+    built.add_argument("--out", metavar="FILE", help="where the image goes")
+    _measured(actions, "table", "measure all methods on both boards", "tcuq device table --task mnist", table)
+    _measured(
+        actions,
+        "replay",
+        "run network and monitor on both boards and compare every step with Python",
+        "tcuq device replay --task mnist --steps 200",
+        replay,
+    )
+    int8 = declare(
+        actions, "accuracy", "hold int8 against float on whole test parts", "tcuq device accuracy", accuracy
+    )
+    int8.add_argument("--weights", default="weights", metavar="DIR", help="folder of networks")
+    int8.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
+    page = declare(
+        actions, "page", f"write {PAGE} from the result files", "tcuq device page --check", write_page
+    )
+    page.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
+    page.add_argument("--out", default=PAGE, metavar="FILE", help=f"default: {PAGE}")
+    page.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page differs")
+
+
+def _measured(actions: Any, name: str, about: str, example: str, run: Any) -> None:
+    parser = declare(actions, name, about, example, run)
+    parser.add_argument("--task", action="append", metavar="T", help=f"of {', '.join(TASKS)}; again for more")
+    parser.add_argument("--weights", default="weights", metavar="DIR", help="folder of networks")
+    parser.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
+    parser.add_argument("--steps", type=int, default=200 if name == "replay" else 10, metavar="N")
+
+
+def quantise(args: argparse.Namespace) -> int:
+    """Write a graph."""
+    _torch()
+    from ..device.calibrate import quantise_file
+    from ..device.files import save_graph
+
+    graph = quantise_file(args.weights)
+    save_graph(args.out, graph)
+    weights = sum(step.weights.size for step in graph.steps if hasattr(step, "weights"))
+    found = {"file": args.out, "steps": len(graph.steps), "weights": weights, "outputs": dict(graph.outputs)}
+    answer(args, found, f"{args.out}: {len(graph.steps)} steps, {weights:,} bytes of weights")
+    return 0
+
+
+def build(args: argparse.Namespace) -> int:
+    """Build firmware; a model that is too large is refused with the bytes that it lacks."""
+    import shutil
+    import tempfile
+
+    from ..device.boards import board
+    from ..device.build import TooLarge
+    from ..device.build import build as build_image
+    from ..device.files import load_graph
+    from ..device.firm import Firmware
+    from ..device.rules import Label, Watch
+    from ..params import Params
+
+    on = board(args.board)
+    graph = load_graph(args.graph)
+    rule = Watch(Params.load(args.params)) if args.params else Label()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
+        except TooLarge as error:
+            raise UsageError(str(error)) from None
+        if args.out:
+            shutil.copyfile(image.path, args.out)
+    sizes = image.sizes
+    found = {
+        "board": on.name,
+        "flash": sizes.flash,
+        "flash_limit": on.flash_bytes,
+        "ram": sizes.ram,
+        "ram_limit": on.ram_bytes,
+        "arena": sizes.arena,
+        "stack_reserved": on.stack_bytes,
+    }
+    text = (
+        f"{on.title}: flash {sizes.flash:,} of {on.flash_bytes:,} bytes, RAM {sizes.ram:,} of "
+        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack"
+    )
+    answer(args, found, text)
+    return 0
+
+
+def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
+    _torch()
+    from ..checks import integer, known
+    from ..device.lineup import line_up
+
+    integer("--steps", args.steps, 1, 100_000)
+    tasks = [known("task on boards", task, TASKS) for task in args.task or TASKS]
+    found = {}
+    with progress(args) as bar:
+        for number, task in enumerate(tasks):
+            bar(number, len(tasks), f"networks of {task}")
+            found[task] = line_up(task, args.weights, args.steps)
+    return found
+
+
+def table(args: argparse.Namespace) -> int:
+    """Measure all methods, and store the figures when all tasks were asked for."""
+    from ..device.bench import table as measured
+    from ..device.stored import save
+
+    whole = not args.task
+    if whole:
+        Path(args.results).mkdir(parents=True, exist_ok=True)
+    ups = _lineups(args)
+    with progress(args) as bar:
+        found = measured({task: (up.firmwares, up.inputs) for task, up in ups.items()}, progress=bar)
+    found["accuracy"] = {task: dict(up.accuracy) for task, up in ups.items()}
+    found["examples"] = {task: up.examples for task, up in ups.items()}
+    lines = [_line(entry) for entry in found["measured"]]
+    answer(args, found, "\n".join(lines))
+    if whole:
+        save(found, Path(args.results) / "table.json")
+        note(args, f"written: {Path(args.results) / 'table.json'}")
+    return 0
+
+
+def _line(entry: dict[str, Any]) -> str:
+    name = f"{entry['task']:<16} {entry['board']:<12} {entry['firmware']:<11}"
+    if "over" in entry:
+        return f"{name} does not fit: {entry['said']}"
+    count = entry["network"]["instructions"]["mean"]
+    flash, ram = entry["flash"]["total"], entry["ram"]["total"]
+    return f"{name} flash {flash:>9,}  RAM {ram:>8,}  instructions {count:>14,.0f}"
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Compare boards with Python, step by step; exit 1 where they differ."""
+    from ..device.agree import first_difference
+    from ..device.boards import board
+    from ..device.stored import result, save
+
+    whole = not args.task
+    found, differs = [], False
+    for task, up in _lineups(args).items():
+        for name in BOARDS:
+            for monitor in ("tcuq_paper", "tcuq"):
+                at = first_difference(up.firmwares[monitor], board(name), up.inputs)
+                differs |= at is not None
+                found.append(
+                    {"task": task, "board": name, "monitor": monitor, "steps": len(up.inputs), "differs": at}
+                )
+    lines = [
+        f"{each['task']:<16} {each['board']:<12} {each['monitor']:<11} {each['steps']} steps: "
+        + ("the same as in Python" if each["differs"] is None else f"differs from step {each['differs']} on")
+        for each in found
+    ]
+    answer(args, {"replayed": found}, "\n".join(lines))
+    if whole:
+        Path(args.results).mkdir(parents=True, exist_ok=True)
+        save(result("replay", found), Path(args.results) / "replay.json")
+    return 1 if differs else 0
+
+
+def accuracy(args: argparse.Namespace) -> int:
+    """Measure what int8 costs, and store the figures."""
+    _torch()
+    import json
+
+    from ..device.accuracy import line, report
+    from ..files import write_whole
+
+    Path(args.results).mkdir(parents=True, exist_ok=True)
+    found = report(args.weights)
+    write_whole(Path(args.results) / "accuracy.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
+    answer(args, found, "\n".join(line(row) for row in found["networks"]))
+    return 0 if all(row["met"] for row in found["networks"]) else 1
+
+
+def write_page(args: argparse.Namespace) -> int:
+    """Write the page, or say whether it is what the files give."""
+    from ..device.page import page
+    from ..files import write_whole
+
+    text, path = page(args.results), Path(args.out)
+    if args.check:
+        same = path.exists() and path.read_text(encoding="utf-8") == text
+        answer(
+            args, {"same": same}, "the page is what the results give" if same else f"{path} is out of date"
+        )
+        return 0 if same else 1
+    write_whole(path, text)
+    answer(args, {"file": str(path)}, f"wrote {path}")
+    return 0
+
+
+def _torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        raise ImportError("PyTorch is needed to read networks: pip install 'tcuq[zoo,lab]'") from None
