@@ -16,7 +16,7 @@ from device_programs import WARNINGS
 
 from tcuq.device.arena import SCRATCH, lag_of, plan
 from tcuq.device.generate import sources, write
-from tcuq.device.graph import Add, Conv, Graph, Step, Tensor, sources_of
+from tcuq.device.graph import Add, Conv, Depthwise, Graph, Step, Tensor, sources_of
 from tcuq.device.host import Network
 from tcuq.device.pack import scratch_of
 
@@ -72,6 +72,42 @@ def test_a_lag_is_enough_and_no_more(seed: int) -> None:
     assert survives(step, source, target, lag)
     if lag > -source.size:
         assert not survives(step, source, target, lag - 1)
+
+
+def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
+    """Return whether one channel finds its rows untouched when its output begins where its input does."""
+    height, width = source.shape[:2]
+    written = np.zeros(max(height * width, target.size), bool)
+    reached = 0
+    for row in range(target.shape[0]):
+        end = min(row * step.stride - step.padding[0] + step.weights.shape[0], height)
+        if end > reached:
+            if written[reached * width : end * width].any():
+                return False
+            reached = end
+        written[row * target.shape[1] : (row + 1) * target.shape[1]] = True
+    return True
+
+
+def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
+    draw = np.random.default_rng(8)
+    same = apart = 0
+    for seed in range(400):
+        make = Maker((*(int(side) for side in draw.integers(3, 9, 2)), 4), seed)
+        kernel = (int(draw.integers(1, 4)), int(draw.integers(1, 4)))
+        padding = tuple(int(side) for side in draw.integers(0, 4, 4))
+        make.depthwise(make.drop("input", 0), kernel, int(draw.integers(1, 4)), padding)
+        drop, step = make.steps
+        assert isinstance(step, Depthwise)
+        source, target = make.tensors[drop.target], make.tensors[step.target]
+        offsets = plan(make.graph(y=step.target)).offsets
+        if offsets[drop.target] == offsets[step.target]:
+            assert reads_in_time(step, source, target), (source, target, step.padding)
+            same += 1
+        else:
+            apart += 1
+    assert same > 100
+    assert apart > 50
 
 
 @pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])

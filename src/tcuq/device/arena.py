@@ -7,7 +7,8 @@ over a source that its step reads for the last time, where the order of the kern
 - a convolution writes pixels in their order and never looks further back than the kernel reaches, so its
   target may begin some rows before the source and run into it;
 - sums, dropout and softmax go from the first value to the last: the target may begin where the source does;
-- a depthwise convolution that keeps the shape reads ahead: the target may be the source;
+- a depthwise convolution reads a row ahead of what it writes, channel by channel: the target may begin where
+  the source does, and only there, unless it is wider;
 - a dense step reads all before it writes.
 """
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Add, Conv, Dense, Depthwise, Drop, Graph, Softmax, Step, Tensor, sources_of
-from .pack import scratch_of, up4
+from .pack import kernel_of, scratch_of, up4
 
 SCRATCH = "scratch of step "
 """Begins the name of a place that is no tensor; no tensor's name has a blank."""
@@ -103,8 +104,8 @@ def plan(graph: Graph, overlap: bool = True) -> Plan:
 def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     """Return by how many bytes a target must begin before the source that it may overwrite.
 
-    A negative lag means that it may begin that much later. None: only apart, or, for a depthwise step that
-    keeps the shape, at the very place.
+    A negative lag means that it may begin that much later. None: only apart, or, for most depthwise
+    steps, at the very place.
 
     Examples
     --------
@@ -131,8 +132,17 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
 
 
 def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
-    """Return whether a depthwise step may write over its own input: no row is written before it is read."""
-    return isinstance(step, Depthwise) and step.stride == 1 and source.shape == target.shape
+    """Return whether a depthwise step may write over its own input.
+
+    Each four channels go through the whole picture before the next, and a value lands on one of its own
+    channel. So only rows matter: what is written must not lie beyond the rows that have been read.
+    """
+    if not isinstance(step, Depthwise):
+        return False
+    rows = np.arange(target.shape[0])
+    read = rows * step.stride - step.padding[0] + kernel_of(step)[0] - 1
+    written = ((rows + 1) * target.shape[1] - 1) // source.shape[1]
+    return bool((written <= read).all())
 
 
 def _places(graph: Graph) -> list[Place]:

@@ -68,8 +68,10 @@ typedef struct {
  * allows. */
 void tcuq_nn_conv(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch);
 
-/* A kernel of its own for every channel. With stride 1 and an output as large as the input, `out` may be
- * `in`. */
+/* A kernel of its own for every channel. Four channels after the other go through the whole picture, rows being
+ * read before what comes of them is written: `out` may be `in` where no row of the output ends, counted in
+ * memory, in a row of the input that the kernel has not reached. So it is with an output of the same size and
+ * with most smaller ones. */
 void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch);
 
 /* Product of a matrix and a vector. */
