@@ -101,9 +101,14 @@ class Maker:
     extreme : bool
         Whether weights and pads are only the lowest and the highest values, and multipliers let everything
         saturate.
+    prefix : str
+        Begins the names of tensors, so that several graphs can go into one C file.
     """
 
-    def __init__(self, shape: tuple[int, ...], seed: int = 0, extreme: bool = False) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], seed: int = 0, extreme: bool = False, prefix: str = "t"
+    ) -> None:
+        self.prefix = prefix
         self.draw = np.random.default_rng(seed)
         self.extreme = extreme
         self.tensors = {"input": Tensor("input", shape, 1 / 256, -128)}
@@ -115,7 +120,7 @@ class Maker:
         return self.draw.integers(-128, 128, shape).astype(np.int8)
 
     def _tensor(self, shape: Sequence[int], zero: int | None = None) -> str:
-        name = f"t{len(self.tensors)}"
+        name = f"{self.prefix}{len(self.tensors)}"
         chosen = int(self.draw.integers(-128, 128)) if zero is None else zero
         self.tensors[name] = Tensor(name, tuple(int(side) for side in shape), 0.1, chosen)
         return name

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Add, Conv, Dense, Depthwise, Drop, Graph, Softmax, Step, Tensor, sources_of
-from .pack import kernel_of, scratch_of, up4
+from .pack import scratch_of, up4
 
 SCRATCH = "scratch of step "
 """Begins the name of a place that is no tensor; no tensor's name has a blank."""
@@ -131,10 +131,8 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
 
 
 def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
-    """Return whether a depthwise step may write over its own input."""
-    if not isinstance(step, Depthwise) or step.stride != 1 or source.shape != target.shape:
-        return False
-    return step.padding[0] < kernel_of(step)[0]
+    """Return whether a depthwise step may write over its own input: no row is written before it is read."""
+    return isinstance(step, Depthwise) and step.stride == 1 and source.shape == target.shape
 
 
 def _places(graph: Graph) -> list[Place]:

@@ -40,9 +40,8 @@ def check(graph: Graph) -> None:
         if tensor.name != name:
             raise ValueError(f"tensor {name} has the name {tensor.name}; its own is accepted")
         if len(tensor.shape) not in (1, 3) or min(tensor.shape) < 1:
-            raise ValueError(
-                f"tensor {name}: shape is {tensor.shape}; (height, width, channels) or (channels,) is accepted"
-            )
+            accepted = "(height, width, channels) or (channels,) is accepted"
+            raise ValueError(f"tensor {name}: shape is {tensor.shape}; {accepted}")
         integer(f"tensor {name}: zero", tensor.zero, -128, 127)
     if graph.input not in graph.tensors:
         raise ValueError(f"input is {graph.input!r}; the name of a tensor is accepted")

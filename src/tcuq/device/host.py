@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .arena import plan
-from .generate import takes_random, write
+from .generate import KERNELS, takes_random, write
 from .graph import Graph
 
 Int8 = npt.NDArray[np.int8]
-FLAGS = ("-std=c99", "-O2")
+FLAGS = ("-std=c99", "-O3")
 _NAME = "network"
 
 
@@ -88,20 +90,35 @@ class Network:
         return found
 
 
+@cache
+def _kernels(compiler: str, flags: tuple[str, ...]) -> bytes:
+    """Return the kernels, compiled; they are the same for all graphs and take most of the time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in KERNELS:
+            text = (resources.files("tcuq") / "device" / "c" / file).read_text(encoding="utf-8")
+            (folder / file).write_text(text, encoding="utf-8")
+        _compile(
+            compiler, [*flags, "-fPIC", "-c", str(folder / "tcuq_nn.c"), "-o", str(folder / "kernels.o")]
+        )
+        return (folder / "kernels.o").read_bytes()
+
+
 def _build(graph: Graph, compiler: str, flags: Sequence[str]) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(graph, folder, _NAME)
+        (folder / "kernels.o").write_bytes(_kernels(compiler, tuple(flags)))
+        parts = [str(folder / f"{_NAME}.c"), str(folder / "kernels.o")]
+        _compile(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", str(folder / "network.so")])
+        # The file may go once it is loaded.
+        return ctypes.CDLL(str(folder / "network.so"))
+
+
+def _compile(compiler: str, arguments: Sequence[str]) -> None:
     command = shutil.which(compiler)
     if command is None:
         raise FileNotFoundError(f"{compiler} is not there; a C compiler is needed, for example Debian's gcc")
-    with tempfile.TemporaryDirectory() as folder:
-        files = write(graph, folder, _NAME)
-        library = Path(folder) / "network.so"
-        sources = [str(file) for file in files if file.suffix == ".c"]
-        done = subprocess.run(
-            [command, *flags, "-shared", "-fPIC", *sources, "-o", str(library)],
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"{compiler} failed: {done.stderr.strip() or done.returncode}")
-        # The file may go once it is loaded.
-        return ctypes.CDLL(str(library))
+    done = subprocess.run([command, *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{compiler} failed: {done.stderr.strip() or done.returncode}")
