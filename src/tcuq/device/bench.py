@@ -91,6 +91,7 @@ def bench_monitors(
     steps: int = STEPS,
     levels: Sequence[str] = LEVELS,
     progress: Progress = _silent,
+    only: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Measure every monitor on every board at every level.
 
@@ -102,6 +103,8 @@ def bench_monitors(
     levels : sequence of str
         How hard the compiler tries with the monitor.
     progress : callable
+    only : sequence of str, optional
+        Names of `monitors` to measure.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def bench_monitors(
         it adds to one without, where it must bring the library's functions itself.
     """
     wanted = list(boards or names())
-    jobs = [(name, level, monitor) for name in wanted for level in levels for monitor in monitors()]
+    jobs = [(name, level, monitor) for name in wanted for level in levels for monitor in only or monitors()]
     found = []
     with tempfile.TemporaryDirectory() as kept:
         for number, (name, level, monitor) in enumerate(jobs):

@@ -23,7 +23,7 @@ def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.N
     Examples
     --------
     >>> rows = made_stream(10, 32, 100)
-    >>> rows.shape, bool(((rows[:, :10].astype(int) + 128).sum(axis=1) <= 256).all())
+    >>> rows.shape, bool(((rows[:, :10].astype(int) + 128).sum(axis=1) == 256).all())
     ((100, 42), True)
     """
     bits = np.random.PCG64(seed)
@@ -34,11 +34,12 @@ def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.N
         return np.asarray(raw >> np.uint64(33), np.int64).reshape(shape) % below
 
     labels = np.repeat(draw(classes, steps // DWELL + 1), DWELL)[:steps]
-    top = 90 + draw(160, steps)
+    top = 90 + draw(150, steps)
     share = 1 + draw(1000, steps, classes)
     share[np.arange(steps), labels] = 0
     u = (256 - top)[:, None] * share // share.sum(axis=1, keepdims=True)
-    u[np.arange(steps), labels] = top
+    # What rounding loses goes to the label.
+    u[np.arange(steps), labels] = np.minimum(255, 256 - u.sum(axis=1))
     centres = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
     noise = draw(60, steps, features) if features else np.zeros((steps, 0), np.int64)
     return np.concatenate([u - 128, centres[labels] + noise - 128], axis=1).astype(np.int8)
