@@ -119,10 +119,10 @@ class Maker:
             return self.draw.choice(np.array([-128, 127], np.int8), shape)
         return self.draw.integers(-128, 128, shape).astype(np.int8)
 
-    def _tensor(self, shape: Sequence[int], zero: int | None = None) -> str:
+    def _tensor(self, shape: Sequence[int], zero: int | None = None, scale: float = 0.1) -> str:
         name = f"{self.prefix}{len(self.tensors)}"
         chosen = int(self.draw.integers(-128, 128)) if zero is None else zero
-        self.tensors[name] = Tensor(name, tuple(int(side) for side in shape), 0.1, chosen)
+        self.tensors[name] = Tensor(name, tuple(int(side) for side in shape), scale, chosen)
         return name
 
     def _affine(self, outputs: int, products: int) -> tuple[np.ndarray, np.ndarray]:
@@ -201,7 +201,7 @@ class Maker:
 
     def softmax(self, source: str, scale: float = 0.05) -> str:
         table = np.rint(65535 * np.exp(-scale * np.arange(256))).astype(np.uint16)
-        return self._add(Softmax(source, self._tensor(self.tensors[source].shape, -128), table))
+        return self._add(Softmax(source, self._tensor(self.tensors[source].shape, -128, 1 / 256), table))
 
     def graph(self, **outputs: str) -> Graph:
         return Graph("random", self.tensors, self.steps, "input", outputs, {"made": "for a test"})

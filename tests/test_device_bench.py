@@ -14,7 +14,7 @@ import pytest
 
 from tcuq import Monitor, Params
 from tcuq.cli import main
-from tcuq.cli.device import FILE, render
+from tcuq.cli.device import FILE, RESULTS, render
 from tcuq.device import bench
 from tcuq.device.boards import board
 from tcuq.device.build import Levels, build
@@ -313,7 +313,7 @@ def test_the_command_stores_and_checks(
 
 def test_what_was_stored_is_of_every_board() -> None:
     """The figures of the repository; the check itself is a command, since compilers differ."""
-    content = load(Path(__file__).parent.parent / "results" / FILE)
+    content = load(Path(__file__).parent.parent / RESULTS / FILE)
     assert content["compiler"] and content["emulator"]
     found = {(entry["board"], entry["name"], entry["level"]) for entry in content["measured"]}
     assert len(found) == 3 * len(bench.monitors()) * len(bench.LEVELS)

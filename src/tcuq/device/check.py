@@ -67,7 +67,8 @@ def check(graph: Graph) -> Graph:
     ready = {graph.input}
     for number, step in enumerate(graph.steps):
         if not isinstance(step, Step):
-            raise ValueError(f"step {number} is a {type(step).__name__}; a step of a graph is accepted")
+            accepted = ", ".join(kind.__name__ for kind in _CHECKS)
+            raise ValueError(f"step {number} is a {type(step).__name__}; {accepted} are accepted")
         try:
             _named(graph, step, ready)
             _CHECKS[type(step)](graph, step)
