@@ -40,7 +40,7 @@ WEIGHTS = Path(__file__).parent.parent / "weights"
 
 def inverted() -> Backbone:
     """Return the first stages of a MobileNetV2: random weights of all would turn rounding into chaos."""
-    return Backbone(list(mobilenetv2(width=0.25).stages)[:5], 8, 10, 3, places=(1,))
+    return Backbone(list(mobilenetv2(width=0.25).stages)[:3], 8, 10, 3, places=(1,))
 
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {
@@ -145,7 +145,7 @@ def test_int8_follows_float(name: str, seed: int) -> None:
         said = [each.numpy() for each in module(prepared(module, fresh))]
     logits = [said[0], *said[2:]] if name != "heads" else said[2:]
     features = real(graph, "features", found["features"])
-    assert np.linalg.norm(features - said[1]) < 0.12 * np.linalg.norm(said[1])
+    assert np.linalg.norm(features - said[1]) < 0.1 * np.linalg.norm(said[1])
     ends = [f"_{at}" if at else "" for at in range(len(logits))]
     assert sorted(graph.outputs) == sorted(["features", *(f"probs{end}" for end in ends)])
     for end, each in zip(ends, logits, strict=True):
