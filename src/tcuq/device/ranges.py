@@ -11,7 +11,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 SAMPLE = 1 << 16
 """Values of a tensor that a scale is chosen by."""
-SHARES = np.linspace(0.1, 1.0, 46)
+SHARES = tuple(np.linspace(0.1, 1.0, 46).tolist())
 """Shares of the observed range that are tried."""
 
 
