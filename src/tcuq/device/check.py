@@ -201,8 +201,6 @@ def _depthwise(graph: Graph, step: Depthwise) -> None:
 
 def _dense(graph: Graph, step: Dense) -> None:
     source = graph.tensors[step.source]
-    if len(source.shape) != 1:
-        raise ValueError(f"source {source.name} has shape {source.shape}; (channels,) is accepted")
     _array("weights", step.weights, np.int8, (None, source.size))
     outputs = len(step.weights)
     _same("target's shape", graph.tensors[step.target].shape, (outputs,))

@@ -105,7 +105,7 @@ class Depthwise:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A matrix product: weights (outputs, inputs), bias and multiplier (outputs,)."""
+    """A matrix product over all values of the source: weights (outputs, inputs), bias and multiplier."""
 
     source: str
     target: str

@@ -128,7 +128,8 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
     if isinstance(step, Depthwise):
         return _sat8(_scaled(_filtered(step, x) + step.bias, step.multiplier) + zero)
     if isinstance(step, Dense):
-        return _sat8(_scaled(_product(x, step.weights) + step.bias, step.multiplier) + zero)
+        flat = x.reshape(len(x), step.weights.shape[1])
+        return _sat8(_scaled(_product(flat, step.weights) + step.bias, step.multiplier) + zero)
     if isinstance(step, MeanPool):
         return _sat8(_scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero)
     if isinstance(step, Drop):
