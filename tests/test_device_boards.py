@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +15,13 @@ from tcuq import Params
 from tcuq.cli import main
 from tcuq.device import tools
 from tcuq.device.boards import board, names
-from tcuq.device.build import TooLarge, build, symbols_of
+from tcuq.device.build import BOARDS, CORE, FIRMWARE, STRICT, TooLarge, build, symbols_of
 from tcuq.device.emulate import emulate
-from tcuq.device.firm import Firmware, plan_source
+from tcuq.device.firm import RULE_FILES, Firmware, plan_header, plan_source
 from tcuq.device.graph import Graph
-from tcuq.device.rules import Conformal, Vote, Watch
+from tcuq.device.rules import Conformal, Label, Rule, Vote, Watch
 from tcuq.device.stream import made_stream
+from tcuq.export import sources as exported
 
 tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
 SMALL = board("stm32l432kc")
@@ -133,6 +137,44 @@ def test_a_missing_tool_is_named(
     (tmp_path / "results").mkdir()
     assert main(["device", "bench", "--results", str(tmp_path / "results")]) == 2
     assert capsys.readouterr().err == f"tcuq: {said}\n"
+
+
+@tooled
+def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=10, features=32, feature_zero_point=-128).save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "50", "--level", "Os", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
+    assert "cycles        unknown a step" in capsys.readouterr().out
+
+
+@tooled
+def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = Params(classes=1000, features=256, lags=(1, 64), window=64)
+    params.save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "m.json is too large for STM32L432KC: RAM over by " in said
+    over = int(said.split("RAM over by ")[1].split()[0].replace(",", ""))
+    assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
+
+
+@pytest.mark.parametrize("rule", [Label(), Conformal([1]), Vote(), Watch(Params(classes=10))], ids=type)
+def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
+    if shutil.which("clang") is None:
+        pytest.skip("clang is missing: install the Debian package clang")
+    firmware = Firmware("f", rule=rule, shape=(10, 0))
+    (tmp_path / "plan.h").write_text(plan_header(firmware))
+    (tmp_path / "plan.c").write_text(plan_source(firmware, 0))
+    (tmp_path / "monitor.h").write_text(exported(Params(classes=10), "monitor")["monitor.h"])
+    files = [FIRMWARE / RULE_FILES[type(rule)], tmp_path / "plan.c", BOARDS / "startup.c"]
+    files += [FIRMWARE / name for name in ("main.c", "rule_top.c", "harness.c", "harness_report.c")]
+    files += [FIRMWARE / name for name in ("harness_step.c", "harness_replay.c")]
+    flags = ["--target=thumbv7em-none-eabi", "-ffreestanding", "-fsyntax-only", "-DREPLAY_BYTES=64u"]
+    command = ["clang", *STRICT, *flags, f"-I{tmp_path}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import device_networks
-from .common import answer, declare, note, print_json, progress
+from .common import answer, declare, need_files, note, print_json, progress
 from .device_networks import RESULTS
 
 if TYPE_CHECKING:
     from .common import Subparsers
 
 FILE = "monitors.json"
+LEVELS = ("Os", "O2", "O3")
+MOST_STEPS = 100_000
 
 
 def add(subparsers: Subparsers) -> None:
@@ -27,6 +29,17 @@ def add(subparsers: Subparsers) -> None:
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
     declare(actions, "boards", "say which boards there are", "tcuq device boards", list_boards)
+    cost = declare(
+        actions,
+        "cost",
+        "build a monitor for a board and say what it takes",
+        "tcuq device cost monitor.json --board stm32l432kc",
+        run_cost,
+    )
+    cost.add_argument("params", metavar="PARAMS", help="parameter file")
+    cost.add_argument("--board", default="stm32l432kc", metavar="B", help="board (default: stm32l432kc)")
+    cost.add_argument("--level", default="O2", choices=LEVELS, help="of the compiler (default: O2)")
+    cost.add_argument("--steps", type=int, default=1000, metavar="N", help="steps to count (default: 1000)")
     bench = declare(
         actions,
         "bench",
@@ -67,6 +80,42 @@ def list_boards(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_cost(args: argparse.Namespace) -> int:
+    """Measure one monitor on one board."""
+    from ..checks import integer
+    from ..device.boards import board
+    from ..device.build import Levels
+    from ..device.firm import Firmware
+    from ..device.measure import measure, overhead
+    from ..device.rules import Watch
+    from ..device.stream import made_stream
+    from ..params import Params
+
+    need_files(args, "PARAMS")
+    on, levels = board(args.board), Levels(rule=f"-{args.level}")
+    rows_wanted = integer("--steps", args.steps, 1, MOST_STEPS)
+    params = Params.load(args.params)
+    shape = (params.classes, params.features)
+    rows = made_stream(*shape, rows_wanted)
+    found, _ = measure(Firmware(args.params, rule=Watch(params), shape=shape), on, rows, levels)
+    if "over" in found:
+        raise ValueError(found["said"])
+    bare, _ = measure(Firmware("label", shape=shape), on, rows[:1], levels)
+    found["overhead"] = overhead(found, bare)
+    counts, cycles = found["rule"]["instructions"], found["rule"]["cycles"] or {}
+    spans, joules = [cycles.get("least"), cycles.get("most")], cycles.get("microjoules", [None, None])
+    lines = [
+        f"{args.params} on {on.title} at -{args.level}, added to a firmware without a monitor:",
+        f"  flash         {found['overhead']['flash']:,} bytes (fewer where the C library is there)",
+        f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
+        f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
+        f"  cycles        {_range(spans, ',.0f')} a step, an estimate",
+        f"  energy        {_range(joules, '.2f')} microjoules a step, an estimate",
+    ]
+    answer(args, found, "\n".join(lines))
+    return 0
+
+
 def run_bench(args: argparse.Namespace) -> int:
     """Measure; store or compare."""
     from ..checks import integer
@@ -74,7 +123,7 @@ def run_bench(args: argparse.Namespace) -> int:
     from ..device.boards import board
     from ..device.stored import grown, load, save
 
-    integer("--steps", args.steps, 1, 100_000)
+    integer("--steps", args.steps, 1, MOST_STEPS)
     for name in args.board or ():
         board(name)  # refused before anything is built
     path = Path(args.results) / FILE

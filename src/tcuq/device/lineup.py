@@ -80,9 +80,10 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     given = calibration(task)
     through = _projection(home / f"{backbone}-0.npz", dev)
     plain = [quantise_file(home / f"{backbone}-0.npz", projection=through, given=given)]
-    plain += [quantise_file(home / f"{backbone}-{seed}.npz", given=given) for seed in range(1, 5)]
+    shared: Any = {"given": given, "entry": _entry(plain[0])}  # members see one input
+    plain += [quantise_file(home / f"{backbone}-{seed}.npz", **shared) for seed in range(1, 5)]
     several = {
-        name: [quantise_file(home / f"{_name(method_name, backbone, home)}.npz", given=given)]
+        name: [quantise_file(home / f"{_name(method_name, backbone, home)}.npz", **shared)]
         for name, method_name in SEVERAL.items()
     }
     network = Network(plain[0])
@@ -100,6 +101,11 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     x = input_of(plain[0], inputs_of(few))
     rates = {name: accuracy(answers(each, x), few.y) for name, each in firmwares.items()}
     return Lineup(firmwares, shown_inputs(task, test, plain[0], sizes, steps), rates, len(few.y))
+
+
+def _entry(graph: Graph) -> tuple[float, int]:
+    tensor = graph.tensors[graph.input]
+    return tensor.scale, tensor.zero
 
 
 def _projection(path: Path, dev: Dataset) -> tuple[Any, Any] | None:

@@ -38,6 +38,7 @@ def quantise(
     *,
     projection: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
     softmax: bool = True,
+    entry: tuple[float, int] | None = None,
     about: Mapping[str, object] | None = None,
     settings: Settings | None = None,
 ) -> Graph:
@@ -56,6 +57,9 @@ def quantise(
         Features times the matrix (width, kept) plus the offset (kept,) take the place of the features.
     softmax : bool
         False ends in logits, for runtimes that have no softmax; see `posteriors`.
+    entry : (scale, zero), optional
+        Of the input, where a firmware shows the same bytes to several networks; the best for this one by
+        default.
     about : mapping, optional
         Noted in the graph.
     settings : Settings, optional
@@ -80,7 +84,8 @@ def quantise(
     if used.balance:
         plan = balanced(plan, {each: seen[each].highest for each in seen}, used.balance, keep=(features,))
         seen = _observed(module, plan, examples)
-    made = Steps(plan, seen, used, _input(module, plan, examples))
+    shown = _input(module, plan, examples) if entry is None else Scale(*entry)
+    made = Steps(plan, seen, used, shown)
     for layer in plan.layers:
         made.add(layer)
     outputs = {}
