@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..checks import integer
 from ..corruptions import suite_of
+from ..data import Dataset
 from ..data.parts import load_part
 from ..zoo.bank import examples
 from ..zoo.weights import load_weights
@@ -40,12 +41,24 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
     dev = load_part(task, "dev")
     suite = suite_of(task)
     sources = [f"{kind}/{level}" for kind in suite.seen for level in suite.severities(kind, SEVERITIES)]
-    parts = list(examples(replace(dev, x=dev.x[:clean], y=dev.y[:clean]), ["clean"]))
+    parts = list(examples(some_of(dev, clean), ["clean"]))
     if shifted:
-        # Those after the clean ones, where there are enough.
-        rows = slice(clean, clean + shifted) if len(dev.y) >= clean + shifted else slice(shifted)
-        parts += examples(replace(dev, x=dev.x[rows], y=dev.y[rows]), sources)
+        parts += examples(some_of(dev, shifted), sources)
     return np.concatenate([x for _, x in parts])
+
+
+def some_of(data: Dataset, most: int) -> Dataset:
+    """Return at most so many examples, evenly spread: some parts lie class by class.
+
+    Examples
+    --------
+    >>> whole = Dataset("x", "dev", np.arange(10), np.arange(10), "none", "made up")
+    >>> some_of(whole, 4).y.tolist(), len(some_of(whole, 99).y)
+    ([0, 2, 5, 7], 10)
+    """
+    count = min(most, len(data.y))
+    rows = np.arange(count) * len(data.y) // count
+    return replace(data, x=data.x[rows], y=data.y[rows])
 
 
 def quantise_file(
