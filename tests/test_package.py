@@ -86,7 +86,7 @@ def test_arrows_point_down() -> None:
                 assert not re.match(r"\.+reproduce\b", target), path
             if room not in ("cli", "pages"):
                 assert not re.match(r"\.+pages\b", target), path
-            if room not in ("cli", "zoo", "methods", "reproduce"):
+            if room not in ("cli", "zoo", "methods", "reproduce", "device"):
                 assert not re.match(r"\.+zoo\b|torch\b", target), path
 
 

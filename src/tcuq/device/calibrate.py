@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..zoo.bank import examples
 from ..zoo.weights import load_weights
 from .graph import Graph
 from .quantise import quantise
+from .shown import some_of
 
 CLEAN, SHIFTED = 240, 20
 """Examples as they are, and of every kind of corruption that development may see, at each severity."""
@@ -40,11 +40,9 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
     dev = load_part(task, "dev")
     suite = suite_of(task)
     sources = [f"{kind}/{level}" for kind in suite.seen for level in suite.severities(kind, SEVERITIES)]
-    parts = list(examples(replace(dev, x=dev.x[:clean], y=dev.y[:clean]), ["clean"]))
+    parts = list(examples(some_of(dev, clean), ["clean"]))
     if shifted:
-        # Those after the clean ones, where there are enough.
-        rows = slice(clean, clean + shifted) if len(dev.y) >= clean + shifted else slice(shifted)
-        parts += examples(replace(dev, x=dev.x[rows], y=dev.y[rows]), sources)
+        parts += examples(some_of(dev, shifted), sources)
     return np.concatenate([x for _, x in parts])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ from .firm import Firmware, posteriors
 from .graph import Graph, Int8
 from .host import Network
 from .quantise import input_of
-from .shown import Sizes, first, stream
+from .shown import Sizes, some_of, stream
 
 BACKBONES = {"speech_commands": "dscnn", "cifar10": "resnet8", "mnist": "cnn4"}
 SEVERAL = {"exits": "early_exit", "hydra": "hydra", "dropout": "mc_dropout"}
@@ -71,7 +70,7 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     steps : int
         Of the stream of inputs.
     tested : int
-        Clean test examples for the accuracy, the first ones.
+        Clean test examples for the accuracy, evenly spread.
     """
     backbone, home = BACKBONES[known("task on boards", task, BACKBONES)], Path(weights)
     integer("steps", steps, 1, 100_000)
@@ -88,7 +87,7 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     }
     network = Network(plain[0])
     log = development(task, dev, plain[0], network, sizes)
-    tops = network.run(input_of(plain[0], inputs_of(first(dev, sizes.dev_examples))))["probs"].max(axis=1)
+    tops = network.run(input_of(plain[0], inputs_of(some_of(dev, sizes.dev_examples))))["probs"].max(axis=1)
     features = plain[0].tensors[plain[0].outputs["features"]]
     monitors = {name: fitted(name, log, features.scale, features.zero) for name in ("paper", "extended")}
     firmwares = methods(
@@ -97,7 +96,7 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
         monitors["paper"],
         monitors["extended"],
     )
-    few = first(test, tested)
+    few = some_of(test, tested)
     x = input_of(plain[0], inputs_of(few))
     rates = {name: accuracy(answers(each, x), few.y) for name, each in firmwares.items()}
     return Lineup(firmwares, shown_inputs(task, test, plain[0], sizes, steps), rates, len(few.y))
@@ -110,7 +109,7 @@ def _entry(graph: Graph) -> tuple[float, int]:
 
 def _projection(path: Path, dev: Dataset) -> tuple[Any, Any] | None:
     module, _ = load_weights(path)
-    clean = outputs(module, inputs_of(replace(dev, x=dev.x[:CLEAN], y=dev.y[:CLEAN])))
+    clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
     through = projection("pca", clean.features)
     return None if through is None else (through.matrix, through.offset)
 
@@ -131,7 +130,7 @@ def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: 
     network : Network
     sizes : Sizes
     """
-    few = first(dev, sizes.dev_examples)
+    few = some_of(dev, sizes.dev_examples)
     learned = stream(few, "dev", suite_of(task).seen, sizes, 1, sizes.dev_steps)
     bank = {}
     for source, x in examples(few, learned.sources, seed=2 * sizes.seed):
@@ -194,7 +193,7 @@ def shown_inputs(task: str, test: Dataset, graph: Graph, sizes: Sizes, steps: in
     sizes : Sizes
     steps : int
     """
-    few = first(test, sizes.examples)
+    few = some_of(test, sizes.examples)
     unseen: Sequence[str] = suite_of(task).unseen
     plan = stream(few, "test", unseen[: sizes.kinds], sizes, 2, steps)
     used = [plan.sources[place] for place in sorted(set(plan.source.tolist()))]

@@ -1,14 +1,15 @@
-"""What is shown to networks on boards and to their monitors: sizes, first examples, streams in segments."""
+"""What is shown to networks on boards and to their monitors: sizes, some examples, streams in segments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..corruptions import suite_of
 from ..data import Dataset
 from ..lab.streams import Description, Geometric, Segments, Shift, Stream, build
-from ..reproduce.recordings import first_of
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,17 @@ class Sizes:
     seed: int = 0
 
 
-def first(data: Dataset, most: int) -> Dataset:
-    """Return the first examples of a part, or evenly spread ones where it lies class by class.
+def some_of(data: Dataset, most: int) -> Dataset:
+    """Return at most so many examples, evenly spread: some parts lie class by class.
 
-    Parameters
-    ----------
-    data : Dataset
-    most : int
+    Examples
+    --------
+    >>> whole = Dataset("x", "dev", np.arange(10), np.arange(10), "none", "made up")
+    >>> some_of(whole, 4).y.tolist(), len(some_of(whole, 99).y)
+    ([0, 2, 5, 7], 10)
     """
-    rows = first_of(data.y, most)
+    count = min(most, len(data.y))
+    rows = np.arange(count) * len(data.y) // count
     return replace(data, x=data.x[rows], y=data.y[rows])
 
 
