@@ -16,6 +16,7 @@ RESULTS = "results/device"
 PAGE = "docs/DEVICE.md"
 TASKS = ("mnist", "speech_commands", "cifar10")
 BOARDS = ("stm32l432kc", "stm32f767zi")
+HEADROOMS = (1.0, 4.0)
 
 
 def add(actions: Any) -> None:
@@ -33,6 +34,13 @@ def add(actions: Any) -> None:
         quantise,
     )
     made.add_argument("weights", metavar="WEIGHTS", help="file of weights; its data set must be at hand")
+    made.add_argument(
+        "--features",
+        type=int,
+        default=32,
+        metavar="N",
+        help="project wider features to so many (32)",
+    )
     made.add_argument("-o", "--out", required=True, metavar="FILE", help="graph to write (.npz)")
     built = declare(
         actions,
@@ -77,10 +85,12 @@ def _measured(actions: Any, name: str, about: str, example: str, run: Any) -> No
 def quantise(args: argparse.Namespace) -> int:
     """Write a graph."""
     _torch()
-    from ..device.calibrate import quantise_file
+    from ..checks import integer
+    from ..device.calibrate import narrowed, quantise_file
     from ..device.files import save_graph
 
-    graph = quantise_file(args.weights)
+    integer("--features", args.features, 1, 1024)
+    graph = quantise_file(args.weights, projection=narrowed(args.weights, args.features))
     save_graph(args.out, graph)
     weights = sum(step.weights.size for step in graph.steps if hasattr(step, "weights"))
     found = {"file": args.out, "steps": len(graph.steps), "weights": weights, "outputs": dict(graph.outputs)}
@@ -208,10 +218,11 @@ def accuracy(args: argparse.Namespace) -> int:
     import json
 
     from ..device.accuracy import line, report
+    from ..device.steps import Settings
     from ..files import write_whole
 
     Path(args.results).mkdir(parents=True, exist_ok=True)
-    found = report(args.weights)
+    found = report(args.weights, settings=[Settings(headroom=each) for each in HEADROOMS])
     write_whole(Path(args.results) / "accuracy.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
     return 0 if all(row["met"] for row in found["networks"]) else 1

@@ -11,7 +11,10 @@ import numpy.typing as npt
 from ..checks import integer
 from ..corruptions import suite_of
 from ..data.parts import load_part
+from ..methods.projection import WIDTH, projection
 from ..zoo.bank import examples
+from ..zoo.examples import inputs_of
+from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
 from .graph import Graph
 from .quantise import quantise
@@ -44,6 +47,23 @@ def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.ND
     if shifted:
         parts += examples(some_of(dev, shifted), sources)
     return np.concatenate([x for _, x in parts])
+
+
+def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
+    """Return the projection of a network's features to what a monitor can keep; None where they are few.
+
+    Parameters
+    ----------
+    path : path
+        Of weights.
+    kept : int
+        Features that remain.
+    """
+    module, card = load_weights(path)
+    dev = load_part(card["config"]["dataset"], "dev")
+    clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
+    through = projection("pca", clean.features, kept)
+    return None if through is None else (through.matrix, through.offset)
 
 
 def quantise_file(

@@ -16,16 +16,13 @@ from ..data.parts import load_part
 from ..fitting import fit
 from ..log import Log
 from ..methods.networks import names_of, suffix_of
-from ..methods.projection import projection
 from ..methods.registry import method
 from ..metrics import accuracy
 from ..params import Params
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
-from ..zoo.outputs import outputs
-from ..zoo.weights import load_weights
 from .bench import methods
-from .calibrate import CLEAN, calibration, quantise_file
+from .calibrate import calibration, narrowed, quantise_file
 from .firm import Firmware, posteriors
 from .graph import Graph, Int8
 from .host import Network
@@ -77,7 +74,7 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     sizes = Sizes()
     dev, test = (load_part(task, part) for part in ("dev", "test"))
     given = calibration(task)
-    through = _projection(home / f"{backbone}-0.npz", dev)
+    through = narrowed(home / f"{backbone}-0.npz")
     plain = [quantise_file(home / f"{backbone}-0.npz", projection=through, given=given)]
     shared: Any = {"given": given, "entry": _entry(plain[0])}  # members see one input
     plain += [quantise_file(home / f"{backbone}-{seed}.npz", **shared) for seed in range(1, 5)]
@@ -105,13 +102,6 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
 def _entry(graph: Graph) -> tuple[float, int]:
     tensor = graph.tensors[graph.input]
     return tensor.scale, tensor.zero
-
-
-def _projection(path: Path, dev: Dataset) -> tuple[Any, Any] | None:
-    module, _ = load_weights(path)
-    clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
-    through = projection("pca", clean.features)
-    return None if through is None else (through.matrix, through.offset)
 
 
 def _name(method_name: str, backbone: str, home: Path) -> str:
