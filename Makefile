@@ -32,6 +32,11 @@ bench: .venv/.bench
 
 device: .venv/.device
 	$(BIN)/tcuq device bench --check
+	@if [ -n "$$TCUQ_DATA" ]; then \
+		$(BIN)/tcuq device replay && $(BIN)/tcuq device table && $(BIN)/tcuq device page; \
+	else \
+		echo "networks on boards need data sets: set TCUQ_DATA (tcuq data list), then make device again"; \
+	fi
 
 results: .venv/.test
 	$(BIN)/tcuq results

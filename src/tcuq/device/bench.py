@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..export.softmax import softmax_table
 from ..params import Params
 from ..signals import profile_signals
 from .boards import Board, board, names
@@ -72,7 +73,7 @@ def small_graph() -> Graph:
         Conv("input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), 1, (1, 1, 1, 1), pad),
         MeanPool("hidden", "features", side * side * 128, 2**32 // (side * side)),
         Dense("features", "logits", matrix, _row(CLASSES, 0), _row(CLASSES, 1 << 24)),
-        Softmax("logits", "probs", np.rint(65535 * np.exp(-0.1 * np.arange(256))).astype(np.uint16)),
+        Softmax("logits", "probs", softmax_table(0.1)),
     ]
     outputs = {"probs": "probs", "features": "features"}
     return Graph("small", {tensor.name: tensor for tensor in tensors}, steps, "input", outputs)

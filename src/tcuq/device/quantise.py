@@ -11,13 +11,14 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from ..export.softmax import softmax_table
 from ..zoo.outputs import core
 from . import oracle
 from .balance import balanced
 from .check import check
 from .graph import Graph, Int8
 from .ranges import Scale, Seen, spanning
-from .steps import Settings, Steps, softmax_table
+from .steps import Settings, Steps
 from .trace import INPUT, Floats, Matrix, Plan, plan_of, values_of
 
 PICTURE = Scale(1 / 255, -128)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import number
+from ..export.softmax import softmax_table
 from .graph import (
     HIGHEST,
     Add,
@@ -23,7 +24,6 @@ from .graph import (
     Softmax,
     Step,
     Tensor,
-    UInt16,
 )
 from .ranges import Scale, Seen, of_logits, rectified, signed
 from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Plan, Sum, read_by
@@ -59,18 +59,6 @@ class Settings:
     def __post_init__(self) -> None:
         number("balance", self.balance, 0, 1)
         number("headroom", self.headroom, 1, 64)
-
-
-def softmax_table(scale: float) -> UInt16:
-    """Return the table of `Softmax` for logits of a scale.
-
-    Examples
-    --------
-    >>> softmax_table(0.1)[[0, 10, 255]].tolist()
-    [65535, 24109, 0]
-    """
-    number("scale", scale, 1e-30, 1e30)
-    return np.asarray(np.floor(65535 * np.exp(-scale * np.arange(256)) + 0.5), dtype=np.uint16)
 
 
 class Steps:
