@@ -158,7 +158,9 @@ def _table(table: Mapping[str, Any], paper: Mapping[str, Any], name: str) -> str
     printed = {(row["task"], row["method"]): row for row in paper["table"] if row["board"] == name}
     on = board(name)
     limits = f"{on.flash_bytes // 1024:,} KB of flash, {on.ram_bytes // 1024} KB of RAM, {on.clock_mhz} MHz"
-    out = [f"## {on.title}\n\n{on.core}, {limits}. In brackets what the paper printed."]
+    seen = ", ".join(f"{count:,}" for count in sorted(set(table["examples"].values())))
+    words = f"Accuracy is of {seen} clean test examples, in the arithmetic of the board."
+    out = [f"## {on.title}\n\n{on.core}, {limits}. In brackets what the paper printed. {words}"]
     for task, title in TASKS.items():
         here = [each for each in table["measured"] if (each["task"], each["board"]) == (task, name)]
         if not here:
@@ -182,16 +184,16 @@ def _row(
     flash, ram = (each[memory]["total"] / 1024 for memory in ("flash", "ram"))
     sizes = [_beside(f"{flash:.1f}", said.get("flash_kb")), _beside(f"{ram:.1f}", said.get("ram_kb"))]
     name = METHODS[each["firmware"]]
+    elsewhere = " (did not fit there)" if printed is not None and said["flash_kb"] is None else ""
     if "over" in each:
         short = ", ".join(f"{count:,} bytes of {memory} short" for memory, count in each["over"].items())
-        theirs = " (did not fit there)" if printed is not None and said["flash_kb"] is None else ""
-        return [name, accuracy, *sizes, f"does not fit: {short}{theirs}", "", ""]
+        return [name + elsewhere, accuracy, *sizes, f"does not fit: {short}", "", ""]
     parts = [each["network"]] + ([each["rule"]] if "rule" in each else [])
     total = sum(part["instructions"].get("mean", 0) for part in parts)
     times = _sum(parts, "milliseconds"), _sum(parts, "microjoules")
     joules = None if times[1] is None else [None if value is None else value / 1e3 for value in times[1]]
     return [
-        name,
+        name + elsewhere,
         accuracy,
         *sizes,
         f"{total:,.0f}",
