@@ -14,6 +14,7 @@ help:
 	@echo "make tables   rewrite the core's constant tables"
 	@echo "make sheets   draw every corruption again (docs/corruptions); needs TCUQ_DATA for mnist and speech"
 	@echo "make compare  hold our corruptions against the package imagecorruptions"
+	@echo "make clean    remove environments, builds and out/"
 
 demo: .venv/.demo
 	$(BIN)/tcuq demo --out out/demo
@@ -30,7 +31,7 @@ test: .venv/.test
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
 
-device: .venv/.device
+device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	$(BIN)/tcuq device bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
 		$(BIN)/tcuq device replay && $(BIN)/tcuq device table && $(BIN)/tcuq device page; \
@@ -73,6 +74,11 @@ compare: .venv/.compare
 
 .venv/.device: $(SOURCES)
 	sh tools/setup.sh device
+	@touch $@
+
+# Networks on boards: PyTorch to read weights, and what corrupts pictures and sound.
+.venv/.networks: $(SOURCES)
+	sh tools/setup.sh networks lab
 	@touch $@
 
 .venv/.bench: $(SOURCES)

@@ -146,7 +146,7 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
     assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
-    assert "cycles        unknown a step" in capsys.readouterr().out
+    assert "cycles        unknown: the board's file" in capsys.readouterr().out
 
 
 @tooled

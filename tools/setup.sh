@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make the virtual environment with the given extras; with "test" as the first argument, also fetch
-# the tools that some tests use, with "device" those that build and run firmware. What cannot be installed is
-# named; tests that need it skip themselves.
+# the tools that some tests use, with "device" those that build and run firmware, with "networks" PyTorch. What
+# cannot be installed is named; tests that need it skip themselves.
 set -eu
 cd "$(dirname "$0")/.."
 kind=$1
@@ -51,9 +51,9 @@ if [ "$kind" = test ]; then
     fi
 fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-if [ "$kind" = test ] && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
+if { [ "$kind" = test ] || [ "$kind" = networks ]; } && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     # This version comes as a CPU build; the newest may bring gigabytes for GPUs.
     .venv/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 ||
-        echo "setup: not installed: torch (pip install torch); the tests of networks are skipped" >&2
+        echo "setup: not installed: torch (pip install torch); what needs networks is skipped or refused" >&2
 fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".${extras:+[$extras]}"

@@ -23,7 +23,7 @@ def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     group = subparsers.add_parser(
         "device",
-        help="say what a monitor costs on a microcontroller",
+        help="build networks and monitors for microcontrollers and count what they take",
         description="Build firmware for boards and count its bytes and instructions under emulation.",
         epilog="example:\n  tcuq device bench --check",
     )
@@ -109,8 +109,8 @@ def run_cost(args: argparse.Namespace) -> int:
         f"  flash         {found['overhead']['flash']:,} bytes (fewer where the C library is there)",
         f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
         f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
-        f"  cycles        {_range(spans, ',.0f')} a step, an estimate",
-        f"  energy        {_range(joules, '.2f')} microjoules a step, an estimate",
+        f"  cycles        {_estimate(spans, ',.0f', 'a step')}",
+        f"  energy        {_estimate(joules, '.2f', 'microjoules a step')}",
     ]
     answer(args, found, "\n".join(lines))
     return 0
@@ -184,6 +184,12 @@ def render(found: Mapping[str, Any]) -> str:
         ]
         lines.append(f"goals of the paper's profile on stm32l432kc at {held['level']}: {', '.join(words)}")
     return "\n".join(lines)
+
+
+def _estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
+    if ends[0] is None:
+        return "unknown: the board's file names no source"
+    return f"{_range(ends, form)} {unit}, an estimate"
 
 
 def _range(ends: Sequence[float | None], form: str) -> str:

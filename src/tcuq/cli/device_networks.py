@@ -76,10 +76,18 @@ def add(actions: Any) -> None:
 
 def _measured(actions: Any, name: str, about: str, example: str, run: Any) -> None:
     parser = declare(actions, name, about, example, run)
-    parser.add_argument("--task", action="append", metavar="T", help=f"of {', '.join(TASKS)}; again for more")
+    parser.add_argument(
+        "--task",
+        action="append",
+        metavar="T",
+        help=f"of {', '.join(TASKS)}; again for more; a part of them is not stored",
+    )
     parser.add_argument("--weights", default="weights", metavar="DIR", help="folder of networks")
     parser.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
-    parser.add_argument("--steps", type=int, default=200 if name == "replay" else 10, metavar="N")
+    steps = 200 if name == "replay" else 10
+    parser.add_argument(
+        "--steps", type=int, default=steps, metavar="N", help=f"inferences a firmware (default: {steps})"
+    )
 
 
 def quantise(args: argparse.Namespace) -> int:
