@@ -122,6 +122,14 @@ def build(args: argparse.Namespace) -> int:
     on = board(args.board)
     graph = load_graph(args.graph)
     rule = Watch(Params.load(args.params)) if args.params else Label()
+    if isinstance(rule, Watch) and rule.params.features and "features" in graph.outputs:
+        given, made = rule.params, graph.tensors[graph.outputs["features"]]
+        if (given.feature_zero_point, round(given.feature_scale / made.scale, 3)) != (made.zero, 1.0):
+            note(
+                args,
+                f"{args.params} is for features of scale {given.feature_scale:g} and zero "
+                f"{given.feature_zero_point}; {args.graph} gives {made.scale:g} and {made.zero}",
+            )
     with tempfile.TemporaryDirectory() as folder:
         try:
             image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")

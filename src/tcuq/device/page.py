@@ -32,15 +32,14 @@ The vendor's kernels, commit 99f736a at -O3 under the same compiler and the same
 shapes (its softmax included)."""
 
 INTRODUCTION = (
-    "Firmware with an int8 network and the monitor, linked under the true limits of two boards, run in an "
-    "emulator. No board was at hand: bytes and instructions are measurements of the very image; cycles, "
-    "milliseconds and joules are **estimates** from the board's file. `make device` makes all of it again; "
-    "`tcuq device bench --check` fails when code or instructions grow by more than 2 % under one compiler."
-    "\n\n"
-    "RAM is data, zeroed memory (the arena of the network, the monitor's context) and the deepest stack that "
-    "was seen. Test inputs lie outside the board's memories and count nowhere."
+    "Firmware with an int8 network and the monitor, linked under the true limits of two boards, run in "
+    "an emulator. No board was at hand: bytes and instructions are measurements of the very image; "
+    "cycles, milliseconds and joules are **estimates** from the board's file. `make device` and `tcuq "
+    "device accuracy` make all of it again; `tcuq device bench --check` fails when code or instructions "
+    "grow by more than 2 % under one compiler.\n\n"
+    "RAM is data, zeroed memory (the arena of the network, the monitor's context) and the deepest stack "
+    "that was seen. Test inputs lie outside the board's memories and count nowhere."
 )
-
 
 INT8 = (
     "Accuracy on whole test parts, and how well the extended monitor ranks errors on mixed streams with "
