@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,15 @@ def test_the_stack_is_measured(kept: Path) -> None:
     bare, _ = measure(Firmware("b", shape=shape), SMALL, rows, kept=kept)
     assert 0 < bare["ram"]["stack"] < 160 < watched["ram"]["stack"] < SMALL.stack_bytes
     assert watched["ram"]["total"] == watched["ram"]["zeroed"] + watched["ram"]["stack"]
+
+
+def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
+    shape = (CLASSES, FEATURES)
+    firmware = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
+    rows = made_stream(*shape, 3)
+    depth = measure(firmware, SMALL, rows, kept=kept)[0]["ram"]["stack"]
+    with pytest.raises(ValueError, match=f"is {depth} bytes deep or more; less than {depth} is accepted"):
+        measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
 
 
 def test_estimates_are_labelled_and_ordered(kept: Path, tmp_path: Path) -> None:
