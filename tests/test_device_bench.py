@@ -316,9 +316,14 @@ def test_the_command_stores_and_checks(
     save({**stored, "compiler": "another"}, tmp_path / FILE)
     assert main(["device", "bench", "--check", *where]) == 0
     assert "not compared: " in capsys.readouterr().err
-    (tmp_path / FILE).write_text("{}")
-    assert main(["device", "bench", "--check", *where]) == 2
-    assert "a result file of tcuq device is needed" in capsys.readouterr().err
+    for text, said in [
+        (b"{}", "a result file of tcuq device is needed"),
+        (b'{"format": "tcuq-device"}', "lacks 'compiler'; a result file of tcuq device is needed"),
+        (b"\xff", "monitors.json: not JSON: "),
+    ]:
+        (tmp_path / FILE).write_bytes(text)
+        assert main(["device", "bench", "--check", *where]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_what_was_stored_is_of_every_board() -> None:
