@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,15 @@ def test_the_stack_is_measured(kept: Path) -> None:
     assert watched["ram"]["total"] == watched["ram"]["zeroed"] + watched["ram"]["stack"]
 
 
+def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
+    shape = (CLASSES, FEATURES)
+    firmware = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
+    rows = made_stream(*shape, 3)
+    depth = measure(firmware, SMALL, rows, kept=kept)[0]["ram"]["stack"]
+    with pytest.raises(ValueError, match=f"is {depth} bytes deep or more; less than {depth} is accepted"):
+        measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
+
+
 def test_estimates_are_labelled_and_ordered(kept: Path, tmp_path: Path) -> None:
     rows = made_stream(CLASSES, FEATURES, 20)
     firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))
@@ -306,9 +316,14 @@ def test_the_command_stores_and_checks(
     save({**stored, "compiler": "another"}, tmp_path / FILE)
     assert main(["device", "bench", "--check", *where]) == 0
     assert "not compared: " in capsys.readouterr().err
-    (tmp_path / FILE).write_text("{}")
-    assert main(["device", "bench", "--check", *where]) == 2
-    assert "a result file of tcuq device is needed" in capsys.readouterr().err
+    for text, said in [
+        (b"{}", "a result file of tcuq device is needed"),
+        (b'{"format": "tcuq-device"}', "lacks 'compiler'; a result file of tcuq device is needed"),
+        (b"\xff", "monitors.json: not JSON: "),
+    ]:
+        (tmp_path / FILE).write_bytes(text)
+        assert main(["device", "bench", "--check", *where]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_what_was_stored_is_of_every_board() -> None:

@@ -55,6 +55,11 @@ def dense(outputs: int) -> Graph:
     return make.graph(probs=make.softmax(make.dense("input", outputs)))
 
 
+def named(graph: Graph, name: str, **more: str) -> Graph:
+    """The same network, its posterior by another name and further outputs beside it."""
+    return replace(graph, outputs={name: graph.outputs["probs"], **more})
+
+
 @tooled
 def test_the_linker_keeps_every_byte_of_flash(tmp_path: Path) -> None:
     """What fills the flash to the last byte links, with a byte less it does not."""
@@ -204,6 +209,9 @@ def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (lambda: Firmware("f"), "firmware f has neither graphs nor a shape"),
         (lambda: Firmware("f", [dense(3), dense(4)]), "one pair is accepted"),
+        (lambda: Firmware("f", [named(dense(3), "logits")]), "are logits; probs is needed in a firmware"),
+        (lambda: Firmware("f", [named(dense(3), "probs", probs_1="input")]), "one pair is accepted"),
+        (lambda: Firmware("f", [dense(3)] * 3, 100), "averages 300 posteriors; 1 to 257 are accepted"),
         (
             lambda: Firmware("f", shape=(10, 3), rule=Watch(Params(classes=9))),
             r"is for \(9, 0\) classes and features",

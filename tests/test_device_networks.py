@@ -152,8 +152,10 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     one = np.ones(1, np.int32)
     step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
     save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
+    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
     for arguments, message in [
         ([str(tmp_path / "wide.npz")], "bytes"),
+        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
         ([graph, "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
         ([str(params)], "params.json"),
     ]:

@@ -351,6 +351,7 @@ def test_files_that_are_no_graphs_are_refused_in_a_line(tmp_path: Path) -> None:
         "no steps": written({"steps": None}),
         "short tensors": written({"tensors": header["tensors"][:-1]}),
         "odd tensor": written({"tensors": [1, *header["tensors"]]}),
+        "endless scale": written({"tensors": [["a", [1], 10**400, 0], *header["tensors"]]}),
         "unknown step": written({"steps": [{**steps[0], "step": "Pool"}, *steps[1:]]}),
         "unknown field": written({"steps": [{**steps[0], "hue": 1}, *steps[1:]]}),
         "lacking field": written({"steps": [{"step": "Conv"}, *steps[1:]]}),

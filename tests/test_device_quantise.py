@@ -410,19 +410,32 @@ def test_logits_that_add_nothing_are_cut_off() -> None:
 @pytest.mark.parametrize("name", ["cnn4-0", "cnn4_exits-0"])
 def test_trained_networks_answer_as_in_float(name: str) -> None:
     from tcuq.data.parts import load_part
-    from tcuq.device.calibrate import quantise_file
+    from tcuq.device.calibrate import calibration, quantise_file
     from tcuq.zoo.weights import load_weights
 
     path = WEIGHTS / f"{name}.npz"
-    graph = quantise_file(path, clean=100, shifted=0)
-    assert graph.about["weights"] == path.name and graph.about["calibration"] == 100
     module, card = load_weights(path)
+    graph = quantise_file(path, given=calibration(card["config"]["dataset"], clean=100, shifted=0))
+    assert graph.about["weights"] == path.name and graph.about["calibration"] == 100
     dev = load_part(card["config"]["dataset"], "dev")
     x = dev.x[1000:1200]
     found = oracle.run(graph, input_of(graph, x))
     wanted = outputs(module, x)
     assert (found["probs"].argmax(1) == wanted.probs.argmax(1)).mean() > 0.96
     assert np.abs((found["probs"] + 128.0) / 256 - wanted.probs).mean() < 0.006
+
+
+def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
+    from tcuq.cli import main
+    from tcuq.device.calibrate import narrowed, quantise_file
+    from tcuq.zoo.weights import save_weights
+
+    card = {"backbone": "cnn4", "options": {}, "recipe": "plain", "settings": {}}
+    save_weights(tmp_path / "w.npz", cnn4(), card)
+    for read in (narrowed, quantise_file):
+        with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
+            read(tmp_path / "w.npz")
+    assert main(["device", "quantise", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
 
 
 def test_float_and_int8_are_judged_by_what_is_lost() -> None:

@@ -108,7 +108,6 @@ def quantise(args: argparse.Namespace) -> int:
 
 def build(args: argparse.Namespace) -> int:
     """Build firmware; a model that is too large is refused with the bytes that it lacks."""
-    import shutil
     import tempfile
 
     from ..device.boards import board
@@ -117,6 +116,7 @@ def build(args: argparse.Namespace) -> int:
     from ..device.files import load_graph
     from ..device.firm import Firmware
     from ..device.rules import Label, Watch
+    from ..files import write_whole
     from ..params import Params
 
     on = board(args.board)
@@ -136,7 +136,7 @@ def build(args: argparse.Namespace) -> int:
         except TooLarge as error:
             raise UsageError(str(error)) from None
         if args.out:
-            shutil.copyfile(image.path, args.out)
+            write_whole(args.out, image.path.read_bytes())
     sizes = image.sizes
     found = {
         "board": on.name,

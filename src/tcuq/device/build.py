@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..export import sources as exported
+from ..files import write_whole
 from .boards import Board
 from .firm import RULE_FILES, Firmware, plan_header, plan_source
 from .generate import write
@@ -324,7 +325,8 @@ def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str
             return
     call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
     if kept is not None:
-        shutil.copyfile(target, known)
+        # Whole or not at all: another build would take half a file for one that was compiled.
+        write_whole(known, target.read_bytes())
 
 
 def _link(board: Board, work: Path, objects: Sequence[Path], target: str, wide: bool) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
         Features that remain.
     """
     module, card = load_weights(path)
-    dev = load_part(card["config"]["dataset"], "dev")
+    dev = load_part(_task(path, card), "dev")
     clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
     through = projection("pca", clean.features, kept)
     return None if through is None else (through.matrix, through.offset)
@@ -83,15 +84,21 @@ def quantise_file(
         Projection, softmax and settings, as for `quantise`.
     """
     module, card = load_weights(path)
-    plan = card.get("config", {})
-    if "dataset" not in plan:
-        raise ValueError(f"{path}: its card names no data set; calibration examples are needed")
+    plan, task = card.get("config", {}), _task(path, card)
     about = {
         "weights": Path(path).name,
         "backbone": card["backbone"],
         "recipe": card["recipe"],
         "seed": plan.get("seed"),
-        "dataset": plan["dataset"],
+        "dataset": task,
     }
-    shown = calibration(plan["dataset"]) if given is None else given
+    shown = calibration(task) if given is None else given
     return quantise(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)
+
+
+def _task(path: str | Path, card: Mapping[str, Any]) -> str:
+    """Return the data set that a network was trained on."""
+    task = card.get("config", {}).get("dataset")
+    if task is None:
+        raise ValueError(f"{path}: its card names no data set; calibration examples are needed")
+    return str(task)

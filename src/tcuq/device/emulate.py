@@ -114,7 +114,10 @@ def plugin(folder: Path) -> Path:
     target = folder / "count.so"
     if not target.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "count.c", "-o", target])
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            made = Path(name) / target.name
+            call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "count.c", "-o", made])
+            made.replace(target)  # whole or not at all
     return target.resolve()
 
 

@@ -22,6 +22,9 @@ RULE_NUMBERS = {Label: 0, Conformal: 1, Vote: 2, Watch: 3}
 SEED = 1
 """First state of the generator of dropped values."""
 
+MOST_MEMBERS = 257
+"""Posteriors whose sum of bytes stays within 16 bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Firmware:
@@ -51,10 +54,24 @@ class Firmware:
         integer("passes", self.passes, 1, 100)
         if not self.graphs and self.shape is None:
             raise ValueError(f"firmware {self.name} has neither graphs nor a shape; one of them is needed")
-        sizes = {(graph.tensors[graph.input].size, self._classes(graph)) for graph in self.graphs}
+        for graph in self.graphs:
+            if "probs" not in graph.outputs:
+                raise ValueError(
+                    f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; "
+                    "probs is needed in a firmware"
+                )
+        sizes = {
+            (graph.tensors[graph.input].size, graph.tensors[graph.outputs[name]].size)
+            for graph in self.graphs
+            for name in posteriors(graph)
+        }
         if len(sizes) > 1:
             raise ValueError(
                 f"graphs of {self.name} have {sorted(sizes)} inputs and classes; one pair is accepted"
+            )
+        if self.members > MOST_MEMBERS:
+            raise ValueError(
+                f"firmware {self.name} averages {self.members} posteriors; 1 to {MOST_MEMBERS} are accepted"
             )
         if isinstance(self.rule, Watch):
             wanted = (self.rule.params.classes, self.rule.params.features)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -16,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .arena import plan
+from .check import check
 from .generate import KERNELS, takes_random, write
 from .graph import Graph
+from .tools import call
 
 Int8 = npt.NDArray[np.int8]
 FLAGS = ("-std=c99", "-O3")
@@ -56,7 +56,7 @@ class Network:
     ) -> None:
         if not 1 <= seed < 2**32:
             raise ValueError(f"seed is {seed}; 1 to {2**32 - 1} is accepted")
-        self.graph = graph
+        self.graph = check(graph)
         self.arena = plan(graph).size
         self._run = _build(graph, compiler, flags)[f"{_NAME}_run"]
         self._run.restype = None
@@ -98,9 +98,7 @@ def _kernels(compiler: str, flags: tuple[str, ...]) -> bytes:
         for file in KERNELS:
             text = (resources.files("tcuq") / "device" / "c" / file).read_text(encoding="utf-8")
             (folder / file).write_text(text, encoding="utf-8")
-        _compile(
-            compiler, [*flags, "-fPIC", "-c", str(folder / "tcuq_nn.c"), "-o", str(folder / "kernels.o")]
-        )
+        call(compiler, [*flags, "-fPIC", "-c", folder / "tcuq_nn.c", "-o", folder / "kernels.o"])
         return (folder / "kernels.o").read_bytes()
 
 
@@ -109,16 +107,7 @@ def _build(graph: Graph, compiler: str, flags: Sequence[str]) -> ctypes.CDLL:
         folder = Path(name)
         write(graph, folder, _NAME)
         (folder / "kernels.o").write_bytes(_kernels(compiler, tuple(flags)))
-        parts = [str(folder / f"{_NAME}.c"), str(folder / "kernels.o")]
-        _compile(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", str(folder / "network.so")])
+        parts = [folder / f"{_NAME}.c", folder / "kernels.o"]
+        call(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", folder / "network.so"])
         # The file may go once it is loaded.
         return ctypes.CDLL(str(folder / "network.so"))
-
-
-def _compile(compiler: str, arguments: Sequence[str]) -> None:
-    command = shutil.which(compiler)
-    if command is None:
-        raise FileNotFoundError(f"{compiler} is not there; a C compiler is needed, for example Debian's gcc")
-    done = subprocess.run([command, *arguments], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{compiler} failed: {done.stderr.strip() or done.returncode}")

@@ -61,6 +61,12 @@ def measure(
         ran = emulate(image, rows.tobytes(), counted=True, kept=kept)
         # A line says how deep the stack was, behind its first word.
         depth = max((int(line.split()[1]) for line in ran.lines), default=0)
+        if depth >= board.stack_bytes:
+            # Nothing guards what lies below: the variables may be overwritten.
+            raise ValueError(
+                f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more; "
+                f"less than {board.stack_bytes} is accepted"
+            )
         found |= _memories(image.sizes, depth)
         found |= {region: _region(image, ran, region) for region in REGIONS}
         return found, ran

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .boards import board
+from .stored import load
 
 MADE = "<!-- Made by `tcuq device page` from the files in results/device. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
@@ -59,9 +60,9 @@ def page(folder: str | Path) -> str:
         Of `monitors.json`, `table.json`, `accuracy.json` and `paper.json`.
     """
     home = Path(folder)
-    monitors, table, accuracy, paper = (
-        json.loads((home / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("monitors", "table", "accuracy", "paper")
+    monitors, table = (load(home / f"{name}.json") for name in ("monitors", "table"))
+    accuracy, paper = (
+        json.loads((home / f"{name}.json").read_text(encoding="utf-8")) for name in ("accuracy", "paper")
     )
     tools = f"Compiler {table['compiler']}; emulator {table['emulator']}; tcuq {table['tcuq']}."
     parts = [

@@ -56,9 +56,15 @@ def load(path: str | Path) -> dict[str, Any]:
     ----------
     path : path
     """
-    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: format is not {FORMAT!r}; a result file of tcuq device is needed")
+    for part in ("compiler", "emulator", "tcuq", "measured"):
+        if part not in content:
+            raise ValueError(f"{path}: lacks {part!r}; a result file of tcuq device is needed")
     return content
 
 

@@ -14,6 +14,7 @@ PACKAGES = {
     "arm-none-eabi-objdump": "binutils-arm-none-eabi",
     "qemu-system-arm": "qemu-system-arm",
     "gcc": "gcc",
+    "cc": "gcc",
 }
 """The Debian packages that bring a program."""
 

@@ -91,7 +91,7 @@ void tcuq_nn_drop(const int8_t *in, int8_t *out, int32_t count, int32_t threshol
                   int32_t zero, uint32_t *random);
 
 /* With e = table[largest value - value] and s their sum: out = min((e * 512 + s) / (2 * s), 255) - 128.
- * The table has 256 entries, the first 65535; at most 16384 values. `out` may be `in`. */
+ * The table has 256 entries, the first 65535; at most 32000 values. `out` may be `in`. */
 void tcuq_nn_softmax(const int8_t *in, int8_t *out, int32_t count, const uint16_t *table);
 
 #ifdef __cplusplus
