@@ -97,7 +97,9 @@ def quantise(args: argparse.Namespace) -> int:
     from ..device.calibrate import narrowed, quantise_file
     from ..device.files import save_graph
 
-    integer("--features", args.features, 1, 1024)
+    integer("--features", args.features, 1, 32)
+    if not Path(args.out).resolve().parent.is_dir():
+        raise UsageError(f"{Path(args.out).parent} is no folder; -o needs one that exists")
     graph = quantise_file(args.weights, projection=narrowed(args.weights, args.features))
     save_graph(args.out, graph)
     weights = sum(step.weights.size for step in graph.steps if hasattr(step, "weights"))
@@ -159,7 +161,10 @@ def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
     _torch()
     from ..checks import integer, known
     from ..device.lineup import line_up
+    from ..device.tools import version
 
+    for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
+        version(tool)  # refused before minutes of work
     integer("--steps", args.steps, 1, 100_000)
     tasks = [known("task on boards", task, TASKS) for task in args.task or TASKS]
     found = {}
