@@ -17,6 +17,7 @@ from tcuq import Monitor, Params
 from tcuq.cli import main
 from tcuq.cli.device import FILE, RESULTS, render
 from tcuq.device import bench
+from tcuq.device.agree import digest, words
 from tcuq.device.boards import board
 from tcuq.device.build import Levels, build
 from tcuq.device.cycles import cycles
@@ -32,7 +33,6 @@ from tcuq.device.tools import call, missing, path_of
 from tcuq.methods.conformal import p_values
 from tcuq.methods.method import Observed
 from tcuq.methods.temporal.vote import Vote as PythonVote
-from tcuq.signals import SIGNALS
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -64,20 +64,6 @@ def graph_of(seed: int = 0, drop: bool = False, heads: int = 1) -> Graph:
 
 def pictures(count: int) -> np.ndarray:
     return backbone().input(count)
-
-
-def digest(features: np.ndarray) -> str:
-    found = 2166136261
-    for byte in features.astype(np.int8).tobytes():
-        found = (found ^ byte) * 16777619 & 0xFFFFFFFF
-    return f"{found:08x}"
-
-
-def words(step: Any) -> list[str]:
-    numbers = [step.threshold * 65536, step.label, step.risk * 65536, step.uncertainty * 65536]
-    numbers += [step.flagged, step.abstain, step.alarm, step.warming_up]
-    numbers += [255 if step.reason is None else SIGNALS.index(step.reason), step.low_mass]
-    return [str(round(number)) for number in numbers]
 
 
 @pytest.mark.parametrize("profile", ["paper", "extended"])
