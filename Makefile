@@ -34,13 +34,13 @@ bench: .venv/.bench
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	$(BIN)/tcuq device bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
-		$(BIN)/tcuq device replay && $(BIN)/tcuq device table && $(BIN)/tcuq device page; \
+		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page; \
 	else \
-		echo "networks on boards need data sets: set TCUQ_DATA (tcuq data list), then make device again"; \
+		echo "networks on boards need data sets: set TCUQ_DATA (tcuq-lab data list), then make device again"; \
 	fi
 
 results: .venv/.test
-	$(BIN)/tcuq results
+	$(BIN)/tcuq-lab results
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
@@ -50,10 +50,10 @@ tables: .venv/.test
 
 PHOTOS = $$($(BIN)/python -c "from sklearn.datasets import images; print(images.__path__[0])")
 sheets: .venv/.test
-	$(BIN)/tcuq corrupt sheet mnist --examples 8 --out docs/corruptions/mnist_c.png
-	$(BIN)/tcuq corrupt sheet cifar10 --picture $(PHOTOS)/flower.jpg --scale 3 --out docs/corruptions/cifar10_c.png
-	$(BIN)/tcuq corrupt sheet tinyimagenet20 --picture $(PHOTOS)/china.jpg --out docs/corruptions/tinyimagenet_c.png
-	$(BIN)/tcuq corrupt sheet speech_commands --out docs/corruptions/speech_c.png
+	$(BIN)/tcuq-lab corrupt sheet mnist --examples 8 --out docs/corruptions/mnist_c.png
+	$(BIN)/tcuq-lab corrupt sheet cifar10 --picture $(PHOTOS)/flower.jpg --scale 3 --out docs/corruptions/cifar10_c.png
+	$(BIN)/tcuq-lab corrupt sheet tinyimagenet20 --picture $(PHOTOS)/china.jpg --out docs/corruptions/tinyimagenet_c.png
+	$(BIN)/tcuq-lab corrupt sheet speech_commands --out docs/corruptions/speech_c.png
 
 compare: .venv/.compare
 	.venv-compare/bin/python tools/compare_corruptions.py

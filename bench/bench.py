@@ -17,7 +17,7 @@ import numpy as np
 from numpy_step import NumpyStep
 
 from tcuq import Monitor, Params, __version__
-from tcuq.quantize import quantize_features, quantize_probs
+from tcuq.monitor.quantize import quantize_features, quantize_probs
 
 CLASSES, FEATURES = 10, 32
 GOALS = {"run, int8": 1.0, "step, int8": 3.0, "step, float": 6.0}

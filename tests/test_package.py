@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import tcuq
 
-ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tcuq"
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from tcuq import Monitor, fit
 from tcuq.demo import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log, train
 from tcuq.demo.digits import load
-from tcuq.log import watch
 from tcuq.metrics.ranking import auroc
+from tcuq.monitor.log import watch
 
 SEEDS = range(20, 26)
 STEPS = 12_000

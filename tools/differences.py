@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tcuq import Monitor, Params
-from tcuq.quantize import quantize_probs
-from tcuq.reference import exact, reference, weighed
-from tcuq.signals import BELIEF, FEATURE_BASED, NUMBER, SIGNALS, profile_signals
+from tcuq.monitor.quantize import quantize_probs
+from tcuq.monitor.reference import exact, reference, weighed
+from tcuq.monitor.signals import BELIEF, FEATURE_BASED, NUMBER, SIGNALS, profile_signals
 
 LENGTH = 2500
 """Steps with one set of parameters."""

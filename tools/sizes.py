@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from tcuq import Params
-from tcuq.cost import cost
-from tcuq.signals import profile_signals
+from tcuq.monitor.cost import cost
+from tcuq.monitor.signals import profile_signals
 
 CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
 BUILDS = (

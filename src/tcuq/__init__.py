@@ -9,14 +9,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._core import Step
-    from .alarm import Alarm, AlarmSide
     from .fitting.fit import fit
     from .fitting.tune import tune
-    from .head import EvidenceHead
-    from .log import Log
-    from .monitor import STEP_DTYPE, Monitor
-    from .params import Params
-    from .signals import PROFILES, SIGNALS
+    from .monitor import (
+        PROFILES,
+        SIGNALS,
+        STEP_DTYPE,
+        Alarm,
+        AlarmSide,
+        EvidenceHead,
+        Log,
+        Monitor,
+        Params,
+    )
 
 __all__ = [
     "PROFILES",
@@ -34,38 +39,45 @@ __all__ = [
     "tune",
 ]
 
-_HOMES = {
-    "PROFILES": "signals",
-    "SIGNALS": "signals",
-    "STEP_DTYPE": "monitor",
-    "Alarm": "alarm",
-    "AlarmSide": "alarm",
-    "EvidenceHead": "head",
-    "Log": "log",
-    "Monitor": "monitor",
-    "Params": "params",
-    "Step": "_core",
-    "fit": "fitting",
-    "tune": "fitting",
+_ELSEWHERE = {"Step": "_core", "fit": "fitting", "tune": "fitting"}
+"""Where a public name lives when that is not `monitor`."""
+
+_PARTS = ("audit", "demo", "device", "export", "fitting", "io", "metrics", "monitor", "report")
+"""Packages that may be reached as attributes without importing them first."""
+
+_MOVED = {
+    "alarm": "monitor.alarm",
+    "cost": "monitor.cost",
+    "head": "monitor.evidence_head",
+    "inspect": "report.describe",
+    "log": "monitor.log",
+    "params": "monitor.params",
+    "quantize": "monitor.quantize",
+    "reference": "monitor.reference",
+    "signals": "monitor.signals",
+    "state": "monitor.state",
 }
+"""Modules of 0.1 by their new place: reachable as attributes, with a warning, until 0.3."""
 
-
-_ROOMS = (
-    *("alarm", "audio", "audit", "corruptions", "cost", "data", "demo", "export", "fitting", "head"),
-    *("inspect", "io", "lab", "log", "methods", "metrics", "monitor", "params", "quantize", "reference"),
-    *("report", "signals", "state", "zoo"),
-)
-"""Modules that may be reached as attributes without importing them first."""
+_LAB = ("audio", "corruptions", "data", "lab", "methods", "zoo")
+"""Parts of 0.1 that are now in the package `tcuq_lab`."""
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for, so that the command starts at once."""
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _ROOMS:
+    if name in __all__:
+        return getattr(import_module(f".{_ELSEWHERE.get(name, 'monitor')}", __name__), name)
+    if name in _PARTS:
         return import_module(f".{name}", __name__)
+    if name in _MOVED:
+        from warnings import warn
+
+        warn(f"tcuq.{name} is now tcuq.{_MOVED[name]}; the old name goes in 0.3", DeprecationWarning, 2)
+        return import_module(f".{_MOVED[name]}", __name__)
+    if name in _LAB:
+        raise AttributeError(f"tcuq.{name} is now in the package tcuq_lab: pip install ./lab in a checkout")
     raise AttributeError(f"module 'tcuq' has no attribute {name!r}")
 
 

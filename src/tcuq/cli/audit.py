@@ -32,9 +32,9 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Audit the log."""
-    from ..audit import audit, checked_state
+    from ..audit.derive import audit, checked_state
     from ..io import read_decisions
-    from ..params import Params
+    from ..monitor.params import Params
 
     need_files(args, "PARAMS", "--state")
     one_input(args, "DECISIONS", "--log")

@@ -14,8 +14,8 @@ from .edge import UsageError, tell
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ..log import Log
-    from ..params import Params
+    from ..monitor.log import Log
+    from ..monitor.params import Params
 
     Subparsers = argparse._SubParsersAction["Parser"]
 
@@ -53,7 +53,7 @@ def declare(subparsers: Subparsers, name: str, help: str, example: str, command:
     parser.add_argument(
         "--quiet", action="store_true", help="print nothing but errors and what was asked for"
     )
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, program=parser.prog.split()[0])
     return parser
 
 
@@ -76,7 +76,7 @@ class Skipped:
 def note(args: argparse.Namespace, message: str) -> None:
     """Print a remark that is not the result."""
     if not args.quiet:
-        tell(f"tcuq: {' '.join(message.split())}")
+        tell(f"{args.program}: {' '.join(message.split())}")
 
 
 def answer(args: argparse.Namespace, found: dict[str, Any], text: str) -> None:
@@ -193,7 +193,7 @@ def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
 
 def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:
     """Return, and print, what is odd about int8 posteriors: a list of one note or none."""
-    from ..quantize import mass_note
+    from ..monitor.quantize import mass_note
 
     found = mass_note(probs)
     if found is None:

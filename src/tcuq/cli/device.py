@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import device_networks
 from .common import answer, declare, need_files, note, print_json, progress
-from .device_networks import RESULTS
+from .edge import UsageError
+from .moved import add_device as add_moved
 
 if TYPE_CHECKING:
     from .common import Subparsers
 
 FILE = "monitors.json"
+RESULTS = "lab/results/device"
+DEFAULT_BOARD = "stm32l432kc"
 LEVELS = ("Os", "O2", "O3")
 MOST_STEPS = 100_000
 
@@ -59,7 +61,18 @@ def add(subparsers: Subparsers) -> None:
         action="store_true",
         help="store nothing; fail when code or instructions grew by more than 2 %%",
     )
-    device_networks.add(actions)
+    built = declare(
+        actions,
+        "build",
+        "build firmware from a graph and a monitor, and say what it takes",
+        "tcuq device build cnn4.graph.npz --params params.json --board stm32l432kc --out firmware.elf",
+        build,
+    )
+    built.add_argument("graph", metavar="GRAPH", help="file that `tcuq-lab boards quantize` wrote")
+    built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
+    built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
+    built.add_argument("--out", metavar="FILE", help="where the image goes")
+    add_moved(actions)
 
 
 def list_boards(args: argparse.Namespace) -> int:
@@ -82,14 +95,14 @@ def list_boards(args: argparse.Namespace) -> int:
 
 def run_cost(args: argparse.Namespace) -> int:
     """Measure one monitor on one board."""
-    from ..checks import integer
+    from ..base.checks import integer
     from ..device.boards import board
-    from ..device.build import Levels
-    from ..device.firm import Firmware
-    from ..device.measure import measure, overhead
-    from ..device.rules import Watch
-    from ..device.stream import made_stream
-    from ..params import Params
+    from ..device.cost.made_stream import made_stream
+    from ..device.cost.measure import measure, overhead
+    from ..device.firmware.build import Levels
+    from ..device.firmware.decision import Watch
+    from ..device.firmware.firmware import Firmware
+    from ..monitor.params import Params
 
     need_files(args, "PARAMS")
     on, levels = board(args.board), Levels(rule=f"-{args.level}")
@@ -116,12 +129,61 @@ def run_cost(args: argparse.Namespace) -> int:
     return 0
 
 
+def build(args: argparse.Namespace) -> int:
+    """Build firmware; a model that is too large is refused with the bytes that it lacks."""
+    import tempfile
+
+    from ..base.whole_files import write_whole
+    from ..device.boards import board
+    from ..device.firmware.build import TooLarge
+    from ..device.firmware.build import build as build_image
+    from ..device.firmware.decision import Label, Watch
+    from ..device.firmware.firmware import Firmware
+    from ..device.graph.storage import load_graph
+    from ..monitor.params import Params
+
+    on = board(args.board)
+    graph = load_graph(args.graph)
+    rule = Watch(Params.load(args.params)) if args.params else Label()
+    if isinstance(rule, Watch) and rule.params.features and "features" in graph.outputs:
+        given, made = rule.params, graph.tensors[graph.outputs["features"]]
+        if (given.feature_zero_point, round(given.feature_scale / made.scale, 3)) != (made.zero, 1.0):
+            note(
+                args,
+                f"{args.params} is for features of scale {given.feature_scale:g} and zero "
+                f"{given.feature_zero_point}; {args.graph} gives {made.scale:g} and {made.zero}",
+            )
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
+        except TooLarge as error:
+            raise UsageError(str(error)) from None
+        if args.out:
+            write_whole(args.out, image.path.read_bytes())
+    sizes = image.sizes
+    found = {
+        "board": on.name,
+        "flash": sizes.flash,
+        "flash_limit": on.flash_bytes,
+        "ram": sizes.ram,
+        "ram_limit": on.ram_bytes,
+        "arena": sizes.arena,
+        "stack_reserved": on.stack_bytes,
+    }
+    text = (
+        f"{on.title}: flash {sizes.flash:,} of {on.flash_bytes:,} bytes, RAM {sizes.ram:,} of "
+        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack"
+    )
+    answer(args, found, text)
+    return 0
+
+
 def run_bench(args: argparse.Namespace) -> int:
     """Measure; store or compare."""
-    from ..checks import integer
-    from ..device.bench import bench_monitors, goals
+    from ..base.checks import integer
     from ..device.boards import board
-    from ..device.stored import grown, load, save
+    from ..device.cost.bench import bench_monitors, goals
+    from ..device.cost.stored import grown, load, save
 
     integer("--steps", args.steps, 1, MOST_STEPS)
     for name in args.board or ():

@@ -42,7 +42,7 @@ def command(args: argparse.Namespace) -> int:
     """Write the package."""
     from ..export import export, load_projection
     from ..export.contents import Contents
-    from ..params import Params
+    from ..monitor.params import Params
 
     need_files(args, "PARAMS", "FOLDER", "--projection")
     params = Params.load(args.params)

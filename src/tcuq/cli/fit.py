@@ -9,8 +9,8 @@ from .common import answer, comma_list, declare, given, note, odd_posteriors, on
 from .edge import UsageError
 
 if TYPE_CHECKING:
-    from ..log import Log
-    from ..params import Params
+    from ..monitor.log import Log
+    from ..monitor.params import Params
     from .common import Parser, Subparsers
 
 

@@ -22,8 +22,8 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Describe the file."""
-    from ..inspect import describe_params, describe_state, render
-    from ..params import Params
+    from ..monitor.params import Params
+    from ..report.describe import describe_params, describe_state, render
 
     need_files(args, "FILE")
     content = Path(args.file).read_bytes()

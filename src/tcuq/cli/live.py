@@ -16,12 +16,12 @@ from ..io.jsonl import RowParser
 from ..io.shape import Shape
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
 from ..io.values import refuse
-from ..signals import NUMBER
+from ..monitor.signals import NUMBER
 from .common import Skipped, odd_posteriors
 from .edge import Stopped
 
 if TYPE_CHECKING:
-    from ..monitor import Monitor
+    from ..monitor.monitor import Monitor
 
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals by which a supervisor or a closed terminal ends a live run."""

@@ -30,7 +30,7 @@ def command(args: argparse.Namespace) -> int:
     """Write the page."""
     from ..io import read_decisions
     from ..io.sources import check_target
-    from ..params import Params
+    from ..monitor.params import Params
 
     need_files(args, "--output", "--params")
     one_input(args, "DECISIONS", "--log")

@@ -11,8 +11,8 @@ from .common import Skipped, about, declare, need_files, note, odd_posteriors, p
 from .edge import Stopped, UsageError
 
 if TYPE_CHECKING:
-    from ..monitor import Monitor
-    from ..params import Params
+    from ..monitor.monitor import Monitor
+    from ..monitor.params import Params
     from .common import Subparsers
 
 
@@ -68,7 +68,7 @@ def _input_format(path: str, chosen: str | None) -> str:
 
 
 def _load_params(args: argparse.Namespace) -> Params:
-    from ..params import Params
+    from ..monitor.params import Params
 
     try:
         return Params.load(args.params)
@@ -99,7 +99,7 @@ def command(args: argparse.Namespace) -> int:
     """Run the monitor and write its decisions."""
     from ..io import format_of
     from ..io.sources import check_target, put
-    from ..monitor import Monitor
+    from ..monitor.monitor import Monitor
 
     need_files(args, "PARAMS", "--state-in", "--state-out")
     _keep_apart(args)
@@ -152,7 +152,7 @@ def _recorded(
     """Read everything, decide, write everything."""
     from ..io import Decisions, read_log, write_decisions
     from ..io.sources import shown
-    from ..log import watch
+    from ..monitor.log import watch
 
     params, where = monitor.params, shown(args.input)
     log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params)

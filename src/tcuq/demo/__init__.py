@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .digit_stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
 from .digits import Classifier, train
 from .main import main
-from .stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
 
 __all__ = ["DEV_CORRUPTIONS", "TEST_CORRUPTIONS", "Classifier", "main", "make_log", "train"]

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ..audit import audit
-from ..checks import integer
-from ..cost import cost
+from ..audit.derive import audit
+from ..base.checks import integer
 from ..fitting import fit, fit_findings
 from ..io import Decisions, write_decisions, write_log
-from ..log import Log, watch
 from ..metrics.ranking import auroc
 from ..metrics.streams import detection
-from ..monitor import Monitor
-from ..params import Params
+from ..monitor.cost import cost
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
 from ..report import write_report
+from .digit_stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
 from .digits import load, train
-from .stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
 
 STEPS = 12_000
 """Of the development stream, and of the test stream."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._version import VERSION
-from ..cost import cost
+from ..monitor.cost import cost
 from .contents import Contents
 from .csource import banner
 

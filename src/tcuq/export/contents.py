@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..params import Params
+from ..monitor.params import Params
 from .names import check_name
 from .projection import IntegerProjection, check_outputs
 from .softmax import softmax_table

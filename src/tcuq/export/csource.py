@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable
 
 from .._version import VERSION
-from ..params import COEF_UNIT, Params
-from ..signals import DESCRIPTION, SIGNALS
+from ..monitor.params import COEF_UNIT, Params
+from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
 
 _HEADER = """\

@@ -8,8 +8,8 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from ..checks import known
-from ..params import Params
+from ..base.checks import known
+from ..monitor.params import Params
 from .arduino import library_files
 from .contents import Contents
 from .csource import monitor_header, monitor_source

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer, number
-from ..params import Params
+from ..base.checks import integer, number
+from ..monitor.params import Params
 
 MAX_OUTPUTS = 32
 """Features that a monitor behind a projection reads at most."""
@@ -74,7 +74,7 @@ def integer_projection(
     Parameters
     ----------
     matrix : array (inputs, outputs)
-        As of `tcuq.methods.projection.Projection`: features @ matrix + offset.
+        As of `tcuq.fitting.projection.Projection`: features @ matrix + offset.
     offset : array (outputs,)
     scale, zero_point : float, int
         Of the wide int8 features, as the runtime that makes them says.

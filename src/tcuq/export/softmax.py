@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import number
+from ..base.checks import number
 
 ENTRIES = 256
 """Distances between two int8 values."""

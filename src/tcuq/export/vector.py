@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor import Monitor
-from ..params import Params
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
 from .contents import STEP_BYTES, Contents
 from .softmax import posteriors, softmax_table
 

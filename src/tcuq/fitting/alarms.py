@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..alarm import Alarm, AlarmSide
-from ..log import Log
+from ..monitor.alarm import Alarm, AlarmSide
+from ..monitor.log import Log
 
 Floats = npt.NDArray[np.float64]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..cost import cost
-from ..params import Params
+from ..monitor.cost import cost
+from ..monitor.params import Params
 
 
 def fit_findings(params: Params) -> str:

@@ -10,19 +10,19 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..alarm import Alarm
-from ..checks import integer, number
-from ..fixed import ONE
-from ..log import Log, watch
+from ..base.checks import integer, number
+from ..base.fixed import ONE
 from ..metrics.ranking import auroc
-from ..monitor import Monitor
-from ..params import COEF_LIMIT, Params
-from ..quantize import choose_feature_scale
-from ..signals import BELIEF, FEATURE_BASED, SLOW, ordered, profile_signals
+from ..monitor.alarm import Alarm
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import COEF_LIMIT, Params
+from ..monitor.quantize import choose_feature_scale
+from ..monitor.signals import BELIEF, FEATURE_BASED, SLOW, ordered, profile_signals
 from .alarms import FEWEST as FEWEST_CLEAN
 from .alarms import SUPPORT, alarms_in, choose_alarm, choose_evidence_limit, clean_stretches
-from .evidence import Evidence, shuffled, signals_of, weigh
-from .head import learn_head
+from .gain import Evidence, shuffled, signals_of, weigh
+from .learn_head import learn_head
 from .logistic import balanced_weights, calibrated_bias, fit_logistic, log_loss
 
 Floats = npt.NDArray[np.float64]

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer
-from ..cost import cost
-from ..log import Log, watch
+from ..base.checks import integer
 from ..metrics.ranking import auroc
-from ..monitor import Monitor
-from ..params import COEF_LIMIT, Params
-from ..signals import profile_signals
-from .evidence import FOLDS, folds, held_out_logits, signals_of
+from ..monitor.cost import cost
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import COEF_LIMIT, Params
+from ..monitor.signals import profile_signals
 from .fit import FEWEST, default_anchor, fit
+from .gain import FOLDS, folds, held_out_logits, signals_of
 from .logistic import fit_logistic
 
 Floats = npt.NDArray[np.float64]
@@ -80,7 +80,7 @@ def tune(
     max_bytes : int
         Most RAM (context and ring, 32-bit pointers).
     max_instructions : int
-        Most instructions a step, as `tcuq.cost` estimates them.
+        Most instructions a step, as `tcuq.monitor.cost` estimates them.
     trials : int
         Settings to try, 1 to 100,000.
     seed : int

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
+from ..monitor.log import Log
 from .sources import at_line
 from .values import ALIASES, Bad, Kind, check_label, make_log, number_shown, refuse
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor import STEP_DTYPE, reason_names
-from ..signals import NUMBER, SIGNALS
+from ..monitor.monitor import STEP_DTYPE, reason_names
+from ..monitor.signals import NUMBER, SIGNALS
 from .sources import format_of, put
 
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
-from ..quantize import two_classes
+from ..monitor.log import Log
+from ..monitor.quantize import two_classes
 from .shape import Shape
 from .sources import at_line
 from .values import ALIASES, Bad, Kind, check_label, make_log, refuse

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
+from ..monitor.log import Log
 from .values import ALIASES, bad_features, bad_posteriors, make_log
 
 KEYS = ("probs", "features", "labels", "segments", "shifted")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
-from ..monitor import NO_REASON, STEP_DTYPE
-from ..params import Params
-from ..signals import NUMBER, SIGNALS
+from ..monitor.log import Log
+from ..monitor.monitor import NO_REASON, STEP_DTYPE
+from ..monitor.params import Params
+from ..monitor.signals import NUMBER, SIGNALS
 from .csv import read_csv
 from .decisions import COLUMNS, Decisions
 from .jsonl import parse_object, read_jsonl

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..log import Log
-from ..params import Params
-from ..signals import FEATURE_BASED
+from ..monitor.log import Log
+from ..monitor.params import Params
+from ..monitor.signals import FEATURE_BASED
 
 _SAID = "as the parameters say"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ..files import write_whole
+from ..base.whole_files import write_whole
 
 FORMATS = ("csv", "jsonl", "npz")
 """Names of the formats that are read and written."""

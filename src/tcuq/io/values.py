@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
-from ..quantize import two_classes
+from ..monitor.log import Log
+from ..monitor.quantize import two_classes
 
 Bad = Callable[[str], None]
 """Called with the message of a bad line, which is then skipped."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import write_whole
-from ..log import Log
+from ..base.whole_files import write_whole
+from ..monitor.log import Log
 from .npz import KEYS
 
 

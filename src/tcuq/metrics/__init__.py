@@ -25,14 +25,7 @@ from .ranking import (
     prevalence,
     roc_curve,
 )
-from .selective import (
-    RiskCoverage,
-    aurc,
-    coverage_at_risk,
-    excess_aurc,
-    risk_at_coverage,
-    risk_coverage,
-)
+from .selective import RiskCoverage, aurc, coverage_at_risk, excess_aurc, risk_at_coverage, risk_coverage
 from .streams import (
     Detection,
     budget_excess,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer
+from ..base.checks import integer
 from .inputs import Bools, Floats, Ints, flags, not_empty, same_length, unit, wholes
 
 FLOOR = 1e-12

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer
+from ..base.checks import integer
 from .inputs import Ints, not_empty, same_length, wholes
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer, number
+from ..base.checks import integer, number
 from .inputs import not_empty, same_length
 
 MOST = 10_000_000

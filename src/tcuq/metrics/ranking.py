@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import number
+from ..base.checks import number
 from .inputs import Bools, Floats, Ints, flags, numbers, same_length
 
 NAN = float("nan")

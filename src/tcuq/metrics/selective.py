@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import number
+from ..base.checks import number
 from .inputs import Floats, flags, not_empty, numbers, same_length
 
 

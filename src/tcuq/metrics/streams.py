@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import integer, number
+from ..base.checks import integer, number
 from .inputs import Bools, Ints, flags, marks, not_empty, numbers, same_length, wholes
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
-from ..signals import DESCRIPTION, SIGNALS
+from ..monitor.log import Log
+from ..monitor.signals import DESCRIPTION, SIGNALS
 
 FLAGGED, ABSTAIN, RISE, FALL, WARM, LOW_MASS, SHIFTED, BORDER = (1 << bit for bit in range(8))
 """Bits of the flags byte of a step."""

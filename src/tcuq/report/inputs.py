@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log, watch
-from ..monitor import STEP_DTYPE, Monitor
-from ..params import Params
-from ..signals import SIGNALS
+from ..monitor.log import Log, watch
+from ..monitor.monitor import STEP_DTYPE, Monitor
+from ..monitor.params import Params
+from ..monitor.signals import SIGNALS
 
 
 def checked(

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._version import VERSION
-from ..checks import integer
-from ..files import write_whole
-from ..log import Log
-from ..monitor import signal_columns
-from ..params import Params
+from ..base.checks import integer
+from ..base.whole_files import write_whole
+from ..monitor.log import Log
+from ..monitor.monitor import signal_columns
+from ..monitor.params import Params
 from . import data, figures, outcome, sections, summary
 from .inputs import checked, recomputed
 from .text import DASH, aim, count, escape, percent, plural, short, times
@@ -150,7 +150,7 @@ def render(
     Parameters
     ----------
     decisions : structured array of `tcuq.STEP_DTYPE`
-        As `Monitor.run` or `tcuq.log.watch` gives it.
+        As `Monitor.run` or `tcuq.monitor.log.watch` gives it.
     params : Params, optional
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional

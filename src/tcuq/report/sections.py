@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..alarm import AlarmSide
-from ..params import Params
-from ..signals import DESCRIPTION, SIGNALS
+from ..monitor.alarm import AlarmSide
+from ..monitor.params import Params
+from ..monitor.signals import DESCRIPTION, SIGNALS
 from . import figures
 from .summary import FlagRate, Share, Window
 from .text import NBSP, aim, count, decimal, escape, percent, plural, short, times

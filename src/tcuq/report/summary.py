@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..log import Log
 from ..metrics import calibration, selective
 from ..metrics.intervals import wilson
 from ..metrics.streams import worst_window
-from ..params import Params
+from ..monitor.log import Log
+from ..monitor.params import Params
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

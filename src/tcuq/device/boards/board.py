@@ -41,7 +41,7 @@ class Cycles:
     least : float, optional
         Cycles that an instruction takes at least, on average.
     each : mapping of str to (least, most)
-        By kind of instruction, see `tcuq.device.cycles`; empty where no table is published.
+        By kind of instruction, see `tcuq.device.cost.cycles`; empty where no table is published.
     word : int
         What a register adds to an instruction that moves several.
     """

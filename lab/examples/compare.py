@@ -1,0 +1,140 @@
+"""Compare three monitors of a real network on real streams, and draw what happened.
+
+    python examples/compare.py weights/resnet8-0.npz --out out/compare
+
+Needs the network's data set (TCUQ_DATA) and the extras lab and zoo; about four minutes on two cores. Every
+monitor is fitted on the dev part under four kinds of corruption, and judged on the test part under others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import tcuq
+from tcuq.monitor.log import watch
+from tcuq_lab.comparison import (
+    Case,
+    Scores,
+    Settings,
+    Truth,
+    best_against_best,
+    evaluate,
+    interval,
+    mean_over,
+    pick,
+    save,
+)
+from tcuq_lab.corruptions import suite_of
+from tcuq_lab.data.parts import load_part
+from tcuq_lab.plots import comparison_figure, save_figure, stream_figure
+from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
+from tcuq_lab.zoo.bank import Bank, record
+from tcuq_lab.zoo.weights import load_weights
+
+SEVERITIES = (2, 4)
+
+
+def described(dataset: str, part: str, seed: int, kinds: tuple[str, ...], steps: int) -> Description:
+    """Return a stream of dwell 16: segments under some kinds, or clean throughout."""
+    layout = Segments() if kinds else Stationary()
+    shifts = tuple(Shift(kind, SEVERITIES) for kind in kinds)
+    fixed = {"dataset": dataset, "part": part, "seed": seed, "steps": steps, "dwell": Geometric(16)}
+    return Description(**fixed, layout=layout, shifts=shifts)
+
+
+def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> Case:
+    """Let every method answer to a stream."""
+    log = stream.log(bank)
+    said, doubt = log.predictions(), 1 - log.confidence()
+    # What many devices do: the mean of the last four posteriors, at the current label.
+    recent = np.stack([np.concatenate([log.probs[:1].repeat(n, 0), log.probs])[: len(log)] for n in range(4)])
+    vote = 1 - recent.mean(0)[np.arange(len(log)), said]
+    risk = watch(tcuq.Monitor(params), log)["risk"]
+    answers = [Scores("BASE", doubt, said), Scores("vote of 4", vote, said), Scores("TCUQ", risk, said)]
+    return Case(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("weights")
+    parser.add_argument("--out", default="out/compare")
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+
+    network, card = load_weights(args.weights)
+    name = card["config"]["dataset"]
+    suite = suite_of(name)
+    unseen = suite.unseen[::3]
+    dev, test = load_part(name, "dev"), load_part(name, "test")
+    banks = {
+        part.split: record(
+            network,
+            part,
+            ["clean", *(f"{kind}/{s}" for kind in kinds for s in SEVERITIES)],
+            workers=args.workers,
+            progress=lambda done, all_, source: print(f"{done}/{all_} {source}", flush=True),
+        )
+        for part, kinds in ((dev, suite.seen), (test, unseen))
+    }
+
+    def stream(part: str, seed: int, kinds: tuple[str, ...] = (), steps: int = 10_000) -> Stream:
+        return build(described(name, part, seed, kinds, steps), (dev if part == "dev" else test).y)
+
+    learned = [stream("dev", seed, suite.seen) for seed in range(3)]
+    logs = [each.log(banks["dev"]) for each in learned]
+    joined = tcuq.Log(
+        np.concatenate([log.probs for log in logs]),
+        labels=np.concatenate([log.labels for log in logs]),
+        segments=np.repeat(np.arange(len(logs)), [len(log) for log in logs]),
+        shifted=np.concatenate([log.kinds for log in logs]),
+    )
+    params = tcuq.fit(joined, profile="extended", level="budget", budget=0.1, run_length=1000)
+
+    clean_dev = [case("clean dev", stream("dev", 10, steps=50_000), banks["dev"], params)]
+    clean_test = [case("clean test", stream("test", 11, steps=50_000), banks["test"], params)]
+    shifted_dev = [case("shifted dev", learned[0], banks["dev"], params)]
+    tests = [
+        case(f"{kind} {seed}", stream("test", 20 + seed, (kind,)), banks["test"], params)
+        for kind in unseen
+        for seed in range(2)
+    ]
+    records = evaluate(tests, clean_dev, Settings(seen=suite.seen), shifted_dev, clean_test)
+    rng = np.random.default_rng(0)
+    drop = {"metric": "drop_auprc", "variant": "own/smoothed/all"}
+    bars = [
+        interval(tests, clean_dev, (method,), drop["metric"], drop["variant"], rng, replicates=200)
+        for method in ("BASE", "vote of 4", "TCUQ")
+    ]
+    save(out / "records.json", [*records, *bars], seeds=[0], sizes={"steps": 10_000, "streams": len(tests)})
+    for row in mean_over(pick(records, **drop)):
+        print(f"{row['method']:<10} drop AUPRC {row['value']:.3f} (prevalence {row['prevalence']:.3f})")
+    for method, (statistic, delay) in best_against_best(records).items():
+        print(f"{method:<10} median delay {delay:.0f} steps with {statistic}")
+
+    shown = stream("test", 20, unseen[:1])
+    log = shown.log(banks["test"])
+    steps = watch(tcuq.Monitor(params), log)
+    part = slice(0, 3000)
+    figure = stream_figure(
+        steps["risk"][part],
+        ~log.errors()[part],
+        shown.shift[part],
+        names=shown.kinds,
+        threshold=steps["threshold"][part],
+        title=f"{name}, {unseen[0]}, dwell 16",
+    )
+    save_figure(figure, out / "stream.png")
+    save_figure(comparison_figure(bars, "drop_auprc"), out / "comparison.png")
+    print(f"wrote {out}/records.json, stream.png, comparison.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Our trained networks on boards: quantized, measured beside other methods, compared with Python."""

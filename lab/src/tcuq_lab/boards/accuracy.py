@@ -1,0 +1,276 @@
+"""What int8 costs: accuracy on whole test parts, and how well a monitor still ranks errors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from tcuq._version import VERSION
+from tcuq.base.whole_files import write_whole
+from tcuq.device.graph import oracle
+from tcuq.device.graph.model import Graph, Int8
+from tcuq.fitting import fit
+from tcuq.fitting.projection import projection
+from tcuq.metrics import accuracy, auroc
+from tcuq.monitor.log import Log, watch
+from tcuq.monitor.monitor import Monitor
+
+from ..corruptions import suite_of
+from ..data import Dataset
+from ..data.parts import load_part
+from ..zoo.bank import examples
+from ..zoo.examples import inputs_of
+from ..zoo.outputs import outputs
+from ..zoo.weights import load_weights
+from .calibrate import CLEAN, quantise_file
+from .quantize import input_of
+from .shown import Sizes, some_of, stream
+from .steps import Settings
+
+FORMAT = "tcuq-lab boards accuracy 1"
+NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
+POINTS, GAP = 1.0, 0.01
+"""What int8 may cost: points of accuracy, and AUROC of errors."""
+
+Run = Callable[[Graph, Int8], Mapping[str, Int8]]
+Bank = dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any] | None]]
+
+
+class Banks(NamedTuple):
+    """What the float network and the int8 graph say to every source."""
+
+    real: Bank
+    small: Bank
+
+
+def measure(
+    path: str | Path, sizes: Sizes | None = None, run: Run = oracle.run, settings: Settings | None = None
+) -> dict[str, Any]:
+    """Return what int8 costs a stored network.
+
+    Parameters
+    ----------
+    path : path
+        Of weights whose data set is at hand.
+    sizes : Sizes, optional
+    run : callable
+        Runs a graph; the oracle by default.
+    settings : Settings, optional
+        Of the quantiser.
+
+    Returns
+    -------
+    dict
+        JSON-able: accuracies on the whole test part, and the AUROC of errors of a monitor that reads the
+        posteriors alone and of one that reads features too.
+    """
+    used = sizes or Sizes()
+    module, card = load_weights(path)
+    task = card["config"]["dataset"]
+    dev, test = (load_part(task, part) for part in ("dev", "test"))
+    clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
+    through = projection("pca", clean.features)
+    kept = settings or Settings()
+    narrow = None if through is None else (through.matrix, through.offset)
+    graph = quantise_file(path, projection=narrow, settings=kept)
+
+    def real(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        said = outputs(module, x)
+        return said.probs, said.features if through is None else through(said.features)
+
+    def small(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        said = run(graph, input_of(graph, x))
+        return said["probs"], said["features"]
+
+    x = inputs_of(test)
+    float_accuracy = 100 * accuracy(real(x)[0].argmax(axis=1), test.y)
+    int8_accuracy = 100 * accuracy(small(x)[0].argmax(axis=1), test.y)
+    return {
+        "network": Path(path).stem,
+        "task": task,
+        "settings": asdict(kept),
+        "calibration_examples": graph.about["calibration"],
+        "features": graph.tensors[graph.outputs["features"]].size,
+        "test_examples": len(test.y),
+        "float_accuracy": round(float_accuracy, 3),
+        "int8_accuracy": round(int8_accuracy, 3),
+        "points_lost": round(float_accuracy - int8_accuracy, 3),
+        "monitor": _monitors(task, dev, test, real, small, graph, used),
+    }
+
+
+def _monitors(
+    task: str, dev: Dataset, test: Dataset, real: Any, small: Any, graph: Graph, sizes: Sizes
+) -> dict[str, Any]:
+    suite = suite_of(task)
+    unseen = suite.unseen[:: max(1, len(suite.unseen) // sizes.kinds)][: sizes.kinds]
+    dev, test = some_of(dev, sizes.dev_examples), some_of(test, sizes.examples)
+    learned = stream(dev, "dev", suite.seen, sizes, 1, sizes.dev_steps)
+    shown = [stream(test, "test", unseen, sizes, 2 + number, sizes.steps) for number in range(sizes.streams)]
+    # Another seed for the test, or its examples would meet the very noise of development.
+    past = {source: real(x) for source, x in examples(dev, learned.sources, seed=2 * sizes.seed)}
+    banks = Banks({}, {})
+    for source, x in examples(test, shown[0].sources, seed=2 * sizes.seed + 1):
+        banks.real[source], banks.small[source] = real(x), small(x)
+    features = graph.tensors[graph.outputs["features"]]
+    found = {}
+    for name, wide in (("posteriors", False), ("features", True)):
+        params = fit(
+            learned.log(past),
+            profile="extended",
+            level="budget",
+            budget=0.1,
+            run_length=1000,
+            use_features=wide,
+            feature_scale=features.scale if wide else None,
+            feature_zero_point=features.zero if wide else None,
+            explain=False,
+        )
+        pairs = [[_ranked(params, stream.log(bank)) for bank in banks] for stream in shown]
+        floats, ints = (float(np.mean([pair[side] for pair in pairs])) for side in (0, 1))
+        found[name] = {
+            "float_auroc": round(floats, 5),
+            "int8_auroc": round(ints, 5),
+            "auroc_lost": round(floats - ints, 5),
+            "streams": [[round(each, 5) for each in pair] for pair in pairs],
+        }
+    errors = [float(np.mean([stream.log(bank).errors().mean() for stream in shown])) for bank in banks]
+    return {
+        "seen_kinds": list(suite.seen),
+        "unseen_kinds": list(unseen),
+        "float_errors": round(errors[0], 4),
+        "int8_errors": round(errors[1], 4),
+        **found,
+    }
+
+
+def _ranked(params: Any, log: Log) -> float:
+    return auroc(watch(Monitor(params), log)["risk"], log.errors())
+
+
+def met(figures: Mapping[str, Any]) -> bool:
+    """Return whether a network loses no more than the bounds allow; to be better is no loss.
+
+    Examples
+    --------
+    >>> kept, better = {"auroc_lost": 0.002}, {"auroc_lost": -0.1}
+    >>> met({"points_lost": 0.4, "monitor": {"posteriors": kept, "features": better}})
+    True
+    """
+    return figures["points_lost"] <= POINTS and all(each <= GAP for each in _lost(figures))
+
+
+def within(figures: Mapping[str, Any]) -> bool:
+    """Return whether a network differs by no more than the bounds, for better or worse.
+
+    Examples
+    --------
+    >>> kept, better = {"auroc_lost": 0.002}, {"auroc_lost": -0.1}
+    >>> within({"points_lost": 0.4, "monitor": {"posteriors": kept, "features": better}})
+    False
+    """
+    return abs(figures["points_lost"]) <= POINTS and all(abs(each) <= GAP for each in _lost(figures))
+
+
+def _lost(figures: Mapping[str, Any]) -> list[float]:
+    return [figures["monitor"][name]["auroc_lost"] for name in ("posteriors", "features")]
+
+
+def _command(names: Sequence[str], settings: Sequence[Settings]) -> str:
+    some = "" if tuple(names) == NETWORKS else f" {' '.join(names)}"
+    return (
+        f"python -m tcuq_lab.boards.accuracy{some} --headroom {' '.join(f'{s.headroom:g}' for s in settings)}"
+    )
+
+
+def report(
+    weights: str | Path,
+    names: Sequence[str] = NETWORKS,
+    sizes: Sizes | None = None,
+    run: Run = oracle.run,
+    settings: Sequence[Settings] = (Settings(),),
+) -> dict[str, Any]:
+    """Return the figures of several networks, with what is needed to get them again.
+
+    Parameters
+    ----------
+    weights : path
+        Folder.
+    names : sequence of str
+        Files in it, without their ending.
+    sizes : Sizes, optional
+    run : callable
+        As for `measure`.
+    settings : sequence of Settings
+        Each network is measured under each.
+    """
+    used = sizes or Sizes()
+    rows = [measure(Path(weights) / f"{name}.npz", used, run, each) for name in names for each in settings]
+    return {
+        "format": FORMAT,
+        "command": _command(names, settings),
+        "bounds": {"points_lost": POINTS, "auroc_lost": GAP},
+        "sizes": asdict(used),
+        "versions": {
+            "tcuq": VERSION,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            "torch": str(torch.__version__).partition("+")[0],
+        },
+        "networks": [{**row, "met": met(row), "within": within(row)} for row in rows],
+    }
+
+
+def line(row: Mapping[str, Any]) -> str:
+    """Return the figures of a network in words."""
+    pairs = {"posteriors": "AUROC of errors", "features": "with features"}
+    monitors = [
+        f"{text} {row['monitor'][name]['float_auroc']:.4f} and {row['monitor'][name]['int8_auroc']:.4f}"
+        for name, text in pairs.items()
+    ]
+    rates = f"{row['float_accuracy']:.2f} float and {row['int8_accuracy']:.2f} int8"
+    headroom = f"headroom {row['settings']['headroom']:g}"
+    return f"{row['network']}, {headroom}: accuracy {rates}; {', '.join(monitors)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print a line a network, and write the figures where asked to."""
+    parser = argparse.ArgumentParser(prog="python -m tcuq_lab.boards.accuracy", description=__doc__)
+    parser.add_argument(
+        "networks", nargs="*", default=NETWORKS, help="names of files in the folder of weights"
+    )
+    parser.add_argument("--weights", default="weights", help="folder of the weights (default: %(default)s)")
+    parser.add_argument(
+        "--headroom",
+        type=float,
+        nargs="+",
+        default=[1.0],
+        help="how far features and logits reach beyond what was seen; several are measured one by one",
+    )
+    parser.add_argument("--out", help="file for the figures, as JSON")
+    given = parser.parse_args(arguments)
+    try:
+        tried = [Settings(headroom=each) for each in given.headroom]
+        found = report(given.weights, given.networks, settings=tried)
+        if given.out:
+            write_whole(given.out, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    except (ImportError, OSError, ValueError) as error:
+        print(f"tcuq: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    for row in found["networks"]:
+        print(line(row))
+    return 0 if all(row["met"] for row in found["networks"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Stored weights to a graph, with scales from clean and corrupted development examples of their task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+from tcuq.device.graph.model import Graph
+from tcuq.fitting.projection import WIDTH, projection
+
+from ..corruptions import suite_of
+from ..data.parts import load_part
+from ..zoo.bank import examples
+from ..zoo.examples import inputs_of
+from ..zoo.outputs import outputs
+from ..zoo.weights import load_weights
+from .quantize import quantise
+from .shown import some_of
+
+CLEAN, SHIFTED = 240, 20
+"""Examples as they are, and of every kind of corruption that development may see, at each severity."""
+SEVERITIES = (1, 3, 5)
+
+
+def calibration(task: str, clean: int = CLEAN, shifted: int = SHIFTED) -> npt.NDArray[Any]:
+    """Return the development examples that scales come from.
+
+    With clean ones alone, scales would cut off what corrupted input does to a network: its int8 form would
+    be right as often, and yet speak with another confidence just where a monitor has to judge it.
+
+    Parameters
+    ----------
+    task : str
+        Of `tcuq_lab.data.parts`.
+    clean, shifted : int
+        How many, the latter of each kind and severity; 0 leaves corruptions out.
+    """
+    integer("clean", clean, 1, 100_000)
+    integer("shifted", shifted, 0, 100_000)
+    dev = load_part(task, "dev")
+    suite = suite_of(task)
+    sources = [f"{kind}/{level}" for kind in suite.seen for level in suite.severities(kind, SEVERITIES)]
+    parts = list(examples(some_of(dev, clean), ["clean"]))
+    if shifted:
+        parts += examples(some_of(dev, shifted), sources)
+    return np.concatenate([x for _, x in parts])
+
+
+def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
+    """Return the projection of a network's features to what a monitor can keep; None where they are few.
+
+    Parameters
+    ----------
+    path : path
+        Of weights.
+    kept : int
+        Features that remain.
+    """
+    module, card = load_weights(path)
+    dev = load_part(_task(path, card), "dev")
+    clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
+    through = projection("pca", clean.features, kept)
+    return None if through is None else (through.matrix, through.offset)
+
+
+def quantise_file(
+    path: str | Path, name: str | None = None, *, given: npt.NDArray[Any] | None = None, **more: Any
+) -> Graph:
+    """Return the int8 graph of stored weights.
+
+    Parameters
+    ----------
+    path : path
+        See `tcuq_lab.zoo.weights`; the data set that its card names must be at hand.
+    name : str, optional
+        A C identifier; that of the file by default.
+    given : array, optional
+        Examples that scales come from; `calibration` of the task by default.
+    more
+        Projection, softmax and settings, as for `quantise`.
+    """
+    module, card = load_weights(path)
+    plan, task = card.get("config", {}), _task(path, card)
+    about = {
+        "weights": Path(path).name,
+        "backbone": card["backbone"],
+        "recipe": card["recipe"],
+        "seed": plan.get("seed"),
+        "dataset": task,
+    }
+    shown = calibration(task) if given is None else given
+    return quantise(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)
+
+
+def _task(path: str | Path, card: Mapping[str, Any]) -> str:
+    """Return the data set that a network was trained on."""
+    task = card.get("config", {}).get("dataset")
+    if task is None:
+        raise ValueError(f"{path}: its card names no data set; calibration examples are needed")
+    return str(task)

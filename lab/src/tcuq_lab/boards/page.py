@@ -1,0 +1,259 @@
+"""The page of measurements on boards, from result files alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tcuq.device.boards import board
+from tcuq.device.cost.stored import load
+
+MADE = "<!-- Made by `tcuq-lab boards page` from the files in results/device. -->"
+TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
+METHODS = {
+    "base": "plain network",
+    "conformal": "conformal p-value",
+    "vote": "vote over the last labels",
+    "tcuq_paper": "TCUQ, the paper's signals",
+    "tcuq": "TCUQ, extended",
+    "early_exit": "early exits",
+    "hydra": "HYDRA",
+    "mc_dropout": "MC dropout",
+    "deep": "deep ensemble, five networks",
+}
+ANCHORS = {
+    "cifar10": ("ResNet-8", 29_875_368, 22_000_000),
+    "speech_commands": ("DS-CNN", 7_844_276, 6_500_000),
+}
+"""Backbones by task: what CMSIS-NN takes on a Cortex-M4, and what was to be reached.
+
+The vendor's kernels, commit 99f736a at -O3 under the same compiler and the same count, with networks of these
+shapes (its softmax included)."""
+
+INTRODUCTION = (
+    "Firmware with an int8 network and the monitor, linked under the true limits of two boards, run in "
+    "an emulator. No board was at hand: bytes and instructions are measurements of the very image; "
+    "cycles, milliseconds and joules are **estimates** from the board's file. `make device` and `tcuq "
+    "device accuracy` make all of it again; `tcuq device bench --check` fails when code or instructions "
+    "grow by more than 2 % under one compiler.\n\n"
+    "RAM is data, zeroed memory (the arena of the network, the monitor's context) and the deepest stack "
+    "that was seen. Test inputs lie outside the board's memories and count nowhere."
+)
+
+INT8 = (
+    "Accuracy on whole test parts, and how well the extended monitor ranks errors on mixed streams with "
+    "the outputs of either; asked: {asked}. Headroom is how many times beyond what was seen in "
+    "calibration features and logits reach. With 1, the default, a network that overshoots on unknown "
+    "input saturates: its posteriors are flatter than in float, which helps the monitor on MNIST. With 4 "
+    "they are those of the float network."
+)
+
+
+def page(folder: str | Path) -> str:
+    """Return the page in Markdown.
+
+    Parameters
+    ----------
+    folder : path
+        Of `monitors.json`, `table.json`, `accuracy.json` and `paper.json`.
+    """
+    home = Path(folder)
+    monitors, table = (load(home / f"{name}.json") for name in ("monitors", "table"))
+    accuracy, paper = (
+        json.loads((home / f"{name}.json").read_text(encoding="utf-8")) for name in ("accuracy", "paper")
+    )
+    tools = f"Compiler {table['compiler']}; emulator {table['emulator']}; tcuq {table['tcuq']}."
+    parts = [
+        f"# On the microcontroller\n\n{MADE}\n\n{INTRODUCTION}\n\n{tools}",
+        _monitors(monitors["measured"]),
+        _networks(table["measured"]),
+        *(_table(table, paper, name) for name in ("stm32l432kc", "stm32f767zi")),
+        _accuracy(accuracy),
+        _paper(paper),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
+    align = ["---"] * text_columns + ["---:"] * (len(head) - text_columns)
+    lines = [head, align, *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _count(found: Mapping[str, Any]) -> str:
+    least, most = found["least"], found["most"]
+    mean = f"{found['mean']:,.0f}"
+    return mean if least == most else f"{mean} ({least:,} to {most:,}, sd {found['sd']:.0f})"
+
+
+def _monitors(measured: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            board(each["board"]).core,
+            each["name"],
+            f"`{each['level']}`",
+            f"{each['overhead']['flash']:,}",
+            f"{each['overhead']['ram']:,}",
+            _count(each["step"]["instructions"]),
+        ]
+        for each in measured
+    ]
+    head = ["core", "monitor", "compiled", "flash, bytes", "RAM, bytes", "instructions a step"]
+    return (
+        "## What the monitor adds\n\n10 classes; 32 features unless it watches posteriors alone. Bytes are "
+        "those of a firmware with the monitor beside a network less those of the firmware without it. "
+        f"{_judged(measured)} The paper's figures are 12 KB of flash and 3 KB of RAM on the larger board.\n\n"
+        + _rows(head, rows, 3)
+    )
+
+
+def _judged(measured: Sequence[Mapping[str, Any]]) -> str:
+    from tcuq.device.cost.bench import GOALS
+
+    met = []
+    for each in measured:
+        if (each["name"], each["board"]) == ("paper", "stm32l432kc"):
+            values = {**each["overhead"], "instructions": each["step"]["instructions"]["mean"]}
+            if all(values[name] <= most for name, most in GOALS.items()):
+                met.append(f"`{each['level']}`")
+    goal = (
+        f"{GOALS['flash']:,} bytes of flash, {GOALS['ram']} of RAM and {GOALS['instructions']:,} instructions"
+    )
+    wanted = f"The paper's signals were to fit {goal} on the Cortex-M4: "
+    return wanted + (f"met at {' and '.join(met)}." if met else "not met at any level.")
+
+
+def _networks(measured: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for each in measured:
+        if each["firmware"] != "base" or "over" in each:
+            continue
+        count = each["network"]["instructions"]["mean"]
+        name, vendor, goal = ANCHORS.get(each["task"], ("CNN4", None, None))
+        small = each["board"] == "stm32l432kc"
+        rows.append(
+            [
+                name,
+                board(each["board"]).core,
+                f"{count:,.0f}",
+                f"{vendor:,}" if vendor and small else "",
+                f"{goal:,}, {'met' if count <= goal else 'not met'}" if goal and small else "",
+                f"{each['among']['arena']:,}",
+            ]
+        )
+    head = ["network", "core", "instructions an inference", "CMSIS-NN", "goal", "arena, bytes"]
+    return "## The networks alone\n\nSoftmax included, kernels at `-O3`.\n\n" + _rows(head, rows, 2)
+
+
+def _range(found: Mapping[str, Any] | None, name: str, digits: int) -> str:
+    if found is None or name not in found:
+        return ""
+    least, most = found[name]
+    return f"{least:.{digits}f} to {most:.{digits}f}" if most is not None else f"from {least:.{digits}f}"
+
+
+def _table(table: Mapping[str, Any], paper: Mapping[str, Any], name: str) -> str:
+    printed = {(row["task"], row["method"]): row for row in paper["table"] if row["board"] == name}
+    on = board(name)
+    limits = f"{on.flash_bytes // 1024:,} KB of flash, {on.ram_bytes // 1024} KB of RAM, {on.clock_mhz} MHz"
+    seen = ", ".join(f"{count:,}" for count in sorted(set(table["examples"].values())))
+    words = f"Accuracy is of {seen} clean test examples, in the arithmetic of the board."
+    out = [f"## {on.title}\n\n{on.core}, {limits}. In brackets what the paper printed. {words}"]
+    for task, title in TASKS.items():
+        here = [each for each in table["measured"] if (each["task"], each["board"]) == (task, name)]
+        if not here:
+            continue
+        rows = [_row(each, printed.get((task, each["firmware"])), table.get("accuracy", {})) for each in here]
+        head = ["", "accuracy", "flash, KB", "RAM, KB", "instructions", "ms, estimate", "mJ, estimate"]
+        out.append(f"### {title}\n\n{_rows(head, rows)}")
+    return "\n\n".join(out)
+
+
+def _beside(ours: str, theirs: float | None) -> str:
+    return ours if theirs is None else f"{ours} ({theirs:g})"
+
+
+def _row(
+    each: Mapping[str, Any], printed: Mapping[str, Any] | None, accuracies: Mapping[str, Any]
+) -> list[str]:
+    said = printed or {}
+    right = accuracies.get(each["task"], {}).get(each["firmware"])
+    accuracy = _beside("" if right is None else f"{right:.3f}", said.get("accuracy"))
+    flash, ram = (each[memory]["total"] / 1024 for memory in ("flash", "ram"))
+    sizes = [_beside(f"{flash:.1f}", said.get("flash_kb")), _beside(f"{ram:.1f}", said.get("ram_kb"))]
+    name = METHODS[each["firmware"]]
+    elsewhere = " (did not fit there)" if printed is not None and said["flash_kb"] is None else ""
+    if "over" in each:
+        short = ", ".join(f"{count:,} bytes of {memory} short" for memory, count in each["over"].items())
+        return [name + elsewhere, accuracy, *sizes, f"does not fit: {short}", "", ""]
+    parts = [each["network"]] + ([each["rule"]] if "rule" in each else [])
+    total = sum(part["instructions"].get("mean", 0) for part in parts)
+    times = _sum(parts, "milliseconds"), _sum(parts, "microjoules")
+    joules = None if times[1] is None else [None if value is None else value / 1e3 for value in times[1]]
+    return [
+        name + elsewhere,
+        accuracy,
+        *sizes,
+        f"{total:,.0f}",
+        _beside(_range({"ms": times[0]} if times[0] else None, "ms", 1), said.get("ms")),
+        _range({"mj": joules} if joules else None, "mj", 2),
+    ]
+
+
+def _sum(parts: Sequence[Mapping[str, Any]], name: str) -> list[float | None] | None:
+    known = [part["cycles"][name] for part in parts if part.get("cycles") and name in part["cycles"]]
+    if not known:
+        return None
+    ends = [[value for value in column if value is not None] for column in zip(*known, strict=True)]
+    return [sum(values) if values else None for values in ends]
+
+
+def _accuracy(found: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            each["network"],
+            f"{each['settings']['headroom']:g}",
+            f"{each['test_examples']:,}",
+            f"{each['float_accuracy']:.2f}",
+            f"{each['int8_accuracy']:.2f}",
+            *(
+                f"{each['monitor'][name]['float_auroc']:.4f}, {each['monitor'][name]['int8_auroc']:.4f}"
+                for name in ("posteriors", "features")
+            ),
+            _kept(each),
+        ]
+        for each in found["networks"]
+    ]
+    aurocs = [f"error AUROC, {name}: float, int8" for name in ("posteriors", "with features")]
+    head = ["network", "headroom", "test examples", "float, %", "int8, %", *aurocs, "bounds"]
+    bounds = found["bounds"]
+    asked = f"within {bounds['points_lost']:g} point of accuracy and {bounds['auroc_lost']:g} of AUROC"
+    words = INT8.format(asked=asked)
+    again = f"Again: `{found['command']}`."
+    return f"## Int8 against float\n\n{words}\n\n{_rows(head, rows)}\n\n{again}"
+
+
+def _kept(each: Mapping[str, Any]) -> str:
+    if not each["met"]:
+        return "**not kept**"
+    return "kept" if each["within"] else "kept, better than float by more"
+
+
+def _paper(paper: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            board(row["board"]).title,
+            TASKS[row["task"]],
+            METHODS[row["method"]],
+            f"{row['mj']:g}",
+            f"{row['ms']:g}",
+        ]
+        for row in paper["energy"]
+    ]
+    head = ["board", "task", "method", "mJ", "ms"]
+    return (
+        "## The paper's table of energy\n\nPrinted there beside the tables above, with other latencies for "
+        "the same networks on the same boards.\n\n" + _rows(head, rows, 3)
+    )

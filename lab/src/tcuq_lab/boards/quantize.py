@@ -1,0 +1,218 @@
+"""From a trained network to an int8 graph: weights a channel, scales from development examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from tcuq.device.graph import oracle
+from tcuq.device.graph.check import check
+from tcuq.device.graph.model import Graph, Int8
+from tcuq.export.softmax import softmax_table
+
+from ..zoo.outputs import core
+from .balance import balanced
+from .ranges import Scale, Seen, spanning
+from .steps import Settings, Steps
+from .trace import INPUT, Floats, Matrix, Plan, plan_of, values_of
+
+PICTURE = Scale(1 / 255, -128)
+"""Pictures: the byte less 128, so that nothing is lost."""
+BATCH = 50
+ENDS = tuple(np.linspace(1.0, 0.1, 10).tolist())
+"""Shares of the range of a real input that are tried."""
+ASKED = 200
+"""Examples that they are tried on."""
+WIDEST = 32
+"""Values that a projection may keep."""
+
+
+def quantise(
+    module: nn.Module,
+    calibration: npt.NDArray[Any],
+    name: str,
+    *,
+    projection: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
+    softmax: bool = True,
+    entry: tuple[float, int] | None = None,
+    about: Mapping[str, object] | None = None,
+    settings: Settings | None = None,
+) -> Graph:
+    """Return the int8 graph of a network.
+
+    Parameters
+    ----------
+    module : torch module
+        A backbone of stages, with early exits, HYDRA's heads or Monte Carlo dropout where a recipe put them.
+    calibration : array (n, ...)
+        Development examples, as the data set gives them to the network; a few hundred. Scales come from them,
+        so what is to be told from clean input should be among them: see `calibrate`.
+    name : str
+        A C identifier.
+    projection : (matrix, offset), optional
+        Features times the matrix (width, kept) plus the offset (kept,) take the place of the features.
+    softmax : bool
+        False ends in logits, for runtimes that have no softmax; see `posteriors`.
+    entry : (scale, zero), optional
+        Of the input, where a firmware shows the same bytes to several networks; the best for this one by
+        default.
+    about : mapping, optional
+        Noted in the graph.
+    settings : Settings, optional
+
+    Returns
+    -------
+    Graph
+        Outputs are "probs" (or "logits") and "features" of the plain head; "probs_1" and so on of exits, or
+        of HYDRA's other heads. Dropout of a Monte Carlo network is on.
+
+    Raises
+    ------
+    ValueError
+        Where a module has no counterpart.
+    """
+    used = settings or Settings()
+    plan, features = _projected(plan_of(module), projection)
+    examples = np.asarray(calibration)
+    if not len(examples):
+        raise ValueError("calibration has 0 examples; at least 1 is needed")
+    seen = _observed(module, plan, examples)
+    if used.balance:
+        plan = balanced(plan, {each: seen[each].highest for each in seen}, used.balance, keep=(features,))
+        seen = _observed(module, plan, examples)
+    shown = _input(module, plan, examples) if entry is None else Scale(*entry)
+    made = Steps(plan, seen, used, shown)
+    for layer in plan.layers:
+        made.add(layer)
+    outputs = {}
+    for at, logits in enumerate(plan.logits):
+        end = f"_{at}" if at else ""
+        if softmax:
+            made.posteriors(logits, f"probs{end}")
+        outputs[f"{'probs' if softmax else 'logits'}{end}"] = f"probs{end}" if softmax else logits
+    outputs["features"] = features
+    noted = {**(about or {}), "calibration": len(examples)}
+    return check(Graph(name, made.tensors, made.steps, INPUT, outputs, noted))
+
+
+def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
+    """Return examples as a graph takes them: bytes of pictures less 128, real values by scale and zero.
+
+    Parameters
+    ----------
+    graph : Graph
+    examples : array (n, ...)
+        uint8 pictures or float features, channels last; one channel needs no axis.
+
+    Examples
+    --------
+    >>> from .graph import Tensor
+    >>> grey = Graph("g", {"x": Tensor("x", (1, 2, 1), 1 / 255, -128)}, [], "x", {})
+    >>> input_of(grey, np.array([[[0, 255]]], dtype=np.uint8)).ravel().tolist()
+    [-128, 127]
+    """
+    tensor = graph.tensors[graph.input]
+    given = np.asarray(examples)
+    if given.shape[1:] == tensor.shape[:-1] and tensor.shape[-1] == 1:
+        given = given[..., None]
+    if given.shape[1:] != tensor.shape:
+        raise ValueError(
+            f"examples are {np.asarray(examples).shape}; (n, {', '.join(map(str, tensor.shape))}) is accepted"
+        )
+    how = Scale(tensor.scale, tensor.zero)
+    if given.dtype == np.uint8:
+        if how != PICTURE:
+            raise ValueError(f"examples are pictures; real values at scale {tensor.scale:g} are accepted")
+        return np.asarray(given.astype(np.int16) - 128, dtype=np.int8)
+    if given.dtype.kind != "f":
+        raise ValueError(f"examples are {given.dtype}; uint8 or float is accepted")
+    return how.quantised(given)
+
+
+def posteriors(logits: Int8, scale: float) -> Int8:
+    """Return posteriors of int8 logits, to the bit as a graph that ends in `Softmax` gives them.
+
+    Parameters
+    ----------
+    logits : int8 array (n, classes)
+    scale : float
+        Of the logits.
+
+    Examples
+    --------
+    >>> posteriors(np.array([[10, 0, -128]], dtype=np.int8), 0.1).tolist()
+    [[59, -59, -128]]
+    """
+    if logits.dtype != np.int8 or logits.ndim != 2:
+        raise ValueError(f"logits are {logits.dtype} {logits.shape}; int8 (n, classes) is accepted")
+    return oracle.softmax(logits, softmax_table(scale))
+
+
+def _projected(plan: Plan, projection: tuple[Any, Any] | None) -> tuple[Plan, str]:
+    """Return a plan with a projection of its features, and the tensor that the monitor sees."""
+    if projection is None:
+        return plan, plan.features
+    matrix, offset = (np.asarray(each, dtype=np.float64) for each in projection)
+    width = next(layer.weights.shape[1] for layer in plan.layers if layer.target == plan.logits[0])  # type: ignore[union-attr]
+    fits = matrix.ndim == 2 and matrix.shape[0] == width and 1 <= matrix.shape[1] <= WIDEST
+    if not fits or offset.shape != matrix.shape[1:]:
+        raise ValueError(
+            f"projection is {matrix.shape} and {offset.shape}; ({width}, kept) and (kept,) are accepted, "
+            f"with 1 to {WIDEST} kept"
+        )
+    step = Matrix(plan.features, "projected", np.ascontiguousarray(matrix.T), offset)
+    return replace(plan, layers=[*plan.layers, step]), "projected"
+
+
+def _observed(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> dict[str, Seen]:
+    """Return what every tensor is on the examples; a projection is quantised like any other layer."""
+    network = core(module).eval()
+    draw = np.random.default_rng(0)
+    drop = torch.Generator().manual_seed(0)
+    found: dict[str, Seen] = {}
+    with torch.inference_mode():
+        for at in range(0, len(examples), BATCH):
+            batch = np.ascontiguousarray(examples[at : at + BATCH])
+            values = values_of(plan, network.prepare(torch.from_numpy(batch)).cpu(), drop)
+            for name, value in values.items():
+                last = value.permute(0, 2, 3, 1) if value.ndim == 4 else value
+                rows = last.contiguous().numpy()
+                if name not in found:
+                    found[name] = Seen(rows.shape[1:])
+                share = len(batch) / len(examples)
+                found[name].add(rows, share, None if name in plan.logits else draw)
+    return found
+
+
+def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
+    """Return the scale of the input.
+
+    That of real values is the one that changes the logits of the plain head least: how much a rare extreme
+    matters is for the network to say. Posteriors, which a few hard examples decide, carry over less well.
+    """
+    if examples.dtype == np.uint8:
+        return PICTURE
+    network = core(module).eval()
+
+    def said(x: npt.NDArray[Any]) -> Floats:
+        with torch.inference_mode():
+            given = network.prepare(torch.from_numpy(np.asarray(x, dtype=np.float32)))
+            return np.asarray(values_of(plan, given)[plan.logits[0]].double().numpy())
+
+    some = examples[:: -(-len(examples) // ASKED)]
+    wanted = said(some)
+    low, high = min(0.0, float(examples.min())), max(0.0, float(examples.max()))
+
+    def error(below: float, above: float) -> float:
+        how = spanning(low * below, high * above)
+        return float(((said(how.real(how.quantised(some))) - wanted) ** 2).sum())
+
+    below = min(ENDS, key=lambda share: error(share, 1.0))
+    above = min(ENDS, key=lambda share: error(below, share))
+    return spanning(low * below, high * above)

@@ -1,0 +1,199 @@
+"""From float layers to the steps of an int8 graph: scales of weights, biases and multipliers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tcuq.base.checks import number
+from tcuq.device.graph.model import (
+    HIGHEST,
+    Add,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    Int8,
+    Int32,
+    MeanPool,
+    Softmax,
+    Step,
+    Tensor,
+)
+from tcuq.export.softmax import softmax_table
+
+from .ranges import Scale, Seen, of_logits, rectified, signed
+from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Plan, Sum, read_by
+
+LEAST = 2.0**-18
+"""Least multiplier: a weaker channel gets coarser weights, or its multiplier would have too few digits."""
+ROOM = 2.001
+"""A scale is at least so many times what it is made from: multipliers are below a half."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How scales are chosen.
+
+    Parameters
+    ----------
+    clip : bool
+        Cut off rare high values where that makes the mean squared error of a tensor smaller.
+    correct : bool
+        Take off the biases what rounded weights add on average.
+    balance : float
+        0 to 1, how far the channels of a tensor are brought to one range before it is quantised.
+    headroom : float
+        1 to 64, how many times beyond what was seen features and logits reach. At 1 a network that overshoots
+        on input of an unknown kind saturates there: logits tie, and posteriors are flatter than in float.
+    """
+
+    clip: bool = True
+    correct: bool = True
+    balance: float = 0.25
+    headroom: float = 1.0
+
+    def __post_init__(self) -> None:
+        number("balance", self.balance, 0, 1)
+        number("headroom", self.headroom, 1, 64)
+
+
+class Steps:
+    """Tensors and steps of a graph so far.
+
+    Parameters
+    ----------
+    plan : Plan
+    seen : mapping of str to Seen
+        What its tensors are on development examples.
+    settings : Settings
+    first : Scale
+        Of the input.
+    """
+
+    def __init__(self, plan: Plan, seen: Mapping[str, Seen], settings: Settings, first: Scale) -> None:
+        self.plan, self.seen, self.settings = plan, seen, settings
+        self.tensors = {INPUT: Tensor(INPUT, seen[INPUT].shape, *first)}
+        self.steps: list[Step] = []
+
+    def add(self, layer: Layer) -> None:
+        """Add a layer of the plan."""
+        if INPUT in read_by(layer) and (not isinstance(layer, Convolution) or layer.depthwise):
+            raise ValueError(f"{layer.target} reads the input; a Conv2d with one group is accepted there")
+        if isinstance(layer, (Convolution, Matrix)):
+            self._linear(layer)
+        elif isinstance(layer, Sum):
+            self._sum(layer)
+        elif isinstance(layer, Mean):
+            self._mean(layer)
+        else:
+            self._drop(layer)
+
+    def posteriors(self, source: str, target: str) -> None:
+        """Add a softmax."""
+        logits = self.tensors[source]
+        self.tensors[target] = Tensor(target, logits.shape, 1 / 256, -128)
+        self.steps.append(Softmax(source, target, softmax_table(logits.scale)))
+
+    def _scale(self, name: str, top: float | None) -> Scale:
+        seen = self.seen[name]
+        if top is not None:
+            found = rectified(seen, top, self.settings.clip)
+        elif name in self.plan.logits:
+            found = of_logits(seen.sample().astype(np.float64).reshape(-1, seen.shape[-1]))
+        else:
+            found = signed(seen, self.settings.clip)
+        return found.wider(self.settings.headroom) if len(seen.shape) == 1 else found
+
+    def _put(self, name: str, scale: float, zero: int) -> None:
+        self.tensors[name] = Tensor(name, self.seen[name].shape, float(scale), zero)
+
+    def _linear(self, layer: Convolution | Matrix) -> None:
+        source = self.tensors[layer.source]
+        scale, zero = self._scale(layer.target, layer.top)
+        real = self._from_input(layer, source) if layer.source == INPUT else self._from_inner(layer, source)
+        depthwise = isinstance(layer, Convolution) and layer.depthwise
+        axes = tuple(range(1, real.weights.ndim))
+        steps = np.abs(real.weights).max(axis=axes) / 127
+        scale = max(scale, ROOM * source.scale * float(steps.max()))
+        steps = np.maximum(steps, LEAST * scale / source.scale)
+        steps = np.maximum(steps, np.abs(real.bias) / (source.scale * 2.0**29))  # or it would leave 32 bits
+        spread = steps.reshape(-1, *(1 for _ in axes))
+        rounded = np.clip(_nearest(real.weights / spread), -127, 127)
+        biases = real.bias
+        if self.settings.correct:
+            gap = (rounded * spread - real.weights).reshape(*real.weights.shape[:2], -1).sum(axis=2)
+            biases = biases - (gap[:, 0] * real.mean if depthwise else gap @ real.mean)
+        whole = _nearest(biases / (source.scale * steps)) - source.zero * rounded.sum(axis=axes)
+        bias: Int32 = whole.astype(np.int32)
+        wanted = np.minimum(_nearest(source.scale * steps / scale * 2.0**32), HIGHEST)
+        multiplier: Int32 = wanted.astype(np.int32)
+        weights: Int8 = rounded.astype(np.int8)
+        self._put(layer.target, scale, zero)
+        at = (layer.source, layer.target)
+        if isinstance(layer, Matrix):
+            self.steps.append(Dense(*at, weights, bias, multiplier))
+        elif depthwise:
+            turned = np.ascontiguousarray(weights[:, 0].transpose(1, 2, 0))
+            self.steps.append(Depthwise(*at, turned, bias, multiplier, layer.stride, layer.padding, real.pad))
+        else:
+            turned = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
+            self.steps.append(Conv(*at, turned, bias, multiplier, layer.stride, layer.padding, real.pad))
+
+    def _from_inner(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+        pad: Int8 = np.full(source.shape[-1], source.zero, dtype=np.int8)
+        return _Real(layer.weights, layer.bias, pad, self.seen[layer.source].mean)
+
+    def _from_input(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
+        """Return a layer that takes the input as it is: its normalisation becomes weights and bias."""
+        mean, std = self.plan.mean, self.plan.std
+        assert isinstance(layer, Convolution)
+        weights = layer.weights / std[:, None, None]
+        bias = layer.bias - np.einsum("oihw,i->o", weights, mean)
+        pad = Scale(source.scale, source.zero).quantised(mean)
+        return _Real(weights, bias, pad, self.seen[INPUT].mean * std + mean)
+
+    def _sum(self, layer: Sum) -> None:
+        first, second = self.tensors[layer.first], self.tensors[layer.second]
+        scale, zero = self._scale(layer.target, layer.top)
+        ratios = (first.scale / scale, second.scale / scale)
+        shift = min(20, math.floor(math.log2(32767 / max(ratios))))
+        left, right = (math.floor(ratio * 2**shift + 0.5) for ratio in ratios)
+        offset = (zero << shift) + (1 << shift >> 1) - first.zero * left - second.zero * right
+        self._put(layer.target, scale, zero)
+        self.steps.append(Add(layer.first, layer.second, layer.target, left, right, offset, shift))
+
+    def _mean(self, layer: Mean) -> None:
+        source = self.tensors[layer.source]
+        # A mean of what is never negative is not either.
+        scale, zero = self._scale(layer.target, math.inf if self.seen[layer.source].low >= 0 else None)
+        places = source.shape[0] * source.shape[1]
+        scale = max(scale, ROOM * source.scale / places)
+        multiplier = math.floor(source.scale / (places * scale) * 2.0**32 + 0.5)
+        self._put(layer.target, scale, zero)
+        self.steps.append(MeanPool(layer.source, layer.target, -places * source.zero, multiplier))
+
+    def _drop(self, layer: Dropping) -> None:
+        source = self.tensors[layer.source]
+        threshold = min(255, math.floor(256 * layer.rate + 0.5))
+        # What is kept stands for more, which the scale says: no value changes, so that none is cut off.
+        self._put(layer.target, source.scale * 256 / (256 - threshold), source.zero)
+        self.steps.append(Drop(layer.source, layer.target, threshold, 2**15))
+
+
+class _Real(NamedTuple):
+    """A linear layer for raw input: weights, bias, what is outside the picture, mean of every channel."""
+
+    weights: Floats
+    bias: Floats
+    pad: Int8
+    mean: Floats
+
+
+def _nearest(values: Floats) -> Floats:
+    """Return the nearest whole numbers; a tie goes up."""
+    return np.asarray(np.floor(values + 0.5))

@@ -1,0 +1,155 @@
+"""`tcuq-lab corrupt`: corruptions of the data sets: which there are, a sheet of them, corrupted data."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from tcuq.cli.common import answer, declare, need_files, progress
+
+if TYPE_CHECKING:
+    from tcuq.cli.common import Parser, Subparsers
+
+    from ..corruptions import Suite
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    group = subparsers.add_parser(
+        "corrupt",
+        help="list, show and apply corruptions of the data sets",
+        description="List, show and apply corruptions of the data sets, in the folder that TCUQ_DATA names.",
+        epilog="example:\n  tcuq-lab corrupt sheet mnist --out sheet.png",
+    )
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    listing = declare(actions, "list", "say which corruptions there are", "tcuq-lab corrupt list", list_all)
+    listing.add_argument("suite", metavar="SUITE", nargs="?", help="one suite (default: all)")
+    example = "tcuq-lab corrupt sheet cifar10 --out sheet.png"
+    sheet = declare(actions, "sheet", "draw every kind at every severity", example, draw_sheet)
+    _add_shared(sheet, "PNG file to write")
+    sheet.add_argument(
+        "--examples", type=int, default=1, metavar="N", help="examples side by side, 50 at most (default: 1)"
+    )
+    sheet.add_argument(
+        "--scale", type=int, metavar="N", help="width of a pixel (default: tiles about 64 wide)"
+    )
+    sheet.add_argument(
+        "--picture", metavar="FILE", help="a picture to draw, instead of examples of the data set"
+    )
+    example = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
+    make = declare(actions, "make", "write a corrupted split of a data set", example, make_one)
+    _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
+    make.add_argument("--split", metavar="S", help="split (default: test or val)")
+    make.add_argument(
+        "--kind", required=True, metavar="K", help="one of those that 'tcuq-lab corrupt list' shows"
+    )
+    make.add_argument("--severity", type=int, default=1, metavar="N", help="1, the weakest, on (default: 1)")
+    make.add_argument("--workers", type=int, default=1, metavar="N", help="processes to use (default: 1)")
+    make.add_argument(
+        "--own", action="store_true", help="corrupt here, also where an official archive is at hand"
+    )
+
+
+def _add_shared(parser: Parser, out: str) -> None:
+    parser.add_argument("dataset", metavar="DATASET", help="one of those that 'tcuq-lab data list' shows")
+    parser.add_argument("--out", metavar="FILE", required=True, help=out)
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="other seeds, other noise (default: 0)"
+    )
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """List suites and their kinds."""
+    from ..corruptions import suite, suites
+
+    chosen = [suite(name) for name in ([args.suite] if args.suite else suites())]
+    lines = []
+    for each in chosen:
+        lines.append(f"{each.name}: {each.about}")
+        for name, kind in each.kinds.items():
+            lines.append(f"  {name:<18} severities {len(kind.settings)}  {_role(each, name)}")
+    found = [
+        {
+            "name": each.name,
+            "about": each.about,
+            "media": each.media,
+            "kinds": [
+                {"name": name, "severities": len(kind.settings), "role": _role(each, name)}
+                for name, kind in each.kinds.items()
+            ],
+        }
+        for each in chosen
+    ]
+    answer(args, {"suites": found}, "\n".join(lines))
+    return 0
+
+
+def _role(suite: Suite, name: str) -> str:
+    if name in suite.seen:
+        return "seen"
+    return "unseen" if name in suite.unseen else "clean"
+
+
+def draw_sheet(args: argparse.Namespace) -> int:
+    """Draw a contact sheet."""
+    from tcuq.base.whole_files import write_whole
+    from tcuq.io.sources import check_target
+
+    from ..corruptions import suite_of
+    from ..corruptions.sheet import draw, own_picture, png
+    from ..data import load, splits
+
+    need_files(args, "--out")
+    suite = suite_of(args.dataset)
+    check_target(args.out)
+    if args.picture is None:
+        data = load(args.dataset, splits(args.dataset)[-1])
+    else:
+        need_files(args, "--picture")
+        if not args.picture:
+            raise ValueError("--picture is ''; a file name is needed")
+        if os.path.realpath(args.picture) == os.path.realpath(args.out):
+            raise ValueError(f"--out is {args.out!r}, the picture itself; another file is needed")
+        data = own_picture(args.picture, suite)
+    with progress(args) as bar:
+        sheet = draw(data, suite, args.examples, args.seed, args.scale, bar)
+    content = png(sheet)
+    write_whole(args.out, content)
+    found = {"sheet": args.out, "kinds": list(suite.kinds), "size": list(sheet.size), "bytes": len(content)}
+    answer(args, found, f"wrote {args.out}: {len(suite.kinds)} kinds, {len(content):,} bytes")
+    return 0
+
+
+def make_one(args: argparse.Namespace) -> int:
+    """Write a corrupted split."""
+    import io
+    import json
+
+    import numpy as np
+
+    from tcuq.base.whole_files import write_whole
+    from tcuq.io.sources import check_target
+
+    from ..corruptions import suite_of
+    from ..corruptions.official import corrupted
+    from ..data import splits
+
+    need_files(args, "--out")
+    suite = suite_of(args.dataset)
+    setting = suite.setting(args.kind, args.severity)
+    check_target(args.out)
+    split = args.split or splits(args.dataset)[-1]
+    with progress(args) as bar:
+        made = corrupted(
+            args.dataset, split, args.kind, args.severity, args.seed, args.workers, not args.own, bar
+        )
+    about: dict[str, Any] = {"dataset": args.dataset, "split": split, "suite": suite.name}
+    about |= {"kind": args.kind, "severity": args.severity, "official": made.official}
+    about |= {} if made.official else {"setting": setting, "seed": args.seed}
+    about |= {"source": made.source, "licence": made.licence}
+    file = io.BytesIO()
+    np.savez_compressed(file, x=made.x, y=made.y, about=np.array(json.dumps(about)))
+    write_whole(args.out, file.getvalue())
+    answer(args, {"file": args.out, "examples": len(made.x), **about}, f"wrote {args.out}: {made.source}")
+    return 0

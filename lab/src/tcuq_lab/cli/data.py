@@ -1,0 +1,127 @@
+"""`tcuq-lab data`: the data sets of the lab: which there are, fetch one, check what is there."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.edge import complain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tcuq.cli.common import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    group = subparsers.add_parser(
+        "data",
+        help="list, fetch and check the data sets of the lab",
+        description="List, fetch and check the data sets of the lab, in the folder that TCUQ_DATA names.",
+        epilog="example:\n  TCUQ_DATA=data tcuq-lab data get mnist",
+    )
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    declare(actions, "list", "say which data sets there are", "tcuq-lab data list", list_all)
+    get = declare(
+        actions, "get", "fetch the official files of a data set", "tcuq-lab data get mnist", get_one
+    )
+    get.add_argument("name", metavar="NAME", help="one of those that 'tcuq-lab data list' shows")
+    check = declare(
+        actions, "check", "decode what is there and count it", "tcuq-lab data check mnist", check_all
+    )
+    check.add_argument("name", metavar="NAME", nargs="?", help="data set (default: all that are there)")
+
+
+def list_all(args: argparse.Namespace) -> int:
+    """List the data sets."""
+    from ..data.dataset import data_folder, entry, names, present
+
+    folder: Path | None = None
+    try:
+        folder = data_folder()
+    except ValueError as error:
+        note(args, str(error))
+    found, lines = [], []
+    for name in names():
+        known = entry(name)
+        there = {
+            split: present(name, split, folder) is not None if folder else None for split in known.splits
+        }
+        found.append({"name": name, "splits": there, "licence": known.licence, "source": known.source})
+        words = {None: "unknown", True: "present", False: "absent"}
+        shown = " ".join(f"{split}:{words[here]}" for split, here in there.items())
+        lines.append(f"{name:<19} {shown:<46} {known.source} [{known.licence}]")
+    answer(args, {"folder": folder and str(folder), "datasets": found}, "\n".join(lines))
+    return 0
+
+
+def get_one(args: argparse.Namespace) -> int:
+    """Fetch a data set."""
+    from ..data.dataset import data_folder, entry
+    from ..data.download import get
+
+    known = entry(args.name)
+    folder = data_folder(make=True)
+    with progress(args) as bar:
+        files = get(args.name, folder, bar)
+    for file in files:
+        if file["done"] == "fetched" and not file["checked"]:
+            note(args, f"{file['path']}: unchecked, no published checksum is known")
+    lines = [f"{file['path']}: {file['done']}{', checked' * file['checked']}" for file in files]
+    found = {"name": args.name, "licence": known.licence, "files": files}
+    answer(args, found, "\n".join([*lines, f"licence: {known.licence}"]))
+    return 0
+
+
+def check_all(args: argparse.Namespace) -> int:
+    """Decode what is there."""
+    from ..data.dataset import data_folder, names, present, splits
+
+    folder = data_folder()
+    wanted = names() if args.name is None else (args.name,)
+    pairs = [(name, split) for name in wanted for split in splits(name) if present(name, split, folder)]
+    if not pairs:
+        raise ValueError(f"{folder} holds no files of {args.name or 'any data set'} (see tcuq-lab data list)")
+    results = []
+    with progress(args) as bar:
+        for index, (name, split) in enumerate(pairs):
+            bar(index, len(pairs), f"{name} {split}")
+            results.append(_checked(name, split))
+    answer(args, {"folder": str(folder), "checked": results}, "\n".join(map(_line, results)))
+    for result in results:
+        if result["error"]:
+            complain(args.program, f"{result['name']} {result['split']}: {result['error']}")
+    return int(any(result["error"] for result in results))
+
+
+def _checked(name: str, split: str) -> dict[str, Any]:
+    import numpy as np
+
+    from ..data.dataset import load
+
+    result: dict[str, Any] = {"name": name, "split": split, "error": None}
+    try:
+        found = load(name, split)
+    except OSError as error:
+        return {**result, "error": f"{error.filename}: {error.strerror}"}
+    except (ValueError, ImportError) as error:
+        return {**result, "error": str(error)}
+    counts = np.bincount(found.y).tolist()
+    kind = {"shape": list(found.x.shape), "dtype": str(found.x.dtype)}
+    return {**result, **kind, "counts": counts, "source": found.source}
+
+
+def _line(result: dict[str, Any]) -> str:
+    head = f"{result['name']} {result['split']}:"
+    if result["error"]:
+        return f"{head} cannot be read"
+    shape = "x".join(map(str, result["shape"]))
+    return (
+        f"{head} {result['dtype']} {shape}, examples a class {_counts(result['counts'])} ({result['source']})"
+    )
+
+
+def _counts(counts: list[int]) -> str:
+    return str(counts[0]) if len(set(counts)) == 1 else " ".join(map(str, counts))

@@ -1,0 +1,204 @@
+"""`tcuq-lab stream`: streams of the lab: describe one, show what it is like, check that it can be rebuilt."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tcuq.cli.common import answer, comma_list, declare, given, need_files, note
+from tcuq.cli.edge import UsageError, complain
+
+if TYPE_CHECKING:
+    from tcuq.cli.common import Parser, Subparsers
+
+    from ..streams.description import Description, Shift
+    from ..streams.stream import Stream
+
+_LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down")
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    group = subparsers.add_parser(
+        "stream",
+        help="describe, show and check streams of the lab",
+        description="Describe, show and check streams of the data sets in the folder that TCUQ_DATA names.",
+        epilog="example:\n  tcuq-lab stream make --dataset cifar10 --part test --kind fog --out stream.json",
+    )
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    example = "tcuq-lab stream make --dataset cifar10 --part test --dwell 16 --kind fog --out stream.json"
+    _add_make(declare(actions, "make", "write the description of a stream", example, make_one))
+    show = declare(actions, "show", "say what a stream is like", "tcuq-lab stream show stream.json", show_one)
+    check = declare(
+        actions,
+        "check",
+        "rebuild a stream and compare digests",
+        "tcuq-lab stream check stream.json",
+        check_one,
+    )
+    for parser in (show, check):
+        parser.add_argument("file", metavar="FILE", help="description of a stream")
+
+
+def _add_make(parser: Parser) -> None:
+    option = parser.add_argument
+    option("--dataset", metavar="NAME", required=True, help="mnist, cifar10, speech_commands, tinyimagenet20")
+    option("--part", metavar="P", default="dev", help="train, dev or test (default: dev)")
+    option("--seed", type=int, default=0, metavar="N", help="other seeds, other streams (default: 0)")
+    option("--steps", type=int, default=10000, metavar="N", help="length (default: 10000)")
+    option("--dwell", type=float, metavar="M", help="mean steps of one class (default: 1, shuffled)")
+    option(
+        "--runs", type=comma_list(int), metavar="N,N", help="steps of one class, run by run, over and over"
+    )
+    option("--kind", action="append", default=[], metavar="K", help="corruption to show; again for more")
+    option("--severity", type=comma_list(int), metavar="N,N", help="of the corruptions (default: all)")
+    option("--ood", action="store_true", help="show the OOD set of this part too")
+    option("--layout", default="segments", metavar="L", help=f"{_layouts()} (default: segments)")
+    option("--mean", type=float, metavar="N", help="mean steps of a segment or burst")
+    option("--minimum", type=int, metavar="N", help="least steps of a segment or burst")
+    option("--first", metavar="F", help="segments: begin clean, shifted, or random")
+    option("--reversed", action="store_true", default=None, help="segments: backwards in time")
+    option("--length", type=int, metavar="N", help="ramp: steps at a severity; starts_shifted: at first")
+    option("--down", action="store_true", default=None, help="ramp: down again")
+    option("--gap", type=float, metavar="N", help="bursts: mean steps between two")
+    option("--out", metavar="FILE", required=True, help="JSON file to write")
+
+
+def _layouts() -> str:
+    return "segments, ramp, starts_shifted, bursts, literal, stationary"
+
+
+def make_one(args: argparse.Namespace) -> int:
+    """Write a description with digests."""
+    from ..data.ood import ood_name
+    from ..data.parts import split_of
+    from ..streams.description import Description, Ood
+    from ..streams.dwell import LAWS
+    from ..streams.fields import chosen
+    from ..streams.labels import labels_for
+    from ..streams.layout import LAYOUTS
+    from ..streams.stream import build, seal
+
+    need_files(args, "--out")
+    if args.runs is not None and args.dwell is not None:
+        raise UsageError("--dwell and --runs are two laws; one is accepted")
+    split_of(args.dataset, args.part)  # knows which data sets and parts there are
+    law: dict[str, Any] = {"law": "geometric", "mean": 1.0 if args.dwell is None else args.dwell}
+    if args.runs is not None:
+        law = {"law": "trace", "runs": args.runs}
+    layout = {"name": args.layout, **given(args, *_LAYOUT)}
+    shifts, spoiled = _shifts(args)
+    plain = Description(
+        dataset=args.dataset,
+        part=args.part,
+        seed=args.seed,
+        steps=args.steps,
+        dwell=chosen("dwell", "law", law, {each.law: each for each in LAWS}),
+        layout=chosen("layout", "name", layout, {each.name: each for each in LAYOUTS}),
+        shifts=shifts,
+        ood=(Ood(ood_name(args.dataset, args.part)),) if args.ood else (),
+    )
+    labels, ood = labels_for(plain)
+    sealed = seal(plain, labels, ood)
+    sealed.save(args.out)
+    for name in spoiled:
+        note(args, f"{name} is for tests alone; a {args.part} stream that shows it spoils them")
+    found = _found(args.out, sealed, build(sealed, labels, ood))
+    answer(args, found, f"{args.out}: {sealed.steps} steps, digest {sealed.digest}")
+    return 0
+
+
+def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
+    """Return the shifts that were asked for, and those of them that only tests may show."""
+    from ..corruptions import suite_of
+    from ..streams.description import Shift
+
+    if not args.kind:
+        if args.severity is not None:
+            raise UsageError("--severity without --kind; at least one kind is needed")
+        return (), []
+    known = suite_of(args.dataset)
+    shifts = []
+    for name in args.kind:
+        every = range(1, len(known.kind(name).settings) + 1)
+        severities = tuple(every) if args.severity is None else args.severity
+        for severity in severities:
+            known.setting(name, severity)
+        shifts.append(Shift(name, severities))
+    return tuple(shifts), [name for name in args.kind if args.part != "test" and name in known.unseen]
+
+
+def show_one(args: argparse.Namespace) -> int:
+    """Say what a stream is like."""
+    description, stream = _rebuilt(args)
+    found = _found(args.file, description, stream)
+    answer(args, found, "\n".join(_lines(found)))
+    return 0
+
+
+def check_one(args: argparse.Namespace) -> int:
+    """Rebuild a stream and compare."""
+    from ..streams.stream import Mismatch
+
+    try:
+        description, stream = _rebuilt(args)
+    except Mismatch as error:
+        answer(args, {"file": args.file, "same": False, "error": str(error)}, f"{args.file}: differs")
+        complain(args.program, str(error))
+        return 1
+    if description.digest is None:
+        raise ValueError(f"{args.file}: has no digest to compare with; 'tcuq-lab stream make' writes one")
+    answer(
+        args,
+        {"file": args.file, "same": True, "digest": description.digest},
+        f"{args.file}: {len(stream)} steps rebuilt, digests agree",
+    )
+    return 0
+
+
+def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
+    from ..corruptions import suite_of
+    from ..streams.description import Description
+    from ..streams.inputs import known_kinds
+    from ..streams.labels import labels_for
+    from ..streams.stream import Mismatch, build
+
+    need_files(args, "FILE")
+    description = Description.load(args.file)
+    try:
+        labels, ood = labels_for(description)
+        if description.shifts:
+            known_kinds(description, suite_of(description.dataset))
+        return description, build(description, labels, ood)
+    except Mismatch as error:
+        raise Mismatch(f"{args.file}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{args.file}: {error}") from None
+
+
+def _found(path: str, description: Description, stream: Stream) -> dict[str, Any]:
+    from ..streams.overview import overview
+
+    content = description.to_dict()
+    names = ("dataset", "part", "seed", "dwell", "layout", "digest")
+    return {"file": path, **{name: content.get(name) for name in names}, **overview(stream)}
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    def shown(value: float | None) -> str:
+        return "none" if value is None else f"{value:.1f}"
+
+    segments = found["segments"]
+    lines = [
+        f"{found['dataset']} {found['part']}, layout {found['layout']['name']}, seed {found['seed']}",
+        f"steps                {found['steps']:,}",
+        f"mean run of a class  {shown(found['mean_run'])}",
+    ]
+    for name in ("clean", "shifted"):
+        lines.append(
+            f"{name + ' segments':<20} {segments[name]['count']}, mean {shown(segments[name]['mean'])} steps"
+        )
+    lines.append(f"shifted steps        {found['shifted']:.1%}")
+    for name, each in found["sources"].items():
+        lines.append(f"{name:<20} {each['steps']:,} steps of {each['examples']:,} examples")
+    return lines

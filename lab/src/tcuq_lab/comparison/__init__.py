@@ -1,0 +1,47 @@
+"""How methods are compared: drop events, alarm statistics, equal run lengths, paired intervals, a clock."""
+
+from .answers import Case, Scores, Truth
+from .clock import clock, clock_report
+from .events import Band, clean_band, drop_events, smooth, windowed_accuracy
+from .paired import delay_interval, interval
+from .protocol import (
+    Settings,
+    best_against_best,
+    delay_part,
+    evaluate,
+    metric_part,
+    same_against_same,
+    score_part,
+)
+from .records import load, mean_over, pick, save
+from .runlength import find_limit, run_length
+from .statistics import STATISTICS
+
+__all__ = [
+    "STATISTICS",
+    "Band",
+    "Case",
+    "Scores",
+    "Settings",
+    "Truth",
+    "best_against_best",
+    "clean_band",
+    "clock",
+    "clock_report",
+    "delay_interval",
+    "delay_part",
+    "drop_events",
+    "evaluate",
+    "find_limit",
+    "interval",
+    "load",
+    "mean_over",
+    "metric_part",
+    "pick",
+    "run_length",
+    "same_against_same",
+    "save",
+    "score_part",
+    "smooth",
+    "windowed_accuracy",
+]

@@ -1,0 +1,212 @@
+"""Intervals of a metric and of the difference between two methods, over all streams together.
+
+Blocks of steps are drawn within each stream, the same for both methods; the metric is computed on each stream
+and averaged over streams. Streams that have no record of the metric are left out: those without a kind of the
+group that is asked for, or without inputs of no class. By default a block has four mean lengths of a clean or
+shifted stretch: a stretch depends on its kind and severity as a whole, so shorter blocks cut events apart and
+make intervals too narrow. They stay a little narrow even so: with three simulated streams of 10,000 steps,
+95 % intervals of a difference in drop_auprc held the mean in 92 % of 400 cases (91 % with blocks of one
+stretch, 90 % with blocks of eight).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+from tcuq.metrics import Interval
+from tcuq.metrics.inputs import Ints
+from tcuq.metrics.intervals import bootstrap_settings, percentiles, resample
+
+from .answers import Case, Truth, clean_only, evidence_runs, judged_runs
+from .delays import arm, in_group, trials
+from .protocol import Settings, bands_of, having, methods_of, tasks_of
+from .records import Record, record
+from .resampled import measured
+from .tasks import split_metric, split_variant
+
+REPLICATES = 1000
+STRETCHES = 4
+"""Mean clean or shifted stretches in a block."""
+
+
+def default_block(truths: Sequence[Truth], m: int) -> int:
+    """Return four mean lengths of a clean or shifted stretch, or 2 m where that is more.
+
+    It is never more than a quarter of the shortest stream, so that some blocks fit into it.
+
+    Examples
+    --------
+    >>> default_block([Truth(np.zeros(8000, int), np.arange(8000) // 250 % 2)], 100)
+    1000
+    """
+    steps = sum(len(truth) for truth in truths)
+    runs = sum(
+        1 + int((np.diff(truth.kinds[piece] > 0)).sum()) for truth in truths for piece in truth.pieces()
+    )
+    wanted = -(-STRETCHES * steps // max(1, runs))
+    return max(1, min(max(2 * m, wanted), min(len(truth) for truth in truths) // 4))
+
+
+def joint_bootstrap(
+    values: Callable[[int, Ints | None], float],
+    lengths: Sequence[int],
+    block: int,
+    replicates: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> Interval:
+    """Return a percentile interval of the mean over streams of a statistic, from blocks within each stream.
+
+    Parameters
+    ----------
+    values : callable
+        Takes the number of a stream and an index of its units, None for all as they are; NaN says undefined.
+    lengths : sequence of int
+        Units of each stream. Blocks go on at its beginning after its end.
+    block : int
+    replicates : int
+    rng : numpy.random.Generator
+    level : float
+
+    Returns
+    -------
+    Interval
+        A stream on which the statistic is undefined is left out of that replicate; a replicate without
+        any defined stream is counted as undefined.
+    """
+    if not lengths or min(lengths) < 1:
+        raise ValueError(f"the shortest stream has {min(lengths, default=0)} units; at least 1 is accepted")
+    size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, level)
+    draws = [_mean([values(i, resample(n, size, rng)) for i, n in enumerate(lengths)]) for _ in range(count)]
+    return percentiles(_mean([values(i, None) for i in range(len(lengths))]), draws, inside)
+
+
+def _mean(values: Sequence[float]) -> float:
+    kept = [value for value in values if not np.isnan(value)]
+    return sum(kept) / len(kept) if kept else float("nan")
+
+
+def interval(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    methods: tuple[str, ...],
+    metric: str,
+    variant: str,
+    rng: np.random.Generator,
+    settings: Settings | None = None,
+    replicates: int = REPLICATES,
+    block: int | None = None,
+    level: float = 0.95,
+) -> Record:
+    """Return a metric of one method, or the difference first - second of two, with its interval.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings
+        See `tcuq_lab.comparison.protocol.score_part`.
+    methods : tuple of one or two names
+    metric, variant : str
+        As in the records, such as "drop_auprc" and "own/smoothed/all".
+    rng : numpy.random.Generator
+    replicates : int
+    block : int, optional
+        Steps, at least the window; see the top of this module.
+    level : float
+
+    Returns
+    -------
+    Record
+        Of the stream "joint": the value is the mean of those of the streams in `score_part`, `n` the sum of
+        the judged steps there, of the first method.
+    """
+    fixed = settings or Settings()
+    methods_of(tests, clean_dev=clean_dev)
+    clean_only("clean_dev", clean_dev)
+    if len(methods) not in (1, 2):
+        raise ValueError(f"methods has {len(methods)} names; 1 or 2 is accepted")
+    name, measure = split_metric(metric)
+    key = split_variant(name, variant)
+    asked = having(tests, key, fixed)
+    if not asked:
+        raise ValueError(
+            f"metric {metric}, variant {variant} has a record on 0 streams; at least 1 is accepted"
+        )
+    tasks = [tasks_of(asked, bands_of(clean_dev, method, fixed), method, key, fixed) for method in methods]
+    truths = [stream.truth for stream in asked]
+    size = default_block(truths, fixed.m) if block is None else integer("block", block, fixed.m, 10**9)
+
+    ready = [[measured(part, metric, measure) for part in each] for each in tasks]
+
+    def values(at: int, index: Ints | None) -> float:
+        found = [each[at](index) for each in ready]
+        return found[0] - found[1] if len(found) == 2 else found[0]
+
+    lengths = [len(truth) for truth in truths]
+    found = joint_bootstrap(values, lengths, size, replicates, rng, level)
+    judged = sum(int(each.judged.sum()) for each in tasks[0])
+    positive = sum(int((each.judged & each.positive).sum()) for each in tasks[0])
+    share = positive / judged if judged else float("nan")
+    title = " - ".join(methods)
+    return record("joint", title, metric, variant, found.estimate, judged, share, found.low, found.high)
+
+
+def delay_interval(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    methods: tuple[str, ...],
+    statistics: tuple[str, ...],
+    rng: np.random.Generator,
+    settings: Settings | None = None,
+    group: str = "all",
+    replicates: int = REPLICATES,
+    level: float = 0.95,
+) -> Record:
+    """Return the restricted mean delay of one method, or the difference of two, with its interval.
+
+    The units drawn are the changes of all streams, which lie far enough apart to count as independent.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings, replicates, level
+        See `interval`.
+    methods, statistics : tuples of one or two names
+        Each method with its statistic: the same for both, or the best of each.
+    rng : numpy.random.Generator
+    group : str
+        "all", "seen" or "unseen" kinds.
+    """
+    fixed = settings or Settings()
+    methods_of(tests, clean_dev=clean_dev)
+    clean_only("clean_dev", clean_dev)
+    if len(methods) not in (1, 2) or len(methods) != len(statistics):
+        raise ValueError(f"there are {len(methods)} methods, {len(statistics)} statistics; 1 or 2 of each")
+    costs: list[npt.NDArray[np.float64]] = []
+    for method, name in zip(methods, statistics, strict=True):
+        if name not in fixed.statistics:
+            have = ", ".join(fixed.statistics)
+            raise ValueError(f"statistic {name!r} is unknown; one of {have} is accepted")
+        one = {name: fixed.statistics[name]}
+        armed = arm(evidence_runs(clean_dev, method), fixed.run_length, one, judged_runs(clean_dev))[name]
+        found = [
+            in_group(trials(armed, s.answer(method).evidence, s.truth, fixed.m), s.truth, group, fixed.seen)
+            for s in tests
+        ]
+        costs.append(np.concatenate([each.restricted for each in found]))
+    cost = costs[0] - costs[1] if len(costs) == 2 else costs[0]
+    if not len(cost):
+        raise ValueError(f"group {group} has 0 changes on the test streams; at least 1 is accepted")
+    got = joint_bootstrap(
+        lambda at, index: float((cost if index is None else cost[index]).mean()),
+        [len(cost)],
+        1,
+        replicates,
+        rng,
+        level,
+    )
+    variant = f"{' - '.join(statistics)}/{group}"
+    title = " - ".join(methods)
+    return record("joint", title, "delay_mean", variant, got.estimate, len(cost), low=got.low, high=got.high)

@@ -1,0 +1,331 @@
+"""The protocol: the same questions, windows, limits and streams for every method.
+
+Bands and limits come from clean development streams, the best statistic of a method from shifted development
+streams; test streams decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tcuq.base.checks import integer, known, number
+from tcuq.metrics import prevalence
+
+from .answers import GROUPS, Case, Scores, Truth, clean_only, evidence_runs, judged_runs, right_runs
+from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
+from .events import WINDOW, Band, clean_band
+from .records import Record, pick, record
+from .runlength import RUN_LENGTH, run_length
+from .statistics import STATISTICS, Factory
+from .tasks import Key, Task, keys, split_metric, split_variant, task, task_records
+
+__all__ = [
+    "Case",
+    "Scores",
+    "Settings",
+    "Truth",
+    "alarms",
+    "bands_of",
+    "best_against_best",
+    "delay_part",
+    "evaluate",
+    "metric_part",
+    "same_against_same",
+    "score_part",
+]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a comparison holds fixed.
+
+    Parameters
+    ----------
+    base : str
+        Method whose predictions are the common ones.
+    seen : tuple of str
+        Kinds of shift that development saw.
+    m : int
+        Steps of the accuracy window and of the smoothing.
+    run_length : float
+        Wanted clean steps per false alarm.
+    statistics : mapping of str to factory
+        Names have no "/", and none is "best".
+
+    Examples
+    --------
+    >>> Settings(seen="fog")
+    Traceback (most recent call last):
+    ...
+    ValueError: seen is 'fog'; a tuple of texts is accepted
+    """
+
+    base: str = "BASE"
+    seen: tuple[str, ...] = ()
+    m: int = WINDOW
+    run_length: float = RUN_LENGTH
+    statistics: Mapping[str, Factory] = field(default_factory=lambda: STATISTICS)
+
+    def __post_init__(self) -> None:
+        integer("m", self.m, 1, 1_000_000)
+        number("run length", self.run_length, 1, 1e9)
+        if not isinstance(self.base, str):
+            raise ValueError(f"base is {self.base!r}; a text is accepted")
+        if not isinstance(self.seen, (tuple, list)) or not all(isinstance(each, str) for each in self.seen):
+            raise ValueError(f"seen is {self.seen!r}; a tuple of texts is accepted")
+        object.__setattr__(self, "seen", tuple(self.seen))
+        if not isinstance(self.statistics, Mapping) or not self.statistics:
+            raise ValueError(f"statistics is {self.statistics!r}; names with a factory each are accepted")
+        for name, factory in self.statistics.items():
+            if not isinstance(name, str) or not name or "/" in name or name == "best":
+                raise ValueError(
+                    f"name of a statistic is {name!r}; a text without '/', not best, is accepted"
+                )
+            if not callable(factory):
+                raise ValueError(f"statistic {name} is {factory!r}; a function of a Reference is accepted")
+
+
+def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
+    """Return the methods, which must be the same on all streams.
+
+    The same stream in two roles, such as test and development, is refused, and so are two test streams of
+    one name.
+    """
+    if not tests:
+        raise ValueError("there are 0 streams; at least 1 is accepted")
+    names = tests[0].methods
+    titles: set[str] = set()
+    for stream in tests:
+        if stream.name in titles:
+            raise ValueError(
+                f"stream {stream.name} comes twice among the tests; different names are accepted"
+            )
+        titles.add(stream.name)
+    roles: dict[int, str] = {}
+    for role, stream in [
+        (role, each) for role, group in {"tests": tests, **others}.items() for each in group
+    ]:
+        before = roles.setdefault(id(stream), role)
+        if before != role:
+            raise ValueError(f"stream {stream.name} is in {before} and in {role}; one of them is accepted")
+        if set(stream.methods) != set(names):
+            raise ValueError(
+                f"stream {stream.name} has answers of {', '.join(stream.methods)}; those of "
+                f"{', '.join(names)} are accepted"
+            )
+    return names
+
+
+def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict[str, Band]:
+    """Return the clean bands of a method's own predictions and of the base's."""
+    judged = judged_runs(clean_dev)
+    return {
+        "own": clean_band(right_runs(clean_dev, method), settings.m, judged),
+        "base": clean_band(right_runs(clean_dev, settings.base), settings.m, judged),
+    }
+
+
+def score_part(
+    tests: Sequence[Case], clean_dev: Sequence[Case], settings: Settings | None = None
+) -> list[Record]:
+    """Return the records of drop events and failures, for every stream and method.
+
+    Parameters
+    ----------
+    tests : sequence of Case
+    clean_dev : sequence of Case
+        Clean development streams, with the same methods.
+    settings : Settings, optional
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    rows: list[Record] = []
+    for method in methods_of(tests, clean_dev=clean_dev):
+        bands = bands_of(clean_dev, method, fixed)
+        for stream in tests:
+            base = stream.answer(fixed.base).predictions
+            answer = stream.answer(method)
+            rows += task_records(stream.name, answer, base, stream.truth, bands, fixed.seen)
+    return rows
+
+
+def having(tests: Sequence[Case], key: Key, settings: Settings) -> list[Case]:
+    """Return the streams on which a task makes sense."""
+    return [stream for stream in tests if key in keys(stream.truth, settings.seen)]
+
+
+def tasks_of(
+    tests: Sequence[Case], bands: Mapping[str, Band], method: str, key: Key, settings: Settings
+) -> list[Task]:
+    """Return one task of a method on each stream; `bands` are those of `bands_of`."""
+    return [
+        task(
+            key,
+            stream.answer(method),
+            stream.answer(settings.base).predictions,
+            stream.truth,
+            bands,
+            stream.truth.members(key.group, settings.seen),
+        )
+        for stream in tests
+    ]
+
+
+def metric_part(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    metrics: Sequence[tuple[str, str]],
+    settings: Settings | None = None,
+) -> list[Record]:
+    """Return those records of `score_part` that some metrics ask for, without computing the others.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings
+        See `score_part`.
+    metrics : sequence of (str, str)
+        Metric and variant, such as "drop_auprc" and "own/smoothed/all".
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    rows: list[Record] = []
+    for method in methods_of(tests, clean_dev=clean_dev):
+        bands = bands_of(clean_dev, method, fixed)
+        for metric, variant in metrics:
+            name, measure = split_metric(metric)
+            key = split_variant(name, variant)
+            asked = having(tests, key, fixed)
+            for stream, built in zip(asked, tasks_of(asked, bands, method, key, fixed), strict=True):
+                share = prevalence(built.positive[built.judged])
+                count = int(built.judged.sum())
+                rows.append(
+                    record(stream.name, method, metric, variant, built.measure(measure), count, share)
+                )
+    return rows
+
+
+def length_records(
+    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[Case]
+) -> list[Record]:
+    """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches.
+
+    Parameters
+    ----------
+    method, name : str
+        `name` stands for the statistic.
+    armed : Armed
+    found : sequence of Trials
+    clean_test : sequence of Case
+    """
+    rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
+    if clean_test:
+        got = run_length(
+            armed.statistic, evidence_runs(clean_test, method), armed.limit, judged_runs(clean_test)
+        )
+        rows.append(record("pooled", method, "run_length", f"{name}/clean", got.value, got.steps))
+    false, clean = sum(each.false for each in found), sum(each.clean for each in found)
+    value = float("nan") if not clean else clean / false if false else float("inf")
+    rows.append(record("pooled", method, "run_length", f"{name}/mixed", value, clean))
+    return rows
+
+
+def delay_part(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    settings: Settings | None = None,
+    shifted_dev: Sequence[Case] = (),
+    clean_test: Sequence[Case] = (),
+) -> list[Record]:
+    """Return delays and achieved run lengths, for every method and statistic.
+
+    Parameters
+    ----------
+    tests, clean_dev, settings
+        See `score_part`.
+    shifted_dev : sequence of Case
+        Development streams with changes; the statistic that does best on them is reported again as "best".
+    clean_test : sequence of Case
+        Clean test streams for the achieved run length. Without them there is only the figure from the clean
+        stretches of the tests ("mixed").
+
+    Returns
+    -------
+    list of Record
+        Variants are statistic/group. A record "chosen" names the best statistic and its delay on development.
+    """
+    fixed = settings or Settings()
+    clean_only("clean_dev", clean_dev)
+    clean_only("clean_test", clean_test)
+    rows: list[Record] = []
+    truths = [stream.truth for stream in tests]
+    judged = judged_runs(clean_dev)
+    roles = {"clean_dev": clean_dev, "shifted_dev": shifted_dev, "clean_test": clean_test}
+    for method in methods_of(tests, **roles):
+        armed = arm(evidence_runs(clean_dev, method), fixed.run_length, fixed.statistics, judged)
+        mine: list[Record] = []
+        for name, each in armed.items():
+            found = [trials(each, stream.answer(method).evidence, stream.truth, fixed.m) for stream in tests]
+            for stream, part in zip(tests, found, strict=True):
+                mine += delay_records(stream.name, method, name, "all", part)
+            mine += group_records(method, name, found, truths, fixed.seen)
+            mine += length_records(method, name, each, found, clean_test)
+        rows += mine
+        if shifted_dev:
+            given = [stream.answer(method).evidence for stream in shifted_dev]
+            best, cost = choose(armed, given, [stream.truth for stream in shifted_dev])
+            rows.append(record("dev", method, "chosen", best, cost, len(shifted_dev)))
+            for row in mine:
+                head, slash, tail = row["variant"].partition("/")
+                if head == best:
+                    rows.append({**row, "variant": f"best{slash}{tail}"})
+    return rows
+
+
+def evaluate(
+    tests: Sequence[Case],
+    clean_dev: Sequence[Case],
+    settings: Settings | None = None,
+    shifted_dev: Sequence[Case] = (),
+    clean_test: Sequence[Case] = (),
+) -> list[Record]:
+    """Return all records: `score_part` and `delay_part`."""
+    methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)
+    return score_part(tests, clean_dev, settings) + delay_part(
+        tests, clean_dev, settings, shifted_dev, clean_test
+    )
+
+
+def same_against_same(
+    records: Sequence[Record], metric: str = "delay_median", group: str = "all"
+) -> dict[str, dict[str, float]]:
+    """Return a table statistic -> method -> value over all streams: every method with the same statistic.
+
+    Examples
+    --------
+    >>> rows = [record("pooled", "A", "delay_median", "cusum/all", 12, 9)]
+    >>> same_against_same(rows)
+    {'cusum': {'A': 12.0}}
+    """
+    _known_group(metric, group)
+    table: dict[str, dict[str, float]] = {}
+    for row in pick(records, stream="pooled", metric=metric):
+        name, _, kinds = row["variant"].partition("/")
+        if kinds == group and name != "best":
+            table.setdefault(name, {})[row["method"]] = row["value"]
+    return table
+
+
+def best_against_best(
+    records: Sequence[Record], metric: str = "delay_median", group: str = "all"
+) -> dict[str, tuple[str, float]]:
+    """Return a table method -> (statistic chosen on development, value on the tests)."""
+    _known_group(metric, group)
+    chosen = {row["method"]: row["variant"] for row in pick(records, metric="chosen")}
+    found = pick(records, stream="pooled", metric=metric, variant=f"best/{group}")
+    return {row["method"]: (chosen[row["method"]], row["value"]) for row in found}
+
+
+def _known_group(metric: str, group: str) -> None:
+    """Refuse what no record of a metric has behind its statistic."""
+    known(f"group of {metric}", group, ("clean", "mixed") if metric == "run_length" else GROUPS)

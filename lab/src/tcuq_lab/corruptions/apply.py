@@ -1,0 +1,153 @@
+"""Corrupt examples: the same bytes for the same seed, whatever the batch, the order or the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+
+from .draws import Draws
+from .registry import suite as find
+from .suite import Suite
+
+CHUNK = 200
+"""Examples that are corrupted together: enough for numpy to be quick, few enough to stay in the cache."""
+VALUES = CHUNK * 32 * 32 * 3
+"""Values that are corrupted together at most, so that large pictures do not fill the memory."""
+SMALLEST = 8
+"""Least side of a picture, in pixels."""
+SHORTEST = 2048
+"""Least length of sound, in samples, an eighth of a second: the windows of time_stretch and pitch_shift must
+fit, and noise and rooms mean nothing on less."""
+
+Job = tuple[npt.NDArray[Any], str, str, int, int, npt.NDArray[np.int64]]
+
+
+def corrupt(
+    x: npt.NDArray[Any],
+    suite: str,
+    kind: str,
+    severity: int,
+    seed: int = 0,
+    *,
+    index: npt.ArrayLike | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> npt.NDArray[Any]:
+    """Return corrupted copies of examples.
+
+    Every example is disturbed by its own random numbers, which depend on the seed, the suite, the kind
+    and its place in the data set, not on the severity: most kinds are one disturbance that grows. A part of
+    a data set is corrupted as the whole would be.
+
+    Parameters
+    ----------
+    x : array
+        uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, or int16 sound
+        (n, samples) of 2048 samples or more at 16 kHz. How it lies in memory does not matter.
+    suite, kind : str
+        See `suites` and `Suite.kinds`.
+    severity : int
+        1 to the number of severities of the kind.
+    seed : int
+        0 to 2**63 - 1.
+    index : array of n integers, optional
+        Places of the examples in their data set; 0 to n - 1 by default.
+    workers : int
+        Processes to use. With more than one, a script must keep its main part behind
+        ``if __name__ == "__main__"``, as for every use of processes.
+    progress : callable, optional
+        Called with the examples done and all of them.
+
+    Returns
+    -------
+    array
+        Of the same shape and dtype.
+
+    Examples
+    --------
+    >>> x = np.full((2, 28, 28), 100, np.uint8)
+    >>> corrupt(x, "mnist_c", "identity", 1).tolist() == x.tolist()
+    True
+    """
+    known = find(suite)
+    known.setting(kind, severity)
+    examples = _checked(x, known)
+    integer("seed", seed, 0, 2**63 - 1)
+    places = _places(index, len(examples))
+    step = max(1, min(CHUNK, VALUES // examples[:1].size)) if len(examples) else CHUNK
+    jobs = (
+        (examples[part], suite, kind, severity, seed, places[part])
+        for part in (slice(at, at + step) for at in range(0, len(examples), step))
+    )
+    out = np.empty(examples.shape, examples.dtype)
+    done = 0
+    for chunk in _run(jobs, integer("workers", workers, 1, 256), len(examples) <= step):
+        out[done : done + len(chunk)] = chunk
+        done += len(chunk)
+        if progress is not None:
+            progress(done, len(examples))
+    return out
+
+
+def _run(jobs: Iterator[Job], workers: int, alone: bool) -> Iterator[npt.NDArray[Any]]:
+    if workers == 1 or alone:
+        yield from map(_chunk, jobs)
+        return
+    # A fresh interpreter a worker: forking a process that has threads is not safe.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_chunk, jobs)
+
+
+def _chunk(job: Job) -> npt.NDArray[Any]:
+    x, suite, name, severity, seed, places = job
+    known = find(suite)
+    function, setting = known.kind(name).call(), known.setting(name, severity)
+    draws = Draws(seed, f"{suite}/{name}", places)
+    # Sums over another layout of memory are rounded otherwise.
+    x = np.ascontiguousarray(x)
+    if known.media == "sound":
+        loud = function(x / 32768.0, draws, setting)
+        return np.asarray(np.clip(np.rint(loud * 32768.0), -32768, 32767), dtype=np.int16)
+    flat = x.ndim == 3
+    bright = function((x[..., None] if flat else x) / 255.0, draws, setting)
+    pixels = np.rint(np.clip(bright, 0, 1) * 255).astype(np.uint8)
+    return np.asarray(pixels[..., 0] if flat else pixels)
+
+
+def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
+    examples = np.asarray(x)
+    if suite.media == "sound":
+        wanted, fits = "int16 (n, samples)", examples.dtype == np.int16 and examples.ndim == 2
+    else:
+        wanted = "uint8 (n, height, width) or (n, height, width, 3)"
+        fits = examples.dtype == np.uint8 and (
+            examples.ndim == 3 or (examples.ndim == 4 and examples.shape[3] == 3)
+        )
+    if not fits or 0 in examples.shape[1:]:
+        raise ValueError(f"x is {examples.dtype} {examples.shape}; {suite.name} corrupts {wanted}")
+    if suite.media == "pictures" and min(examples.shape[1:3]) < SMALLEST:
+        raise ValueError(f"x is {examples.shape}; pictures of {SMALLEST} x {SMALLEST} or more are accepted")
+    if suite.media == "sound" and examples.shape[1] < SHORTEST:
+        raise ValueError(f"x is {examples.shape}; sound of {SHORTEST} samples or more is accepted")
+    return examples
+
+
+def _places(index: npt.ArrayLike | None, length: int) -> npt.NDArray[np.int64]:
+    if index is None:
+        return np.arange(length, dtype=np.int64)
+    places = np.asarray(index)
+    if not length and places.shape == (0,):
+        return np.empty(0, np.int64)  # an empty list has no dtype of its own
+    if places.shape != (length,) or places.dtype.kind not in "iu":
+        raise ValueError(f"index is {places.dtype} {places.shape}; {length} integers are needed")
+    for extreme in (places.min(), places.max()) if length else ():
+        if not 0 <= extreme < 2**63:
+            raise ValueError(f"index holds {extreme}; 0 to {2**63 - 1} is accepted")
+    return places.astype(np.int64)

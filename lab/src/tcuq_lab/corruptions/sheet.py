@@ -1,0 +1,178 @@
+"""A contact sheet: every kind of a suite at every severity, beside the original."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+
+from ..data import Dataset
+from ..data.folders import decode_rgb
+from .apply import corrupt
+from .spectrogram import magnitude, spectrogram
+from .suite import Suite
+
+Bytes = npt.NDArray[np.uint8]
+SIDE_BY_SIDE = 50
+"""Most examples of a sheet."""
+GAP = 2
+"""Pixels between tiles."""
+HEAD = 14
+"""Pixels of the line of severities at the top."""
+SIDES = {"mnist_c": 28, "cifar10_c": 32, "tinyimagenet_c": 64}
+"""Sides of the pictures that a suite is made for, in pixels."""
+MOST = 150_000
+"""Bytes that a sheet should not exceed; shades are given up for that, down to 64 colours or 16 greys."""
+
+
+def draw(
+    data: Dataset,
+    suite: Suite,
+    examples: int = 1,
+    seed: int = 0,
+    scale: int | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Any:
+    """Return a sheet as a Pillow image: a row a kind, the original first, then a column a severity.
+
+    Parameters
+    ----------
+    data : Dataset
+    suite : Suite
+        Sound is drawn as spectrograms.
+    examples : int
+        Side by side, of one class after the other; 50 at most.
+    seed : int
+        As for `corrupt`.
+    scale : int, optional
+        Width of a pixel on the sheet; by default a tile is about 64 wide.
+    progress : callable, optional
+        Called with the kinds done, all of them, and the name of the next.
+    """
+    _pillow()  # before the long part, not after it
+    if not suite.kinds:
+        raise ValueError(f"suite {suite.name} has no kinds; at least one is needed for a sheet")
+    rows = _choice(data.y, integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y))))
+    clean = data.x[rows]
+    tiles = []
+    for number, name in enumerate(suite.kinds):
+        if progress is not None:
+            progress(number, len(suite.kinds), name)
+        severities = range(1, len(suite.kind(name).settings) + 1)
+        made = (corrupt(clean, suite.name, name, each, seed, index=rows) for each in severities)
+        tiles.append(np.stack([_visible(each, clean) for each in (clean, *made)], axis=1))
+    width = tiles[0].shape[3]
+    enlarged = integer("scale", max(1, round(64 / width)) if scale is None else scale, 1, 32)
+    return _assembled(list(suite.kinds), tiles, enlarged)
+
+
+def own_picture(path: str, suite: Suite) -> Dataset:
+    """Return a picture file as a data set of one example: its middle square, in the size of the suite.
+
+    Parameters
+    ----------
+    path : str
+    suite : Suite
+        Of pictures.
+    """
+    if suite.name not in SIDES:
+        raise ValueError(f"{suite.name} corrupts {suite.media}; a picture is for one of {', '.join(SIDES)}")
+    image = _pillow()[0]
+    with open(path, "rb") as file:
+        content = file.read()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd tag does no harm
+        warnings.simplefilter("error", image.DecompressionBombWarning)
+        try:
+            pixels = decode_rgb(content, path)
+        except (image.DecompressionBombWarning, TypeError) as error:  # the second for broken TIFF tags
+            raise ValueError(f"{path}: is no readable image ({error})") from None
+    whole = image.fromarray(pixels).convert("L" if suite.name == "mnist_c" else "RGB")
+    least = min(whole.size)
+    left, top = (whole.width - least) // 2, (whole.height - least) // 2
+    side = SIDES[suite.name]
+    box = (left, top, left + least, top + least)
+    small = whole.resize((side, side), image.Resampling.LANCZOS, box)
+    return Dataset(
+        "picture", path, np.asarray(small, dtype=np.uint8)[None], np.zeros(1, dtype=np.int64), "", path
+    )
+
+
+def png(sheet: Any) -> bytes:
+    """Return a sheet as a small PNG file.
+
+    Parameters
+    ----------
+    sheet : Pillow image
+    """
+    pixels = np.asarray(sheet)
+    grey = bool((pixels == pixels[..., :1]).all())
+    content = b""
+    for colours in (256, 128, 64, *((32, 16) if grey else ())):
+        file = io.BytesIO()
+        sheet.quantize(colours, dither=0).save(file, "PNG", optimize=True)
+        content = file.getvalue()
+        if len(content) <= MOST:
+            break
+    return content
+
+
+def _choice(labels: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the first example of each class, then the second of each, and so on."""
+    order = np.argsort(labels, kind="stable")
+    ranked = labels[order]
+    turn = np.arange(len(labels)) - np.searchsorted(ranked, ranked)
+    return order[np.lexsort((ranked, turn))][:count]
+
+
+def _visible(x: npt.NDArray[Any], clean: npt.NDArray[Any]) -> Bytes:
+    """Return examples as colour pictures (n, height, width, 3)."""
+    if x.dtype == np.int16:
+        loudest = np.maximum(magnitude(clean).max(axis=(1, 2), keepdims=True), 1)
+        x = spectrogram(x, loudest)
+    return np.repeat(x[..., None], 3, axis=3) if x.ndim == 3 else x
+
+
+def _assembled(names: list[str], tiles: list[Bytes], scale: int) -> Any:
+    """Put tiles (examples, columns, height, width, 3) of each kind in a row, with words beside and above."""
+    image, drawing, fonts = _pillow()
+    font = fonts.load_default()
+    left = 2 * GAP + max(int(np.ceil(font.getlength(name))) for name in names)
+    examples, _, height, width, _ = tiles[0].shape
+    columns = max(each.shape[1] for each in tiles)
+    across, down, apart = width * scale + GAP, height * scale + GAP, 3 * GAP
+    block = columns * across + apart
+    size = left + examples * block - apart, HEAD + len(names) * down
+    sheet = image.new("RGB", size, "white")
+    pen = drawing.Draw(sheet)
+    for example in range(examples):
+        for column in range(columns):
+            title = str(column) if column else _title(font, width * scale)
+            x = left + example * block + column * across
+            pen.text((x + (width * scale - font.getlength(title)) / 2, 1), title, "black", font)
+            for row, of_kind in enumerate(tiles):
+                if column < of_kind.shape[1]:
+                    pixels = of_kind[example, column].repeat(scale, axis=0).repeat(scale, axis=1)
+                    sheet.paste(image.fromarray(pixels), (x, HEAD + row * down))
+    for row, name in enumerate(names):
+        pen.text((GAP, HEAD + row * down + down / 2 - 7), name, "black", font)
+    return sheet
+
+
+def _pillow() -> tuple[Any, Any, Any]:
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError:
+        raise ImportError("Pillow is needed for a contact sheet: pip install 'tcuq[vision]'") from None
+    return Image, ImageDraw, ImageFont
+
+
+def _title(font: Any, room: int) -> str:
+    fitting = (text for text in ("original", "orig") if font.getlength(text) <= room)
+    return next(fitting, "0")

@@ -1,0 +1,72 @@
+"""What a suite of corruptions is: kinds by name, each with one setting a severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from tcuq.base.checks import integer, known
+
+
+class Kind(NamedTuple):
+    """One kind of corruption.
+
+    Parameters
+    ----------
+    home : str
+        Module of this package that has the function.
+    function : str
+        Takes examples, `Draws` and a setting; returns examples of the same shape.
+    settings : tuple
+        One a severity, weakest first.
+    """
+
+    home: str
+    function: str
+    settings: tuple[Any, ...]
+
+    def call(self) -> Any:
+        """Import the function; its libraries are needed only from here on."""
+        return getattr(import_module(f".{self.home}", __package__), self.function)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of corruptions.
+
+    Parameters
+    ----------
+    name, about : str
+    media : str
+        "pictures" (uint8, channels last) or "sound" (int16 at 16 kHz).
+    kinds : mapping of str to Kind
+    seen : tuple of str
+        Kinds that development may see; the others are for tests alone.
+    """
+
+    name: str
+    about: str
+    media: str
+    kinds: Mapping[str, Kind]
+    seen: tuple[str, ...]
+
+    def kind(self, name: str) -> Kind:
+        """Return a kind by its name."""
+        return self.kinds[known(f"corruption of {self.name}", name, self.kinds)]
+
+    def setting(self, name: str, severity: int) -> Any:
+        """Return the setting of a kind at a severity, 1 being the weakest."""
+        settings = self.kind(name).settings
+        return settings[integer(f"severity of {name}", severity, 1, len(settings)) - 1]
+
+    def severities(self, name: str, wanted: Iterable[int] = range(1, 6)) -> tuple[int, ...]:
+        """Return those of some severities that a kind has, or its only one."""
+        count = len(self.kind(name).settings)
+        return (1,) if count == 1 else tuple(each for each in wanted if each <= count)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Kinds that development must not see."""
+        return tuple(name for name in self.kinds if name not in self.seen and name != "identity")

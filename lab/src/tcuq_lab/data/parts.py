@@ -1,0 +1,117 @@
+"""Parts of the data sets: train, dev and test, which share no example."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import known
+
+from .dataset import Dataset, load
+from .folders import OTHER
+from .text import load_text
+
+PARTS = ("train", "dev", "test")
+HELD_OUT = (4, 9, 14, 19)
+"""Classes of tinyimagenet20 that are never trained on: every fifth."""
+
+_CLASSES = 20  # of tinyimagenet20, the held-out ones among them
+_FIRST = 350  # training images of a class of tinyimagenet20 that are for training; the others are for dev
+_TRAIN = {"mnist": 55_000, "cifar10": 45_000}  # the first ones are for training; the others are for dev
+_SPLITS = {
+    "mnist": ("train", "train", "test"),
+    "cifar10": ("train", "train", "test"),
+    "speech_commands": ("train", "validation", "test"),
+    "tinyimagenet20": ("train", "train", "val"),
+}
+_ABOUT = {
+    "mnist": ("the first 55,000 of train", "train from 55,000 on", "test"),
+    "cifar10": ("the first 45,000 of train", "train from 45,000 on", "test"),
+    "speech_commands": ("keywords of train", "keywords of validation", "keywords of test"),
+    "tinyimagenet20": (
+        "the first 350 of a class of train, 16 classes",
+        "train from 350 a class on, 16 classes",
+        "val, 16 classes",
+    ),
+}
+
+
+def split_of(name: str, part: str) -> str:
+    """Return the split of `tcuq_lab.data` that a part is cut from.
+
+    Examples
+    --------
+    >>> split_of("speech_commands", "dev")
+    'validation'
+    """
+    splits = _SPLITS[known("data set with parts", name, _SPLITS)]
+    return splits[PARTS.index(known(f"part of {name}", part, PARTS))]
+
+
+def part(name: str, which: str) -> tuple[str, npt.NDArray[np.int64]]:
+    """Return the split that a part is cut from, and the rows of it.
+
+    MNIST and CIFAR-10 give their last 5,000 training images to dev. Speech Commands has its own validation
+    split; only the ten keywords are taken. Of tinyimagenet20, 16 classes are taken: every fifth is
+    `HELD_OUT`; the first 350 training images of a class are for training, the others for dev.
+
+    Parameters
+    ----------
+    name : str
+        "mnist", "cifar10", "speech_commands" or "tinyimagenet20".
+    which : str
+        "train", "dev" or "test".
+    """
+    split = split_of(name, which)
+    return split, _rows(name, which, load(name, split).y)
+
+
+def load_part(name: str, which: str) -> Dataset:
+    """Return one part of a data set; labels of tinyimagenet20 are numbered anew, 0 to 15.
+
+    Parameters
+    ----------
+    name, which : str
+        As for `part`, and "text", which needs no data folder.
+    """
+    if name == "text":
+        return load_text(which)
+    whole = load(name, split_of(name, which))
+    rows = _rows(name, which, whole.y)
+    y = whole.y[rows]
+    if name == "tinyimagenet20":
+        y = y - np.searchsorted(HELD_OUT, y)
+    about = _ABOUT[name][PARTS.index(which)]
+    return Dataset(name, which, whole.x[rows], y, whole.licence, f"{whole.source}; {about}")
+
+
+def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if name == "speech_commands":
+        return np.flatnonzero(y < OTHER)
+    if which == "test":
+        return np.flatnonzero(~np.isin(y, HELD_OUT)) if name == "tinyimagenet20" else np.arange(len(y))
+    _enough(name, y)
+    early = np.arange(len(y)) < _TRAIN[name] if name in _TRAIN else _places(y) < _FIRST
+    taken = early if which == "train" else ~early
+    return np.flatnonzero(taken if name in _TRAIN else taken & ~np.isin(y, HELD_OUT))
+
+
+def _enough(name: str, y: npt.NDArray[np.int64]) -> None:
+    """Refuse a training split that the cut would leave without examples for dev."""
+    if name in _TRAIN:
+        rows, least, what = len(y), _TRAIN[name], "rows"
+    else:
+        known_classes = np.setdiff1d(np.arange(_CLASSES), HELD_OUT)
+        rows = int(np.bincount(y, minlength=_CLASSES)[known_classes].min())
+        least, what = _FIRST, "rows of a class"
+    if rows <= least:
+        raise ValueError(f"{name} train has {rows} {what}; more than {least} are needed for train and dev")
+
+
+def _places(y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return how many examples of the same class come before each."""
+    order = np.argsort(y, kind="stable")
+    starts = np.searchsorted(y[order], y[order])
+    places = np.empty(len(y), dtype=np.int64)
+    places[order] = np.arange(len(y)) - starts
+    return places

@@ -1,0 +1,77 @@
+"""Banks as files: one compressed archive, a column of a source an array."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.whole_files import write_whole
+
+from .method import Recorded
+
+BETWEEN = "|"
+"""Between a source and a column; neither has one in its name."""
+
+HALVED = ("features", "logits", "heads")
+"""Columns for which half precision is enough."""
+
+
+def save_bank(path: str | Path, bank: Mapping[str, Recorded]) -> None:
+    """Write what was recorded of every source: features and logits as 16-bit floats, the rest as 32-bit ones.
+
+    One minus a posterior near 1, and risks at a high temperature, need all of their digits.
+
+    Parameters
+    ----------
+    path : path
+    bank : mapping of str to Recorded
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for source, rows in bank.items():
+        features = {} if rows.features is None else {"features": rows.features}
+        for column, values in {"probs": rows.probs, **features, **rows.extra}.items():
+            kept = np.float16 if column in HALVED else np.float32
+            arrays[f"{source}{BETWEEN}{column}"] = values.astype(kept)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    write_whole(Path(path), buffer.getvalue())
+
+
+def load_bank(path: str | Path) -> dict[str, Recorded]:
+    """Return what `save_bank` wrote, as 32-bit floats.
+
+    Parameters
+    ----------
+    path : path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rows = Recorded(np.array([[0.25, 0.75]]), extra={"logits": np.array([[1.0, 2.0]])})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_bank(f"{folder}/bank.npz", {"clean": rows, "fog/3": rows})
+    ...     back = load_bank(f"{folder}/bank.npz")
+    >>> back["fog/3"].probs.tolist(), sorted(back), sorted(back["clean"].extra)
+    ([[0.25, 0.75]], ['clean', 'fog/3'], ['logits'])
+    """
+    columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            for name in file.files:
+                source, _, column = name.partition(BETWEEN)
+                columns.setdefault(source, {})[column] = file[name].astype(np.float32)
+        return {
+            source: Recorded(found.pop("probs"), found.pop("features", None), found)
+            for source, found in columns.items()
+        }
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path}: no bank of recorded outputs ({type(error).__name__})") from None

@@ -1,0 +1,60 @@
+"""What projections of wide features are worth to a monitor, on development streams alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tcuq.base.checks import integer, known_only
+from tcuq.fitting.projection import KINDS, WIDTH
+
+from .method import Labelled
+from .objective import errors_alone
+from .temporal.tcuq import Tcuq, TcuqPaper
+
+
+def compare_projections(
+    dev: Labelled, method: type[Tcuq] = TcuqPaper, draws: int = 3, **changes: Any
+) -> dict[str, float]:
+    """Return the held-out AUROC of errors with each projection, and without features.
+
+    Nothing but the projection differs. Coefficients are fitted anew each time, to other folds than those
+    that they are judged on, and a projection is made from clean steps.
+
+    Parameters
+    ----------
+    dev : Labelled
+        A development stream with features wider than 32.
+    method : class
+        `Tcuq` or one of its kind. The signals of the paper by default: of these one reads features.
+    draws : int
+        Random projections, whose mean is told; 1 to 100.
+    **changes
+        Of the setting: `lags`, `blend`, `l2`.
+
+    Returns
+    -------
+    dict of str to float
+        By "none" and every kind of `projection.KINDS`.
+    """
+    features = dev.observed.features
+    width = 0 if features is None else features.shape[1]
+    if width <= WIDTH:
+        raise ValueError(
+            f"features are {width} wide; more than {WIDTH} is accepted, or there is no projection"
+        )
+    seeds = range(integer("draws", draws, 1, 100))
+    known_only("setting", changes, ("lags", "blend", "l2"))
+    base: Mapping[str, Any] = {**method.grid[1], **changes}
+    judge = method()
+
+    def quality(kind: str | None, seed: int = 0) -> float:
+        return judge.quality(dev, {**base, "features": kind, "seed": seed}, errors_alone)
+
+    found = {"none": quality(None)}
+    for kind in KINDS:
+        drawn = [quality(kind, seed) for seed in (seeds if kind == "random" else (0,))]
+        found[kind] = float(np.mean(drawn))
+    return found

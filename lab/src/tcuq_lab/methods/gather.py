@@ -1,0 +1,127 @@
+"""Banks of what a method records, and what it observes of a stream from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .method import Method, Observed, Recorded
+
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..streams import Stream
+
+Name = TypeVar("Name")
+
+
+def record_banks(
+    methods: Mapping[Name, Method],
+    data: Dataset,
+    sources: Iterable[str],
+    ood: Mapping[str, Dataset] | None = None,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[Name, dict[str, Recorded]]:
+    """Let methods record a part of a data set, as it is and corrupted; every example is corrupted once.
+
+    Parameters
+    ----------
+    methods : mapping of names to Method
+        Each after its `ready`.
+    data, sources, ood, seed, workers, device, progress
+        As for `tcuq_lab.zoo.bank.record`.
+
+    Returns
+    -------
+    dict of names to dict of str to Recorded
+        For each name of a method one a source; features are float16.
+    """
+    from ..zoo.bank import examples
+
+    found: dict[Name, dict[str, Recorded]] = {name: {} for name in methods}
+    for source, x in examples(data, sources, ood, seed=seed, workers=workers, progress=progress):
+        for name, method in methods.items():
+            rows = method.record(x, device)
+            narrow = None if rows.features is None else rows.features.astype(np.float16)
+            found[name][source] = replace(rows, features=narrow)
+    return found
+
+
+def record_bank(
+    method: Method,
+    data: Dataset,
+    sources: Iterable[str],
+    ood: Mapping[str, Dataset] | None = None,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    device: str = "cpu",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> dict[str, Recorded]:
+    """Let one method record; see `record_banks`."""
+    return record_banks(
+        {"": method}, data, sources, ood, seed=seed, workers=workers, device=device, progress=progress
+    )[""]
+
+
+def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
+    """Return what a method may see of a stream: no labels, no sources.
+
+    Parameters
+    ----------
+    stream : Stream
+    bank : mapping of str to Recorded
+        For each source that is shown, a row an example. All must hold the same columns.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams import Description, Geometric, Stationary, build
+    >>> plan = Description(
+    ...     dataset="toy", part="dev", seed=0, steps=4, dwell=Geometric(1), layout=Stationary()
+    ... )
+    >>> stream = build(plan, [0, 1, 0])
+    >>> probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> bool((observed(stream, {"clean": Recorded(probs)}).probs == probs[stream.index]).all())
+    True
+    """
+    rows = {}
+    for place in np.unique(stream.source).tolist():
+        name = stream.sources[place]
+        if name not in bank:
+            raise ValueError(f"bank lacks {name}; every source of the stream is needed")
+        rows[name] = np.flatnonzero(stream.source == place)
+    tables = {name: _table(bank[name]) for name in rows}
+    columns: dict[str, npt.NDArray[Any]] = {}
+    first = next(iter(tables))
+    for name, table in tables.items():
+        if table.keys() != tables[first].keys():
+            raise ValueError(
+                f"bank holds {', '.join(table)} of {name}; "
+                f"{', '.join(tables[first])} is accepted, as of {first}"
+            )
+        wanted = stream.index[rows[name]]
+        for column, values in table.items():
+            if len(values) <= wanted.max():
+                raise ValueError(
+                    f"{column} of {name} has {len(values)} rows; at least {wanted.max() + 1} are needed"
+                )
+            into = columns.setdefault(column, np.empty((len(stream), *values.shape[1:]), values.dtype))
+            if values.shape[1:] != into.shape[1:] or values.dtype != into.dtype:
+                raise ValueError(
+                    f"{column} of {name} is {values.dtype} {values.shape[1:]} a row; "
+                    f"{into.dtype} {into.shape[1:]} is accepted, as of {first}"
+                )
+            into[rows[name]] = values[wanted]
+    return Observed(columns.pop("probs"), columns.pop("features", None), columns)
+
+
+def _table(recorded: Recorded) -> dict[str, npt.NDArray[Any]]:
+    features = {} if recorded.features is None else {"features": recorded.features}
+    return {"probs": recorded.probs, **features, **recorded.extra}

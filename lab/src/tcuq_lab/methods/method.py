@@ -1,0 +1,193 @@
+"""What a method is: it records examples, is tuned on dev streams, and answers streams without labels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .given import networks_of
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Floats = npt.NDArray[np.floating[Any]]
+TRIALS = 8
+"""Settings that a method with anything to tune may try; the same for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What a method's networks say to examples, row by row; a bank holds one for every source.
+
+    Parameters
+    ----------
+    probs : array (n, classes)
+    features : array (n, width), optional
+    extra : mapping of str to arrays of n rows
+        Whatever else the method's score needs: logits, scores of its own.
+    """
+
+    probs: Floats
+    features: Floats | None = None
+    extra: Mapping[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What a method may see of a stream: a row a step, and no label.
+
+    Parameters
+    ----------
+    probs, features, extra
+        As in `Recorded`.
+    segments : array of T integers, optional
+        Steps of one independent stream carry the same number and lie together.
+    """
+
+    probs: Floats
+    features: Floats | None = None
+    extra: Mapping[str, Floats] = field(default_factory=dict)
+    segments: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+    def pieces(self) -> list[slice]:
+        """Return the independent streams as slices."""
+        from tcuq.monitor.log import Log
+
+        return Log(self.probs, segments=self.segments).pieces()
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A development stream: what is observed, true labels (below 0: none of the classes), kinds of shift."""
+
+    observed: Observed
+    labels: npt.NDArray[np.int64]
+    kinds: npt.NDArray[np.uint8]
+
+
+class Answer(NamedTuple):
+    """Posteriors that the method stands by, and a score a step: higher means riskier.
+
+    `evidence` is what its alarm adds up, where that is another question than the risk of one answer.
+    """
+
+    probs: Floats
+    score: Floats
+    evidence: Floats | None = None
+
+    def predictions(self) -> npt.NDArray[np.int64]:
+        """Return the classes answered."""
+        return np.asarray(self.probs.argmax(axis=1), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a method costs a device.
+
+    Parameters
+    ----------
+    passes : float
+        Forward passes a step, in units of the plain backbone.
+    parameters : int
+        Values of all networks, and constants that a device stores beside them for the score.
+    multiply_adds : int
+        A step, of all networks.
+    state : int
+        Bytes kept from one step to the next.
+    gradient : bool
+        Whether a step needs a gradient through the network.
+    """
+
+    passes: float
+    parameters: int
+    multiply_adds: int
+    state: int
+    gradient: bool = False
+
+
+class Method(ABC):
+    """A method.
+
+    Parameters
+    ----------
+    networks : sequence of torch modules
+        What `tcuq_lab.zoo.weights.load_weights` gives: `members` of `recipe`. None is enough to score what
+        was recorded before.
+    """
+
+    name: ClassVar[str]
+    recipe: ClassVar[str] = "plain"
+    """Recipe that its networks were trained by."""
+    members: ClassVar[int] = 1
+    """Networks that it needs."""
+    bank: ClassVar[str] = "plain"
+    """Methods with the same networks and the same `bank` share what was recorded."""
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    """Settings that are tried on development streams: one where there is nothing to tune, else `TRIALS`."""
+
+    def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
+        self.networks = networks_of(self.name, networks, self.recipe, self.members)
+        self.setting: Mapping[str, Any] = self.grid[0]
+
+    def loaded(self) -> tuple[nn.Module, ...]:
+        """Return the networks, for what cannot be done without."""
+        if not self.networks:
+            raise ValueError(f"{self.name} has no network; {self.members} of recipe {self.recipe} is needed")
+        return self.networks
+
+    @property
+    def network(self) -> nn.Module:
+        """The first network."""
+        return self.loaded()[0]
+
+    def learn(self, clean: Recorded, y: npt.NDArray[np.int64]) -> None:  # noqa: B027
+        """Learn from what was recorded of clean development examples, before any stream is seen."""
+
+    def ready(self, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> None:
+        """Learn from clean development examples alone, before anything is recorded.
+
+        Only methods whose networks or grid cannot do without it differ from `learn` here.
+        """
+        if type(self).learn is not Method.learn:
+            from .passes import place_of
+
+            self.learn(self.record(x, place_of(self.network)), y)
+
+    def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
+        """Run the networks over examples as a backbone takes them."""
+        from ..zoo.outputs import outputs
+
+        found = outputs(self.network, x, device)
+        return Recorded(found.probs, found.features, {"logits": found.logits})
+
+    @abstractmethod
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
+
+    def fit(self, dev: Labelled) -> None:
+        """Keep the setting whose scores find the method's own errors and drops of accuracy best."""
+        from .objective import objective
+
+        best, self.setting = -1.0, self.grid[0]
+        for setting in self.grid:
+            found = self.score(dev.observed, setting)
+            wrong = found.predictions() != dev.labels
+            quality = objective(found.score, wrong, dev.kinds, dev.observed.segments)
+            if quality > best:  # a grid begins with its simplest setting, which wins a tie
+                best, self.setting = quality, setting
+
+    def answer(self, seen: Observed) -> Answer:
+        """Answer a stream with the setting that was kept."""
+        return self.score(seen, self.setting)
+
+    @abstractmethod
+    def cost(self, shape: tuple[int, ...]) -> Cost:
+        """Return what a step costs, for a prepared input of a shape (channels, height, width)."""

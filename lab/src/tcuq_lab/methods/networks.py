@@ -1,0 +1,97 @@
+"""Which stored networks a method takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tcuq.base.checks import known
+
+from .method import Method
+
+if TYPE_CHECKING:
+    from torch import nn
+
+SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "plain": ("",),
+    "dropout": ("_dropout_10", "_dropout_05", "_dropout_20"),
+    "early_exit": ("_exits", "_exits_light"),
+    "hydra": ("_hydra_t1", "_hydra_t4"),
+    "godin": ("_godin",),
+    "postnet": ("_postnet",),
+}
+"""Configurations of a recipe, as what follows the name of the backbone."""
+WIDE = "_wide"
+CHOICES = "choices.json"
+"""File beside the weights with what development data chose where a recipe has several configurations."""
+
+
+def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -> list[str]:
+    """Return the names of the networks that a method takes, in its order.
+
+    Members of an ensemble have consecutive seeds, so that ensembles of neighbouring seeds share members.
+
+    Parameters
+    ----------
+    method : class
+    backbone : str
+    seed : int
+        Of the first network.
+    suffix : str
+        Of the configuration, one of `SUFFIXES` or `WIDE`.
+
+    Examples
+    --------
+    >>> from tcuq_lab.methods.registry import method
+    >>> names_of(method("deep"), "cnn4", 2)
+    ['cnn4-2', 'cnn4-3', 'cnn4-4', 'cnn4-5', 'cnn4-6']
+    """
+    return [f"{backbone}{suffix}-{seed + member}" for member in range(method.members)]
+
+
+def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:
+    """Return the configuration that development data chose for a method on a backbone.
+
+    Parameters
+    ----------
+    method : class
+    backbone : str
+    folder : path
+        Of the weights.
+    """
+    if method.name.endswith("_plus"):
+        return WIDE
+    offered = SUFFIXES[known("recipe", method.recipe, SUFFIXES)]
+    if len(offered) == 1:
+        return offered[0]
+    path = Path(folder) / CHOICES
+    try:
+        found = json.loads(path.read_text())[backbone][method.recipe]["chosen"]
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path}: no choice for {method.recipe} on {backbone} ({type(error).__name__})"
+        ) from None
+    return offered[offered.index(known(f"configuration of {method.recipe}", found, offered))]
+
+
+def load_networks(
+    method: type[Method], backbone: str, seed: int, folder: str | Path, suffix: str | None = None
+) -> list[nn.Module]:
+    """Load the networks that a method takes.
+
+    Parameters
+    ----------
+    method : class
+    backbone, seed, suffix
+        As for `names_of`; the suffix that was chosen by default.
+    folder : path
+        Of the weights.
+    """
+    from ..zoo.weights import load_weights
+
+    chosen = suffix_of(method, backbone, folder) if suffix is None else suffix
+    return [
+        load_weights(Path(folder) / f"{name}.npz")[0] for name in names_of(method, backbone, seed, chosen)
+    ]

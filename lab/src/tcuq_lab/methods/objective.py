@@ -1,0 +1,91 @@
+"""What settings are chosen by, the same for every method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.metrics import auroc, average_precision
+
+from ..comparison.events import WINDOW, clean_band, drop_events, pieces, reaches, smooth
+
+Bools = npt.NDArray[np.bool_]
+Measure = Callable[..., float]
+"""Takes score, wrong answers, kinds of shift, segments, and the steps that are judged."""
+
+
+def errors_alone(
+    score: npt.NDArray[Any],
+    wrong: Bools,
+    kinds: npt.NDArray[np.uint8],
+    segments: npt.NDArray[np.int64] | None,
+    inside: Bools,
+) -> float:
+    """Return the AUROC of errors."""
+    return auroc(score[inside], wrong[inside])
+
+
+def objective(
+    score: npt.NDArray[Any],
+    wrong: Bools,
+    kinds: npt.NDArray[np.uint8],
+    segments: npt.NDArray[np.int64] | None = None,
+    inside: Bools | None = None,
+) -> float:
+    """Return how well a score finds errors and drops of accuracy on a development stream.
+
+    Parameters
+    ----------
+    score : array of T numbers
+        Higher is riskier.
+    wrong : array of T booleans
+    kinds : array of T integers
+        0 where the input is clean, else the kind of shift.
+    segments : array of T integers, optional
+    inside : array of T booleans, optional
+        Steps that are judged, such as those that a fit has not seen. A drop is judged where no shifted step
+        of its window is outside.
+
+    Returns
+    -------
+    float
+        The mean of the AUROC of errors and the AUPRC of drop events under the smoothed score, or the one of
+        them that is defined; 0 where neither is.
+
+    Examples
+    --------
+    >>> kinds = np.repeat(np.array([0, 1, 0], dtype=np.uint8), 200)
+    >>> wrong = np.random.default_rng(0).random(600) < np.where(kinds > 0, 0.9, 0.1)
+    >>> objective(wrong.astype(float), wrong, kinds)
+    1.0
+    >>> objective(np.zeros(600), wrong, kinds) < 0.6
+    True
+    """
+    judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
+    found = [auroc(score[judged], wrong[judged]), _drops(score, ~wrong, kinds > 0, segments, judged)]
+    known = [each for each in found if np.isfinite(each)]
+    return float(np.mean(known)) if known else 0.0
+
+
+def _drops(
+    score: npt.NDArray[Any],
+    right: Bools,
+    shifted: Bools,
+    segments: npt.NDArray[np.int64] | None,
+    inside: Bools,
+) -> float:
+    """Return the AUPRC of drop events; NaN without a clean window, or where all or no windows are drops."""
+    parts = pieces(len(right), segments)
+    try:
+        band = clean_band([right[part] for part in parts], WINDOW, [~shifted[part] for part in parts])
+    except ValueError:
+        return float("nan")
+    drops = drop_events(right, band, segments)
+    judged = drops.judged & ~reaches(shifted & ~inside, WINDOW, segments)
+    event = drops.event[judged]
+    if not event.any() or event.all():
+        return float("nan")
+    return average_precision(smooth(score, WINDOW, segments)[judged], event)

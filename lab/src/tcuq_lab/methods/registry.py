@@ -1,0 +1,54 @@
+"""Methods by name."""
+
+from __future__ import annotations
+
+from tcuq.base.checks import known
+
+from .base import Base
+from .conformal import Conformal
+from .early_exit import EarlyExit, ExitsAlone
+from .ensemble import Deep
+from .entropy import Entropy
+from .godin import Godin, GodinEnergy
+from .hydra import Hydra
+from .mc_dropout import McDropout
+from .method import Method
+from .odin import Odin, OdinEnergy
+from .postnet import PostNet
+from .temperature import Temperature
+from .temporal import STREAM_METHODS
+
+NETWORK_METHODS: tuple[type[Method], ...] = (
+    Base,
+    Entropy,
+    Temperature,
+    Conformal,
+    McDropout,
+    Deep,
+    EarlyExit,
+    Hydra,
+    Odin,
+    OdinEnergy,
+    Godin,
+    GodinEnergy,
+    PostNet,
+)
+"""Methods whose score of a step depends on that step alone."""
+WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
+"""Network methods without one of their parts, to see what it is worth; no rivals."""
+METHODS: dict[str, type[Method]] = {
+    each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS)
+}
+
+
+def method(name: str) -> type[Method]:
+    """Return the class of a method.
+
+    Examples
+    --------
+    >>> method("bass")
+    Traceback (most recent call last):
+    ...
+    ValueError: method 'bass' is unknown; did you mean base?
+    """
+    return METHODS[known("method", name, METHODS)]

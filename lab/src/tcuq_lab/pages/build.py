@@ -1,0 +1,38 @@
+"""Both pages from one folder of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tcuq.base.whole_files import write_whole
+
+from .content import Content
+from .html import html
+from .markdown import markdown
+
+MARKDOWN, HTML = "RESULTS.md", "results.html"
+
+
+def build_pages(folder: str | Path) -> dict[str, str]:
+    """Return the pages by file name.
+
+    Parameters
+    ----------
+    folder : path
+        With result files, `paper.json`, `claims.json` and `targets.json`.
+    """
+    content = Content.of(folder)
+    return {MARKDOWN: markdown(content, HTML), HTML: html(content)}
+
+
+def write_pages(folder: str | Path, out: str | Path) -> list[Path]:
+    """Write the pages into a folder and return their paths.
+
+    Parameters
+    ----------
+    folder, out : path
+    """
+    pages = build_pages(folder)
+    for name, text in pages.items():
+        write_whole(Path(out) / name, text)
+    return [Path(out) / name for name in pages]

@@ -1,0 +1,334 @@
+"""A comparison: every row fitted on development streams, then judged on the same test streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from tcuq.base.checks import known_only
+
+from ...comparison import Case, Scores, Settings, Truth, interval, metric_part
+from ...comparison.answers import evidence_runs
+from ...comparison.delays import Armed, arm, choose, group_records, trials
+from ...comparison.protocol import length_records
+from ...comparison.records import Record, record
+from ...comparison.runlength import find_limit
+from ...methods.gather import observed
+from ...methods.method import Answer, Labelled, Method, Observed, Recorded
+from ...methods.temporal.tcuq import Tcuq
+from ...streams import Stream
+from ..experiment import Experiment
+from ..recordings import Recordings
+from ..rows import Row
+from .fits import fit_once
+from .programme import Programme
+from .unit import Unit
+
+Bank = Mapping[str, Recorded]
+DROP = "drop_auprc"
+GAIN = "drop_auprc_gain"
+SHARE = "drop_share"
+"""Share of steps with a full window that are drop events: what an AUPRC is at chance."""
+FIGURES = (
+    (DROP, "own/smoothed/unseen"),
+    (DROP, "own/smoothed/seen"),
+    (DROP, "base/smoothed/unseen"),
+    ("drop_lift", "own/smoothed/unseen"),
+    ("drop_auroc", "own/smoothed/unseen"),
+    ("mixed_failure_auroc", "own/plain/unseen"),
+    ("mixed_failure_auroc", "own/plain/seen"),
+    ("mixed_failure_auprc", "own/plain/unseen"),
+    ("clean_failure_auroc", "own/plain/all"),
+)
+STRANGE_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
+"""What a comparison measures on streams in segments, and on those with strangers; a score has many more."""
+BEST, EQUAL = "best", "equal"
+"""In place of the statistic in records of delays: limits from development, and from the clean test stream."""
+
+
+class Answering(Protocol):
+    """A fitted method, or whatever else answers streams."""
+
+    def answer(self, seen: Observed) -> Answer:
+        """Answer a stream."""
+
+
+def known_options(experiment: Experiment, *names: str) -> None:
+    """Refuse options that a kind of measurement does not have."""
+    if not names and experiment.options:
+        given = ", ".join(experiment.options)
+        raise ValueError(f"options of {experiment.name} are {given}; {experiment.kind} accepts none")
+    known_only(f"option of {experiment.name}", experiment.options, names)
+
+
+def fitted(row: Row, bank: Bank, programme: Programme, place: Path | None = None) -> Method:
+    """Return a row's method, fitted to the development streams.
+
+    Parameters
+    ----------
+    row : Row
+    bank : mapping of str to Recorded
+        What its networks said to development examples.
+    programme : Programme
+    place : path, optional
+        File that keeps the fit; see `fits`.
+    """
+    found = row.method()
+    found.learn(bank["clean"], programme.labels["dev"])
+    fit_once(found, joined(programme.learned(), bank), place)
+    return found
+
+
+def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
+    """Return streams as one, each a segment of its own; a kind of shift has one number in all of them."""
+    seen = [observed(stream, bank) for stream in streams]
+    whole = Observed(
+        np.concatenate([each.probs for each in seen]),
+        None if seen[0].features is None else np.concatenate([each.features for each in seen]),
+        {name: np.concatenate([each.extra[name] for each in seen]) for name in seen[0].extra},
+        np.repeat(np.arange(len(seen)), [len(each) for each in seen]),
+    )
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(k for each in streams for k in each.kinds))}
+    kinds = [np.array([numbers[name] for name in each.kinds])[each.shift] for each in streams]
+    labels = np.concatenate([stream.label for stream in streams])
+    return Labelled(whole, labels, np.concatenate(kinds).astype(np.uint8))
+
+
+def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Mapping[str, Bank]) -> Case:
+    """Return what all rows answer to a stream, beside the truth."""
+    answers = []
+    for label, method in methods.items():
+        found = method.answer(observed(stream, banks[label]))
+        risk, evidence = found.score, found.score if found.evidence is None else found.evidence
+        answers.append(
+            Scores(label, risk.astype(np.float64), found.predictions(), evidence.astype(np.float64))
+        )
+    truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
+    return Case(name, truth, tuple(answers))
+
+
+def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Compare the rows of an experiment; those of TCUQ also with the first row, kind by kind."""
+    known_options(experiment)
+    programme = unit.programme(recordings)
+    dev, test = unit.banks(experiment, recordings, programme)
+    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
+    arena = Arena.of(programme, methods, dev, test)
+    ours = [row.label for row in experiment.rows if issubclass(row.method, Tcuq)]
+    pairs = [(label, experiment.rows[0].label) for label in ours]
+    found = arena.records() + arena.strange_records()
+    return found + arena.paired_records(pairs, recordings.setting.replicates)
+
+
+def fit_rows(
+    rows: Sequence[Row],
+    dev: Mapping[str, Bank],
+    programme: Programme,
+    fits: Callable[[Row], Path] | None = None,
+) -> dict[str, Method]:
+    """Return the methods of rows by label, each fitted to the development streams.
+
+    Variants of a fitted row of TCUQ on the same networks follow it: their choice would be the same.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+    dev : mapping of str to bank
+        What networks said to development examples, by label.
+    programme : Programme
+    fits : callable, optional
+        Gives the file that keeps the fit of a row; see `Unit.fits`.
+    """
+    refuse_twice(rows)
+    found: dict[str, Method] = {}
+    for row in rows:
+        bank = dev[row.label]
+        full = [found[name] for name in found if dev[name] is bank]
+        found[row.label] = followed(row, full) or fitted(row, bank, programme, fits and fits(row))
+    return found
+
+
+def refuse_twice(rows: Sequence[Row]) -> None:
+    """Refuse rows of one label."""
+    names = [row.label for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"row {name} comes twice; different labels are accepted")
+
+
+def followed(row: Row, full: Iterable[Method]) -> Method | None:
+    """Return a row's method with the choice of one that was fitted to the same; None where there is none.
+
+    Parameters
+    ----------
+    row : Row
+    full : iterable of Method
+        Methods on the same networks and streams.
+    """
+    if not issubclass(row.method, Tcuq):
+        return None
+    for each in full:
+        if isinstance(each, Tcuq) and row.method.chooses_like(type(each)):
+            found = row.method()
+            found.follow(each)
+            return found
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Fitted methods, and the clean stream that bands come from: what is needed to score test streams.
+
+    Parameters
+    ----------
+    programme : Programme
+    methods : mapping of str to method
+        The first one's predictions are the common ones.
+    test : mapping of str to bank
+        What networks said to test examples, by label.
+    clean_dev : list of Case
+    """
+
+    programme: Programme
+    methods: Mapping[str, Answering]
+    test: Mapping[str, Bank]
+    clean_dev: list[Case]
+
+    @classmethod
+    def over(
+        cls,
+        programme: Programme,
+        methods: Mapping[str, Answering],
+        dev: Mapping[str, Bank],
+        test: Mapping[str, Bank],
+    ) -> Judge:
+        """Let methods answer the clean development stream."""
+        return cls(programme, methods, test, [case("clean dev", programme.clean("dev"), methods, dev)])
+
+    @property
+    def settings(self) -> Settings:
+        """What the comparison holds fixed."""
+        return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
+
+    def cases(self, streams: Mapping[str, Stream]) -> list[Case]:
+        """Return what all methods answer to test streams."""
+        return [case(name, stream, self.methods, self.test) for name, stream in streams.items()]
+
+    def metrics(self, tests: Sequence[Case], *metrics: tuple[str, str]) -> list[Record]:
+        """Return some metrics alone, each with its variant, of every method on test streams."""
+        return metric_part(tests, self.clean_dev, metrics, self.settings)
+
+    def drops(self, tests: Sequence[Case], name: str) -> list[Record]:
+        """Return the AUPRC of drop events, and their share by the first method's predictions.
+
+        Predictions are each method's own and scores are smoothed; `name` is the last part of the variant.
+        """
+        variant = f"own/smoothed/{name}"
+        found = [{**row, "variant": variant} for row in self.metrics(tests, (DROP, "own/smoothed/all"))]
+        shares = [
+            record(row["stream"], row["method"], SHARE, variant, row["prevalence"], row["n"])
+            for row in found
+            if row["method"] == self.settings.base
+        ]
+        return found + shares
+
+
+@dataclass(frozen=True, eq=False)
+class Arena(Judge):
+    """A judge with the streams that limits and choices come from, and those in segments that judge.
+
+    Parameters
+    ----------
+    programme, methods, test, clean_dev
+        See `Judge`.
+    clean_test, shifted_dev, tests : list of Case
+    """
+
+    clean_test: list[Case]
+    shifted_dev: list[Case]
+    tests: list[Case]
+
+    @classmethod
+    def of(
+        cls,
+        programme: Programme,
+        methods: Mapping[str, Answering],
+        dev: Mapping[str, Bank],
+        test: Mapping[str, Bank],
+        tests: Mapping[str, Stream] | None = None,
+    ) -> Arena:
+        """Let methods answer all streams; those of every kind in segments unless others are given."""
+        streams = programme.tests() if tests is None else tests
+        return cls(
+            programme,
+            methods,
+            test,
+            [case("clean dev", programme.clean("dev"), methods, dev)],
+            [case("clean test", programme.clean("test"), methods, test)],
+            [case("shifted dev", programme.chosen(), methods, dev)],
+            [case(name, stream, methods, test) for name, stream in streams.items()],
+        )
+
+    def records(self) -> list[Record]:
+        """Return scores and delays."""
+        return self.scores() + self.delays()
+
+    def scores(self) -> list[Record]:
+        """Return scores alone."""
+        return self.metrics(self.tests, *FIGURES)
+
+    def strange_records(self) -> list[Record]:
+        """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
+        if "test" not in self.programme.strangers:
+            return []
+        found = []
+        for name, stream in self.programme.strange().items():
+            asked = self.metrics(self.cases({name: stream}), *STRANGE_FIGURES)
+            found += [{**row, "variant": f"own/plain/{name}"} for row in asked]
+        return found
+
+    def paired_records(self, pairs: Iterable[tuple[str, str]], replicates: int) -> list[Record]:
+        """Return, for every kind, by how much a row exceeds another in drop AUPRC, with an interval."""
+        found = []
+        for first, second in pairs:
+            for number, each in enumerate(self.tests):
+                group = "seen" if each.name in self.programme.suite.seen else "unseen"
+                row = interval(
+                    [each],
+                    self.clean_dev,
+                    (first, second),
+                    DROP,
+                    f"own/smoothed/{group}",
+                    np.random.default_rng([self.programme.seed, number]),
+                    self.settings,
+                    replicates,
+                )
+                found.append({**row, "stream": each.name, "metric": GAIN})
+        return found
+
+    def delays(self) -> list[Record]:
+        """Return the delays of every method with the statistic that does best on development streams.
+
+        Limits come from the clean test stream ("equal"): one from few development examples gives another run
+        length on other examples, and not the same one for all methods, as the run lengths of such limits
+        ("best") show. All but that limit is settled on development streams.
+        """
+        settings, rows = self.settings, list[Record]()
+        truths = [stream.truth for stream in self.tests]
+        for method in self.methods:
+            armed = arm(evidence_runs(self.clean_dev, method), settings.run_length, settings.statistics)
+            given = [stream.answer(method).evidence for stream in self.shifted_dev]
+            chosen, cost = choose(armed, given, [stream.truth for stream in self.shifted_dev])
+            rows.append(record("dev", method, "chosen", chosen, cost, len(self.shifted_dev)))
+            statistic = armed[chosen].statistic
+            limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
+            ready = Armed(statistic, limit)
+            found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
+            rows += group_records(method, EQUAL, found, truths, settings.seen)
+            rows += length_records(method, EQUAL, ready, found, self.clean_test)
+            rows += length_records(method, BEST, armed[chosen], (), self.clean_test)
+        return rows

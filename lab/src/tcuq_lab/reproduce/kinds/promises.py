@@ -1,0 +1,128 @@
+"""Promises: decisions of monitors on every stream, audited; how near their rates come to the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.audit.derive import audit
+from tcuq.io.decisions import Decisions
+from tcuq.metrics import budget_utilisation, exceedance_deviation, threshold_spread, worst_window
+from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.params import Params
+
+from ...comparison.records import Record, record
+from ...methods.gather import observed
+from ...methods.method import Observed
+from ...methods.temporal.tcuq import Tcuq
+from ...streams import Stream
+from ..experiment import Experiment
+from ..recordings import Recordings
+from .comparison import fit_rows, known_options
+from .programme import Programme
+from .unit import Unit
+
+WINDOW = 100
+"""Steps of the window in which abstentions are counted."""
+CLEAN, UNSEEN, SHIFTED, WORST = "clean", "unseen", "shifted", "worst"
+"""Variants: the clean stream; streams of unseen kinds, and their shifted steps alone; the worst stream."""
+
+
+class Watched(NamedTuple):
+    """What a monitor said on a stream.
+
+    Parameters
+    ----------
+    steps : array of `tcuq.STEP_DTYPE`
+    violations : int
+        Checks of the audit that do not hold.
+    shifted : array of booleans
+    """
+
+    steps: npt.NDArray[Any]
+    violations: int
+    shifted: npt.NDArray[np.bool_]
+
+
+def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Audit every row on the clean test stream, all kinds in segments and in other orders, and strangers."""
+    known_options(experiment)
+    for row in experiment.rows:
+        if not issubclass(row.method, Tcuq):
+            raise ValueError(f"row {row.label} decides nothing; rows of TCUQ are accepted")
+    programme = unit.programme(recordings)
+    dev, test = unit.banks(experiment, recordings, programme)
+    shown = every_stream(programme)
+    found: list[Record] = []
+    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
+        assert isinstance(method, Tcuq)
+        logs = {
+            name: watched(method, observed(stream, test[label]), stream) for name, stream in shown.items()
+        }
+        found += _records(label, method.params, logs, programme.unseen)
+    return found
+
+
+def every_stream(programme: Programme) -> dict[str, Stream]:
+    """Return all test streams of a comparison, the clean one first, and those in other orders."""
+    found = {CLEAN: programme.clean("test"), **programme.tests()}
+    if "test" in programme.strangers:
+        found |= programme.strange()
+    orders = {"shifted first": programme.shifted_first(), "rising": programme.rising_tests()}
+    for order, streams in orders.items():
+        found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
+    return found
+
+
+def watched(method: Tcuq, seen: Observed, stream: Stream) -> Watched:
+    """Run a method's monitor over a stream and audit its decisions, with the input at hand."""
+    params, log = method.params, method.fitted.log(method.posteriors(seen), seen)
+    steps, signals = watch(Monitor(params), log, signals=True)
+    verdict = audit(Decisions(steps, signals=signals, used=params.signals), params, log)
+    return Watched(steps, sum(not check.ok for check in verdict.checks), stream.shift > 0)
+
+
+def _records(
+    label: str, params: Params, logs: Mapping[str, Watched], unseen: tuple[str, ...]
+) -> list[Record]:
+    clean, total = logs[CLEAN], sum(len(each.steps) for each in logs.values())
+
+    def one(metric: str, variant: str, value: float, stream: str = "pooled", n: int = total) -> Record:
+        return record(stream, label, metric, variant, value, n)
+
+    off = {name: exceedance_deviation(each.steps["flagged"], params.level) for name, each in logs.items()}
+    used = {name: budget_utilisation(each.steps["abstain"], params.budget) for name, each in logs.items()}
+    nearest = max(off[name] / params.flag_bound(len(each.steps)) for name, each in logs.items())
+    burst = max(int(worst_window(each.steps["abstain"], [WINDOW])[0]) for each in logs.values())
+    settled = slice(int(params.warmup or 0), len(clean.steps))
+    spread = threshold_spread(clean.steps["threshold"], [settled])
+    found = [
+        one("streams", "all", len(logs)),
+        one("steps", "all", total),
+        one("violations", "all", sum(each.violations for each in logs.values())),
+        one("exceedance_deviation", CLEAN, off[CLEAN], CLEAN, len(clean.steps)),
+        one("exceedance_deviation", WORST, max(off.values())),
+        one("share_of_bound", WORST, nearest),
+        one("abstention_rate", CLEAN, used[CLEAN] * params.budget, CLEAN, len(clean.steps)),
+        one("abstention_rate", WORST, max(used.values()) * params.budget),
+        one("budget_share", CLEAN, used[CLEAN], CLEAN, len(clean.steps)),
+        one("budget_share", WORST, max(used.values())),
+        one("window_abstentions", WORST, burst),
+        one("window_bound", "all", _window_bound(params)),
+        one("threshold_spread", CLEAN, spread, CLEAN, len(clean.steps)),
+    ]
+    for kind in unseen:
+        flagged, shifted = logs[kind].steps["flagged"], logs[kind].shifted
+        found.append(one("flag_rate", UNSEEN, flagged.mean(), kind, len(flagged)))
+        found.append(one("flag_rate", SHIFTED, flagged[shifted].mean(), kind, int(shifted.sum())))
+    return found
+
+
+def _window_bound(params: Params) -> int:
+    """Return the most abstentions that the budget allows in a window."""
+    fields = params.integers()
+    return int(params.burst + WINDOW * fields["budget_num"] // fields["budget_den"])

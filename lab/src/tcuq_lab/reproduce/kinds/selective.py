@@ -1,0 +1,104 @@
+"""Selective prediction: errors among the answers that are kept, by ranking and as monitors decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tcuq.base.checks import number
+from tcuq.metrics import risk_at_coverage, risk_coverage
+
+from ...comparison.records import Record, record
+from ...methods.gather import observed
+from ...methods.method import Method
+from ...methods.temporal.tcuq import Tcuq
+from ...methods.temporal.variants import altered
+from ...streams import Stream
+from ..experiment import Experiment
+from ..recordings import Recordings
+from .comparison import Bank, fit_rows, known_options
+from .unit import Unit
+
+COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+CURVE, DECIDED = "curve", "decided"
+"""Variants: the ranking of a whole stream in hindsight, and what a monitor accepted step by step."""
+
+
+def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Measure the risk-coverage curve of every row on streams of unseen kinds, and monitors at work.
+
+    Options are values for rows of TCUQ, which are altered in their best setting that looks at the past:
+    `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor accepts.
+    """
+    blends, levels = _checked(experiment)
+    programme = unit.programme(recordings)
+    dev, test = unit.banks(experiment, recordings, programme)
+    streams = programme.unseen_tests()
+    found: list[Record] = []
+    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
+        bank = test[label]
+        found += curves(label, method, streams, bank)
+        if isinstance(method, Tcuq):
+            for blend in blends:
+                found += curves(f"{label}, blend {blend:g}", altered(method, blend=blend), streams, bank)
+            for level in levels:
+                other = altered(method, level="budget", budget=level)
+                found += decisions(f"{label}, level {level:g}", other, streams, bank)
+    return found
+
+
+def curves(label: str, method: Method, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
+    """Return the area under the curve of each stream, and its error at some coverages.
+
+    Parameters
+    ----------
+    label : str
+    method : Method
+        Fitted.
+    streams : mapping of str to Stream
+    bank : mapping of str to Recorded
+    """
+    found = []
+    for kind, stream in streams.items():
+        given = method.answer(observed(stream, bank))
+        curve = risk_coverage(given.score, given.predictions() != stream.label)
+        found.append(record(kind, label, "aurc", CURVE, float(curve.error.mean()), len(stream)))
+        for coverage in COVERAGES:
+            at = int(np.argmax(curve.coverage >= coverage))
+            found.append(record(kind, label, "error", f"{coverage:g}", curve.error[at], at + 1))
+    return found
+
+
+def decisions(label: str, method: Tcuq, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
+    """Return the share of steps that a monitor accepted, its error there, and that of the curve.
+
+    The curve at the same coverage is what one threshold for the whole stream, known in hindsight, would have
+    kept: it needs no budget and no adapting.
+    """
+    found = []
+    for kind, stream in streams.items():
+        seen = observed(stream, bank)
+        given, accepted = method.answer(seen), ~method.decisions(seen).abstained
+        wrong, coverage = given.predictions() != stream.label, float(accepted.mean())
+        values = {
+            "coverage": coverage,
+            "error": float(wrong[accepted].mean()),
+            "curve_error": risk_at_coverage(given.score, wrong, coverage),
+        }
+        count = int(accepted.sum())
+        found += [record(kind, label, name, DECIDED, value, count) for name, value in values.items()]
+    return found
+
+
+def _checked(experiment: Experiment) -> tuple[list[float], list[float]]:
+    ranges = {"blend": (0.0, 1.0), "level": (0.001, 0.9)}
+    known_options(experiment, *ranges)
+    options = experiment.options
+    for name, values in options.items():
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"option {name} is {values!r}; a list of values is accepted")
+    blends, levels = (
+        [number(name, value, *ends) for value in options.get(name, [])] for name, ends in ranges.items()
+    )
+    return blends, levels

@@ -1,0 +1,26 @@
+"""Severity: drop events of streams that show one unseen kind at one severity alone."""
+
+from __future__ import annotations
+
+from ...comparison.records import Record
+from ..experiment import Experiment
+from ..recordings import Recordings
+from .comparison import Judge, fit_rows, known_options
+from .unit import Unit
+
+
+def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
+    """Return the AUPRC of drop events for every unseen kind and severity that the setting shows.
+
+    A record's stream is the kind and its variant names the severity: "own/smoothed/severity 3". Where a
+    stream has no drop event, which is likely at severity 1, the figure is undefined.
+    """
+    known_options(experiment)
+    programme = unit.programme(recordings)
+    dev, test = unit.banks(experiment, recordings, programme)
+    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
+    judge = Judge.over(programme, methods, dev, test)
+    found = []
+    for level, streams in programme.severe_tests().items():
+        found += judge.drops(judge.cases(streams), f"severity {level}")
+    return found

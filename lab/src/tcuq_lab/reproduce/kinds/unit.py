@@ -1,0 +1,61 @@
+"""One unit of an experiment: a task at a dwell, with networks and streams of a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ...comparison.records import Record
+from ..experiment import Experiment
+from ..protocol import PROTOCOL
+from ..recordings import Bank, Recordings
+from ..rows import Row
+from .programme import Programme
+
+
+class Unit(NamedTuple):
+    """A task at a dwell, with networks and streams of a seed."""
+
+    task: str
+    dwell: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """As it stands in file names."""
+        return f"{self.task}-dwell{self.dwell:g}-seed{self.seed}"
+
+    def programme(self, recordings: Recordings) -> Programme:
+        """Return the streams."""
+        parts = ("dev", "test")
+        labels = {part: recordings.part(self.task, part).y for part in parts}
+        strangers = {part: recordings.strangers(self.task, part) for part in parts}
+        return Programme(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
+
+    def banks(
+        self, experiment: Experiment, recordings: Recordings, programme: Programme
+    ) -> tuple[dict[str, Bank], dict[str, Bank]]:
+        """Return what the networks of all rows say to the examples of development and test, by label."""
+        dev, test = (
+            recordings.banks(self.task, part, self.seed, experiment.rows, programme.sources(part))
+            for part in ("dev", "test")
+        )
+        return dev, test
+
+    def fits(self, recordings: Recordings) -> Callable[[Row], Path]:
+        """Return the file that keeps the fit of a row: other data, weights, sizes or another protocol have another."""
+
+        def place(row: Row) -> Path:
+            given = recordings.place(self.task, "dev", self.seed, row).relative_to(recordings.folder)
+            about = json.dumps([self, str(given), recordings.setting.deciding(), PROTOCOL])
+            digest = hashlib.sha256(about.encode()).hexdigest()[:12]
+            return recordings.folder / "fits" / f"{self.name}-{row.method.name}-{digest}.json"
+
+        return place
+
+
+Measure = Callable[[Experiment, Unit, Recordings], list[Record]]
+"""What a kind of measurement is: it computes the records of one unit."""

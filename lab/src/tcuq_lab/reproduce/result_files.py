@@ -1,0 +1,81 @@
+"""Result files: the figures of an experiment with what is needed to get them again."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcuq._version import VERSION
+from tcuq.base.whole_files import write_whole
+
+from .experiment import Experiment
+from .protocol import PROTOCOL
+from .setting import Setting
+from .table import Line, plain
+
+FORMAT = "tcuq experiment 1"
+ENTRIES = ("format", "name", "title", "paper", "command", "setting", "protocol", "versions", "lines")
+
+
+def save_result(
+    path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line], seconds: float = math.nan
+) -> None:
+    """Write the figures of a whole experiment, a line a figure.
+
+    Parameters
+    ----------
+    path : path
+    experiment : Experiment
+    setting : Setting
+    lines : list of dict
+        What `table` returns.
+    seconds : float
+        How long the comparisons took.
+    """
+    versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
+    try:
+        from torch import __version__ as torch
+
+        versions["torch"] = str(torch).partition("+")[0]
+    except ModuleNotFoundError:
+        pass
+    about = {
+        "format": FORMAT,
+        "name": experiment.name,
+        "title": experiment.title,
+        "paper": experiment.paper,
+        "command": f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
+        "setting": asdict(setting),
+        "protocol": PROTOCOL,
+        "versions": versions,
+        "seconds": None if math.isnan(seconds) else round(seconds),
+    }
+    head = json.dumps(about, indent=1, allow_nan=False)[:-2]
+    rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))
+    write_whole(path, f'{head},\n "lines": [\n{rows}\n]}}\n')
+
+
+def load_result(path: str | Path) -> Mapping[str, Any]:
+    """Return what `save_result` wrote: its entries by name; numbers may be None or the text "inf".
+
+    Parameters
+    ----------
+    path : path
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is no result of an experiment; the format {FORMAT!r} is accepted")
+    for entry in ENTRIES:
+        if entry not in content:
+            raise ValueError(f"{path} lacks {entry}; {', '.join(ENTRIES)} are needed")
+    return content

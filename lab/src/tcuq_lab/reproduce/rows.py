@@ -1,0 +1,83 @@
+"""Rows of a table: a method and the networks that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tcuq.base.checks import known, known_only
+from tcuq.monitor.signals import PROFILES
+
+from ..methods.method import Method
+from ..methods.networks import names_of, suffix_of
+from ..methods.registry import METHODS
+from ..methods.temporal import ABLATIONS
+from ..methods.temporal.tcuq import TcuqPaper
+from ..methods.temporal.variants import without
+
+TASKS = {
+    "mnist": "cnn4",
+    "speech_commands": "dscnn",
+    "cifar10": "resnet8",
+    "tinyimagenet20": "mobilenetv2",
+}
+"""Data sets and their backbones."""
+KEPT = {task: backbone for task, backbone in TASKS.items() if task != "tinyimagenet20"}
+"""Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained when wanted."""
+ABLATED: dict[str, type[Method]] = {
+    each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
+}
+"""TCUQ with one signal, or all but one: rows of a table, but no methods that anybody would choose."""
+
+
+class Row(NamedTuple):
+    """A row of a table.
+
+    Parameters
+    ----------
+    label : str
+        As it is shown.
+    method : class
+    suffix : str, optional
+        Of the networks' configuration; the one that development data chose by default.
+    backbone : str, optional
+        Another one than the task has by default.
+    """
+
+    label: str
+    method: type[Method]
+    suffix: str | None = None
+    backbone: str | None = None
+
+    def networks(self, task: str, seed: int, folder: str) -> list[str]:
+        """Return the names of the networks."""
+        backbone = self.backbone or TASKS[task]
+        chosen = suffix_of(self.method, backbone, folder) if self.suffix is None else self.suffix
+        return names_of(self.method, backbone, seed, chosen)
+
+
+def row_of(given: Any) -> Row:
+    """Return a row from what an experiment's file says: a method's name, or a mapping.
+
+    Examples
+    --------
+    >>> row_of("base").label, row_of({"method": "tcuq", "label": "assisted", "networks": "_assisted"}).suffix
+    ('base', '_assisted')
+    >>> row_of("tcuq_without_doubt").label
+    'tcuq_without_doubt'
+    """
+    if isinstance(given, str):
+        return Row(given, _method(given))
+    if not isinstance(given, Mapping) or "method" not in given:
+        raise ValueError(f"row is {given!r}; a method's name, or a mapping with method, is accepted")
+    known_only("entry of a row", given, ("method", "label", "networks", "backbone"))
+    for entry, value in given.items():
+        if not isinstance(value, str):
+            raise ValueError(f"{entry} of a row is {value!r}; a text is accepted")
+    name: str = given["method"]
+    return Row(given.get("label", name), _method(name), given.get("networks"), given.get("backbone"))
+
+
+def _method(name: str) -> type[Method]:
+    every = METHODS | ABLATED
+    return every[known("method", name, every)]

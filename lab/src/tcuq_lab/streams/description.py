@@ -1,0 +1,221 @@
+"""`Description`: a stream as a small JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tcuq.base.checks import integer, known_only
+
+from .dwell import LAWS, Dwell, Geometric
+from .fields import check_digest, check_name, chosen, listed, made, plain, read_object
+from .layout import LAYOUTS, Layout, Literal
+from .pieces import Condition
+
+FORMAT = "tcuq-stream"
+VERSION = 1
+PARTS = ("train", "dev", "test")
+SEVERITIES = 5
+MOST_STEPS = 2**40
+MOST_KINDS = 255
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A kind of corruption and the severities at which it is shown.
+
+    Examples
+    --------
+    >>> Shift("fog", (6,))
+    Traceback (most recent call last):
+    ...
+    ValueError: severity of fog is 6; 1 to 5 is accepted
+    """
+
+    kind: str
+    severities: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_name("kind of a shift", self.kind)
+        if self.kind in ("clean", "ood"):
+            raise ValueError(f"kind of a shift is {self.kind!r}, which has a meaning of its own")
+        given = listed(f"severities of {self.kind}", self.severities)
+        found = sorted(integer(f"severity of {self.kind}", each, 1, SEVERITIES) for each in given)
+        if not found or len(set(found)) < len(found):
+            raise ValueError(
+                f"severities of {self.kind} are {list(given)}; one or more, each once, is accepted"
+            )
+        object.__setattr__(self, "severities", tuple(found))
+
+
+@dataclass(frozen=True)
+class Ood:
+    """A set of examples that are none of the classes; `labels` is the digest of its own labels."""
+
+    name: str
+    labels: str | None = None
+
+    def __post_init__(self) -> None:
+        check_name("name of an OOD set", self.name)
+        check_digest(f"labels of {self.name}", self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """Everything that says what a stream is, apart from the data.
+
+    Parameters
+    ----------
+    dataset, part : str
+        Where the examples come from; part is "train", "dev" or "test".
+    seed : int
+        0 to 2**63 - 1.
+    steps : int, optional
+        None for a stream without end.
+    dwell : Geometric or Trace
+    layout : Segments, Ramp, StartsShifted, Bursts, Literal or Stationary
+    shifts : tuple of Shift
+        Kinds are numbered from 1 in this order.
+    ood : tuple of Ood
+        Numbered after the kinds.
+    labels : str, optional
+        SHA-256 of the labels as little-endian int64, so that other data is noticed.
+    digest : str, optional
+        SHA-256 of the plan; see `Stream.digest`.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams.layout import Segments
+    >>> plain = Description(
+    ...     dataset="cifar10", part="test", seed=0, steps=1000, dwell=Geometric(16), layout=Segments(),
+    ...     shifts=(Shift("fog", (1, 3)),),
+    ... )
+    >>> plain.sources, plain.kinds
+    (('clean', 'fog/1', 'fog/3'), ('clean', 'fog'))
+    >>> Description.from_json(plain.to_json()) == plain
+    True
+    """
+
+    dataset: str
+    part: str
+    seed: int
+    steps: int | None
+    dwell: Dwell
+    layout: Layout
+    shifts: tuple[Shift, ...] = ()
+    ood: tuple[Ood, ...] = ()
+    labels: str | None = None
+    digest: str | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        check_name("dataset", self.dataset)
+        if not isinstance(self.part, str) or self.part not in PARTS:
+            raise ValueError(f"part is {self.part!r}; one of {', '.join(PARTS)} is accepted")
+        put(self, "seed", integer("seed", self.seed, 0, 2**63 - 1))
+        if self.steps is not None:
+            put(self, "steps", integer("steps", self.steps, 1, MOST_STEPS))
+        for name, value, kinds in (("dwell", self.dwell, LAWS), ("layout", self.layout, LAYOUTS)):
+            if not isinstance(value, kinds):
+                accepted = ", ".join(each.__name__ for each in kinds)
+                raise TypeError(f"{name} is {type(value).__name__}; one of {accepted} is accepted")
+        put(self, "shifts", _all("shifts", self.shifts, Shift))
+        put(self, "ood", _all("ood", self.ood, Ood))
+        names = self.kinds
+        twice = [name for place, name in enumerate(names) if name in names[:place]]
+        if twice:
+            raise ValueError(f"{twice[0]} comes twice among shifts and ood; once is accepted")
+        integer("number of shifts and OOD sets", len(names) - 1, 0, MOST_KINDS)
+        check_digest("labels", self.labels)
+        check_digest("digest", self.digest)
+        self.layout.check(self.conditions, self.steps)
+        if isinstance(self.layout, Literal) and self.dwell != Geometric(1):
+            raise ValueError("layout literal shows every example once; dwell geometric of mean 1 is accepted")
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the layout can choose from, by number."""
+        sources = [tuple(f"{each.kind}/{level}" for level in each.severities) for each in self.shifts]
+        sources += [(f"ood/{each.name}",) for each in self.ood]
+        return tuple(Condition(place, each) for place, each in enumerate(sources, 1))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """All sources, in the order of their numbers."""
+        return ("clean", *(source for condition in self.conditions for source in condition.sources))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the numbers that tell a shift, "clean" first."""
+        return ("clean", *(each.kind for each in self.shifts), *(f"ood/{each.name}" for each in self.ood))
+
+    def replace(self, **changes: Any) -> Description:
+        """Return a copy with some fields changed; a digest that is not given anew is dropped."""
+        return replace(self, **{"digest": None, **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the file; digests that are not known are left out."""
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        content |= {"dataset": self.dataset, "part": self.part, "seed": self.seed, "steps": self.steps}
+        content["dwell"] = {"law": self.dwell.law, **plain(self.dwell)}
+        content["layout"] = {"name": self.layout.name, **plain(self.layout)}
+        content["shifts"] = [plain(each) for each in self.shifts]
+        content["ood"] = [plain(each) for each in self.ood]
+        content |= {name: value for name in ("labels", "digest") if (value := getattr(self, name))}
+        return content
+
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Description:
+        """Build from the content of a file; unknown fields and versions are refused."""
+        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+            raise ValueError(f'not a stream: "format" must be "{FORMAT}"')
+        version = content.get("version")
+        if type(version) is not int or version != VERSION:
+            raise ValueError(f"stream has version {version!r}; {VERSION} is accepted")
+        values = {name: value for name, value in content.items() if name not in ("format", "version")}
+        known_only("field", values, [item.name for item in fields(cls)])
+        for name in ("dataset", "part", "seed", "steps", "dwell", "layout"):
+            if name not in values:
+                raise ValueError(f"field {name!r} is missing")
+        laws, layouts = {each.law: each for each in LAWS}, {each.name: each for each in LAYOUTS}
+        values["dwell"] = chosen("dwell", "law", values["dwell"], laws)
+        values["layout"] = chosen("layout", "name", values["layout"], layouts)
+        for name, kind in (("shifts", Shift), ("ood", Ood)):
+            given = listed(name, values.get(name, ()))
+            values[name] = tuple(made(f"{name}[{place}]", kind, each) for place, each in enumerate(given))
+        return cls(**values)
+
+    @classmethod
+    def from_json(cls, text: str) -> Description:
+        """Build from the text of a file."""
+        return cls.from_dict(read_object(text))
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, whole or not at all."""
+        from tcuq.base.whole_files import write_whole
+
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Description:
+        """Read a file."""
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: not a stream (not text)") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+
+def _all(name: str, values: Any, kind: type[Any]) -> tuple[Any, ...]:
+    for each in listed(name, values):
+        if not isinstance(each, kind):
+            raise TypeError(f"{name} holds {type(each).__name__}; {kind.__name__} is accepted")
+    return tuple(values)

@@ -1,0 +1,261 @@
+"""Layouts: what the conditions of a stream are, piece after piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from tcuq.base.checks import integer, number
+
+from .pieces import Conditions, Piece, alternating, backwards, cut, draw_lengths, draw_sources, in_rounds
+from .rand import Numbers, waits
+
+LONGEST_MEAN = 300
+"""Segments are short on average, so that a stream of some thousand steps has many."""
+
+MOST_REVERSED = 10**7
+"""Steps of a reversed stream: at most 60 MB of segments, should each have a single step."""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Clean and shifted segments in turn.
+
+    A shifted segment has one of the conditions, in shuffled rounds, at one of its severities.
+
+    Parameters
+    ----------
+    mean, minimum : float, int
+        Steps of a segment: the minimum and a geometric number.
+    first : str
+        "clean", "shifted", or "random": either with equal chance.
+    reversed : bool
+        Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
+        before the first step, and held at 6 bytes each.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from tcuq_lab.streams.pieces import Condition
+    >>> fog = Condition(1, ("fog/1", "fog/3"))
+    >>> [piece[:2] for piece in islice(Segments(first="clean").pieces([fog], 0, None), 3)]
+    [(139, 'clean'), (190, 'fog/1'), (117, 'clean')]
+    """
+
+    mean: float = 250.0
+    minimum: int = 100
+    first: str = "random"
+    reversed: bool = False
+    name: ClassVar[str] = "segments"
+
+    def __post_init__(self) -> None:
+        _set_lengths(self)
+        if self.first not in ("clean", "shifted", "random"):
+            raise ValueError(
+                f"first of segments is {self.first!r}; one of clean, shifted, random is accepted"
+            )
+        _flag(self, "reversed")
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        _some(self.name, conditions)
+        if self.reversed and steps is None:
+            raise ValueError("steps is null; segments that are reversed need a number of steps")
+        if self.reversed and steps is not None and steps > MOST_REVERSED:
+            raise ValueError(f"steps is {steps}; segments that are reversed accept up to {MOST_REVERSED}")
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        flip = bool(Numbers(seed, "layout/first").events(1, 2**63)[0])
+        shifted = flip if self.first == "random" else self.first == "shifted"
+        forward = alternating(
+            shifted, draw_lengths(self.mean, self.minimum, seed), draw_sources(conditions, seed)
+        )
+        if not self.reversed or steps is None:
+            return forward
+        return backwards(cut(forward, steps))
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Clean segments, and between them one kind at rising severity.
+
+    Parameters
+    ----------
+    length : int
+        Steps at each severity.
+    down : bool
+        Go down again, step by step, before the next clean segment.
+    mean, minimum : float, int
+        Steps of a clean segment, as in `Segments`.
+    """
+
+    length: int = 50
+    down: bool = False
+    mean: float = 250.0
+    minimum: int = 100
+    name: ClassVar[str] = "ramp"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", integer("length of ramp", self.length, 1, LONGEST_MEAN))
+        _flag(self, "down")
+        _set_lengths(self)
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        _some(self.name, conditions)
+        _no_ood(self.name, conditions)
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        lengths = draw_lengths(self.mean, self.minimum, seed)
+        for condition in in_rounds(conditions, seed):
+            yield Piece(next(lengths), "clean", 0)
+            sources = condition.sources + (condition.sources[-2::-1] if self.down else ())
+            for source in sources:
+                yield Piece(self.length, source, condition.shift)
+
+
+@dataclass(frozen=True)
+class StartsShifted:
+    """A stream that is shifted from its first step on; then clean and shifted segments in turn.
+
+    Parameters
+    ----------
+    length : int
+        Steps of the first segment.
+    mean, minimum : float, int
+        Steps of the other segments, as in `Segments`.
+    """
+
+    length: int = 500
+    mean: float = 250.0
+    minimum: int = 100
+    name: ClassVar[str] = "starts_shifted"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", integer("length of starts_shifted", self.length, 1, 1_000_000))
+        _set_lengths(self)
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        _some(self.name, conditions)
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        sources = draw_sources(conditions, seed)
+        yield Piece(self.length, *next(sources))
+        yield from alternating(False, draw_lengths(self.mean, self.minimum, seed), sources)
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """A clean stream, now and then with a few examples that are none of the classes.
+
+    Parameters
+    ----------
+    mean, minimum : float, int
+        Steps of a burst: the minimum and a geometric number.
+    gap : float
+        Mean steps between two bursts, at least 1 and a geometric number. The stream begins with a gap.
+    """
+
+    mean: float = 20.0
+    minimum: int = 5
+    gap: float = 250.0
+    name: ClassVar[str] = "bursts"
+
+    def __post_init__(self) -> None:
+        _set_lengths(self)
+        object.__setattr__(self, "gap", number("gap of bursts", self.gap, 1, 100_000))
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        if not conditions or not all(condition.ood for condition in conditions):
+            raise ValueError(
+                "layout bursts shows OOD sets alone; at least one in ood, none in shifts is accepted"
+            )
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        lengths = draw_lengths(self.mean, self.minimum, seed)
+        gaps = waits(Numbers(seed, "layout/gaps"), Fraction(self.gap) - 1)
+        for source, shift in draw_sources(conditions, seed):
+            yield Piece(1 + next(gaps), "clean", 0)
+            yield Piece(next(lengths), source, shift)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """The stream of the paper: every clean example once, then as many, in equal parts at rising severity.
+
+    Both halves are shuffled, so it goes with a shuffled dwell alone. With fewer steps each half is a part
+    of the set.
+    """
+
+    name: ClassVar[str] = "literal"
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        _no_ood(self.name, conditions)
+        if len(conditions) != 1:
+            raise ValueError(f"layout literal has {len(conditions)} shifts; 1 is accepted")
+        parts = 2 * len(conditions[0].sources)
+        if steps is None or steps % parts:
+            given = "null" if steps is None else steps
+            raise ValueError(f"steps is {given}; layout literal accepts a multiple of {parts}")
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        half = (steps or 0) // 2
+        yield Piece(half, "clean", 0)
+        for source in conditions[0].sources:
+            yield Piece(half // len(conditions[0].sources), source, conditions[0].shift)
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """One source from the first step to the last: the one that is given, or clean examples."""
+
+    name: ClassVar[str] = "stationary"
+
+    def check(self, conditions: Conditions, steps: int | None) -> None:
+        """Refuse conditions that this layout cannot show."""
+        found = sum(len(condition.sources) for condition in conditions)
+        if found > 1:
+            raise ValueError(f"layout stationary has {found} sources; none (clean) or 1 is accepted")
+
+    def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
+        """Give the pieces in order."""
+        source, shift = (conditions[0].sources[0], conditions[0].shift) if conditions else ("clean", 0)
+        while True:
+            yield Piece(2**20, source, shift)
+
+
+Layout = Segments | Ramp | StartsShifted | Bursts | Literal | Stationary
+LAYOUTS: tuple[type[Layout], ...] = (Segments, Ramp, StartsShifted, Bursts, Literal, Stationary)
+
+
+def _set_lengths(layout: Segments | Ramp | StartsShifted | Bursts) -> None:
+    minimum = integer(f"minimum of {layout.name}", layout.minimum, 1, LONGEST_MEAN)
+    object.__setattr__(layout, "minimum", minimum)
+    object.__setattr__(layout, "mean", number(f"mean of {layout.name}", layout.mean, minimum, LONGEST_MEAN))
+
+
+def _flag(layout: Segments | Ramp, field: str) -> None:
+    value = getattr(layout, field)
+    if not isinstance(value, bool):
+        raise ValueError(f"{field} of {layout.name} is {value!r}; true or false is accepted")
+
+
+def _some(name: str, conditions: Conditions) -> None:
+    if not conditions:
+        raise ValueError(f"layout {name} has nothing to show; at least one of shifts or ood is needed")
+
+
+def _no_ood(name: str, conditions: Conditions) -> None:
+    for condition in conditions:
+        if condition.ood:
+            raise ValueError(f"layout {name} shows corruptions alone; {condition.sources[0]} is not accepted")

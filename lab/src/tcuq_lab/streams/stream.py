@@ -1,0 +1,308 @@
+"""`Stream`: what is shown at each step, built from a description and the labels of the data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import integer
+from tcuq.monitor.log import Log
+
+from .description import Description, Ood
+from .plan import Chunk, Plan
+
+Labels = npt.ArrayLike
+Bank = Mapping[str, tuple[npt.NDArray[Any], npt.NDArray[Any] | None]]
+CHUNK = 65536
+RECORD = np.dtype([("source", "<u2"), ("index", "<i8"), ("label", "<i8"), ("shift", "u1")])
+"""A step as it is hashed: 19 bytes."""
+
+
+class Mismatch(ValueError):
+    """The data or the plan is not what the description was made from."""
+
+
+class Span(NamedTuple):
+    """Consecutive steps of one source: from `start` up to, not including, `stop`."""
+
+    start: int
+    stop: int
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """A plan of finite length.
+
+    Parameters
+    ----------
+    description : Description
+    source : array of uint16
+        Places in `sources`.
+    index : array of int64
+        Row of the example in the set that its source is made from.
+    label : array of int64
+        True class; -1 for examples that are none of the classes.
+    shift : array of uint8
+        0 clean, else the number of the kind: a place in `kinds`.
+    """
+
+    description: Description
+    source: npt.NDArray[np.uint16]
+    index: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int64]
+    shift: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the sources."""
+        return self.description.sources
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the kinds of shift, "clean" first."""
+        return self.description.kinds
+
+    def spans(self) -> list[Span]:
+        """Return the stretches of one source, in order."""
+        edges = [0, *(np.flatnonzero(np.diff(self.source)) + 1).tolist(), len(self)]
+        names = self.sources
+        return [Span(start, stop, names[self.source[start]]) for start, stop in pairwise(edges)]
+
+    def change_points(self) -> list[int]:
+        """Return the steps at which a shift begins, as `Log.change_points` does."""
+        shifted = self.shift > 0
+        before = np.concatenate([[False], shifted[:-1]])
+        return [int(step) for step in np.flatnonzero(shifted & ~before)]
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the names of sources and kinds, and of all steps as `RECORD`."""
+        running = _hash(self.description)
+        for start in range(0, len(self), CHUNK):
+            part = slice(start, start + CHUNK)
+            chunk = Chunk(self.source[part], self.index[part], self.label[part], self.shift[part])
+            running.update(_bytes(chunk))
+        return str(running.hexdigest())
+
+    def log(self, bank: Bank) -> Log:
+        """Return what a recorded model says to the stream.
+
+        Parameters
+        ----------
+        bank : mapping of str to (probs, features)
+            For each source that is shown, a row an example; features are None for all or for none.
+
+        Returns
+        -------
+        Log
+            With labels and kinds of shift; one segment.
+        """
+        shown = np.flatnonzero(np.bincount(self.source, minlength=len(self.sources))).tolist()
+        rows = {place: np.flatnonzero(self.source == place) for place in shown}
+        for place in shown:
+            if self.sources[place] not in bank:
+                raise ValueError(f"bank lacks {self.sources[place]}; every source of the stream is needed")
+        probs = self._gathered(rows, {place: bank[self.sources[place]][0] for place in shown}, "probs")
+        found = {place: bank[self.sources[place]][1] for place in shown}
+        features = {place: each for place, each in found.items() if each is not None}
+        if features and len(features) < len(found):
+            lacking = next(place for place in found if place not in features)
+            raise ValueError(f"bank has no features of {self.sources[lacking]}; all or none are accepted")
+        gathered = self._gathered(rows, features, "features") if features else None
+        return Log(probs, gathered, self.label, shifted=self.shift)
+
+    def _gathered(
+        self, rows: Mapping[int, npt.NDArray[np.int64]], parts: Mapping[int, npt.NDArray[Any]], what: str
+    ) -> npt.NDArray[Any]:
+        found = None
+        for place, part in parts.items():
+            wanted = self.index[rows[place]]
+            values = np.asarray(part)
+            where = f"{what} of {self.sources[place]}"
+            if values.ndim != 2 or len(values) <= wanted.max():
+                raise ValueError(f"{where} are {values.shape}; at least {wanted.max() + 1} rows are needed")
+            if found is None:
+                found = np.empty((len(self), values.shape[1]), dtype=values.dtype)
+            if values.dtype != found.dtype or values.shape[1:] != found.shape[1:]:
+                raise ValueError(
+                    f"{where} are {values.dtype} of {values.shape[1]} columns; "
+                    f"{found.dtype} of {found.shape[1]} is accepted, as in the other sources"
+                )
+            found[rows[place]] = values[wanted]
+        assert found is not None  # a stream has at least one step
+        return found
+
+
+def labels_digest(labels: Labels) -> str:
+    """Return the SHA-256 of labels, 0 or above, as little-endian int64.
+
+    Examples
+    --------
+    >>> labels_digest([0, 1, 2])[:16]
+    'ab25350e3e65efeb'
+    """
+    return _digest(_whole("labels", labels))
+
+
+def steps(
+    description: Description,
+    labels: Labels,
+    ood_labels: Mapping[str, Labels] | None = None,
+    chunk: int = 4096,
+) -> Iterator[Chunk]:
+    """Give the plan in chunks; the memory does not grow with the length, but for reversed segments.
+
+    Those are drawn forwards before the first chunk, at 6 bytes a segment; see `Segments`.
+
+    Parameters
+    ----------
+    description : Description
+    labels : array of n integers
+        Label of each example.
+    ood_labels : mapping of str to array, optional
+        Labels of the OOD sets, by name.
+    chunk : int
+        Steps at a time; the plan does not depend on it.
+
+    Raises
+    ------
+    Mismatch
+        At once where the labels have another digest than the description says; after the last chunk where
+        the plan has.
+    """
+    plan = _plan(description, labels, ood_labels)
+    return _checked(description, plan.chunks(integer("chunk", chunk, 1, 2**31)))
+
+
+def build(description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None = None) -> Stream:
+    """Return the stream of a description.
+
+    Parameters
+    ----------
+    description : Description
+        Of finite length. Its digests, where it has them, are checked.
+    labels : array of n integers
+        Label of each example.
+    ood_labels : mapping of str to array, optional
+        Labels of the OOD sets, by name.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams import Geometric, Segments, Shift
+    >>> stream = build(
+    ...     Description(
+    ...         dataset="toy", part="test", seed=0, steps=1000, dwell=Geometric(8),
+    ...         layout=Segments(first="clean"), shifts=(Shift("fog", (3,)),),
+    ...     ),
+    ...     np.arange(200) % 10,
+    ... )
+    >>> stream.spans()[0], stream.change_points()
+    (Span(start=0, stop=139, source='clean'), [139, 446])
+    """
+    if description.steps is None:
+        raise ValueError("steps is null; a stream is built from 1 step on, an endless one comes in chunks")
+    count = description.steps
+    stream = Stream(
+        description,
+        np.empty(count, dtype=np.uint16),
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.uint8),
+    )
+    at = 0
+    for chunk in steps(description, labels, ood_labels, CHUNK):
+        part = slice(at, at + len(chunk.source))
+        stream.source[part], stream.index[part] = chunk.source, chunk.index
+        stream.label[part], stream.shift[part] = chunk.label, chunk.shift
+        at = part.stop
+    return stream
+
+
+def seal(
+    description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None = None
+) -> Description:
+    """Return the description with the digests of the labels and of the plan.
+
+    Parameters
+    ----------
+    description : Description
+        Digests that it has are replaced.
+    labels, ood_labels
+        As for `build`.
+    """
+    given = ood_labels or {}
+    found, sets = _whole("labels", labels), _ood_labels(description, given)
+    ood = tuple(Ood(each.name, _digest(sets[each.name])) for each in description.ood)
+    open_ = description.replace(labels=_digest(found), ood=ood)
+    return open_ if open_.steps is None else open_.replace(digest=build(open_, labels, given).digest())
+
+
+def _plan(description: Description, labels: Labels, ood_labels: Mapping[str, Labels] | None) -> Plan:
+    found, ood = _whole("labels", labels), _ood_labels(description, ood_labels or {})
+    _same_labels(f"{description.dataset} {description.part}", found, description.labels)
+    for each in description.ood:
+        _same_labels(each.name, ood[each.name], each.labels)
+    return Plan(description, found, ood)
+
+
+def _ood_labels(description: Description, given: Mapping[str, Labels]) -> dict[str, npt.NDArray[np.int64]]:
+    found = {}
+    for each in description.ood:
+        if each.name not in given:
+            raise ValueError(f"ood_labels lack {each.name}; labels of every OOD set are needed")
+        found[each.name] = _whole(f"ood_labels of {each.name}", given[each.name])
+    return found
+
+
+def _checked(description: Description, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    if description.digest is None:
+        yield from chunks
+        return
+    running = _hash(description)
+    for chunk in chunks:
+        running.update(_bytes(chunk))
+        yield chunk
+    if running.hexdigest() != description.digest:
+        raise Mismatch(f"the plan has the digest {running.hexdigest()}; {description.digest} is accepted")
+
+
+def _whole(name: str, labels: Labels) -> npt.NDArray[np.int64]:
+    found = np.asarray(labels)
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
+        raise ValueError(f"{name} are {found.dtype} {found.shape}; one integer an example is needed")
+    if found.min() < 0:
+        raise ValueError(f"{name} hold {found.min()}; 0 or above is accepted")
+    if found.max() >= 2**63:
+        raise ValueError(f"{name} hold {found.max()}; up to {2**63 - 1} is accepted")
+    return found.astype(np.int64)
+
+
+def _digest(labels: npt.NDArray[np.int64]) -> str:
+    return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
+
+
+def _same_labels(what: str, labels: npt.NDArray[np.int64], wanted: str | None) -> None:
+    if wanted is not None and _digest(labels) != wanted:
+        raise Mismatch(f"the labels of {what} have the digest {_digest(labels)}; {wanted} is accepted")
+
+
+def _hash(description: Description) -> Any:
+    head = json.dumps([description.sources, description.kinds], separators=(",", ":"))
+    return hashlib.sha256(head.encode())
+
+
+def _bytes(chunk: Chunk) -> bytes:
+    records = np.empty(len(chunk.source), dtype=RECORD)
+    for name in RECORD.names or ():
+        records[name] = getattr(chunk, name)
+    return records.tobytes()

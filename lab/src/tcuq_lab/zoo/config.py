@@ -1,0 +1,226 @@
+"""The configuration of a training: one small JSON file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tcuq.base.checks import integer, known, known_only, number
+
+OPTIMISERS = ("sgd", "adam")
+SCHEDULES = ("cosine", "exponential", "halving")
+PRECISIONS = ("float32", "bfloat16")
+NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+DEEPEST = 9
+"""Most files that one configuration is read from."""
+
+
+@dataclass(frozen=True)
+class Augment:
+    """What is done to training examples.
+
+    Parameters
+    ----------
+    shift : tuple of two ints
+        Largest move along height and width; what is moved in repeats nothing, it is padding.
+    flip : bool
+        Mirror every other picture, left to right.
+    erase : int
+        Side of a square that is blanked in each example.
+    noise : float
+        Spread of normal noise, in units of the normalised input.
+    """
+
+    shift: tuple[int, int] = (0, 0)
+    flip: bool = False
+    erase: int = 0
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shift, (list, tuple)) or len(self.shift) != 2:
+            raise ValueError(f"augment shift is {self.shift!r}; two numbers are accepted")
+        if not isinstance(self.flip, bool):
+            raise ValueError(f"augment flip is {self.flip!r}; true or false is accepted")
+        object.__setattr__(self, "shift", tuple(integer("augment shift", each, 0, 64) for each in self.shift))
+        integer("augment erase", self.erase, 0, 64)
+        number("augment noise", self.noise, 0, 10)
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a backbone is trained.
+
+    Parameters
+    ----------
+    name : str
+        Of the resulting weights.
+    dataset, backbone : str
+    options : mapping
+        Of the backbone: `width`, for instance.
+    recipe : str
+        What is trained around the backbone: see `tcuq_lab.zoo.recipes`.
+    settings : mapping
+        Of the recipe.
+    epochs, batch, seed : int
+    optimiser : str
+        One of `OPTIMISERS`.
+    rate : float
+        Learning rate at its highest.
+    decay : float
+        Weight decay; batch norms and biases are spared by `sgd`.
+    schedule : str
+        "cosine" (to zero, after `warmup` of the epochs), "exponential" (times `gamma` an epoch) or
+        "halving" (every two epochs).
+    warmup, gamma : float
+    smoothing : float
+        Of the labels.
+    augment : Augment
+    precision : str
+        "bfloat16" is used on GPUs alone.
+    note : str
+        What is to be known of this configuration.
+    """
+
+    name: str
+    dataset: str
+    backbone: str
+    epochs: int
+    batch: int
+    rate: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    recipe: str = "plain"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    optimiser: str = "sgd"
+    decay: float = 5e-4
+    schedule: str = "cosine"
+    warmup: float = 0.1
+    gamma: float = 0.99
+    smoothing: float = 0.0
+    augment: Augment = Augment()
+    precision: str = "bfloat16"
+    seed: int = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("name", "dataset", "backbone", "recipe", "note"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; a text is accepted")
+        if not re.fullmatch(NAME, self.name):
+            raise ValueError(f"name is {self.name!r}; letters, digits, _, - and . are accepted")
+        for name in ("options", "settings"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; an object is accepted")
+        integer("epochs", self.epochs, 1, 100_000)
+        integer("batch", self.batch, 1, 1 << 20)
+        integer("seed", self.seed, 0, 2**31 - 1)
+        number("rate", self.rate, 0, 100)
+        number("decay", self.decay, 0, 1)
+        number("warmup", self.warmup, 0, 1)
+        number("gamma", self.gamma, 0, 1)
+        number("smoothing", self.smoothing, 0, 0.9)
+        known("optimiser", self.optimiser, OPTIMISERS)
+        known("schedule", self.schedule, SCHEDULES)
+        known("precision", self.precision, PRECISIONS)
+        if not isinstance(self.augment, (Mapping, Augment)):
+            raise ValueError(f"augment is {self.augment!r}; an object is accepted")
+        if isinstance(self.augment, Mapping):
+            known_only("augment field", self.augment, [each.name for each in fields(Augment)])
+            object.__setattr__(self, "augment", Augment(**self.augment))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a configuration file."""
+        return asdict(self)
+
+    def with_(self, **changes: Any) -> Config:
+        """Return the same configuration but for what is given."""
+        return replace(self, **changes)
+
+    def with_settings(self, changes: Mapping[str, Any]) -> Config:
+        """Return the same configuration with other settings of its recipe, and a note that says which.
+
+        Parameters
+        ----------
+        changes : mapping
+            Settings by name; those of the configuration that are not among them stay.
+
+        Examples
+        --------
+        >>> plan = Config("x", "mnist", "cnn4", 1, 8, 0.1, recipe="assisted", note="The paper's weights.")
+        >>> plan = plan.with_settings({"first": 2, "step": 0})
+        >>> plan.settings, plan.note
+        ({'first': 2, 'step': 0}, 'As x, but for first 2, step 0.')
+        """
+        if not changes:
+            return self
+        listed = ", ".join(f"{name} {value}" for name, value in changes.items())
+        note = f"As {self.name}, but for {listed}."
+        return self.with_(settings={**self.settings, **changes}, note=note)
+
+
+def config_from(content: Any) -> Config:
+    """Build a configuration from the content of a file.
+
+    Examples
+    --------
+    >>> config_from({"name": "x", "epoch": 3})
+    Traceback (most recent call last):
+    ...
+    ValueError: field 'epoch' is unknown; did you mean epochs?
+    """
+    if not isinstance(content, Mapping):
+        raise ValueError(f"a configuration is an object, not {type(content).__name__}")
+    for name in content:
+        known("field", name, [each.name for each in fields(Config)])
+    for name in ("name", "dataset", "backbone", "epochs", "batch", "rate"):
+        if name not in content:
+            raise ValueError(f"field {name!r} is missing")
+    return Config(**content)
+
+
+def load_config(path: str | Path) -> Config:
+    """Read a configuration file.
+
+    A file may name another of its folder as its `base`; then it holds what differs from that one alone.
+    """
+    files, content = [Path(path)], _content(Path(path))
+    while "base" in content:
+        file = _base(files[-1], content.pop("base"))
+        if file in files:
+            raise ValueError(f"{path}: bases form a ring: {' > '.join(each.stem for each in (*files, file))}")
+        files.append(file)
+        if len(files) > DEEPEST:
+            raise ValueError(f"{path}: {len(files) - 1} bases in a row; up to {DEEPEST - 1} are accepted")
+        content = {**_content(file), **content}
+    try:
+        return config_from(content)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(f"a configuration is an object, not {type(content).__name__}")
+        for name in content:
+            known("field", name, ["base", *(each.name for each in fields(Config))])
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}") from None
+    return content
+
+
+def _base(file: Path, name: Any) -> Path:
+    """Return the file that another one names as its base."""
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        raise ValueError(f"{file}: base is {name!r}; the name of a configuration beside it is accepted")
+    found = file.parent / f"{name}.json"
+    if not found.exists():
+        try:
+            known("base", name, sorted(each.stem for each in file.parent.glob("*.json")))
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+    return found

@@ -1,0 +1,212 @@
+"""From a configuration to weights with a card: data, training, accuracy, file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from tcuq._version import VERSION
+from tcuq.base.checks import integer, known
+
+from ..data.parts import load_part
+from .config import Config, load_config
+from .count import used
+from .curves import Curves, curves_of, write_curves
+from .examples import inputs_of
+from .outputs import accuracy, core
+from .plans import check_config, check_data, file_of, found_card, in_turns
+from .train import Examples, steps_per_epoch, train
+from .weights import round_weights, save_weights
+from .workers import side_by_side
+
+CONFIGS = Path(__file__).parent / "configs"
+Progress = Callable[[int, int, str], None]
+Job = list[tuple[int, Config]]
+
+
+def find_config(name: str) -> Config:
+    """Return a configuration by file name, or by the name of one that comes with the package.
+
+    Examples
+    --------
+    >>> find_config("resnet8").dataset
+    'cifar10'
+    """
+    own = CONFIGS / f"{name}.json"
+    if Path(name).suffix != ".json" and own.exists():
+        return load_config(own)
+    if not Path(name).exists():
+        known("configuration", name, sorted(path.stem for path in CONFIGS.glob("*.json")))
+    return load_config(name)
+
+
+class Parts(NamedTuple):
+    """The parts of a data set as a backbone takes them."""
+
+    train: Examples
+    dev: Examples
+    test: Examples
+    source: str
+
+
+def load_parts(dataset: str) -> Parts:
+    """Load train, dev and test; sound goes through the front end."""
+    found = [load_part(dataset, name) for name in ("train", "dev", "test")]
+    examples = [Examples(torch.from_numpy(inputs_of(each)), torch.from_numpy(each.y)) for each in found]
+    train_part, dev, test = examples
+    return Parts(train_part, dev, test, found[0].source)
+
+
+def train_all(
+    configs: Sequence[Config],
+    folder: str | Path,
+    members: int = 1,
+    device: str = "auto",
+    workers: int = 1,
+    progress: Progress | None = None,
+    curves: int | None = None,
+) -> list[dict[str, Any]]:
+    """Train networks of consecutive seeds for each configuration, and write each with its card.
+
+    A member whose file is there already is not trained again; one that was cut off is resumed. What is wrong
+    with any of them is said before the first is trained. A network that learns from others is trained after
+    them.
+
+    Parameters
+    ----------
+    configs : sequence of Config
+        Their seeds are those of the first members.
+    folder : path
+    members, workers : int
+        How many of each, and how many side by side, each in a process of its own.
+    device : str
+        "cpu", "cuda" or "auto".
+    progress : callable, optional
+        Called with what is done, all there is, and a text.
+    curves : int, optional
+        Keep the losses of every so many steps beside the weights, see `tcuq_lab.zoo.curves`.
+
+    Returns
+    -------
+    list of dict
+        The cards, configuration after configuration, in the order of the seeds.
+    """
+    where = find_device(device)
+    count = integer("members", members, 1, 1000)
+    side = integer("workers", workers, 1, 256)
+    every = None if curves is None else Curves(curves).every
+    for each in configs:
+        check_config(each)
+    plans = [each.with_(seed=each.seed + number) for each in configs for number in range(count)]
+    names = [file_of(plan) for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"network {Path(name).stem} is asked for more than once; each name and seed once is accepted"
+            )
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    turns = in_turns(plans, target)
+    for plan in plans:
+        found_card(plan, target, every)
+    for dataset in dict.fromkeys(plan.dataset for plan in plans):
+        check_data(dataset)
+    cards: dict[int, dict[str, Any]] = {}
+    if side == 1:
+        # What a network learns from is of the same data set, so that each is loaded once.
+        for job in _jobs(plans, [number for turn in turns for number in turn], 1):
+            cards |= _job(job, target, where, every, progress)
+    else:
+        jobs = [_jobs(plans, turn, side) for turn in turns]
+        for done in side_by_side(jobs, side, _job, target, where, every):
+            cards |= done
+            if progress is not None:
+                progress(len(cards), len(plans), "networks")
+    return [cards[number] for number in range(len(plans))]
+
+
+def find_device(name: str) -> str:
+    """Return "cpu" or "cuda", refusing a GPU that is not there."""
+    known("device", name, ("auto", "cpu", "cuda"))
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda'; PyTorch finds no GPU here, cpu is accepted")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+
+
+def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
+    """Return the plans of a turn, in jobs of one data set each, which a worker loads once."""
+    jobs = [
+        [(number, plans[number]) for number in turn if plans[number].dataset == name][at::side]
+        for name in dict.fromkeys(plan.dataset for plan in plans)
+        for at in range(side)
+    ]
+    return [job for job in jobs if job]
+
+
+def _job(
+    plans: Job, folder: Path, device: str, curves: int | None, progress: Progress | None = None
+) -> dict[int, dict[str, Any]]:
+    parts = load_parts(plans[0][1].dataset)
+    folder.mkdir(parents=True, exist_ok=True)
+    return {number: train_one(plan, folder, device, parts, progress, curves) for number, plan in plans}
+
+
+def train_one(
+    config: Config,
+    folder: Path,
+    device: str,
+    parts: Parts,
+    progress: Progress | None = None,
+    curves: int | None = None,
+) -> dict[str, Any]:
+    """Train one network, measure it on the dev and test parts, write it, and return its card."""
+    there = found_card(config, folder, curves)
+    if there is not None:
+        return there
+    path = folder / file_of(config)
+    state = path.with_name(f"{path.stem}.state")
+    began = time.monotonic()
+    noted = None if curves is None else Curves(curves)
+    module, losses = train(config, parts.train, device, state, progress, folder, noted)
+    seconds = time.monotonic() - began
+    round_weights(module)
+    module.cpu()
+    shape = tuple(core(module).prepare(parts.train.x[:1]).shape[1:])
+    card = {
+        "file": path.name,
+        "backbone": config.backbone,
+        "options": {"classes": int(parts.train.y.max()) + 1, **config.options},
+        "recipe": config.recipe,
+        "settings": dict(config.settings),
+        "config": config.to_dict(),
+        "input": shape,
+        **used(module, shape)._asdict(),
+        "examples": len(parts.train.y),
+        "data": parts.source,
+        "losses": [round(loss, 4) for loss in losses],
+        "device": device,
+        "seconds": round(seconds, 1),
+        "versions": {
+            "tcuq": VERSION,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    for name, held in (("dev", parts.dev), ("test", parts.test)):
+        card[f"{name}_accuracy"] = accuracy(module, held.x.numpy(), held.y.numpy(), device)
+        card[f"{name}_examples"] = len(held.y)
+    if noted is not None:  # before the weights, which say that all is done
+        write_curves(curves_of(path), noted, config, steps_per_epoch(config, len(parts.train.y)))
+    save_weights(path, module, card)
+    state.unlink(missing_ok=True)
+    return card

@@ -1,0 +1,270 @@
+"""Training: one loop for all backbones, repeatable from its seed, resumable after any epoch."""
+
+from __future__ import annotations
+
+import io
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from tcuq.base.whole_files import write_whole
+
+from .augment import augmented
+from .backbone import Backbone
+from .config import Augment, Config
+from .curves import Curves
+from .recipe import Batch
+from .recipes import recipe
+from .registry import backbone
+
+Progress = Callable[[int, int, str], None]
+
+
+class Examples(NamedTuple):
+    """Inputs as a data set gives them, and their classes."""
+
+    x: Tensor
+    y: Tensor
+
+
+class Trained(NamedTuple):
+    """What is kept for inference, and the mean loss of every epoch."""
+
+    module: nn.Module
+    losses: list[float]
+
+
+def train(
+    config: Config,
+    examples: Examples,
+    device: str = "cpu",
+    state: Path | None = None,
+    progress: Progress | None = None,
+    folder: Path | None = None,
+    curves: Curves | None = None,
+) -> Trained:
+    """Train a backbone by its recipe.
+
+    On a CPU, with the same number of threads, the same configuration gives the same weights, also when
+    the training was cut off and resumed: order and augmentation of an epoch come from the seed and its
+    number alone.
+
+    Parameters
+    ----------
+    config : Config
+    examples : Examples
+    device : str
+    state : path, optional
+        Where the state is kept after every epoch, and from where it is resumed.
+    progress : callable, optional
+        Called with epochs done, all epochs, and a text.
+    folder : path, optional
+        Where weights lie that a recipe learns from; the current folder by default.
+    curves : Curves, optional
+        Takes the losses of single steps. The state holds them too; the weights come out the same.
+    """
+    plan = recipe(config.recipe, config.settings, config.smoothing)
+    plan.ready(folder or Path(), config.seed, device)
+    torch.manual_seed(config.seed)
+    network = fresh(config, int(examples.y.max()) + 1)
+    network.fit_input(examples.x)
+    module = plan.wrap(network).to(device)
+    if device != "cpu":  # channels last take a third of the time on a GPU
+        for each in module.parameters():
+            each.data = _laid(each.data, device) if each.ndim == 4 else each.data
+    x, y = examples.x.to(device), examples.y.to(device)
+    optimiser = _optimiser(module, config)
+    losses: list[float] = []
+    if state is not None and state.exists():
+        losses = _resume(state, config, module, optimiser, curves)
+    module.train()
+    forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
+    began, already = time.monotonic(), len(losses)
+    for epoch in range(already, config.epochs):
+        total, seen = torch.zeros((), device=device), 0
+        first = epoch * steps_per_epoch(config, len(x))
+        for step, (at, chosen, draw) in enumerate(_batches(config, len(x), epoch, device), first):
+            for group in optimiser.param_groups:
+                group["lr"] = config.rate * rate_at(config, epoch + at)
+            inputs = _laid(augmented(network.prepare(x[chosen]), config.augment, draw), device)
+            with _precision(config, device):
+                parts = forward(inputs)
+                batch = Batch(inputs, y[chosen], (epoch + at) / config.epochs)
+                loss = plan.loss(parts, batch)
+                if curves is not None and curves.wants(step):
+                    with torch.no_grad():
+                        curves.note(loss, plan.terms(parts, batch))
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+            plan.after(module)
+            total += loss.detach() * len(chosen)
+            seen += len(chosen)
+        losses.append(float(total) / seen)
+        if not math.isfinite(losses[-1]):
+            raise ValueError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller rate may help")
+        if curves is not None:
+            curves.end_epoch()
+        if state is not None:
+            _keep(state, config, module, optimiser, losses, curves)
+        if progress is not None:
+            spent = (time.monotonic() - began) / (epoch + 1 - already)
+            progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
+    return Trained(plan.kept(module).eval(), losses)
+
+
+def fresh(config: Config, classes: int) -> Backbone:
+    """Return the untrained backbone of a configuration.
+
+    Parameters
+    ----------
+    config : Config
+    classes : int
+        Of the data set; a backbone may have more.
+    """
+    network = backbone(config.backbone, **{"classes": classes, **config.options})
+    if network.classes < classes:
+        raise ValueError(f"option classes is {network.classes}; {classes} or more is accepted here")
+    if network.symbols and config.augment != Augment():
+        raise ValueError(
+            f"augment is {config.augment}; none is accepted for the symbols of {config.backbone}"
+        )
+    return network
+
+
+def _laid(inputs: Tensor, device: str) -> Tensor:
+    return inputs if device == "cpu" else inputs.contiguous(memory_format=torch.channels_last)
+
+
+def _precision(config: Config, device: str) -> torch.autocast:
+    mixed = config.precision == "bfloat16" and device != "cpu"
+    # Its cache of rounded weights cannot be used inside a recorded graph.
+    return torch.autocast(device, torch.bfloat16, enabled=mixed, cache_enabled=False)
+
+
+def _graphed(module: nn.Module, sample: Tensor, config: Config, device: str) -> Callable[..., Any]:
+    """Return the module, recorded on a GPU: these networks are so small that launching costs most."""
+    if device == "cpu" or len(sample) < config.batch:
+        return module
+    kept = {name: value.clone() for name, value in module.state_dict().items()}
+    with _precision(config, device):
+        recorded: Callable[..., Any] = torch.cuda.make_graphed_callables(
+            module,
+            (sample,),
+            allow_unused_input=True,  # a head that a recipe replaces gets no gradient
+        )
+    with torch.no_grad():  # the recording moved the statistics of the norms
+        for name, value in module.state_dict().items():
+            value.copy_(kept[name])
+    return recorded
+
+
+def rate_at(config: Config, epoch: float) -> float:
+    """Return the learning rate at a moment, in epochs, as a share of the highest.
+
+    Examples
+    --------
+    >>> plan = Config("x", "mnist", "cnn4", epochs=20, batch=32, rate=1.0, schedule="halving")
+    >>> [rate_at(plan, epoch) for epoch in (0, 1.5, 2, 4)]
+    [1.0, 1.0, 0.5, 0.25]
+    """
+    if config.schedule == "exponential":
+        return float(config.gamma ** math.floor(epoch))
+    if config.schedule == "halving":
+        return float(0.5 ** (math.floor(epoch) // 2))
+    rise = config.warmup * config.epochs
+    if epoch < rise:
+        return (epoch + 1e-3) / (rise + 1e-3)
+    return 0.5 * (1 + math.cos(math.pi * (epoch - rise) / max(1e-9, config.epochs - rise)))
+
+
+def steps_per_epoch(config: Config, length: int) -> int:
+    """Return the batches of an epoch; what is left over is too small a batch for the norms.
+
+    Examples
+    --------
+    >>> steps_per_epoch(Config("x", "mnist", "cnn4", epochs=20, batch=32, rate=1.0), 100)
+    3
+    """
+    return max(1, length // config.batch)
+
+
+def _batches(
+    config: Config, length: int, epoch: int, device: str
+) -> Iterator[tuple[float, Tensor, torch.Generator]]:
+    """Give the moment within the epoch, a batch of indices, and its random numbers."""
+    order = torch.randperm(length, generator=_generator("cpu", config.seed, epoch, 0)).to(device)
+    draw = _generator(device, config.seed, epoch, 1)
+    # Dropout draws from the global generator, which a resumed training must find as it was.
+    torch.manual_seed(_number(config.seed, epoch, 2))
+    count = steps_per_epoch(config, length)
+    for number in range(count):
+        yield number / count, order[number * config.batch : (number + 1) * config.batch], draw
+
+
+def _number(seed: int, epoch: int, use: int) -> int:
+    return (seed * 1_000_003 + epoch) * 4 + use
+
+
+def _generator(device: str, seed: int, epoch: int, use: int) -> torch.Generator:
+    return torch.Generator(device).manual_seed(_number(seed, epoch, use))
+
+
+def _optimiser(network: nn.Module, config: Config) -> torch.optim.Optimizer:
+    if config.optimiser == "adam":
+        return torch.optim.Adam(network.parameters(), lr=config.rate, weight_decay=config.decay, fused=True)
+    decayed = [each for each in network.parameters() if each.ndim > 1]
+    spared = [each for each in network.parameters() if each.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": config.decay}, {"params": spared, "weight_decay": 0.0}]
+    return torch.optim.SGD(groups, lr=config.rate, momentum=0.9, nesterov=True, fused=True)
+
+
+def _keep(
+    path: Path,
+    config: Config,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    losses: list[float],
+    curves: Curves | None,
+) -> None:
+    buffer = io.BytesIO()
+    content: dict[str, Any] = {
+        "config": config.to_dict(),
+        "network": network.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        "losses": losses,
+    }
+    if curves is not None:
+        content["curves"] = curves.kept()
+    torch.save(content, buffer)
+    write_whole(path, buffer.getvalue())
+
+
+def _resume(
+    path: Path,
+    config: Config,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    curves: Curves | None,
+) -> list[float]:
+    try:
+        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        given = content["config"]
+    except Exception as error:
+        raise ValueError(f"{path}: no state of a training ({type(error).__name__})") from None
+    if given != config.to_dict():
+        differing = [name for name, value in config.to_dict().items() if given.get(name) != value]
+        raise ValueError(f"{path}: state of another configuration ({', '.join(differing)} differ)")
+    if curves is not None:
+        try:
+            curves.resume(content.get("curves"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    network.load_state_dict(content["network"])
+    optimiser.load_state_dict(content["optimiser"])
+    return list(content["losses"])

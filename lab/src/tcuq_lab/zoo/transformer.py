@@ -1,0 +1,156 @@
+"""What the transformers share: attention whose products can be counted, and blocks as stages."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from tcuq.base.checks import integer
+
+
+class Mix(nn.Module):
+    """The products of activations within attention; a module, so that their multiply-adds can be counted.
+
+    The fused function takes a fiftieth of the time of the two products on some CPUs.
+    """
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Return a mean of the values for every query; all are (n, heads, tokens, width of a head)."""
+        return scaled_dot_product_attention(queries, keys, values)
+
+    @staticmethod
+    def multiply_adds(queries: Tensor, keys: Tensor) -> int:
+        """Return those of one example: every query times every key, and as many for the means."""
+        _, heads, count, width = queries.shape
+        return 2 * heads * count * keys.shape[2] * width
+
+
+class Attention(nn.Module):
+    """Self-attention over all tokens, (n, tokens, width) to the same.
+
+    Parameters
+    ----------
+    width, heads : int
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        if width % integer("heads", heads, 1, 64):
+            raise ValueError(f"width is {width}; a multiple of the {heads} heads is accepted")
+        self.heads = heads
+        self.inner = nn.Linear(width, 3 * width)
+        self.outer = nn.Linear(width, width)
+        self.mix = Mix()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what every token gathers from all."""
+        n, count, width = x.shape
+        each = width // self.heads
+        queries, keys, values = self.inner(x).reshape(n, count, 3, self.heads, each).permute(2, 0, 3, 1, 4)
+        mixed = self.mix(queries, keys, values).transpose(1, 2).reshape(n, count, width)
+        gathered: Tensor = self.outer(mixed)
+        return gathered
+
+
+class Block(nn.Module):
+    """Attention and two layers a token, each after a norm and beside a shortcut.
+
+    Tokens are laid out as places of a picture of one row, (n, width, 1, tokens): a mean over places, and so
+    exits and recipes, then mean the same for all backbones.
+
+    Parameters
+    ----------
+    width, heads, expand : int
+        The hidden layer has `expand` times `width` units.
+    """
+
+    def __init__(self, width: int, heads: int, expand: int = 2) -> None:
+        super().__init__()
+        self.attention = nn.Sequential(nn.LayerNorm(width), Attention(width, heads))
+        layers = (nn.Linear(width, expand * width), nn.ReLU(), nn.Linear(expand * width, width))
+        self.layers = nn.Sequential(nn.LayerNorm(width), *layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return tokens of the same shape."""
+        tokens = listed(x)
+        tokens = tokens + self.attention(tokens)
+        return placed(tokens + self.layers(tokens))
+
+
+class Norm(nn.Module):
+    """The norm after the last block.
+
+    Parameters
+    ----------
+    width : int
+    first : bool
+        Keep the first token alone.
+    """
+
+    def __init__(self, width: int, first: bool) -> None:
+        super().__init__()
+        self.norm, self.first = nn.LayerNorm(width), first
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (n, width, 1, tokens), or (n, width, 1, 1) for the first token alone."""
+        return placed(self.norm(listed(x[..., :1] if self.first else x)))
+
+
+def listed(x: Tensor) -> Tensor:
+    """Turn places (n, width, height, row) into tokens (n, tokens, width), row after row."""
+    return x.flatten(2).transpose(1, 2)
+
+
+def placed(tokens: Tensor) -> Tensor:
+    """Turn tokens (n, tokens, width) into places (n, width, 1, tokens)."""
+    return tokens.transpose(1, 2).unsqueeze(2)
+
+
+def learned(*shape: int) -> nn.Parameter:
+    """Return a small random parameter, for positions and tokens that are learned."""
+    return nn.Parameter(0.02 * torch.randn(shape))
+
+
+def of_size(x: Tensor, size: tuple[int, int], what: str) -> Tensor:
+    """Return an input of the size that positions were learned for, or refuse it.
+
+    Examples
+    --------
+    >>> of_size(torch.zeros(1, 3, 28, 28), (32, 32), "picture")
+    Traceback (most recent call last):
+    ...
+    ValueError: picture is 28 x 28; 32 x 32 is accepted, for which positions are learned
+    """
+    height, width = x.shape[2:]
+    if (height, width) != size:
+        accepted = f"{size[0]} x {size[1]} is accepted, for which positions are learned"
+        raise ValueError(f"{what} is {height} x {width}; {accepted}")
+    return x
+
+
+def stacked(embed: nn.Module, width: int, depth: int, heads: int, first: bool) -> list[nn.Module]:
+    """Return a stage a block; the embedding is in the first one, the norm in the last one.
+
+    Parameters
+    ----------
+    embed : module
+        From a prepared batch to (n, width, 1, tokens).
+    width, depth, heads : int
+    first : bool
+        See `Norm`.
+    """
+    blocks = [Block(width, heads) for _ in range(integer("depth", depth, 2, 64))]
+    norm = Norm(width, first)
+    return [nn.Sequential(embed, blocks[0]), *blocks[1:-1], nn.Sequential(blocks[-1], norm)]
+
+
+def places_of(depth: int) -> tuple[int, ...]:
+    """Return the places of exits: two, evenly over all blocks but the last, or the one there is.
+
+    Examples
+    --------
+    >>> places_of(4), places_of(2)
+    ((0, 2), (0,))
+    """
+    return tuple(sorted({(depth - 1) // 4, 3 * (depth - 1) // 4}))

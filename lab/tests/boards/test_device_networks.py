@@ -1,0 +1,167 @@
+"""Stored int8 networks beside the monitor on emulated boards: the same bits as Python, within limits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from places import LAB, ROOT
+
+from tcuq import Params
+from tcuq.device.boards import board
+from tcuq.device.cost import bench
+from tcuq.device.cost.measure import measure
+from tcuq.device.cost.stored import grown, load
+from tcuq.device.emulate import agree
+from tcuq.device.emulate.agree import expected, first_difference
+from tcuq.device.firmware.decision import Watch
+from tcuq.device.firmware.firmware import Firmware
+from tcuq.device.graph.model import Conv, Graph, Tensor
+from tcuq.device.graph.storage import load_graph, save_graph
+from tcuq.device.tools import version
+from tcuq_lab.boards.page import page
+from tcuq_lab.cli import main
+
+NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
+GOALS = {"dscnn-0": 6_500_000, "resnet8-0": 22_000_000}
+SPARE = 4096
+
+needed = pytest.mark.skipif(
+    not (shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")),
+    reason="apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm",
+)
+
+
+def stored(name: str) -> Graph:
+    return load_graph(LAB / "weights" / "int8" / f"{name}.npz")
+
+
+def watched(graph: Graph, profile: str = "extended") -> Firmware:
+    features = graph.tensors[graph.outputs["features"]]
+    params = bench.monitors()[profile].replace(feature_scale=features.scale, feature_zero_point=features.zero)
+    return Firmware("watched", [graph], rule=Watch(params))
+
+
+def inputs(graph: Graph, count: int) -> np.ndarray:
+    draw = np.random.default_rng(7)
+    return draw.integers(-128, 128, (count, graph.tensors[graph.input].size)).astype(np.int8)
+
+
+@needed
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("on", ["stm32l432kc", "stm32f767zi"])
+def test_five_inferences_are_those_of_python(name: str, on: str) -> None:
+    graph = stored(name)
+    x = inputs(graph, 5)
+    assert first_difference(watched(graph), board(on), x) is None
+    assert len(set(expected(watched(graph), x))) == 5
+
+
+@needed
+def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = stored("cnn4-0")
+    x = inputs(graph, 3)
+    lines = expected(watched(graph), x)
+    number = lines[1].split()
+    number[-3] = str(1 - int(number[-3]))  # one word of one step
+    monkeypatch.setattr(agree, "expected", lambda *_: [lines[0], " ".join(number), lines[2]])
+    assert first_difference(watched(graph), board("stm32l432kc"), x) == 1
+    monkeypatch.setattr(agree, "expected", lambda *_: lines[:2])
+    assert first_difference(watched(graph), board("stm32l432kc"), x) == 2
+
+
+def same_compiler(content: dict[str, Any]) -> None:
+    if content["compiler"] != version("arm-none-eabi-gcc"):
+        pytest.skip(
+            f"figures are of {content['compiler']}; tcuq device bench and table store those of another"
+        )
+
+
+@needed
+def test_monitors_have_not_grown() -> None:
+    stored_figures = load(LAB / "results" / "device" / "monitors.json")
+    same_compiler(stored_figures)
+    found = bench.bench_monitors(["stm32l432kc"], levels=("-O2",))
+    assert len(found["measured"]) == len(bench.monitors())
+    assert grown(stored_figures, found) == []
+
+
+@needed
+@pytest.mark.parametrize(("name", "task"), [("cnn4-0", "mnist"), ("dscnn-0", "speech_commands")])
+def test_networks_have_not_grown(name: str, task: str) -> None:
+    stored_figures = load(LAB / "results" / "device" / "table.json")
+    same_compiler(stored_figures)
+    graph = stored(name)
+    found, _ = measure(Firmware("base", [graph]), board("stm32l432kc"), inputs(graph, 2))
+    found["task"] = task
+    known = {(each["task"], each["firmware"], each["board"]) for each in stored_figures["measured"]}
+    assert (task, "base", "stm32l432kc") in known
+    assert grown(stored_figures, {"measured": [found]}) == []
+
+
+@needed
+@pytest.mark.parametrize("name", GOALS)
+def test_networks_take_no_more_than_asked(name: str) -> None:
+    """Under the compiler that is there: half of the goal was measured, so that versions have room."""
+    graph = stored(name)
+    found, _ = measure(watched(graph, "paper"), board("stm32l432kc"), inputs(graph, 2))
+    count = found["network"]["instructions"]["mean"]
+    assert count <= GOALS[name]
+    if name == "resnet8-0":
+        assert found["rule"]["instructions"]["most"] < count / 1000
+        limit = board("stm32l432kc")
+        assert found["ram"]["total"] + SPARE <= limit.ram_bytes
+        assert found["flash"]["total"] + SPARE <= limit.flash_bytes
+
+
+def test_the_page_is_what_the_results_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = page(LAB / "results" / "device")
+    assert text == (ROOT / "docs" / "DEVICE.md").read_text(encoding="utf-8")
+    shutil.copytree(LAB / "results" / "device", tmp_path / "r")
+    table = json.loads((tmp_path / "r" / "table.json").read_text())
+    for entry in table["measured"]:
+        if entry["firmware"] == "base" and entry["task"] == "cifar10":
+            entry["network"]["instructions"]["mean"] = 10**9
+    (tmp_path / "r" / "table.json").write_text(json.dumps(table))
+    assert "1,000,000,000" in page(tmp_path / "r") and "not met" in page(tmp_path / "r")
+    where = ["--results", str(tmp_path / "r"), "--out", str(tmp_path / "p.md")]
+    assert main(["device", "page", "--check", *where]) == 1
+    assert main(["device", "page", *where]) == 0 == main(["device", "page", "--check", *where])
+    capsys.readouterr()
+
+
+def test_what_was_replayed_agrees() -> None:
+    content = json.loads((LAB / "results" / "device" / "replay.json").read_text())
+    found = {(each["task"], each["board"], each["monitor"]) for each in content["measured"]}
+    assert len(found) == 12
+    assert all(each["differs"] is None and each["steps"] >= 200 for each in content["measured"])
+
+
+@needed
+def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = tmp_path / "params.json"
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    graph = str(LAB / "weights" / "int8" / "resnet8-0.npz")
+    out = tmp_path / "f.elf"
+    assert main(["device", "build", graph, "--params", str(params), "--out", str(out), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["flash"] < 100_000 and said["ram"] < 40_000 and out.read_bytes()[:4] == b"\x7fELF"
+    side = 400
+    wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
+    one = np.ones(1, np.int32)
+    step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
+    save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
+    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
+    for arguments, message in [
+        ([str(tmp_path / "wide.npz")], "bytes"),
+        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
+        ([graph, "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
+        ([str(params)], "params.json"),
+    ]:
+        assert main(["device", "build", *arguments]) == 2
+        err = capsys.readouterr().err
+        assert message in err and err.count("\n") == 1

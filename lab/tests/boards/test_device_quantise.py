@@ -1,0 +1,459 @@
+"""Quantised networks follow their float ones, whatever their weights; what cannot be quantised is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from places import LAB  # noqa: E402
+from torch import nn  # noqa: E402
+
+from tcuq.device.graph import oracle  # noqa: E402
+from tcuq.device.graph.check import check  # noqa: E402
+from tcuq.device.graph.model import (  # noqa: E402
+    HIGHEST,
+    Conv,
+    Dense,
+    Drop,
+    Graph,
+    Softmax,
+)
+from tcuq.device.graph.storage import save_graph  # noqa: E402
+from tcuq.fitting.projection import projection  # noqa: E402
+from tcuq_lab.boards.balance import balanced  # noqa: E402
+from tcuq_lab.boards.quantize import input_of, posteriors, quantise  # noqa: E402
+from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402
+from tcuq_lab.boards.steps import Settings  # noqa: E402
+from tcuq_lab.boards.trace import INPUT, plan_of, values_of  # noqa: E402
+from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
+from tcuq_lab.zoo.cnn4 import cnn4  # noqa: E402
+from tcuq_lab.zoo.dscnn import dscnn  # noqa: E402
+from tcuq_lab.zoo.exits import Exits  # noqa: E402
+from tcuq_lab.zoo.mobilenetv2 import mobilenetv2  # noqa: E402
+from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
+from tcuq_lab.zoo.recipes.dropout import Dropped  # noqa: E402
+from tcuq_lab.zoo.recipes.godin import Decomposed  # noqa: E402
+from tcuq_lab.zoo.recipes.hydra import Heads  # noqa: E402
+from tcuq_lab.zoo.resnet8 import resnet8  # noqa: E402
+
+WEIGHTS = LAB / "weights"
+
+
+def inverted() -> Backbone:
+    """Return the first stages of a MobileNetV2: random weights of all would turn rounding into chaos."""
+    return Backbone(list(mobilenetv2(width=0.25).stages)[:3], 8, 10, 3, places=(1,))
+
+
+NETWORKS: dict[str, Callable[[], nn.Module]] = {
+    "cnn4": lambda: cnn4(width=8),
+    "dscnn": lambda: dscnn(width=16),
+    "resnet8": lambda: resnet8(width=8),
+    "inverted": inverted,
+    "exits": lambda: Exits(resnet8(width=8), (0, 1), hidden=12),
+    "light exits": lambda: Exits(cnn4(width=8), (1,), hidden=0),
+    "heads": lambda: Heads(cnn4(width=8), 3),
+    "dropped": lambda: Dropped(resnet8(width=8), 0.2),
+}
+
+
+def pictures(n: int, channels: int, seed: int = 0, side: int = 12) -> Any:
+    """Return smooth random pictures, so that means over places differ between them."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, (n, side // 4, side // 4, channels))
+    fine = coarse.repeat(4, axis=1).repeat(4, axis=2) + rng.integers(-30, 30, (n, side, side, channels))
+    return np.clip(fine, 0, 255).astype(np.uint8)
+
+
+def lively(make: Callable[[], nn.Module], x: Any, seed: int = 0) -> nn.Module:
+    """Return a network with random weights whose norms know the data, and gains and shifts of all sizes."""
+    torch.manual_seed(seed)
+    module = make()
+    network = core(module)
+    network.fit_input(torch.from_numpy(x))
+    with torch.no_grad():
+        for layer in module.modules():
+            if isinstance(layer, nn.BatchNorm2d):
+                layer.weight.uniform_(0.3, 1.5)
+                layer.bias.uniform_(-0.5, 0.5)
+                layer.momentum = None
+        module.train()
+        for _ in range(2):
+            module(network.prepare(torch.from_numpy(x)))
+        for layer in module.modules():
+            if isinstance(layer, nn.Linear):
+                layer.weight.mul_(6)  # posteriors that are not all alike
+    return module.eval()
+
+
+def channels_of(name: str) -> int:
+    return 1 if name in ("cnn4", "dscnn", "heads", "light exits") else 3
+
+
+def built(name: str, seed: int = 0) -> tuple[nn.Module, Any]:
+    x = pictures(48, channels_of(name), seed)
+    return lively(NETWORKS[name], x, seed), x
+
+
+def real(graph: Graph, name: str, q: Any) -> Any:
+    tensor = graph.tensors[name]
+    return (q.astype(np.float64) - tensor.zero) * tensor.scale
+
+
+def prepared(module: nn.Module, x: Any) -> Any:
+    return core(module).prepare(torch.from_numpy(x))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_layers_compute_what_the_network_does(name: str) -> None:
+    module, x = built(name)
+    plan = plan_of(module)
+    with torch.inference_mode():
+        said = module(prepared(module, x))
+        values = values_of(plan, prepared(module, x))
+    wanted = [said[0], *said[2:]] if name != "heads" else said[2:]
+    assert len(plan.logits) == len(wanted)
+    for logits, found in zip(wanted, plan.logits, strict=True):
+        assert torch.allclose(values[found], logits, atol=1e-3)
+    assert torch.allclose(values[plan.features], said[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["dscnn", "resnet8", "exits"])
+def test_balancing_changes_no_output(name: str) -> None:
+    module, x = built(name)
+    plan = plan_of(module)
+    with torch.inference_mode():
+        before = values_of(plan, prepared(module, x))
+        highest = {
+            key: value.abs().amax(dim=tuple(each for each in range(value.ndim) if each != 1)).double().numpy()
+            for key, value in before.items()
+        }
+        level = balanced(plan, highest, 1.0, keep=(plan.features,))
+        after = values_of(level, prepared(module, x))
+    for key in (*plan.logits, plan.features):
+        assert torch.allclose(before[key], after[key], atol=1e-3)
+    moved = [key for key in before if not torch.allclose(before[key], after[key], atol=1e-3)]
+    assert moved and INPUT not in moved
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name != "dropped"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_int8_follows_float(name: str, seed: int) -> None:
+    module, x = built(name, seed)
+    graph = quantise(module, x, "net")
+    fresh = pictures(40, channels_of(name), seed + 50)
+    found = oracle.run(graph, input_of(graph, fresh), every=True)
+    with torch.inference_mode():
+        said = [each.numpy() for each in module(prepared(module, fresh))]
+    logits = [said[0], *said[2:]] if name != "heads" else said[2:]
+    features = real(graph, "features", found["features"])
+    assert np.linalg.norm(features - said[1]) < 0.1 * np.linalg.norm(said[1])
+    ends = [f"_{at}" if at else "" for at in range(len(logits))]
+    assert sorted(graph.outputs) == sorted(["features", *(f"probs{end}" for end in ends)])
+    for end, each in zip(ends, logits, strict=True):
+        wanted = np.exp(each - each.max(1, keepdims=True))
+        wanted /= wanted.sum(1, keepdims=True)
+        gap = np.abs(real(graph, f"probs{end}", found[f"probs{end}"]) - wanted)
+        assert gap.mean() < 0.2 * np.abs(wanted - wanted.mean(0)).mean(), f"probs{end}"
+
+
+def test_scales_hold_on_other_settings() -> None:
+    module, x = built("resnet8")
+    wanted = outputs(module, x)
+    errors = {}
+    for settings in (
+        Settings(),
+        Settings(False, False, 0.0),
+        Settings(True, True, 1.0),
+        Settings(headroom=4.0),
+    ):
+        graph = quantise(module, x, "net", settings=settings)
+        found = oracle.run(graph, input_of(graph, x))
+        errors[settings] = np.abs(real(graph, "probs", found["probs"]) - wanted.probs).mean()
+    assert max(errors.values()) < 0.03
+    assert errors[Settings()] <= 1.1 * errors[Settings(False, False, 0.0)]
+
+
+def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
+    module, x = built("resnet8")
+    graph = quantise(module, x, "net")
+    assert np.array_equal(input_of(graph, x).astype(np.int16) + 128, x)
+    first = graph.steps[0]
+    assert isinstance(first, Conv)
+    mean = core(module).mean.numpy()
+    assert np.abs((first.pad.astype(int) + 128) / 255 - mean).max() <= 0.5 / 255 + 1e-6
+    # The corner, of which five ninths lie outside the picture, is as near as the middle.
+    found = oracle.run(graph, input_of(graph, x), every=True)[first.target]
+    with torch.inference_mode():
+        wanted = values_of(plan_of(module), prepared(module, x))[first.target].permute(0, 2, 3, 1).numpy()
+    tensor = graph.tensors[first.target]
+    # Channels were balanced: each is compared by its own range.
+    got = (found.astype(np.float64) - tensor.zero) * tensor.scale
+    scale = wanted[:, 4:8, 4:8].max((0, 1, 2)) / np.maximum(got[:, 4:8, 4:8].max((0, 1, 2)), 1e-9)
+    for place in ((0, 0), (0, 6), (6, 6), (11, 11)):
+        gap = np.abs(got[:, place[0], place[1]] * scale - wanted[:, place[0], place[1]])
+        assert gap.mean() < 0.04 * wanted.max()
+
+
+def test_real_input_has_a_scale_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(-1, 3, (48, 12, 12)).astype(np.float32)
+    module = lively(NETWORKS["dscnn"], x)
+    graph = quantise(module, x, "net")
+    tensor = graph.tensors[INPUT]
+    assert 0.02 < tensor.scale <= (x.max() - x.min()) / 255
+    assert input_of(graph, np.full((1, 12, 12), 1e6)).max() == 127
+    found = oracle.run(graph, input_of(graph, x))
+    assert np.abs(real(graph, "probs", found["probs"]) - outputs(module, x).probs).mean() < 0.02
+    with pytest.raises(ValueError, match="examples are pictures; real values at scale"):
+        input_of(graph, np.zeros((1, 12, 12), dtype=np.uint8))
+
+
+def test_extreme_weights_stay_within_32_bits() -> None:
+    """Dead channels, huge and tiny ones, and a bias that dwarfs its weights."""
+    module, x = built("cnn4")
+    network = core(module)
+    with torch.no_grad():
+        conv: Any = network.stages[1][0]
+        norm: Any = network.stages[1][1]
+        conv.weight[0] = 0
+        norm.weight[1], norm.weight[2] = 1e4, 1e-9
+        norm.bias[3], norm.bias[4] = 1e5, -1e5
+        norm.weight[5], norm.bias[5] = 0, 3.0
+    for settings in (Settings(), Settings(False, False, 0.0)):
+        graph = check(quantise(module, x, "net", settings=settings))
+        for step in graph.steps:
+            if isinstance(step, (Conv, Dense)):
+                assert (step.multiplier > 0).all() and (step.multiplier <= HIGHEST).all()
+        found = oracle.run(graph, input_of(graph, x))
+        assert set(np.unique(found["probs"])) <= set(range(-128, 128))
+    still = lively(NETWORKS["cnn4"], x)
+    with torch.no_grad():
+        for layer in still.modules():
+            if isinstance(layer, nn.Conv2d):
+                layer.weight.zero_()
+    check(quantise(still, x, "net"))
+    check(quantise(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
+
+
+def test_a_scale_is_enlarged_where_its_multiplier_would_not_fit() -> None:
+    # One place, so that the mean would multiply by about 1, and a layer that shrinks nothing.
+    stage = nn.Sequential(nn.Conv2d(1, 2, 1), nn.ReLU())
+    network = Backbone([stage], 2, 2, 1, places=())
+    with torch.no_grad():
+        stage[0].weight.copy_(torch.tensor([[[[1.0]]], [[[0.5]]]]))  # type: ignore[operator, union-attr]
+        stage[0].bias.zero_()  # type: ignore[operator, union-attr]
+        network.head.weight.copy_(torch.eye(2))
+        network.head.bias.zero_()
+    x = np.arange(256, dtype=np.uint8).reshape(-1, 1, 1)
+    graph = quantise(network.eval(), x, "net", softmax=False)
+    found = oracle.run(graph, input_of(graph, x), every=True)
+    logits = real(graph, "logits", found["logits"])
+    assert np.abs(logits[:, 0] - x.ravel() / 255).max() < 0.02
+    assert np.abs(logits[:, 1] - x.ravel() / 510).max() < 0.02
+
+
+def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
+    module, x = built("dropped")
+    graph = quantise(module, x, "net")
+    drops = [step for step in graph.steps if isinstance(step, Drop)]
+    assert [step.threshold for step in drops] == [51, 51]
+    first = drops[0]
+    found = oracle.run(graph, input_of(graph, x), every=True, random=oracle.Random(7))
+    before, after = found[first.source], found[first.target]
+    zero = graph.tensors[first.source].zero
+    dropped = (after == zero) & (before != zero)
+    assert abs(dropped.sum() / (before != zero).sum() - 51 / 256) < 0.01
+    assert np.array_equal(after[~dropped], before[~dropped])
+    mean = [real(graph, name, found[name]).mean() for name in (first.source, first.target)]
+    assert abs(mean[1] / mean[0] - 1) < 0.02
+    # The mean of many passes is near that of the float network's passes, and passes differ.
+    draw = oracle.Random(3)
+    eight = input_of(graph, x[:8])
+    passes = np.stack(
+        [real(graph, "probs", oracle.run(graph, eight, random=draw)["probs"]) for _ in range(40)]
+    )
+    assert isinstance(module, Dropped)
+    module.sampling(True)
+    torch.manual_seed(0)
+    with torch.inference_mode():
+        float_passes = torch.stack([module(prepared(module, x[:8]))[0].softmax(1) for _ in range(40)]).numpy()
+    module.sampling(False)
+    assert np.abs(passes.mean(0) - float_passes.mean(0)).mean() < 0.05
+    assert 0.5 < passes.std(0).mean() / float_passes.std(0).mean() < 2
+
+
+def test_logits_and_their_posteriors_are_those_of_the_whole_graph() -> None:
+    module, x = built("exits")
+    whole, bare = quantise(module, x, "net"), quantise(module, x, "net", softmax=False)
+    assert list(bare.outputs) == ["logits", "logits_1", "logits_2", "features"]
+    assert not any(isinstance(step, Softmax) for step in bare.steps)
+    some = input_of(whole, x)
+    probs, logits = oracle.run(whole, some), oracle.run(bare, some)
+    for end in ("", "_1", "_2"):
+        scale = bare.tensors[bare.outputs[f"logits{end}"]].scale
+        assert np.array_equal(posteriors(logits[f"logits{end}"], scale), probs[f"probs{end}"])
+    with pytest.raises(ValueError, match=r"logits are float64 \(1, 2\); int8 \(n, classes\) is accepted"):
+        posteriors(np.zeros((1, 2)), 0.1)
+
+
+def test_a_projection_takes_the_place_of_the_features() -> None:
+    module, x = built("resnet8")
+    through = projection("pca", outputs(module, x).features, kept=8)
+    assert through is not None
+    graph = quantise(module, x, "net", projection=(through.matrix, through.offset))
+    assert graph.tensors[graph.outputs["features"]].shape == (8,)
+    found = real(graph, "projected", oracle.run(graph, input_of(graph, x))["features"])
+    wanted = through(outputs(module, x).features)
+    assert np.linalg.norm(found - wanted) < 0.1 * np.linalg.norm(wanted)
+    for matrix, offset in (
+        (np.ones((9, 8)), np.ones(8)),
+        (np.ones((32, 40)), np.ones(40)),
+        (np.ones((32, 8)), 0),
+    ):
+        with pytest.raises(ValueError, match=r"\(32, kept\) and \(kept,\) are accepted, with 1 to 32 kept"):
+            quantise(module, x, "net", projection=(matrix, np.asarray(offset)))
+
+
+def test_the_same_network_gives_the_same_bytes(tmp_path: Path) -> None:
+    module, x = built("dropped")
+    for number in range(2):
+        torch.manual_seed(number)
+        save_graph(tmp_path / f"{number}.npz", quantise(module, x, "net", about={"seed": 3}))
+    assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "1.npz").read_bytes()
+    assert quantise(module, x, "net", about={"seed": 3}).about == {"seed": 3, "calibration": 48}
+
+
+def spoilt(change: Callable[[Backbone], None]) -> Backbone:
+    network = cnn4(width=4)
+    change(network)
+    return network.eval()
+
+
+def _put(at: int, module: nn.Module) -> Callable[[Backbone], None]:
+    def change(network: Backbone) -> None:
+        network.stages[1][at] = module  # type: ignore[operator, index]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_put(2, nn.GELU()), "stages.1.2 is a GELU; Conv2d, BatchNorm2d"),
+        (_put(0, nn.ReLU()), "stages.1.0 is a rectifier after something else"),
+        (_put(2, nn.BatchNorm2d(4, track_running_stats=False)), "without statistics"),
+        (_put(2, nn.ZeroPad2d(1)), "stages.1 ends in a ZeroPad2d"),
+        (_put(0, nn.Conv2d(4, 4, 3, groups=2)), "stages.1.0 is a Conv2d with groups 2; one group or one"),
+        (_put(0, nn.Conv2d(4, 4, 3, dilation=2)), "Conv2d with dilation (2, 2)"),
+        (_put(0, nn.Conv2d(4, 4, 3, (1, 2))), "Conv2d with stride (1, 2)"),
+        (_put(0, nn.Conv2d(4, 4, 3, padding="same")), "Conv2d with padding 'same'"),
+        (_put(0, nn.Conv2d(4, 4, 3, padding_mode="circular")), "Conv2d with padding_mode 'circular'"),
+    ],
+)
+def test_modules_without_a_counterpart_are_named(change: Callable[[Backbone], None], message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        quantise(spoilt(change), pictures(2, 1), "net")
+    assert message in str(caught.value)
+
+
+def test_other_networks_and_inputs_are_refused() -> None:
+    network = cnn4(width=4)
+    x = pictures(3, 1)
+    with pytest.raises(ValueError, match="network is a Decomposed; a backbone of stages"):
+        quantise(Decomposed(network), x, "net")
+    with pytest.raises(ValueError, match="calibration has 0 examples; at least 1 is needed"):
+        quantise(network, x[:0], "net")
+    with pytest.raises(ValueError, match="name of the graph is 'cnn-4'"):
+        quantise(network, x, "cnn-4")
+    with pytest.raises(ValueError, match=r"headroom is 0\.5; 1 to 64 is accepted"):
+        Settings(headroom=0.5)
+    with pytest.raises(ValueError, match="stages_0_0 reads the input; a Conv2d with one group"):
+        deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
+        quantise(deep, pictures(3, 3), "net")
+    graph = quantise(network, x, "net")
+    for odd, message in (
+        (np.zeros((1, 9, 12), np.uint8), r"examples are \(1, 9, 12\); \(n, 12, 12, 1\) is accepted"),
+        (np.zeros((1, 12, 12), np.int32), "examples are int32; uint8 or float is accepted"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            input_of(graph, odd)
+    assert np.array_equal(input_of(graph, x), input_of(graph, x[..., 0]))
+
+
+def test_scales_cut_off_what_costs_more_than_it_gives() -> None:
+    rng = np.random.default_rng(0)
+    seen = Seen((100,))
+    values = np.abs(rng.normal(size=(400, 100))).astype(np.float32)
+    values[0, 0] = 10.0
+    seen.add(values, 1.0)
+    assert rectified(seen, np.inf, clip=False) == Scale(10 / 255, -128)
+    assert 4 < 255 * rectified(seen, np.inf, clip=True).scale < 9.9
+    assert rectified(seen, 2.0, clip=False).scale == pytest.approx(2 / 255)
+    both = Seen((100,))
+    both.add(np.concatenate([values, -values / 10]), 1.0)
+    narrow, wide = signed(both, clip=True), signed(both, clip=False)
+    assert narrow.scale < 0.9 * wide.scale and narrow.zero > -128
+    nothing = Seen((1,))
+    nothing.add(np.zeros((3, 1), np.float32), 1.0)
+    assert rectified(nothing, np.inf, clip=True).scale == signed(nothing, clip=True).scale == 1.0
+    assert spanning(3.0, 4.0).zero == -128 and spanning(-4.0, -3.0).zero == 127
+
+
+def test_logits_that_add_nothing_are_cut_off() -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 1, (500, 4)) - [0, 0, 0, 60]
+    found = of_logits(logits)
+    assert found.scale < 12 / 255 < spanning(logits.min(), logits.max()).scale
+    assert of_logits(np.zeros((3, 2))).scale == 1.0
+
+
+@pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
+@pytest.mark.parametrize("name", ["cnn4-0", "cnn4_exits-0"])
+def test_trained_networks_answer_as_in_float(name: str) -> None:
+    from tcuq_lab.boards.calibrate import calibration, quantise_file
+    from tcuq_lab.data.parts import load_part
+    from tcuq_lab.zoo.weights import load_weights
+
+    path = WEIGHTS / f"{name}.npz"
+    module, card = load_weights(path)
+    graph = quantise_file(path, given=calibration(card["config"]["dataset"], clean=100, shifted=0))
+    assert graph.about["weights"] == path.name and graph.about["calibration"] == 100
+    dev = load_part(card["config"]["dataset"], "dev")
+    x = dev.x[1000:1200]
+    found = oracle.run(graph, input_of(graph, x))
+    wanted = outputs(module, x)
+    assert (found["probs"].argmax(1) == wanted.probs.argmax(1)).mean() > 0.96
+    assert np.abs((found["probs"] + 128.0) / 256 - wanted.probs).mean() < 0.006
+
+
+def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
+    from tcuq_lab.boards.calibrate import narrowed, quantise_file
+    from tcuq_lab.cli import main
+    from tcuq_lab.zoo.weights import save_weights
+
+    card = {"backbone": "cnn4", "options": {}, "recipe": "plain", "settings": {}}
+    save_weights(tmp_path / "w.npz", cnn4(), card)
+    for read in (narrowed, quantise_file):
+        with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
+            read(tmp_path / "w.npz")
+    assert main(["device", "quantise", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
+
+
+def test_float_and_int8_are_judged_by_what_is_lost() -> None:
+    pytest.importorskip("scipy")
+    from tcuq_lab.boards.accuracy import met, within
+
+    kept, lost = {"auroc_lost": 0.01}, {"auroc_lost": 0.011}
+    whole = {"points_lost": 1.0, "monitor": {"posteriors": kept, "features": kept}}
+    assert met(whole) and within(whole)
+    better = {**whole, "monitor": {"posteriors": kept, "features": {"auroc_lost": -0.2}}}
+    assert met(better) and not within(better)
+    assert not met({**whole, "points_lost": 1.01})
+    assert not met({**whole, "monitor": {"posteriors": kept, "features": lost}})

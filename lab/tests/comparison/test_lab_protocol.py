@@ -1,0 +1,581 @@
+"""The comparison of methods against its definitions, written out slowly, and its results as files."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import metrics as m
+from tcuq_lab.comparison.delays import Trials, arm, choose, delay_records, pooled, trials
+from tcuq_lab.comparison.events import Band, clean_band, drop_events, smooth
+from tcuq_lab.comparison.paired import default_block, delay_interval, interval, joint_bootstrap
+from tcuq_lab.comparison.protocol import (
+    Case,
+    Scores,
+    Settings,
+    Truth,
+    best_against_best,
+    delay_part,
+    evaluate,
+    same_against_same,
+    score_part,
+)
+from tcuq_lab.comparison.records import load, mean_over, pick, record, save
+from tcuq_lab.comparison.resampled import measured
+from tcuq_lab.comparison.statistics import STATISTICS, Cusum
+from tcuq_lab.comparison.tasks import MEASURES, Task, task_records
+
+NAMES = ("clean", "fog", "snow", "ood")
+STRENGTH = {"BASE": 0.05, "GOOD": 0.15, "BAD": -0.1}
+CUSUM = {"cusum": Cusum}
+
+
+def stream(name: str, steps: int, seed: int, kinds: Any = (0,), stretch: int = 150) -> Case:
+    """A stream whose stretches go through `kinds` in turn; kind 3 is of no class."""
+    rng = np.random.default_rng(seed)
+    kind = np.array(kinds)[np.arange(steps) // stretch % len(kinds)]
+    labels = np.where(kind == 3, -1, rng.integers(0, 5, steps))
+    answers = []
+    for method, strength in STRENGTH.items():
+        right = rng.random(steps) < np.where(kind > 0, 0.4, 0.9)
+        guess = np.where(right & (labels >= 0), labels, (labels + 1) % 5)
+        risk = rng.beta(2, 6, steps) + strength * ((kind > 0) + 0.5 * (guess != labels))
+        answers.append(Scores(method, risk, guess))
+    return Case(name, Truth(labels, kind, names=NAMES), tuple(answers))
+
+
+@pytest.fixture(scope="module")
+def clean_dev() -> list[Case]:
+    return [stream("dev 0", 6000, 100), stream("dev 1", 5000, 101)]
+
+
+@pytest.fixture(scope="module")
+def tests() -> list[Case]:
+    return [stream("a", 3000, 1, (0, 1, 0, 2)), stream("b", 2400, 2, (2, 0, 3, 0))]
+
+
+def value(rows: Any, stream: str, method: str, metric: str, variant: str) -> float:
+    found = pick(rows, stream=stream, method=method, metric=metric, variant=variant)
+    assert len(found) == 1
+    return float(found[0]["value"])
+
+
+def test_drop_events_are_scored_on_own_and_on_base_predictions(tests: Any, clean_dev: Any) -> None:
+    rows = score_part(tests, clean_dev, Settings(seen=("fog",)))
+    for each in tests:
+        for method in STRENGTH:
+            for column, source in (("own", method), ("base", "BASE")):
+                dev = [s.truth.right(s.answer(source).predictions) for s in clean_dev]
+                right = each.truth.right(each.answer(source).predictions)
+                found = drop_events(right, clean_band(dev, 100))
+                kept = found.judged
+                for smoothing in ("plain", "smoothed"):
+                    risk = each.answer(method).risk
+                    risk = smooth(risk, 100) if smoothing == "smoothed" else risk
+                    args = (each.name, method)
+                    variant = f"{column}/{smoothing}/all"
+                    pair = (risk[kept], found.event[kept])
+                    assert value(rows, *args, "drop_auprc", variant) == m.average_precision(*pair)
+                    assert value(rows, *args, "drop_auroc", variant) == m.auroc(*pair)
+                    assert value(rows, *args, "drop_lift", variant) == m.precision_lift(*pair)
+                    row = pick(rows, stream=each.name, method=method, metric="drop_auprc", variant=variant)[0]
+                    assert row["prevalence"] == found.event[kept].mean() and row["n"] == kept.sum()
+
+
+def test_failures_and_foreign_inputs(tests: Any, clean_dev: Any) -> None:
+    rows = score_part(tests, clean_dev)
+    each = tests[1]
+    labels, kinds = each.truth.labels, each.truth.kinds
+    for method in STRENGTH:
+        for column, source in (("own", method), ("base", "BASE")):
+            risk, wrong = each.answer(method).risk, each.answer(source).predictions != labels
+            variant = f"{column}/plain/all"
+            for name, kept in (("clean_failure", kinds == 0), ("mixed_failure", labels >= 0)):
+                pair = (risk[kept], wrong[kept])
+                for measure, function in (("auroc", m.auroc), ("auprc", m.average_precision)):
+                    assert value(rows, "b", method, f"{name}_{measure}", variant) == function(*pair)
+                assert value(rows, "b", method, f"{name}_fpr95", variant) == m.fpr_at_tpr(*pair)
+                assert value(rows, "b", method, f"{name}_aurc", variant) == m.aurc(*pair)
+            kept = (labels < 0) | ((kinds == 0) & ~wrong)
+            expected = m.auroc(risk[kept], labels[kept] < 0)
+            assert value(rows, "b", method, "ood_auroc", variant) == expected
+    assert not pick(rows, stream="a", metric="ood_auroc")  # nothing foreign there
+
+
+def test_groups_of_kinds_leave_out_what_another_kind_touches(tests: Any, clean_dev: Any) -> None:
+    each, fixed = tests[0], Settings(seen=("fog",))
+    rows = score_part(tests, clean_dev, fixed)
+    kinds = each.truth.kinds
+    right = each.truth.right(each.answer("GOOD").predictions)
+    dev = [s.truth.right(s.answer("GOOD").predictions) for s in clean_dev]
+    found = drop_events(right, clean_band(dev, 100))
+    for group, other in (("seen", 2), ("unseen", 1)):
+        kept = np.array([not (kinds[max(0, t - 99) : t + 1] == other).any() for t in range(len(kinds))])
+        kept &= found.judged
+        expected = m.average_precision(each.answer("GOOD").risk[kept], found.event[kept])
+        assert value(rows, "a", "GOOD", "drop_auprc", f"own/plain/{group}") == expected
+        kept = kinds != other
+        expected = m.auroc(each.answer("GOOD").risk[kept], ~right[kept])
+        assert value(rows, "a", "GOOD", "mixed_failure_auroc", f"own/plain/{group}") == expected
+    # Case b has snow and foreign inputs: nothing seen, and foreign inputs are in no group.
+    assert not pick(rows, stream="b", metric="drop_auprc", variant="own/plain/seen")
+    assert pick(rows, stream="b", metric="drop_auprc", variant="own/plain/unseen")
+
+
+def test_a_group_that_is_all_there_is_has_the_same_figures(clean_dev: Any) -> None:
+    one = stream("one", 1500, 7, (0, 1))
+    rows = score_part([one], clean_dev, Settings(seen=("fog",)))
+    for row in pick(rows, variant="own/plain/seen"):
+        assert value(rows, "one", row["method"], row["metric"], "own/plain/all") == row["value"]
+    assert pick(rows, variant="own/plain/seen") and not pick(rows, variant="own/plain/unseen")
+
+
+def test_a_score_worse_than_chance_is_warned_of(tests: Any, clean_dev: Any) -> None:
+    rows = score_part(tests, clean_dev)
+    warned = pick(rows, metric="warning")
+    low = [r for r in rows if r["metric"].endswith("auroc") and r["value"] < 0.5]
+    assert len(warned) == len(low) > 0
+    assert "BAD" in {row["method"] for row in warned}
+    assert any(row["variant"] == "drop_auroc own/smoothed/all" for row in pick(warned, method="BAD"))
+
+
+def test_steps_that_are_not_judged_do_not_count(clean_dev: Any) -> None:
+    whole = stream("s", 1500, 3, (0, 1))
+    judged = np.arange(1500) < 900
+    truth = Truth(whole.truth.labels, whole.truth.kinds, judged=judged, names=NAMES)
+    rows = score_part([Case("s", truth, whole.answers)], clean_dev)
+    short = Truth(whole.truth.labels[:900], whole.truth.kinds[:900], names=NAMES)
+    answers = tuple(Scores(a.name, a.risk[:900], a.predictions[:900]) for a in whole.answers)
+    expected = score_part([Case("s", short, answers)], clean_dev)
+    assert [(r["metric"], r["n"]) for r in rows] == [(r["metric"], r["n"]) for r in expected]
+    pairs = [(r["value"], e["value"]) for r, e in zip(rows, expected, strict=True)]
+    assert np.array_equal(*zip(*pairs, strict=True), equal_nan=True)
+
+
+def test_undefined_metrics_are_nan_not_errors() -> None:
+    truth = Truth(np.zeros(50, int))
+    scores = Scores("x", np.zeros(50), np.zeros(50, int))
+    band = Band(100, 0.9, 0.01, 5)
+    rows = task_records("s", scores, scores.predictions, truth, {"own": band, "base": band})
+    assert all(math.isnan(row["value"]) for row in rows if row["metric"].startswith("drop"))
+    assert {row["n"] for row in rows if row["metric"].startswith("drop")} == {0}
+
+
+def slow_delays(alarm: Any, truth: Truth) -> tuple[list[int], list[float]]:
+    starts, delays = [], []
+    segments = np.zeros(len(truth), int) if truth.segments is None else truth.segments
+    for t in range(1, len(truth)):
+        if truth.kinds[t] > 0 and truth.kinds[t - 1] == 0 and segments[t] == segments[t - 1]:
+            stop = t
+            while stop < len(truth) and truth.kinds[stop] > 0 and segments[stop] == segments[t]:
+                stop += 1
+            inside = [s for s in range(t, stop) if s in alarm]
+            starts.append(t)
+            delays.append(inside[0] - t if inside else math.inf)
+    return starts, delays
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["cusum", "window_mean_25", "ewma_16"])
+def test_delays_by_loop(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dev = [rng.normal(0, 1, 4000)]
+    armed = arm(dev, 200, {name: STATISTICS[name]})[name]
+    kinds = np.repeat(rng.integers(0, 3, 40), rng.integers(5, 60, 40))
+    segments = np.arange(len(kinds)) // 300
+    truth = Truth(np.zeros(len(kinds), int), kinds, segments)
+    shift = (0.8, 0.1)[seed % 2]
+    risk = rng.normal(0, 1, len(kinds)) + shift * (kinds > 0)
+    alarm = set()
+    for piece in truth.pieces():
+        begin = piece.start
+        while begin < piece.stop:
+            path = armed.statistic.path(risk[begin : piece.stop])
+            above = np.flatnonzero(path > armed.limit + 1e-9)
+            if not len(above):
+                break
+            alarm.add(begin + int(above[0]))
+            begin += int(above[0]) + 1
+    starts, delays = slow_delays(alarm, truth)
+    found = trials(armed, risk, truth, memory=20)
+    assert found.starts.tolist() == starts and found.delays.tolist() == delays
+    assert len(delays) > 3 and (math.inf in delays or shift == 0.8)
+    clean = [
+        t
+        for t in range(len(kinds))
+        if not (kinds[max(0, t - 19) : t + 1] * (segments[max(0, t - 19) : t + 1] == segments[t])).any()
+    ]
+    assert found.clean == len(clean) and found.false == len(alarm & set(clean))
+    rows = {row["metric"]: row for row in delay_records("s", "x", name, "all", found)}
+    assert rows["missed"]["value"] == delays.count(math.inf) and rows["missed"]["n"] == len(delays)
+    assert rows["delay_median"]["value"] == np.median(delays)
+    assert rows["delay_p90"]["value"] == sorted(delays)[math.ceil(0.9 * len(delays)) - 1]
+    capped = [min(d, n) for d, n in zip(delays, found.lengths.tolist(), strict=True)]
+    assert rows["delay_mean"]["value"] == pytest.approx(np.mean(capped))
+
+
+def test_no_change_has_no_delay() -> None:
+    none = pooled([])
+    assert isinstance(none, Trials)
+    rows = {row["metric"]: row["value"] for row in delay_records("s", "x", "cusum", "all", none)}
+    assert math.isnan(rows["delay_median"]) and rows["missed"] == 0
+
+
+def test_the_whole_protocol(tests: Any, clean_dev: Any) -> None:
+    settings = Settings(seen=("fog",))
+    shifted = [stream("dev shifted", 3000, 50, (0, 1))]
+    fresh = [stream("fresh", 10_000, 60)]
+    rows = evaluate(tests, clean_dev, settings, shifted, fresh)
+    table = same_against_same(rows)
+    assert list(table) == list(STATISTICS)
+    assert all(set(row) == set(STRENGTH) for row in table.values())
+    assert table["cusum"]["GOOD"] < table["cusum"]["BASE"]
+    unseen = same_against_same(rows, "delay_mean", "unseen")["cusum"]["GOOD"]
+    seen = same_against_same(rows, "delay_mean", "seen")["cusum"]["GOOD"]
+    assert 0 < seen < 40 and 0 < unseen < 40
+    best = best_against_best(rows, "delay_mean")
+    for method in STRENGTH:
+        armed = arm([s.answer(method).risk for s in clean_dev])
+        name, cost = choose(armed, [shifted[0].answer(method).risk], [shifted[0].truth])
+        assert best[method] == (name, same_against_same(rows, "delay_mean")[name][method])
+        assert value(rows, "dev", method, "chosen", name) == cost
+        for statistic in STATISTICS:
+            assert value(rows, "pooled", method, "run_length_dev", statistic) >= 1000
+            assert value(rows, "pooled", method, "run_length", f"{statistic}/clean") > 300
+            assert value(rows, "pooled", method, "run_length", f"{statistic}/mixed") > 0
+    assert not any("\n" in row["variant"] for row in rows)
+
+
+def test_the_test_streams_do_not_choose(tests: Any, clean_dev: Any) -> None:
+    fixed = Settings(statistics={"cusum": Cusum, "ewma_16": STATISTICS["ewma_16"]})
+    shifted = [stream("dev shifted", 1500, 50, (0, 1))]
+    chosen = [
+        pick(delay_part(part, clean_dev, fixed, shifted), metric="chosen") for part in (tests, tests[:1])
+    ]
+    assert chosen[0] == chosen[1]
+    assert not pick(delay_part(tests, clean_dev, fixed), metric="chosen")
+
+
+def test_paired_intervals_cancel_what_is_common(tests: Any, clean_dev: Any) -> None:
+    rng = np.random.default_rng(0)
+    args: Any = ("drop_auprc", "base/plain/all")
+    same = interval(tests, clean_dev, ("GOOD", "GOOD"), *args, rng, replicates=20)
+    assert same["value"] == same["low"] == same["high"] == 0
+    found = interval(tests, clean_dev, ("GOOD", "BASE"), *args, rng, replicates=40)
+    singles = [interval(tests, clean_dev, (name,), *args, rng, replicates=40) for name in ("GOOD", "BASE")]
+    assert found["value"] == pytest.approx(singles[0]["value"] - singles[1]["value"])
+    assert found["low"] <= found["value"] <= found["high"] and found["low"] > 0
+    assert found["high"] - found["low"] < sum(row["high"] - row["low"] for row in singles)
+    rows = score_part(tests, clean_dev)
+    values = [value(rows, each.name, "GOOD", *args) for each in tests]
+    assert singles[0]["value"] == pytest.approx(np.mean(values))
+    assert singles[0]["method"] == "GOOD" and found["method"] == "GOOD - BASE"
+
+
+def test_intervals_are_the_same_for_the_same_seed(tests: Any, clean_dev: Any) -> None:
+    def again() -> Any:
+        rng = np.random.default_rng(5)
+        return interval(tests, clean_dev, ("BAD",), "drop_auroc", "own/plain/all", rng, replicates=10)
+
+    assert again() == again()
+
+
+def test_an_interval_agrees_with_that_of_one_stream() -> None:
+    values = np.random.default_rng(1).random(300)
+    found = joint_bootstrap(
+        lambda _, index: float((values if index is None else values[index]).mean()),
+        [300],
+        10,
+        200,
+        np.random.default_rng(2),
+    )
+    expected = m.block_bootstrap(np.mean, [values], 10, 200, np.random.default_rng(2))
+    assert found == expected
+
+
+@pytest.mark.parametrize("levels", [1, 2, 9, 10_000])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+def test_resampled_metrics_are_those_of_the_resampled_steps(levels: int, share: float) -> None:
+    rng = np.random.default_rng(levels)
+    score = rng.integers(0, levels, 400) / 7
+    task = Task(score, rng.random(400) < share, rng.random(400) < 0.8)
+    for name, measures in MEASURES.items():
+        for measure, function in measures.items():
+            found = measured(task, f"{name}_{measure}", function)
+            assert found(None) == pytest.approx(task.measure(function), nan_ok=True)
+            for _ in range(5):
+                index = rng.integers(0, 400, 400)
+                drawn = Task(task.score[index], task.positive[index], task.judged[index])
+                assert found(index) == pytest.approx(drawn.measure(function), abs=1e-12, nan_ok=True)
+            nobody = np.flatnonzero(~task.judged)
+            assert math.isnan(found(nobody))
+
+
+def test_streams_without_the_metric_are_left_out_of_a_replicate() -> None:
+    found = joint_bootstrap(lambda at, _: [math.nan, 3.0][at], [5, 5], 1, 4, np.random.default_rng(0))
+    assert (found.estimate, found.low, found.high, found.undefined) == (3, 3, 3, 0)
+    none = joint_bootstrap(lambda at, _: math.nan, [5], 1, 4, np.random.default_rng(0))
+    assert none.undefined == 4 and math.isnan(none.low)
+
+
+def test_delays_have_paired_intervals(tests: Any, clean_dev: Any) -> None:
+    fixed, rng = Settings(statistics=CUSUM), np.random.default_rng(3)
+    pair = delay_interval(tests, clean_dev, ("GOOD", "BASE"), ("cusum", "cusum"), rng, fixed, replicates=200)
+    rows = delay_part(tests, clean_dev, fixed)
+    means = same_against_same(rows, "delay_mean")["cusum"]
+    assert pair["value"] == pytest.approx(means["GOOD"] - means["BASE"])
+    assert pair["low"] <= pair["value"] <= pair["high"] < 0
+    assert pair["n"] == pick(rows, stream="pooled", metric="missed", method="GOOD")[0]["n"]
+
+
+def test_blocks_hold_the_window_and_the_stretches() -> None:
+    def truth(stretch: int) -> Truth:
+        return Truth(np.zeros(4000, int), np.arange(4000) // stretch % 2)
+
+    assert default_block([truth(20)], 100) == 200
+    assert default_block([truth(200)], 100) == 800
+    assert default_block([truth(4000)], 100) == 1000
+    assert default_block([truth(200), Truth(np.zeros(400, int))], 100) == 100
+
+
+def test_results_survive_a_file(tmp_path: Path) -> None:
+    rows = [
+        record("a", "X", "delay_p90", "cusum/all", math.inf, 4),
+        record("b", "Y", "drop_auprc", "own/plain/all", 1 / 3, 100, 0.2, -math.inf, math.nan),
+    ]
+    path = tmp_path / "results.json"
+    save(path, rows, seeds=[1, 2], sizes={"steps": 10_000}, note="more")
+    json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(name))
+    found = load(path)
+    assert str(found.records) == str(rows)  # NaN is not equal to itself
+    assert found.about["seeds"] == [1, 2] and found.about["sizes"] == {"steps": 10_000}
+    assert set(found.about["versions"]) == {"tcuq", "numpy", "python"} and found.about["note"] == "more"
+    save(path, [], seeds=[], sizes={})
+    assert load(path).records == []
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not a file of results"),
+        ("[" * 100_000, r"bad\.json is not JSON: .*recursion"),
+        ("9" * 5000, r"bad\.json is not JSON"),
+        ('{"format": "tcuq lab results 1"}', "lacks about or records"),
+        ('{"format": "tcuq lab results 1", "about": {}, "records": [{"n": 1}]}', "record 0 .* other keys"),
+        (
+            '{"format": "tcuq lab results 1", "about": {}, "records": [NaN]}',
+            r"bad\.json is not JSON: NaN is no number",
+        ),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("value", "big"),
+        ("value", True),
+        ("value", []),
+        ("value", {}),
+        ("value", 10**400),
+        ("low", [[[0] * 900]]),
+        ("n", -1),
+        ("n", 1.5),
+        ("n", 10**400),
+        ("stream", 3),
+    ],
+)
+def test_bad_records_are_refused(tmp_path: Path, key: str, value: Any) -> None:
+    path = tmp_path / "bad.json"
+    save(path, [record("a", "X", "m", "v", 1, 4)], seeds=[], sizes={})
+    content = json.loads(path.read_text())
+    content["records"][0][key] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=rf"{key} of record 0 of .*bad\.json") as caught:
+        load(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+def test_means_leave_out_what_is_undefined() -> None:
+    rows = [record("a", "X", "m", "v", 1, 9, 0.2), record("b", "X", "m", "v", 3, 9, 0.4)]
+    rows += [record("c", "X", "m", "v", math.nan, 9), record("c", "Y", "m", "v", math.inf, 9)]
+    first, second = mean_over(rows)
+    assert (first["value"], first["prevalence"], first["n"]) == (2, pytest.approx(0.3), 2)
+    assert second["value"] == math.inf and second["method"] == "Y"
+
+
+GOOD_TRUTH = Truth(np.zeros(3, int))
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: Scores("x", [0.0, math.inf], [0, 0]), r"risk of x\[1\] is inf; any finite number"),
+        (lambda: Case("s", GOOD_TRUTH, (Scores("x", [0.0], [0]),)), "risk of x has 1 entries; 3 is"),
+        (lambda: Case("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0]),)), "predictions of x has 1 entries"),
+        (lambda: Case("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0] * 3),) * 2), "x answers 2 times"),
+        (lambda: Truth([0, 0], [0]), "kinds has 1 entries, labels has 2"),
+        (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1; 0 or more"),
+        (lambda: score_part([], []), "there are 0 streams"),
+        (lambda: Settings(m=0), "m is 0; 1 to"),
+        (lambda: Settings(seen="fog"), "seen is 'fog'; a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(seen=None), "seen is None; a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(seen=(1,)), r"seen is \(1,\); a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: Settings(base=None), "base is None; a text"),  # type: ignore[arg-type]
+        (lambda: Settings(statistics={}), "statistics is {}; names with a factory each"),
+        (lambda: Settings(statistics=["cusum"]), r"statistics is \['cusum'\]"),  # type: ignore[arg-type]
+        (lambda: Settings(statistics={"best": Cusum}), "name of a statistic is 'best'"),
+        (lambda: Settings(statistics={"a/b": Cusum}), "name of a statistic is 'a/b'; a text without '/'"),
+        (lambda: Settings(statistics={"a": 3}), "statistic a is 3; a function"),  # type: ignore[dict-item]
+        (lambda: stream("pooled", 200, 0), "name of a stream is 'pooled'; a text other than pooled, dev"),
+        (lambda: stream(3, 200, 0), "name of a stream is 3"),  # type: ignore[arg-type]
+        (
+            lambda: score_part([stream("s", 200, n) for n in (0, 1)], []),
+            "stream s comes twice among the tests",
+        ),
+        (lambda: stream("s", 200, 0).truth.members("Seen", ()), "group 'Seen' is unknown; did you mean seen"),
+        (lambda: same_against_same([], group="sen"), "group of delay_median 'sen' is unknown"),
+        (lambda: best_against_best([], group="clean"), "group of delay_median 'clean' is unknown"),
+        (lambda: same_against_same([], "run_length", "all"), "group of run_length 'all' is unknown"),
+        (lambda: stream("s", 200, 0).answer("WHAT"), "'WHAT' has no answer on stream s; one of BASE, GOOD"),
+        (lambda: score_part([stream("s", 200, 0)], [stream("d", 50, 0)]), "at least m = 100"),
+        (lambda: score_part([stream("s", 200, 0)], [stream("d", 200, 0, (0, 1), 60)]), "shifted at step 60"),
+        (lambda: delay_part([stream("s", 200, 0)], [stream("d", 200, 0)]), "10000 clean steps or more; 200"),
+    ],
+)
+def test_errors_are_one_line(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
+    rng = np.random.default_rng(0)
+
+    def ask(metric: str = "drop_auprc", variant: str = "own/plain/all", **options: Any) -> Any:
+        return interval(tests, clean_dev, ("GOOD",), metric, variant, rng, replicates=1, **options)
+
+    for options, message in (
+        ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown; one of drop_auprc"),
+        ({"variant": "own"}, "variant is 'own'; own or base"),
+        ({"metric": "ood_auroc", "variant": "own/smoothed/all"}, "plain alone"),
+        ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*; all kinds alone"),
+        ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
+        ({"variant": "own/plain/seen"}, "variant own/plain/seen has a record on 0 streams"),
+        ({"block": 20}, "block is 20; 100 to"),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            ask(**options)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="statistic 'luck' is unknown"):
+        delay_interval(tests, clean_dev, ("GOOD",), ("luck",), rng)
+    with pytest.raises(ValueError, match="group seen has 0 changes on the test streams; at least 1"):
+        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="seen")
+    with pytest.raises(ValueError, match="group 'Seen' is unknown; did you mean seen"):
+        delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="Seen")
+    seed: Any = 0
+    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
+        interval(tests, clean_dev, ("GOOD",), "drop_auprc", "own/plain/all", seed)
+
+
+def test_an_interval_is_around_the_mean_of_the_records(tests: Any, clean_dev: Any) -> None:
+    fixed = Settings(seen=("fog",))
+    rows = [row for row in score_part(tests, clean_dev, fixed) if row["metric"] != "warning"]
+    asked = sorted({(row["metric"], row["variant"]) for row in rows})
+    assert {variant.rpartition("/")[2] for _, variant in asked} == {"all", "seen", "unseen"}
+    for metric, variant in asked:
+        mine = pick(rows, method="GOOD", metric=metric, variant=variant)
+        rng = np.random.default_rng(0)
+        found = interval(tests, clean_dev, ("GOOD",), metric, variant, rng, fixed, replicates=2)
+        assert found["value"] == pytest.approx(np.mean([row["value"] for row in mine]), abs=1e-12)
+        assert found["n"] == sum(row["n"] for row in mine)
+
+
+def unjudged(case: Case, judged: Any, spoil: bool) -> Case:
+    """The same stream with some steps not judged, and nonsense there where it is spoiled."""
+    answers = case.answers
+    if spoil:
+        answers = tuple(
+            Scores(a.name, np.where(judged, a.risk, 0.9), np.where(judged, a.predictions, 99))
+            for a in answers
+        )
+    return Case(case.name, Truth(case.truth.labels, case.truth.kinds, judged=judged, names=NAMES), answers)
+
+
+def test_clean_steps_that_are_not_judged_decide_nothing(tests: Any) -> None:
+    # The first steps, after which a statistic that begins anew at 0 has forgotten them at its first alarm.
+    judged = np.arange(12_000) >= 300
+    tables = []
+    for spoil in (False, True):
+        dev = [unjudged(stream("d", 12_000, 100), judged, spoil)]
+        fresh = [unjudged(stream("f", 12_000, 101), judged, spoil)]
+        fixed = Settings(statistics={"frozen_quantile_count": STATISTICS["frozen_quantile_count"]})
+        tables.append(evaluate(tests, dev, fixed, clean_test=fresh))
+    assert str(tables[0]) == str(tables[1])
+    lengths = [row for row in tables[0] if row["variant"] in ("frozen_quantile_count/clean",)]
+    assert {row["n"] for row in pick(lengths, metric="run_length")} == {11_700}
+
+
+def test_the_reference_is_made_of_judged_scores() -> None:
+    rng = np.random.default_rng(12)
+    clean, judged = rng.normal(0, 1, 5000), np.arange(5000) % 5 > 0
+    spoiled = np.where(judged, clean, 50.0)
+    armed = arm([spoiled], 100, CUSUM, [judged])["cusum"]
+    assert armed.statistic.reference.mean == pytest.approx(clean[judged].mean())
+    assert armed.found.steps == 4000
+
+
+def test_changes_with_unjudged_steps() -> None:
+    armed = arm([np.random.default_rng(0).normal(0, 1, 2000)], 100, CUSUM)["cusum"]
+    kinds = np.repeat([0, 1, 0, 2, 0], 100)
+    risk = np.where(np.arange(500) >= 130, 9.0, -1.0) * (kinds > 0)
+
+    def watched(*hidden: slice) -> Trials:
+        judged = np.ones(500, bool)
+        for part in hidden:
+            judged[part] = False
+        return trials(armed, risk, Truth(np.zeros(500, int), kinds, judged=judged), memory=20)
+
+    plain = watched()
+    assert plain.starts.tolist() == [100, 300] and plain.delays.tolist() == [30, 0]
+    # A delay counts from the change itself, and an alarm at an unjudged step of the stretch is one.
+    for hidden in (slice(100, 105), slice(100, 199), slice(101, 200)):
+        found = watched(hidden)
+        assert found.starts.tolist() == [100, 300] and found.delays.tolist() == [30, 0]
+    assert watched(slice(100, 200)).starts.tolist() == [300]  # nothing is judged there
+    assert watched(slice(200, 300)).clean == plain.clean - 81
+
+
+def test_a_stream_has_one_role(tests: Any, clean_dev: Any) -> None:
+    fixed = Settings(statistics=CUSUM)
+    for roles, message in (
+        ({"shifted_dev": tests[:1]}, "stream a is in tests and in shifted_dev"),
+        ({"clean_test": clean_dev}, "stream dev 0 is in clean_dev and in clean_test"),
+    ):
+        for call in (delay_part, evaluate):
+            with pytest.raises(ValueError, match=message):
+                call(tests, clean_dev, fixed, **roles)
+    with pytest.raises(ValueError, match="stream dev 0 is in tests and in clean_dev"):
+        score_part(clean_dev, clean_dev)
+
+
+def test_means_leave_out_what_is_over_all_streams(tests: Any, clean_dev: Any) -> None:
+    rows = delay_part(tests, clean_dev, Settings(statistics=CUSUM))
+    mine = pick(rows, method="GOOD", metric="delay_mean", variant="cusum/all")
+    single = [row["value"] for row in mine if row["stream"] in "ab"]
+    assert len(mine) == 3 and len(single) == 2
+    (found,) = mean_over(mine)
+    assert found["value"] == pytest.approx(np.mean(single)) and found["n"] == 2
+    assert {row["stream"] for row in mean_over(mine, ("stream", "method"))} == {"a", "b", "pooled"}

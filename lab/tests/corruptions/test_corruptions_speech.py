@@ -1,0 +1,271 @@
+"""The sound corruptions: bytes that depend on nothing else, random states left alone, severities in order."""
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sounds import real, real_words, spoken
+
+from tcuq_lab.audio import mfcc, voiced
+from tcuq_lab.corruptions import corrupt, suite
+
+pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install 'tcuq[sound]'")
+
+from tcuq_lab.corruptions import sound
+from tcuq_lab.corruptions.acoustics import FULL, fitted, mix, pitch_shift, room_reverb
+from tcuq_lab.corruptions.draws import Draws
+
+SUITE = suite("speech_c")
+KINDS = tuple(SUITE.kinds)
+CLIPS = spoken()
+
+
+def distance(clips, others):
+    return float(np.sqrt(((mfcc(clips) - mfcc(others)) ** 2).sum(axis=2)).mean())
+
+
+def test_there_are_fifteen_kinds_of_five_severities():
+    assert len(KINDS) == 15 and all(len(kind.settings) == 5 for kind in SUITE.kinds.values())
+    assert SUITE.seen == ("gaussian_noise", "low_pass_filter", "time_mask", "background_noise")
+    assert len(SUITE.unseen) == 11 and {"room_reverb", "pitch_shift", "time_stretch"} <= set(SUITE.unseen)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clip_depends_on_seed_kind_severity_place_and_samples_alone(kind):
+    at_once = corrupt(CLIPS, "speech_c", kind, 3, seed=4)
+    assert at_once.dtype == np.int16 and at_once.shape == CLIPS.shape
+    one_by_one = [corrupt(CLIPS[at : at + 1], "speech_c", kind, 3, 4, index=[at])[0] for at in range(6)]
+    assert np.array_equal(at_once, one_by_one)
+    back = corrupt(CLIPS[::-1], "speech_c", kind, 3, seed=4, index=np.arange(6)[::-1])
+    assert np.array_equal(back[::-1], at_once)
+    assert not np.array_equal(corrupt(CLIPS, "speech_c", kind, 3, seed=5), at_once) or kind in (
+        "tanh_distortion",  # has nothing to draw
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_global_random_states_neither_matter_nor_change(kind):
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    first = corrupt(CLIPS[:2], "speech_c", kind, 2)
+    drawn = random.random(), np.random.random()  # noqa: NPY002
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    assert drawn == (random.random(), np.random.random())  # noqa: NPY002
+    assert np.array_equal(corrupt(CLIPS[:2], "speech_c", kind, 2), first)
+
+
+@pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
+def test_the_global_random_states_survive_an_error(monkeypatch, stop):
+    class Broken:
+        def __init__(self, **_):
+            pass
+
+        def __call__(self, *_):
+            random.random()
+            np.random.random()  # noqa: NPY002
+            raise stop("broken")
+
+    monkeypatch.setattr(sound, "_library", lambda: type("Library", (), {"AddGaussianSNR": Broken}))
+    random.seed(2)
+    np.random.seed(2)  # noqa: NPY002
+    expected = random.random(), np.random.random()  # noqa: NPY002
+    random.seed(2)
+    np.random.seed(2)  # noqa: NPY002
+    with pytest.raises(stop, match="broken"):
+        corrupt(CLIPS[:1], "speech_c", "gaussian_noise", 1)
+    assert (random.random(), np.random.random()) == expected  # noqa: NPY002
+
+
+SCRIPT = """
+import hashlib, sys
+import numpy as np
+from tcuq_lab.corruptions import corrupt, suite
+
+def main():
+    clips = np.frombuffer(sys.stdin.buffer.read(), np.int16).reshape(-1, 16000)
+    for kind in suite("speech_c").kinds:
+        print(hashlib.sha256(corrupt(clips, "speech_c", kind, 4, seed=9).tobytes()).hexdigest())
+    many = np.concatenate([clips] * 101)
+    found = corrupt(many, "speech_c", "gaussian_noise", 4, seed=9, workers=2)
+    print(hashlib.sha256(found.tobytes()).hexdigest())
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_another_process_with_two_workers_gives_the_same_bytes(tmp_path):
+    script = tmp_path / "other.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONHASHSEED": "77"}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        input=CLIPS[:2].tobytes(),
+        capture_output=True,
+        env=environment,
+        check=True,
+        timeout=120,
+    )
+    wanted = [corrupt(CLIPS[:2], "speech_c", kind, 4, seed=9) for kind in KINDS]
+    wanted.append(corrupt(np.concatenate([CLIPS[:2]] * 101), "speech_c", "gaussian_noise", 4, seed=9))
+    assert done.stdout.decode().split() == [hashlib.sha256(each.tobytes()).hexdigest() for each in wanted]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_severities_go_away_from_the_original(kind):
+    ways = [distance(corrupt(CLIPS, "speech_c", kind, severity, seed=1), CLIPS) for severity in range(1, 6)]
+    assert ways[0] > 0.1 and ways[4] > 1.5 * ways[0]
+    assert all(near < far for near, far in pairwise(ways)), ways
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_silence_and_full_scale_are_bearable(kind):
+    for clips in (np.zeros((1, 16000), np.int16), np.full((1, 16000), -32768, np.int16)):
+        found = corrupt(clips, "speech_c", kind, 5)
+        assert found.shape == (1, 16000)
+        assert clips.any() or not found.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sound_of_other_lengths_keeps_its_length(kind):
+    assert corrupt(np.tile(CLIPS[:1], (1, 2))[:, :21001], "speech_c", kind, 3).shape == (1, 21001)
+
+
+# The others hide the borders of a word by noise, masks or the loss of most tones, but do not move it.
+STAYS = (
+    "air_absorption",
+    "band_stop_filter",
+    "high_pass_filter",
+    "high_shelf_filter",
+    "low_pass_filter",
+    "low_shelf_filter",
+    "peaking_filter",
+    "time_stretch",
+    "room_reverb",
+    "pitch_shift",
+)
+
+
+@pytest.mark.parametrize("kind", STAYS)
+def test_the_word_stays_where_it_was(kind):
+    """Most of a word's time is still in the clip: the label still holds."""
+    before, after = voiced(CLIPS), voiced(corrupt(CLIPS, "speech_c", kind, 4, seed=2))
+    shared = np.minimum(before[:, 1], after[:, 1]) - np.maximum(before[:, 0], after[:, 0])
+    assert (shared > 0.5 * (before[:, 1] - before[:, 0])).all()
+
+
+@pytest.mark.parametrize("kind", ["gaussian_noise", "background_noise"])
+def test_noise_has_the_ratio_of_its_setting(kind):
+    for severity in (1, 3, 5):
+        noise = corrupt(CLIPS, "speech_c", kind, severity).astype(float) - CLIPS
+        ratio = 10 * np.log10((CLIPS.astype(float) ** 2).mean(axis=1) / (noise**2).mean(axis=1))
+        assert np.abs(ratio - SUITE.setting(kind, severity)).max() < 0.2
+
+
+def test_filters_dampen_where_they_should():
+    white = np.random.default_rng(0).integers(-8000, 8000, (4, 16000)).astype(np.int16)
+    hertz = np.fft.rfftfreq(16000, 1 / 16000)
+
+    def share(clips, low, high):
+        power = np.abs(np.fft.rfft(clips.astype(float))) ** 2
+        return power[:, (hertz >= low) & (hertz < high)].sum() / power.sum()
+
+    def after(kind):
+        return corrupt(white, "speech_c", kind, 4)
+
+    assert share(after("low_pass_filter"), 4000, 8000) < 0.01
+    assert share(after("high_pass_filter"), 0, 400) < 0.01 * share(white, 0, 400) * 10
+    assert share(after("band_pass_filter"), 300, 2500) > 0.7
+    assert share(after("air_absorption"), 6000, 8000) < 0.1 * share(white, 6000, 8000)
+
+
+def test_a_mask_silences_its_part_of_every_second():
+    steady = np.full((3, 16000), 500, np.int16)
+    gone = [corrupt(steady, "speech_c", "time_mask", severity) == 0 for severity in range(1, 6)]
+    fades = 2 * 80 / 16000
+    for mask, part in zip(gone, (0.04, 0.08, 0.12, 0.16, 0.20), strict=True):
+        assert (np.abs(mask.mean(axis=1) - (part - fades)) < 0.001).all()
+    assert all((more | ~less).all() for less, more in pairwise(gone))
+    long = corrupt(np.full((1, 81600), 500, np.int16), "speech_c", "time_mask", 5)[0] == 0
+    starts = np.flatnonzero(np.diff(long.astype(int)) == 1)
+    assert len(starts) == 6 and (starts // 13600 == np.arange(6)).all()
+
+
+def test_a_mask_fades():
+    masked = corrupt(np.full((1, 16000), 10000, np.int16), "speech_c", "time_mask", 2)
+    assert np.abs(np.diff(masked[0].astype(int))).max() < 200
+
+
+def test_a_raised_voice_is_raised():
+    tone = (0.3 * np.sin(2 * np.pi * 500 * np.arange(16000) / 16000))[None].repeat(8, axis=0)
+    found = pitch_shift(tone, Draws(0, "x", np.arange(8)), 6.0)
+    peaks = np.abs(np.fft.rfft(found[:, 2000:14000] * np.hanning(12000))).argmax(axis=1) * (16000 / 12000)
+    ratios = np.sort(peaks / 500)
+    assert set(np.round(ratios, 1)) == {0.7, 1.4}
+    assert np.abs(np.log2(ratios) * 12).min() > 5.8 and np.abs(np.log2(ratios) * 12).max() < 6.2
+    assert (np.abs(found[:, 2000:14000]).max(axis=1) > 0.2).all()
+
+
+def test_a_room_decays_as_it_says():
+    click = np.zeros((4, 16000))
+    click[:, 0] = 0.01
+    found = room_reverb(click, Draws(0, "x", np.arange(4)), (0.4, 0.0)) * 100
+    assert np.allclose(found[:, 0], 1)
+    echo = (found[:, 1:] ** 2).sum(axis=1)
+    assert np.allclose(echo, 1)
+    late = (found[:, 2000:2800] ** 2).mean(axis=1), (found[:, 5200:6000] ** 2).mean(axis=1)
+    assert np.abs(10 * np.log10(late[0] / late[1]) - 30).max() < 3  # half of 0.4 s: half of 60 dB
+
+
+def test_mixing_is_by_power_and_silence_adds_nothing():
+    rng = np.random.default_rng(0)
+    clips, noise = rng.normal(0, 0.1, (2, 1000)), rng.normal(0, 3, (2, 1000))
+    added = mix(clips, noise, np.array([0.0, 20.0])) - clips
+    ratio = 10 * np.log10((clips**2).mean(axis=1) / (added**2).mean(axis=1))
+    assert np.allclose(ratio, [0, 20])
+    assert not mix(np.zeros((1, 5)), noise[:1, :5], 0.0).any()
+    assert np.array_equal(mix(clips, np.zeros((2, 1000)), 0.0), clips)
+
+
+def test_what_is_too_loud_is_made_softer_not_cut():
+    loud = np.array([[0.5, -2.0], [0.25, 0.5]])
+    assert np.allclose(fitted(loud), [[0.25 * FULL, -FULL], [0.25, 0.5]])
+    assert fitted(np.zeros((0, 4))).shape == (0, 4)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "audiomentations", None)
+    with pytest.raises(ImportError, match=r"^audiomentations is needed .*: pip install 'tcuq\[sound\]'$"):
+        corrupt(CLIPS[:1], "speech_c", "time_stretch", 1)
+    monkeypatch.setitem(sys.modules, "scipy.interpolate", None)
+    with pytest.raises(ImportError, match=r"^scipy is needed .*: pip install 'tcuq\[sound\]'$"):
+        corrupt(CLIPS[:1], "speech_c", "pitch_shift", 1)
+
+
+@real
+@pytest.mark.parametrize("kind", KINDS)
+def test_severities_go_away_from_real_words(kind, words):
+    ways = [distance(corrupt(words, "speech_c", kind, severity, seed=1), words) for severity in range(1, 6)]
+    assert all(near < far for near, far in pairwise(ways)), ways
+
+
+@real
+def test_real_words_outlast_the_longest_mask(words):
+    parts = voiced(words)
+    masked = corrupt(words, "speech_c", "time_mask", 5)
+    kept = [
+        (after[a:b].astype(float) ** 2).sum() / (before[a:b].astype(float) ** 2).sum()
+        for before, after, (a, b) in zip(words, masked, parts, strict=True)
+    ]
+    assert np.mean(np.array(kept) < 0.05) < 0.06
+
+
+@pytest.fixture(scope="module")
+def words():
+    return real_words()

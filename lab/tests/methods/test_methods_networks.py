@@ -1,0 +1,686 @@
+"""Methods with networks of their own or more than one pass: one interface, honest costs, known figures."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from torch import nn  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils.flop_counter import flop_registry  # noqa: E402
+
+from tcuq.metrics import auroc  # noqa: E402
+from tcuq_lab.data import Dataset  # noqa: E402
+from tcuq_lab.methods import passes  # noqa: E402
+from tcuq_lab.methods.conformal import Conformal, p_values  # noqa: E402
+from tcuq_lab.methods.dirichlet import differential_entropy, expected_entropy  # noqa: E402
+from tcuq_lab.methods.gather import observed, record_bank  # noqa: E402
+from tcuq_lab.methods.masks import keys_of, mask, sampled  # noqa: E402
+from tcuq_lab.methods.mc_dropout import McDropout  # noqa: E402
+from tcuq_lab.methods.method import TRIALS, Labelled, Method, Observed, Recorded  # noqa: E402
+from tcuq_lab.methods.odin import TEMPERATURES, Odin  # noqa: E402
+from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
+from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
+from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, method  # noqa: E402
+from tcuq_lab.methods.rowwise import Rowwise  # noqa: E402
+from tcuq_lab.methods.temperature import Temperature, fitted, likelihood  # noqa: E402
+from tcuq_lab.streams import Description, Geometric, Segments, Shift, build  # noqa: E402
+from tcuq_lab.zoo import bank as zoo_bank  # noqa: E402
+from tcuq_lab.zoo.config import config_from  # noqa: E402
+from tcuq_lab.zoo.count import parameters  # noqa: E402
+from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
+from tcuq_lab.zoo.recipes import recipe  # noqa: E402
+from tcuq_lab.zoo.registry import backbone  # noqa: E402
+from tcuq_lab.zoo.train import Examples, train  # noqa: E402
+from tcuq_lab.zoo.weights import save_weights  # noqa: E402
+
+SHAPE = (1, 12, 12)
+OPTIONS = {"classes": 4, "width": 4}
+NETWORK = [each.name for each in NETWORK_METHODS]
+
+
+def corners(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Four classes of 12 x 12 pictures: a bright corner each, often hard to see: there errors are made."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    x = rng.integers(0, 100, (n, 12, 12))
+    for image, label, bright in zip(x, y, rng.integers(0, 60, n), strict=True):
+        row, column = divmod(int(label), 2)
+        image[6 * row : 6 * row + 6, 6 * column : 6 * column + 6] += bright
+    return x.astype(np.uint8), y
+
+
+X, Y = corners(400, seed=1)
+AGAIN, AGAIN_Y = corners(300, seed=2)
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Networks so small are only slowed down by more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def trained(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[nn.Module]]:
+    """Tiny networks of every recipe, five of the plain one."""
+    folder = Path(tmp_path_factory.mktemp("weights"))
+    given = {"name": "t", "dataset": "mnist", "backbone": "cnn4", "batch": 32, "rate": 0.05}
+    x, y = corners(320, seed=0)
+
+    def made(recipe: str, seed: int = 0, epochs: int = 6, **settings: Any) -> nn.Module:
+        config = config_from(
+            {
+                **given,
+                "recipe": recipe,
+                "seed": seed,
+                "epochs": epochs,
+                "settings": settings,
+                "options": {"width": 4},
+            }
+        )
+        return train(config, Examples(torch.from_numpy(x), torch.from_numpy(y)), folder=folder).module
+
+    plain = [made("plain", seed) for seed in range(5)]
+    for seed, module in enumerate(plain):
+        card = {"backbone": "cnn4", "options": OPTIONS, "recipe": "plain", "settings": {}}
+        save_weights(folder / f"t-{seed}.npz", module, card)
+    others = {name: [made(name)] for name in ("early_exit", "godin")}
+    others["postnet"] = [made("postnet", epochs=12)]
+    others["dropout"] = [made("dropout", rate=0.3)]
+    return {"plain": plain, "hydra": [made("hydra", teacher="t", heads=3)], **others}
+
+
+def ready(name: str, trained: dict[str, list[nn.Module]]) -> Method:
+    kind = method(name)
+    found = kind(trained[kind.recipe][: kind.members])
+    found.ready(X, Y)
+    return found
+
+
+def seen(rows: Recorded) -> Observed:
+    return Observed(rows.probs, rows.features, rows.extra)
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_every_method_ranks_its_own_errors_on_new_examples(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    assert found.name == name
+    assert len(found.grid) in (1, TRIALS)
+    assert len({repr(each) for each in found.grid}) == len(found.grid)
+    dev, test = seen(found.record(X)), seen(found.record(AGAIN))
+    found.fit(Labelled(dev, Y, np.zeros(len(Y), np.uint8)))
+    assert found.setting in found.grid
+    answers = set()
+    for setting in found.grid:
+        answer = found.score(test, setting)
+        assert answer.probs.shape == (300, 4) and answer.score.shape == (300,)
+        assert np.isfinite(answer.score).all()
+        np.testing.assert_allclose(answer.probs.sum(1), 1, atol=1e-5)
+        answers.add(answer.predictions().tobytes())
+    assert len(answers) == 1  # or a setting could win by errors that are easier to see
+    for part, labels in ((dev, Y), (test, AGAIN_Y)):
+        kept = found.answer(part)
+        wrong = kept.predictions() != labels
+        assert 0.02 < wrong.mean() < 0.5
+        assert auroc(kept.score, wrong) > 0.6
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_every_method_is_repeatable_and_does_not_look_at_batches(
+    name: str, trained: dict[str, list[nn.Module]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = ready(name, trained).record(AGAIN)
+    monkeypatch.setattr(passes, "BATCH", 130)
+    monkeypatch.setattr("tcuq_lab.zoo.outputs.BATCH", 130)
+    torch.manual_seed(99)  # a method must not draw from the global generator
+    two = ready(name, trained).record(AGAIN)
+    np.testing.assert_allclose(one.probs, two.probs, atol=1e-5)
+    for column, values in one.extra.items():
+        assert len(values) == len(AGAIN)
+        np.testing.assert_allclose(values, two.extra[column], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_a_step_is_answered_from_that_step_alone(name: str, trained: dict[str, list[nn.Module]]) -> None:
+    """No memory: state of 0 bytes is all that it needs. Recording nothing gives nothing."""
+    found = ready(name, trained)
+    rows = found.record(AGAIN)
+    cut = {column: values[50:60] for column, values in rows.extra.items()}
+    for setting in found.grid:
+        whole = found.score(seen(rows), setting)
+        part = found.score(Observed(rows.probs[50:60], None, cut), setting)
+        np.testing.assert_array_equal(part.score, whole.score[50:60])
+        np.testing.assert_array_equal(part.probs, whole.probs[50:60])
+    assert found.cost(SHAPE).state == 0
+    empty = found.record(AGAIN[:0])
+    assert empty.probs.shape == (0, 4)
+    assert found.answer(seen(empty)).score.shape == (0,)
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_a_score_never_meets_labels(name: str, trained: dict[str, list[nn.Module]]) -> None:
+    assert {each.name for each in fields(Observed)} == {"probs", "features", "extra", "segments"}
+    assert list(inspect.signature(method(name).score).parameters) == ["self", "seen", "setting"]
+    found = ready(name, trained)
+    rows = seen(found.record(AGAIN))
+    before = found.score(rows, found.grid[-1]).score
+    labels = np.random.default_rng(0).integers(0, 4, len(Y))
+    found.fit(Labelled(seen(found.record(X)), labels, np.zeros(len(Y), np.uint8)))
+    np.testing.assert_array_equal(found.score(rows, found.grid[-1]).score, before)
+
+
+class Calls:
+    """Counts forward calls of networks."""
+
+    def __init__(self, networks: Any) -> None:
+        self.count = 0
+        self.hooks = [each.register_forward_hook(self) for each in networks]
+
+    def __call__(self, *_: object) -> None:
+        self.count += 1
+
+    def __enter__(self) -> Calls:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
+
+
+class Done(TorchDispatchMode):
+    """Counts multiply-adds of products and convolutions as PyTorch dispatches them, backwards too."""
+
+    multiply_adds = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        rule = flop_registry.get(function._overloadpacket)
+        if rule is None:
+            with self:
+                found = function.decompose(*args, **(kwargs or {}))
+            if found is not NotImplemented:
+                return found
+        found = function(*args, **(kwargs or {}))
+        if rule is not None:
+            self.multiply_adds += rule(*args, **(kwargs or {}), out_val=found) // 2
+        return found
+
+
+class Moved(TorchDispatchMode):
+    """Counts what flows do to points (1, classes, latent): values multiplied, or squared and summed."""
+
+    multiply_adds = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        one = found if function is torch.ops.aten.mul.Tensor else args[0] if args else None
+        if function in (torch.ops.aten.mul.Tensor, torch.ops.aten.linalg_vector_norm.default):
+            self.multiply_adds += one.numel() if one.ndim == 3 else 0
+        return found
+
+
+FORWARD = {"mc_dropout": 10, "deep": 5, "odin": 2, "odin_energy": 2, "godin": 2, "godin_energy": 2}
+
+
+@pytest.mark.parametrize("name", NETWORK)
+def test_the_declared_cost_is_the_counted_one(name: str, trained: dict[str, list[nn.Module]]) -> None:
+    found = ready(name, trained)
+    with Calls(found.networks) as calls, Done() as counter:
+        found.record(AGAIN[:1])
+    done = counter.multiply_adds
+    if name == "postnet":  # flows are neither products of matrices nor convolutions
+        with Moved() as moved:
+            found.record(AGAIN[:1])
+        assert moved.multiply_adds > 0
+        done += moved.multiply_adds
+    assert calls.count == FORWARD.get(name, 1)
+    cost = found.cost(SHAPE)
+    assert cost.multiply_adds == done
+    assert cost.gradient == ("odin" in name)
+    with Done() as plain, torch.no_grad():
+        core(found.networks[0])(torch.zeros(1, *SHAPE))
+    assert cost.passes == done / plain.multiply_adds
+    kept = {"odin": 2, "odin_energy": 2, "godin": 1, "godin_energy": 1}  # temperature and step, or the step
+    stored = {"temperature": 1, "conformal": len(X), **kept}.get(name, 0)
+    unused = parameters(core(found.networks[0]).head) if found.recipe in ("godin", "postnet") else 0
+    assert cost.parameters == sum(parameters(each) for each in found.networks) + stored - unused
+
+
+def test_the_head_of_a_backbone_plays_no_part_where_it_is_not_counted(
+    trained: dict[str, list[nn.Module]],
+) -> None:
+    for name in ("godin", "postnet"):
+        network = trained[name][0]
+        with Calls([core(network).head]) as calls:
+            outputs(network, AGAIN[:2])
+        assert calls.count == 0
+
+
+def test_the_cost_of_postnet_by_hand() -> None:
+    """A 12 x 12 picture, 4 channels and then 8, 4 classes, a latent space of 6, 6 flows."""
+    network = recipe("postnet", {}).rebuild(backbone("cnn4", **OPTIONS))
+    convolutions = 9 * 4 * 144 + 36 * 4 * 36 + 36 * 8 * 36 + 72 * 8 * 9
+    # A class and flow: 6 to measure the distance, 6 to move. A class: 6 for the square of the end point.
+    beyond = 8 * 6 + 6 * 4 * (6 + 6) + 4 * 6
+    found = METHODS["postnet"]([network]).cost(SHAPE)
+    assert found.multiply_adds == convolutions + beyond == 26_280
+    assert found.passes == 26_280 / 25_952  # 25,920 and a head of 8 x 4
+    body = (36 + 4 + 8) + (144 + 4 + 8) + (288 + 8 + 16) + (576 + 8 + 16)  # weights, biases, norms
+    latent, flows = (48 + 6) + 12, 6 * 4 * (6 + 1 + 1)
+    assert found.parameters == body + latent + flows == 1374
+
+
+def test_passes_of_the_usual_methods(trained: dict[str, list[nn.Module]]) -> None:
+    wanted = {"base": 1, "entropy": 1, "deep": 5, "mc_dropout": 10, "odin": 3}
+    assert {name: ready(name, trained).cost(SHAPE).passes for name in wanted} == wanted
+    assert 1 < ready("early_exit", trained).cost(SHAPE).passes < 1.1
+    assert 1 < ready("hydra", trained).cost(SHAPE).passes < 3
+    assert McDropout(trained["dropout"], passes=4).cost(SHAPE).passes == 4
+
+
+def test_temperature_against_a_grid() -> None:
+    rng = np.random.default_rng(0)
+    for scale in (0.3, 6.0):
+        logits = rng.normal(size=(500, 5))
+        y = np.array([rng.choice(5, p=np.exp(row) / np.exp(row).sum()) for row in logits])
+        grid = np.exp(np.linspace(np.log(0.01), np.log(100), 1001))
+        best = grid[np.argmin([likelihood(scale * logits, y, warm) for warm in grid])]
+        found = fitted(scale * logits, y)
+        assert abs(np.log(found / best)) < np.log(grid[1] / grid[0])
+        assert found == pytest.approx(scale, rel=0.3)
+
+
+def test_temperature_keeps_the_answers(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("temperature", trained)
+    rows = seen(found.record(AGAIN))
+    scaled = found.answer(rows)
+    np.testing.assert_array_equal(scaled.predictions(), rows.probs.argmax(1))
+    assert np.abs(scaled.probs - rows.probs).max() > 1e-3
+    with pytest.raises(ValueError, match="temperature is not fitted; learn"):
+        Temperature(trained["plain"][:1]).answer(rows)
+
+
+def test_p_values_against_counting() -> None:
+    rng = np.random.default_rng(0)
+    clean = np.sort(rng.integers(0, 20, 60) / 20.0)  # many ties
+    doubt = rng.integers(-1, 22, 200) / 20.0
+    slow = [(1 + sum(each >= value for each in clean)) / 61 for value in doubt]
+    np.testing.assert_array_equal(p_values(clean, doubt), slow)
+
+
+def test_conformal_refuses_no_more_than_its_level_and_ranks_as_base(
+    trained: dict[str, list[nn.Module]],
+) -> None:
+    found = ready("conformal", trained)
+    assert isinstance(found, Conformal)
+    own = found.answer(seen(found.record(X))).score
+    for level in (0.0, 0.05, 0.1, 0.5, 1.0):
+        assert found.refused(own, level).mean() <= level
+    assert found.refused(own, 0.1).mean() > 0.09
+    rows = seen(found.record(AGAIN))
+    new = found.answer(rows).score
+    assert abs(found.refused(new, 0.1).mean() - 0.1) < 0.06
+    order = np.argsort(ready("base", trained).answer(rows).score)
+    assert (np.diff(new[order]) >= 0).all()
+    with pytest.raises(ValueError, match="level is 2; 0 to 1 is accepted"):
+        found.refused(own, 2)
+
+
+def test_masks_drop_at_their_rate_without_patterns() -> None:
+    keys = keys_of(0, np.arange(400), 0, 0)
+    found = (mask((400, 8, 5, 5), 0.3, keys) == 0).numpy()
+    assert abs(found.mean() - 0.3) < 0.01
+    assert np.abs(found.reshape(400, -1).mean(1) - 0.3).max() < 0.15  # 0.032 is one deviation
+    assert np.abs(found.mean(0) - 0.3).max() < 0.11  # 0.023 is one deviation
+    flat = found.reshape(400, -1).astype(float)
+    between = np.corrcoef(flat)[np.triu_indices(400, 1)]
+    assert abs(between.mean()) < 0.002 and abs(between.std() - 200**-0.5) < 0.005
+    np.testing.assert_allclose(np.unique(mask((9, 50), 0.3, keys[:9]).numpy()), [0, 1 / 0.7], rtol=1e-6)
+    different = {keys_of(s, np.arange(3), n, p).tobytes() for s in (0, 1) for n in (0, 1) for p in (0, 1)}
+    assert len(different) == 8
+
+
+def test_dropout_by_masks_is_dropout(trained: dict[str, list[nn.Module]]) -> None:
+    """The mean over many passes is that of PyTorch's own dropout."""
+    network = trained["dropout"][0]
+    inputs = core(network).prepare(torch.from_numpy(AGAIN[:4]))
+    with torch.inference_mode():
+        ours = torch.stack([sampled(network, inputs, 0, n, 5)[0].softmax(1) for n in range(200)])
+        network.sampling(True)
+        torch.manual_seed(0)
+        theirs = torch.stack([network(inputs)[0].softmax(1) for _ in range(200)])
+        network.sampling(False)
+        still = network(inputs)[0].softmax(1)
+    error = (theirs.std(0) ** 2 / 100).sqrt().clamp_min(1e-4)
+    assert ((ours.mean(0) - theirs.mean(0)).abs() < 5 * error).all()
+    assert ours.std(0).max() > 0.01
+    assert torch.equal(sampled(network, inputs, 0, 0, 5)[0].softmax(1), ours[0])
+    assert torch.equal(network(inputs)[0].softmax(1), still)  # hooks are gone
+
+
+def test_another_seed_drops_other_values(trained: dict[str, list[nn.Module]]) -> None:
+    one, two = (McDropout(trained["dropout"], 3, seed).record(AGAIN[:5]).probs for seed in (0, 1))
+    assert np.abs(one - two).max() > 1e-3
+
+
+def test_the_step_of_odin_is_along_the_gradient(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("odin", trained)
+    assert isinstance(found, Odin)
+    found.temperature = 10.0
+    import copy
+
+    network = copy.deepcopy(found.networks[0]).double()
+    inputs = core(network).prepare(torch.from_numpy(AGAIN[:3])).double()
+
+    def confidence(given: Any) -> Any:
+        return (given[0] / found.temperature).log_softmax(1).amax(1)
+
+    _, slope = gradient(network, inputs, confidence)
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for row, column in rng.integers(0, 12, (20, 2)):
+            nudge = torch.zeros_like(inputs)
+            nudge[:, 0, row, column] = 1e-6
+            up, down = (confidence(network(inputs + sign * nudge)) for sign in (1, -1))
+            wanted = (up - down) / 2e-6
+            torch.testing.assert_close(slope[:, 0, row, column], wanted, rtol=1e-3, atol=1e-7)
+        here = confidence(network(inputs))
+        assert (confidence(network(inputs + 1e-4 * slope.sign())) > here).all()
+    # The float32 path of the method is the same function.
+    both = found._runs(AGAIN[:3], "cpu", (0.01,))
+    moved = network(inputs + 0.01 * slope.sign())[0].detach().numpy()
+    np.testing.assert_allclose(both[1][0], moved, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["odin", "godin"])
+def test_the_step_is_chosen_on_clean_examples_by_the_largest_mean(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    means = [found.sureness(found._runs(X, "cpu", (step,))[1]).mean() for step in EPSILONS]
+    assert found.epsilon == EPSILONS[int(np.argmax(means))]
+    shuffled = method(name)(found.networks)
+    shuffled.ready(X, found.record(X).probs.argmax(1))  # labels without an error
+    if name == "odin":
+        assert shuffled.temperature == 1000.0
+    else:
+        assert shuffled.epsilon == found.epsilon
+    plain = outputs(found.networks[0], AGAIN)
+    np.testing.assert_allclose(found.record(AGAIN).probs, plain.probs, atol=1e-5)  # of the unmoved input
+    with pytest.raises(ValueError, match=rf"{name} has no step; ready\(\) with clean"):
+        method(name)(found.networks).record(AGAIN)
+
+
+def test_uncertainties_of_a_dirichlet_against_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats", reason="pip install scipy")
+    rng = np.random.default_rng(0)
+    alpha = 1 + rng.gamma(0.5, 20.0, (50, 4))
+    ours = differential_entropy(torch.from_numpy(alpha)).numpy()
+    np.testing.assert_allclose(ours, [stats.dirichlet(row).entropy() for row in alpha], rtol=1e-9, atol=1e-9)
+    drawn = [rng.dirichlet(row, 10_000) for row in alpha[:5]]
+    means = [-(each * np.log(np.clip(each, 1e-300, 1))).sum(1).mean() for each in drawn]
+    np.testing.assert_allclose(expected_entropy(torch.from_numpy(alpha[:5])).numpy(), means, atol=0.02)
+    found = dict(zip(KINDS, risks(alpha).T, strict=True))
+    spread = [stats.dirichlet(row).var()[row.argmax()] ** 0.5 for row in alpha]
+    np.testing.assert_allclose(found["deviation"], spread, rtol=1e-9)
+    assert np.isfinite(risks(np.array([[1.0, 1.0, 1e13], [1.0, 1.0, 1.0]]))).all()
+
+
+def test_early_exit_without_its_head_still_answers_with_all(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("early_exit", trained)
+    final, _, one = passes.parts(found.networks[0], AGAIN, "cpu")
+    mean = (
+        np.exp(final) / np.exp(final).sum(1, keepdims=True) + np.exp(one) / np.exp(one).sum(1)[:, None]
+    ) / 2
+    rows = seen(found.record(AGAIN))
+    np.testing.assert_allclose(rows.probs, mean, atol=1e-5)
+    alone = found.score(rows, {"kind": "max", "final": False})
+    exit_ = np.exp(one) / np.exp(one).sum(1, keepdims=True)
+    np.testing.assert_allclose(alone.score, 1 - exit_[np.arange(300), mean.argmax(1)], atol=1e-5)
+    for setting in found.grid:
+        assert found.score(rows, setting).score.std() > 0
+    without = method("exits_alone")(trained["early_exit"]).record(AGAIN)
+    np.testing.assert_allclose(without.probs, exit_, atol=1e-5)
+
+
+def test_exits_with_a_hidden_layer_and_light_ones_serve_with_and_without_the_head() -> None:
+    """Which heads is decided by the weights, whether the head takes part by the setting."""
+    torch.manual_seed(0)
+    costs, grid = [], METHODS["early_exit"].grid
+    for hidden in (64, 0):
+        network = recipe("early_exit", {"hidden": hidden}).rebuild(backbone("resnet8", channels=1, **OPTIONS))
+        found = METHODS["early_exit"]([network])
+        final, _, *exits = passes.parts(network, AGAIN[:20], "cpu")
+        assert len(exits) == 2
+        rows = seen(found.record(AGAIN[:20]))
+        for last, members in ((True, [*exits, final]), (False, exits)):
+            (setting,) = (s for s in grid if s["kind"] == "max" and s.get("final", True) == last)
+            each = np.exp(np.stack(members)) / np.exp(np.stack(members)).sum(2, keepdims=True)
+            wanted = 1 - each.mean(0)[np.arange(20), rows.probs.argmax(1)]
+            np.testing.assert_allclose(found.score(rows, setting).score, wanted, atol=1e-5)
+        costs.append(found.cost(SHAPE))
+    # A hidden layer: 4 or 8 inputs, 64 values, 4 classes. None: straight to the classes.
+    wide, light = (4 + 8) * 64 + 2 * 64 * 4, (4 + 8) * 4
+    assert costs[0].multiply_adds - costs[1].multiply_adds == wide - light
+    assert costs[0].parameters - costs[1].parameters == wide - light + 2 * 64  # biases
+
+
+def test_grids_are_of_one_size_wherever_there_is_a_choice() -> None:
+    for kind in METHODS.values():
+        assert len({repr(each) for each in kind.grid}) == len(kind.grid), kind
+        fixed = kind.name in ("base", "entropy", "temperature", "conformal", "odin_energy", "godin_energy")
+        assert len(kind.grid) == (1 if fixed else TRIALS) and TRIALS == 8, kind
+
+
+@pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
+def test_shifted_and_foreign_examples_have_no_say_in_step_and_temperature(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    assert any(each["kind"] == "energy" for each in found.grid)
+
+    def chosen() -> tuple[object, ...]:
+        return found.epsilon, getattr(found, "temperature", None)
+
+    before, rows = chosen(), found.record(AGAIN)
+    # All that a method meets of the rest: recorded examples, and labelled streams.
+    foreign = np.random.default_rng(0).integers(0, 256, X.shape).astype(np.uint8)
+    for x, labels in ((255 - X, Y), (foreign, np.full(len(Y), -1))):
+        strange = seen(found.record(x))
+        found.fit(Labelled(strange, labels, np.ones(len(Y), np.uint8)))
+        assert chosen() == before
+        np.testing.assert_array_equal(found.record(AGAIN).extra["risks"], rows.extra["risks"])
+    with pytest.raises(ValueError, match=f"{name} is given an example of class -1; 0 or more is accepted"):
+        found.ready(foreign, np.full(len(Y), -1))
+    assert chosen() == before
+
+
+@pytest.mark.parametrize("name", ["odin_energy", "godin_energy"])
+def test_the_energy_variants_are_the_energy_of_the_moved_input(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    found = ready(name, trained)
+    rows = seen(found.record(AGAIN))
+    warm = getattr(found, "temperature", 1.0)
+    moved = torch.from_numpy(found._runs(AGAIN, "cpu", (found.epsilon,))[1][0]).double()
+    wanted = -warm * torch.logsumexp(moved / warm, dim=1)
+    np.testing.assert_allclose(found.answer(rows).score, wanted.numpy(), rtol=1e-9)
+    with pytest.raises(ValueError, match=f"unknown; one of the grid of {name} is accepted"):
+        found.score(rows, {"kind": "max", "gain": 0.0})
+
+
+def test_the_temperature_of_the_energy_ranks_clean_errors_best(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("odin_energy", trained)
+    logits = torch.from_numpy(outputs(found.networks[0], X).logits).double()
+    wrong = logits.argmax(1).numpy() != Y
+    quality = [auroc((-t * torch.logsumexp(logits / t, 1)).numpy(), wrong) for t in TEMPERATURES]
+    assert found.temperature == TEMPERATURES[int(np.argmax(quality))]
+    assert max(quality) > min(quality) + 0.05  # so the choice matters
+
+
+def test_methods_of_one_bank_can_read_what_the_other_recorded(trained: dict[str, list[nn.Module]]) -> None:
+    found, energy = ready("godin", trained), ready("godin_energy", trained)
+    assert (energy.bank, energy.recipe) == (found.bank, found.recipe)
+    one, two = found.record(AGAIN), energy.record(AGAIN)
+    np.testing.assert_array_equal(one.extra["risks"], two.extra["risks"])
+    score = found.score(seen(one), energy.grid[0]).score
+    np.testing.assert_array_equal(energy.answer(seen(one)).score, score)
+    recorded: dict[tuple[str, int, str], str] = {}
+    for kind in METHODS.values():
+        if issubclass(kind, Rowwise):
+            columns = repr(kind.columns or kind.grid)
+            assert recorded.setdefault((kind.recipe, kind.members, kind.bank), columns) == columns, kind
+
+
+@pytest.mark.parametrize("name", ["temperature", "conformal", "odin", "godin"])
+def test_what_is_learned_beforehand_needs_a_label_an_example(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    kind = method(name)
+    found = kind(trained[kind.recipe][:1])
+    with pytest.raises(ValueError, match=f"{name} is given no examples; one clean development example"):
+        found.ready(X[:0], Y[:0])
+    with pytest.raises(ValueError, match=f"{name} is given 3 labels; 4 is accepted, one an example"):
+        found.ready(X[:4], Y[:3])
+
+
+@pytest.mark.parametrize("name", ["odin", "odin_energy", "godin", "godin_energy"])
+def test_symbols_have_no_gradient(name: str) -> None:
+    kind = method(name)
+    network = recipe(kind.recipe, {}).rebuild(backbone("text", width=8, depth=2, heads=2, length=8))
+    with pytest.raises(ValueError, match=f"^{name} is given a network of symbols, which have no gradient"):
+        kind([network])
+
+
+MODULES = {
+    "plain": "Backbone",
+    "early_exit": "Exits",
+    "dropout": "Dropped",
+    "hydra": "Heads",
+    "godin": "Decomposed",
+    "postnet": "Posterior",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_networks_of_another_number_or_recipe_are_refused(
+    name: str, trained: dict[str, list[nn.Module]]
+) -> None:
+    kind = method(name)
+    for other, networks in trained.items():
+        given = networks * kind.members if len(networks) == 1 else networks[: kind.members]
+        if other == kind.recipe:
+            assert kind(given).networks == tuple(given)
+            continue
+        wanted = f"{name} is given a {MODULES[other]}; a {MODULES[kind.recipe]} of recipe {kind.recipe} is"
+        with pytest.raises(ValueError, match=f"^{wanted} accepted$"):
+            kind(given)
+    own = trained[kind.recipe][0]
+    for number in {1, 2, 6} - {kind.members}:
+        wanted = f"{name} is given {number} networks; {kind.members} of recipe {kind.recipe} is accepted"
+        with pytest.raises(ValueError, match=f"^{wanted}$"):
+            kind([own] * number)
+    with pytest.raises(TypeError, match=rf"^{name} is given a {MODULES[kind.recipe]}; a sequence of"):
+        kind(own)
+    with pytest.raises(ValueError, match=f"^{name} is given a str; a {MODULES[kind.recipe]}"):
+        kind(["cnn4-0.npz"] * kind.members)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_without_a_network_what_needs_one_says_so(name: str) -> None:
+    found = method(name)()
+    with pytest.raises(ValueError, match=f"^{name} has no network; {found.members} of recipe {found.recipe}"):
+        found.epsilon = 0.01  # or ODIN would miss this first
+        found.record(X[:2])
+    with pytest.raises(ValueError, match=f"^{name} has no "):
+        found.cost(SHAPE)
+
+
+def test_recorded_outputs_are_scored_without_a_network(trained: dict[str, list[nn.Module]]) -> None:
+    for name in ("base", "entropy", "deep", "hydra", "odin", "godin_energy", "postnet", "mc_dropout"):
+        rows = seen(ready(name, trained).record(AGAIN))
+        bare = method(name)()
+        bare.fit(Labelled(rows, AGAIN_Y, np.zeros(len(AGAIN), np.uint8)))
+        assert np.isfinite(bare.answer(rows).score).all()
+
+
+def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> None:
+    found = ready("deep", trained)
+    with pytest.raises(ValueError, match=r"setting \{'kind': 'mean'\} is unknown; one of the grid of deep"):
+        found.score(seen(found.record(AGAIN[:2])), {"kind": "mean"})
+
+
+def test_methods_are_listed_under_their_names_without_pytorch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, STREAM_METHODS, WEAKENED\n"
+        "assert len(METHODS) == len(NETWORK_METHODS) + len(WEAKENED) + len(STREAM_METHODS)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert all(METHODS[name].name == name for name in METHODS)
+
+
+def described(steps: int = 600) -> Description:
+    return Description(
+        dataset="mnist",
+        part="dev",
+        seed=3,
+        steps=steps,
+        dwell=Geometric(4),
+        layout=Segments(minimum=20, mean=50),
+        shifts=(Shift("brightness", (1,)), Shift("stripe", (1,))),
+    )
+
+
+def test_a_bank_is_gathered_row_by_row(trained: dict[str, list[nn.Module]]) -> None:
+    data = Dataset("mnist", "dev", X[:40], Y[:40], "none", "made up")
+    stream = build(described(), data.y)
+    calls: list[tuple[int, int, str]] = []
+    sources = ("clean", "brightness/1", "stripe/1")
+    found = ready("deep", trained)
+    kept = record_bank(found, data, sources, seed=5, progress=lambda *call: calls.append(call))
+    assert calls == [(0, 3, "clean"), (1, 3, "brightness/1"), (2, 3, "stripe/1")]
+    rows = observed(stream, kept)
+    assert len(rows) == 600 and rows.features is not None and rows.features.dtype == np.float16
+    for step in range(0, 600, 7):
+        source = kept[stream.sources[stream.source[step]]]
+        at = stream.index[step]
+        np.testing.assert_array_equal(rows.probs[step], source.probs[at])
+        np.testing.assert_array_equal(rows.features[step], source.features[at])
+        np.testing.assert_array_equal(rows.extra["risks"][step], source.extra["risks"][at])
+    base = record_bank(ready("base", trained), data, sources, seed=5)
+    for name, (probs, features) in zoo_bank.record(trained["plain"][0], data, sources, seed=5).items():
+        np.testing.assert_array_equal(base[name].probs, probs)
+        np.testing.assert_array_equal(base[name].features, features)
+    assert np.abs(base["stripe/1"].probs - base["clean"].probs).max() > 0.01
+
+
+def test_a_bank_must_fit_its_stream() -> None:
+    stream = build(described(), Y[:40])
+    row = Recorded(np.full((40, 4), 0.25), None, {"risks": np.zeros((40, 8))})
+    bank = dict.fromkeys(("clean", "brightness/1", "stripe/1"), row)
+    assert observed(stream, bank).extra["risks"].shape == (600, 8)
+    with pytest.raises(ValueError, match="bank lacks clean; every source of the stream is needed"):
+        observed(stream, {name: each for name, each in bank.items() if name != "clean"})
+    with pytest.raises(
+        ValueError, match=r"bank holds probs of stripe/1; probs, risks is accepted, as of clean"
+    ):
+        observed(stream, {**bank, "stripe/1": Recorded(row.probs)})
+    with pytest.raises(ValueError, match=r"probs of clean has 3 rows; at least \d+ are needed"):
+        observed(stream, {**bank, "clean": Recorded(row.probs[:3], None, row.extra)})
+    with pytest.raises(ValueError, match=r"risks of stripe/1 is float64 \(7,\) a row; float64 \(8,\)"):
+        observed(stream, {**bank, "stripe/1": Recorded(row.probs, None, {"risks": np.zeros((40, 7))})})

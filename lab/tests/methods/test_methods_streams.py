@@ -1,0 +1,670 @@
+"""Methods on a stream of outputs: against plain loops, causal, segment by segment, as a device runs them."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import fields, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tcuq import EvidenceHead, Monitor, Params
+from tcuq.export.csource import params_source
+from tcuq.fitting.projection import KINDS, Projection, projection
+from tcuq.metrics import aurc, auroc
+from tcuq.monitor.cost import cost
+from tcuq.monitor.log import Log
+from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
+from tcuq_lab.methods.compare_projections import compare_projections
+from tcuq_lab.methods.method import TRIALS, Labelled, Observed
+from tcuq_lab.methods.objective import errors_alone, objective
+from tcuq_lab.methods.scores import unsure
+from tcuq_lab.methods.temporal import ABLATIONS, STREAM_METHODS
+from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
+from tcuq_lab.methods.temporal.median import Median
+from tcuq_lab.methods.temporal.streaming import Streaming
+from tcuq_lab.methods.temporal.suppress import Suppress
+from tcuq_lab.methods.temporal.tcuq import NOW, Tcuq, TcuqPaper
+from tcuq_lab.methods.temporal.variants import (
+    FrozenWeights,
+    NoConformal,
+    Nonnegative,
+    NoTemporal,
+    TcuqTs,
+    Widened,
+    only,
+    plus,
+    without,
+)
+from tcuq_lab.methods.temporal.vote import Vote
+from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
+
+SHIFTS = ("fog", "frost", "snow")
+LABELS = np.arange(1000) % 5
+WIDTH = 48
+STEPS = 1000
+PLAIN = ("vote", "mean_posterior", "mean_answer", "suppress", "median")
+
+
+def simulated_bank(seed: int = 0) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Return posteriors and features that tell classes apart the less, the more severe a source is."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(0, 1, (5, WIDTH))
+    bank = {}
+    for name in ("clean", *(f"{kind}/{severity}" for kind in SHIFTS for severity in (2, 4))):
+        severity = int(name.partition("/")[2] or 0)
+        logits = rng.normal(0, 1, (len(LABELS), 5))
+        logits[np.arange(len(LABELS)), LABELS] += 3.5 - 0.6 * severity
+        exp = np.exp(logits)
+        features = np.maximum(0, centres[LABELS] + rng.normal(0, 0.5 + 0.2 * severity, (len(LABELS), WIDTH)))
+        bank[name] = ((exp / exp.sum(1, keepdims=True)).astype(np.float32), features.astype(np.float16))
+    return bank
+
+
+BANK = simulated_bank()
+
+
+def made(dwell: float, seeds: tuple[int, ...]) -> Labelled:
+    """Return streams of several seeds, a segment each."""
+    fixed: dict[str, Any] = {"dataset": "toy", "part": "dev", "steps": STEPS, "dwell": Geometric(dwell)}
+    shifts = tuple(Shift(kind, (2, 4)) for kind in SHIFTS)
+    plans = [Description(seed=seed, layout=Segments(), shifts=shifts, **fixed) for seed in seeds]
+    logs = [build(plan, LABELS).log(BANK) for plan in plans]
+    assert all(log.features is not None and log.labels is not None and log.kinds is not None for log in logs)
+    seen = Observed(
+        np.concatenate([log.probs for log in logs]),
+        np.concatenate([log.features for log in logs]),
+        segments=np.repeat(np.arange(len(logs)), STEPS),
+    )
+    labels, kinds = (np.concatenate([getattr(log, name) for log in logs]) for name in ("labels", "kinds"))
+    return Labelled(seen, labels, kinds)
+
+
+DEV, TEST = made(12, (0, 1)), made(12, (100, 101))
+SHUFFLED = made(1, (0, 1))
+
+
+def part(seen: Observed, index: slice) -> Observed:
+    assert seen.features is not None and seen.segments is not None
+    return Observed(seen.probs[index], seen.features[index], segments=seen.segments[index])
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, Streaming]:
+    full = Tcuq()
+    full.fit(DEV)
+    found: dict[str, Streaming] = {}
+    for kind in STREAM_METHODS:
+        made = kind()
+        if isinstance(made, Tcuq) and kind not in (TcuqPaper, TcuqTs):
+            made.follow(full)
+        else:
+            made.fit(DEV)
+        found[kind.name] = made
+    return found
+
+
+@pytest.fixture(params=[kind.name for kind in STREAM_METHODS])
+def method(request: pytest.FixtureRequest, fitted: dict[str, Streaming]) -> Streaming:
+    return fitted[request.param]
+
+
+def wrong(method: Streaming, dev: Labelled) -> npt.NDArray[np.bool_]:
+    return np.asarray(method.answer(dev.observed).predictions() != dev.labels)
+
+
+def test_names_are_distinct_and_grids_have_their_size() -> None:
+    every = (*STREAM_METHODS, *ABLATIONS)
+    assert len({kind.name for kind in every}) == len({kind.__name__ for kind in every}) == len(every)
+    for kind in every:
+        assert len(kind.grid) == TRIALS == len({repr(setting) for setting in kind.grid}), kind
+        assert kind.recipe == kind.bank == "plain"
+
+
+def test_scores_are_finite_and_rank_errors_of_other_streams(method: Streaming) -> None:
+    found = method.answer(TEST.observed)
+    assert found.probs.shape == TEST.observed.probs.shape
+    assert found.score.shape == (len(TEST.observed),)
+    assert np.isfinite(found.score).all()
+    errors = wrong(method, TEST)
+    assert auroc(found.score, errors) > 0.75
+    if method.name != "mean_answer":
+        assert (found.predictions() == TEST.observed.probs.argmax(1)).all()
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_every_setting_can_be_asked_for(name: str, fitted: dict[str, Streaming]) -> None:
+    method, seen = fitted[name], part(TEST.observed, slice(0, 300))
+    for setting in method.grid:
+        assert np.isfinite(method.score(seen, setting).score).all()
+
+
+def test_the_future_changes_nothing(method: Streaming) -> None:
+    seen = TEST.observed
+    other = part(seen, slice(STEPS, 2 * STEPS))
+    mixed = Observed(
+        np.concatenate([seen.probs[:700], other.probs[:300]]),
+        np.concatenate([seen.features[:700], other.features[:300]]),  # type: ignore[index]
+    )
+    whole = method.answer(part(seen, slice(0, 1000)))
+    swapped = method.answer(mixed)
+    assert (whole.score[:700] == swapped.score[:700]).all()
+    assert (whole.probs[:700] == swapped.probs[:700]).all()
+    assert (whole.score[700:] != swapped.score[700:]).any()
+
+
+def test_segments_know_nothing_of_each_other(method: Streaming) -> None:
+    together = method.answer(TEST.observed)
+    for piece in TEST.observed.pieces():
+        alone = method.answer(part(TEST.observed, piece))
+        assert (together.score[piece] == alone.score).all()
+        assert (together.probs[piece] == alone.probs).all()
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "tcuq_ts", "tcuq_no_conformal"])
+def test_a_second_fit_gives_the_same(name: str, fitted: dict[str, Streaming]) -> None:
+    method = fitted[name]
+    again = type(method)()
+    again.fit(DEV)
+    assert again.setting == method.setting
+    assert (again.answer(TEST.observed).score == method.answer(TEST.observed).score).all()
+
+
+def test_ten_thousand_steps_take_milliseconds(fitted: dict[str, Streaming]) -> None:
+    rng = np.random.default_rng(0)
+    seen = Observed(rng.dirichlet(np.full(5, 0.3), 10_000), rng.random((10_000, WIDTH)))
+    for method in fitted.values():
+        began = time.process_time()
+        method.answer(seen)
+        assert time.process_time() - began < 0.5, method.name
+
+
+def ragged() -> Observed:
+    rng = np.random.default_rng(3)
+    return Observed(rng.dirichlet(np.ones(4), 60), segments=np.repeat([4, 2, 9, 5], [1, 25, 4, 30]))
+
+
+def windows(seen: Observed, last: int) -> list[list[int]]:
+    """Return for each step the steps that it may look at, itself last."""
+    found = []
+    for piece in seen.pieces():
+        for step in range(piece.start, piece.stop):
+            found.append(list(range(max(piece.start, step - last + 1), step + 1)))
+    return found
+
+
+@pytest.mark.parametrize("setting", Vote.grid, ids=repr)
+def test_vote_is_a_plain_count(setting: dict[str, Any]) -> None:
+    seen = ragged()
+    labels = seen.probs.argmax(1)
+    expected = [
+        sum(labels[i] != labels[window[-1]] for i in window) / len(window)
+        + setting["weight"] * (1 - seen.probs[window[-1]].max())
+        for window in windows(seen, setting["last"])
+    ]
+    assert np.allclose(Vote().score(seen, setting).score, expected, rtol=0, atol=1e-12)
+
+
+def test_a_small_weight_orders_equal_votes_alone() -> None:
+    seen = ragged()
+    for setting in Vote.grid[:5]:
+        share = Vote().score(seen, {**setting, "weight": 0.0}).score
+        full = np.array([len(window) == setting["last"] for window in windows(seen, setting["last"])])
+        order = np.argsort(Vote().score(seen, setting).score[full], kind="stable")
+        assert (np.diff(share[full][order]) >= 0).all()
+
+
+@pytest.mark.parametrize("setting", [*MeanPosterior.grid, *MeanAnswer.grid], ids=repr)
+def test_mean_posterior_is_a_plain_mean(setting: dict[str, Any]) -> None:
+    seen = ragged()
+    means = np.array([seen.probs[window].mean(0) for window in windows(seen, setting["last"])])
+    found = MeanPosterior().score(seen, setting)
+    if setting["answer"] == "mean":
+        assert np.allclose(found.probs, means, rtol=0, atol=1e-12)
+        assert np.allclose(found.score, 1 - means.max(1), rtol=0, atol=1e-12)
+    else:
+        assert found.probs is seen.probs
+        at_label = means[np.arange(len(seen)), seen.probs.argmax(1)]
+        assert np.allclose(found.score, 1 - at_label, rtol=0, atol=1e-12)
+
+
+def test_the_mean_answers_better_where_classes_stay(fitted: dict[str, Streaming]) -> None:
+    own = TEST.observed.probs.argmax(1) != TEST.labels
+    errors = wrong(fitted["mean_answer"], TEST)
+    assert errors.mean() < own.mean()
+    found = fitted["mean_answer"].answer(TEST.observed).score
+    assert aurc(found, errors) < aurc(unsure(TEST.observed.probs), own)
+
+
+@pytest.mark.parametrize("setting", Median.grid, ids=repr)
+def test_median_is_a_plain_median(setting: dict[str, Any]) -> None:
+    seen = ragged()
+    doubt = (1 - seen.probs.max(1)).tolist()
+    expected = [median(doubt[i] for i in window) for window in windows(seen, setting["last"])]
+    assert np.allclose(Median().score(seen, setting).score, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", Suppress.grid, ids=repr)
+def test_suppress_is_a_mean_with_silences(setting: dict[str, Any]) -> None:
+    rng = np.random.default_rng(5)
+    seen = replace(ragged(), probs=rng.dirichlet(np.full(3, 0.2), 60))
+    method = Suppress()
+    method.setting = setting
+    doubt = 1 - seen.probs.max(1)
+    expected = np.array([doubt[window].mean() for window in windows(seen, setting["last"])])
+    assert np.allclose(method.answer(seen).score, expected, rtol=0, atol=1e-12)
+    fired, held = [False] * 60, [False] * 60
+    for piece in seen.pieces():
+        reported: tuple[int, int] | None = None
+        for step in range(piece.start, piece.stop):
+            label = int(seen.probs[step].argmax())
+            if 1 - expected[step] < setting["threshold"]:
+                continue
+            if reported is None or label != reported[0] or step - reported[1] > setting["silence"]:
+                fired[step], reported = True, (label, step)
+            else:
+                held[step] = True
+    found = method.decisions(seen)
+    assert found.fired.tolist() == fired
+    assert found.suppressed.tolist() == held
+    assert found.fired.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_projections_have_their_width_and_are_repeatable(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    clean = rng.normal(0, 1, (200, 70))
+    found = projection(kind, clean, seed=4)
+    assert isinstance(found, Projection)
+    once = found(clean)
+    assert once.shape == (200, 32)
+    again = projection(kind, clean, seed=4)
+    assert again is not None
+    assert (once == again(clean)).all()
+    assert projection(kind, clean[:, :32]) is None
+    assert (found.multiply_adds == 0) == (found.parameters == 0) == (kind == "average")
+    if kind != "average":
+        assert np.allclose(found.matrix.T @ found.matrix, np.eye(32), atol=1e-12)
+        assert found.multiply_adds == 70 * 32
+
+
+def test_averages_are_means_of_neighbours_and_pca_keeps_the_variance() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(0, 1, (50, 40)) * np.linspace(3, 0.1, 40)
+    average, pca = projection("average", values), projection("pca", values)
+    assert average is not None and pca is not None
+    groups = [np.flatnonzero(column) for column in average.matrix.T]
+    assert np.concatenate(groups).tolist() == list(range(40))
+    expected = np.stack([values[:, group].mean(1) for group in groups], axis=1)
+    assert np.allclose(average(values), expected, atol=1e-6)
+    assert abs(pca(values).mean(0)).max() < 1e-6
+    largest = np.sort(np.linalg.eigvalsh(np.cov(values.T)))[::-1][:32]
+    assert np.allclose(pca(values).var(0, ddof=1), largest, rtol=1e-4, atol=1e-6)
+
+
+def test_random_projections_differ_by_seed_and_unknown_ones_are_named() -> None:
+    values = np.zeros((1, 40))
+    one, two = projection("random", values, seed=0), projection("random", values, seed=1)
+    assert one is not None and two is not None and (one.matrix != two.matrix).any()
+    with pytest.raises(ValueError, match="did you mean pca"):
+        projection("pcb", values)
+    with pytest.raises(ValueError, match="clean features have 1 rows; pca needs 2 or more"):
+        projection("pca", values)
+
+
+@pytest.mark.parametrize("kind", [Tcuq, TcuqPaper])
+def test_tcuq_gives_what_a_monitor_gives(kind: type[Tcuq], fitted: dict[str, Streaming]) -> None:
+    method = fitted[kind.name]
+    assert isinstance(method, Tcuq)
+    for setting in (method.grid[1], method.grid[5]):
+        params, through = method._monitor(setting)
+        watched = params.evidence is not None  # which reads features even where the risk does not
+        assert params.features == (32 if setting["features"] or watched else 0)
+        assert params.coef is not None
+        assert setting["features"] or all(not params.coef.get(name) for name in FEATURE_BASED)
+        features = None if through is None else through(TEST.observed.features)  # type: ignore[arg-type]
+        score = method.score(TEST.observed, setting).score
+        for piece in TEST.observed.pieces():
+            rows = None if features is None else features[piece]
+            assert (score[piece] == Monitor(params).run(TEST.observed.probs[piece], rows)["risk"]).all()
+    assert (method.answer(TEST.observed).probs == TEST.observed.probs).all()
+
+
+def test_the_alarm_reads_features_that_the_risk_does_not(fitted: dict[str, Streaming]) -> None:
+    method = fitted["tcuq"]
+    assert isinstance(method, Tcuq)
+    setting = next(each for each in method.grid if each["signals"] is None and not each["features"])
+    params = method._monitor(setting).params
+    assert params.evidence is not None
+    assert params.evidence.coef["magnitude"] and not params.coef["magnitude"]  # type: ignore[index]
+    found = method.score(TEST.observed, setting)
+    assert found.evidence is not None
+    bent = replace(TEST.observed, features=3 * TEST.observed.features)  # type: ignore[operator]
+    again = method.score(bent, setting)
+    assert (again.score == found.score).all()
+    assert (again.evidence != found.evidence).any()
+
+
+def test_time_is_used_where_it_helps_and_left_out_where_it_does_not(fitted: dict[str, Streaming]) -> None:
+    helped, shuffled = fitted["tcuq"], TcuqPaper()
+    assert isinstance(helped, Tcuq)
+    assert helped.time_helps and helped.setting["signals"] is None
+    assert helped.held_out[0] + 0.005 < max(helped.held_out)
+    shuffled.fit(SHUFFLED)
+    assert not shuffled.time_helps
+    other = made(1, (100, 101))
+    errors = other.observed.probs.argmax(1) != other.labels
+    assert (
+        auroc(shuffled.answer(other.observed).score, errors)
+        > auroc(unsure(other.observed.probs), errors) - 0.01
+    )
+
+
+def test_the_choice_is_made_on_steps_that_the_coefficients_have_not_seen() -> None:
+    """Labels at random can be learned, but not for the steps held out."""
+    rng = np.random.default_rng(0)
+    method = Tcuq()
+    method.fit(replace(SHUFFLED, labels=rng.integers(0, 5, len(SHUFFLED.labels))))
+    assert max(method.held_out) < 0.56
+
+
+def test_without_features_in_the_stream_posteriors_are_enough() -> None:
+    bare = replace(DEV, observed=replace(DEV.observed, features=None))
+    method = Tcuq()
+    method.fit(bare)
+    assert method.params.features == 0
+    seen = replace(TEST.observed, features=None)
+    assert auroc(method.answer(seen).score, seen.probs.argmax(1) != TEST.labels) > 0.75
+    assert method.setting["features"] is None
+
+
+def test_an_unfitted_method_says_so() -> None:
+    with pytest.raises(ValueError, match="tcuq_paper is not fitted; a development stream is needed first"):
+        TcuqPaper().answer(TEST.observed)
+
+
+def test_decisions_keep_level_and_budget(fitted: dict[str, Streaming]) -> None:
+    method = fitted["tcuq"]
+    assert isinstance(method, Tcuq)
+    found = method.decisions(TEST.observed)
+    for piece in TEST.observed.pieces():
+        assert abs(found.flagged[piece].mean() - 0.1) <= method.params.flag_bound(STEPS)
+        assert found.abstained[piece].sum() <= 0.1 * STEPS + method.params.burst
+    assert not (found.abstained & ~found.flagged).any()
+    assert found.abstained.any()
+
+
+def test_no_conformal_has_the_same_scores_and_a_frozen_threshold(fitted: dict[str, Streaming]) -> None:
+    full, frozen = fitted["tcuq"], fitted["tcuq_no_conformal"]
+    assert isinstance(full, Tcuq) and isinstance(frozen, NoConformal)
+    score = full.answer(TEST.observed).score
+    assert (frozen.answer(TEST.observed).score == score).all()
+    assert frozen.params.reference == full.params.reference
+    found = frozen.decisions(TEST.observed)
+    assert (found.flagged == (score >= full.params.reference)).all()
+    assert (found.flagged != full.decisions(TEST.observed).flagged).any()
+
+
+def test_no_temporal_reads_the_current_posterior_alone(fitted: dict[str, Streaming]) -> None:
+    method = fitted["tcuq_no_temporal"]
+    assert isinstance(method, NoTemporal)
+    weighed = {name for name, value in method.params.coef.items() if value}  # type: ignore[union-attr]
+    assert weighed == {"doubt"} == set(NOW["signals"])
+    assert set(method.params.signals) <= {"doubt", "odds", "magnitude"}  # these for the alarm alone
+    order = np.random.default_rng(0).permutation(STEPS)
+    seen = part(TEST.observed, slice(0, STEPS))
+    mixed = Observed(seen.probs[order], seen.features[order])  # type: ignore[index]
+    assert (method.answer(mixed).score == method.answer(seen).score[order]).all()
+    assert (fitted["tcuq"].answer(mixed).score != fitted["tcuq"].answer(seen).score[order]).any()
+
+
+def test_variants_differ_where_they_should(fitted: dict[str, Streaming]) -> None:
+    full, equal = fitted["tcuq"], fitted["tcuq_frozen_weights"]
+    signs, scaled = fitted["tcuq_nonnegative"], fitted["tcuq_ts"]
+    assert isinstance(full, Tcuq) and isinstance(equal, FrozenWeights)
+    assert isinstance(signs, Nonnegative) and isinstance(scaled, TcuqTs)
+    assert full.params.coef is not None and equal.params.coef is not None and signs.params.coef is not None
+    assert equal.setting == signs.setting == full.setting
+    assert set(equal.params.coef.values()) == {1.0}
+    assert min(full.params.coef.values()) < 0 <= min(signs.params.coef.values())
+    assert equal.params.signals == signs.params.signals == full.params.signals
+    probs = scaled.answer(TEST.observed).probs
+    assert scaled.temperature != 1.0
+    assert not np.allclose(probs, TEST.observed.probs)
+    assert np.allclose(probs.sum(1), 1)
+    score = full.answer(TEST.observed).score
+    for other in (equal, signs, scaled):
+        assert (other.answer(TEST.observed).score != score).any()
+
+
+def test_only_the_same_choice_can_be_followed(fitted: dict[str, Streaming]) -> None:
+    full, paper = fitted["tcuq"], fitted["tcuq_paper"]
+    assert isinstance(full, Tcuq) and isinstance(paper, Tcuq)
+    with pytest.raises(ValueError, match="tcuq has another grid than tcuq_paper"):
+        Tcuq().follow(paper)
+    with pytest.raises(ValueError, match="tcuq_ts sees other posteriors than tcuq; fit is needed"):
+        TcuqTs().follow(full)
+    with pytest.raises(ValueError, match="tcuq is not fitted"):
+        Tcuq().follow(Tcuq())
+    scaled = fitted["tcuq_ts"]
+    assert isinstance(scaled, TcuqTs) and scaled.grid == Tcuq.grid
+    for other in (Tcuq(), NoTemporal(), only("flips")(), plus()()):
+        with pytest.raises(ValueError, match=f"{other.name} sees other posteriors than tcuq_ts; fit is"):
+            other.follow(scaled)
+    with pytest.raises(ValueError, match="tcuq_ts sees other posteriors than tcuq_ts; fit is needed"):
+        TcuqTs().follow(scaled)  # the temperature is not handed over
+
+
+def test_the_widened_method_is_the_same_method(fitted: dict[str, Streaming]) -> None:
+    score = fitted["tcuq"].answer(TEST.observed).score
+    assert (fitted["tcuq_plus"].answer(TEST.observed).score == score).all()
+    assert plus(TcuqPaper, recipe="assisted").recipe == "assisted"
+    assert plus(TcuqPaper).name == "tcuq_paper_plus"
+
+
+@pytest.mark.parametrize("signal", ["instability", "odds", "surprise_slow"])
+def test_a_signal_alone_and_a_signal_removed(signal: str, fitted: dict[str, Streaming]) -> None:
+    alone, removed = only(signal)(), without(signal)()
+    full = fitted["tcuq"]
+    assert isinstance(full, Tcuq)
+    alone.follow(full)
+    removed.follow(full)
+    assert alone.params.signals == (signal,) and alone.params.blend == 1
+    assert signal not in removed.params.signals
+    assert set(removed.params.signals) == set(full.params.signals) - {signal}
+    assert removed.setting == full.setting
+    assert (alone.answer(TEST.observed).score != removed.answer(TEST.observed).score).any()
+
+
+def test_signals_are_removed_even_where_time_does_not_help() -> None:
+    method = without("doubt", TcuqPaper)()
+    method.fit(SHUFFLED)
+    assert "doubt" not in method.params.signals and method.params.signals
+    removed = {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
+    assert {kind.name for kind in ABLATIONS} == {f"tcuq_only_{signal}" for signal in SIGNALS} | removed
+
+
+def test_without_the_belief_the_risk_leans_on_confidence() -> None:
+    for kind, signals in ((without("disbelief_fast"), None), (only("odds"), ("odds",))):
+        method = kind()
+        method.fit(DEV)
+        assert method.params.anchor == "confidence"
+        assert signals is None or method.params.signals == signals
+    alone = only("disbelief_fast")()
+    alone.fit(DEV)
+    assert alone.params.anchor == "belief"
+
+
+def test_what_is_observed_has_no_labels_and_the_fit_is_over(method: Streaming) -> None:
+    assert {each.name for each in fields(TEST.observed)} == {"probs", "features", "extra", "segments"}
+    before = method.answer(TEST.observed).score.copy()
+    # Methods may keep the development stream; once fitted they must not learn from it again.
+    DEV.labels[:], kept = 0, DEV.labels.copy()
+    try:
+        assert (method.answer(TEST.observed).score == before).all()
+    finally:
+        DEV.labels[:] = kept
+
+
+def constants_in_c(params: Params) -> int:
+    """Count the numbers of an exported monitor in its C text."""
+    text = params_source(params, "toy").replace("0u, /* reserved */", "")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("TCUQ_PARAMS_VERSION", "1")
+    values = re.findall(r"[={,]\s*(-?(?:0x)?[0-9A-F]+)u?\s*(?=[,}])", text.replace(",", ",,"))
+    return len(values)
+
+
+def test_constants_of_an_exported_monitor_by_hand() -> None:
+    """6 of the shape, 2 tables of 3 lags, 2 of 15 signals, 5 of the risk, 10 of decisions, 6 of the alarm."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 30 + 5 + 10 + 6
+    # A head has a coefficient a signal, an offset a class, clip and allowance.
+    head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
+    assert constants_in_c(Params(classes=50, evidence=head)) == 63 + 15 + 50 + 2
+
+
+def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    from tcuq_lab.zoo.count import multiply_adds, parameters
+    from tcuq_lab.zoo.registry import backbone
+
+    network, shape = backbone("cnn4", classes=5, width=4), (1, 28, 28)
+    method.networks = (network,)
+    if isinstance(method, Widened):
+        method.reference = network
+    found = method.cost(shape)
+    more = 0
+    stored = {"vote": 2, "mean_posterior": 1, "mean_answer": 1, "suppress": 3, "median": 1}.get(
+        method.name, 0
+    )
+    state = {"vote": 1, "mean_posterior": 5, "mean_answer": 5, "suppress": 1, "median": 1}
+    if isinstance(method, Tcuq):
+        through = method._monitor(method.setting).projection
+        stored = constants_in_c(method.params) + (method.name == "tcuq_ts")
+        if method.params.features:
+            stored += 1  # the scale of the features, which C has as a comment
+        if through is not None:
+            more, stored = through.multiply_adds, stored + through.parameters
+        assert found.state == cost(method.params).ram_bytes < 1024
+    else:
+        ring = (method.setting["last"] - 1) * state[method.name]
+        assert ring < found.state <= ring + 6
+    assert found.multiply_adds == multiply_adds(network, shape) + more
+    assert found.parameters == parameters(network) + stored
+    assert found.passes == pytest.approx(found.multiply_adds / multiply_adds(network, shape))
+    assert not found.gradient
+
+
+def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    from tcuq_lab.zoo.exits import Exits
+    from tcuq_lab.zoo.registry import backbone
+
+    plain, wide, shape = backbone("resnet8"), backbone("resnet8", width=36), (3, 32, 32)
+    found = plus()([wide], reference=plain).cost(shape)
+    assert found.multiply_adds == 62_043_552
+    assert found.passes == 62_043_552 / 12_501_632
+    assert Tcuq([plain]).cost(shape).passes == 1
+    assert plus(TcuqPaper)([wide], wide).cost(shape).passes == 1
+    with pytest.raises(
+        ValueError, match="tcuq_plus has no reference; the backbone that was widened is needed"
+    ):
+        plus()([wide]).cost(shape)
+    with pytest.raises(
+        ValueError, match="reference of tcuq_plus is given a Exits; a Backbone of recipe plain"
+    ):
+        plus()([wide], Exits(plain, (0,), 0))
+
+
+def wide_features(told: bool, seed: int = 0) -> Labelled:
+    """Return steps whose errors show in how far features jump along one direction, or do not show."""
+    rng = np.random.default_rng(seed)
+    n = 2000
+    labels = np.repeat(rng.integers(0, 3, n // 20), 20)
+    off = np.repeat(rng.random(n // 4) < 0.3, 4)
+    answer = np.where(off, (labels + 1) % 3, labels)
+    probs = np.full((n, 3), 0.1)
+    probs[np.arange(n), answer] = 0.8
+    features = rng.normal(0, 0.3, (n, 60))
+    features[:, ::2] += 3 + rng.normal(0, 1, n)[:, None] * (1 + 4 * (off & told))[:, None]
+    features[:, 1::2] -= features[:, ::2] - 3
+    segments = np.repeat(np.arange(4), n // 4)
+    return Labelled(Observed(probs, features, segments=segments), labels, np.zeros(n, np.uint8))
+
+
+def test_projections_are_compared_on_steps_held_out() -> None:
+    told, not_told = (compare_projections(wide_features(each)) for each in (True, False))
+    assert list(told) == ["none", *KINDS] == list(not_told)
+    for kind in ("average", "random"):
+        assert told[kind] > told["none"] + 0.1
+    assert max(abs(not_told[kind] - not_told["none"]) for kind in KINDS) < 0.03
+    # Centred features of one direction change their sign at random, whatever their size.
+    assert abs(told["pca"] - told["none"]) < 0.03
+    assert compare_projections(wide_features(True), draws=1)["random"] != told["random"]
+
+
+def test_projections_are_compared_as_the_method_would() -> None:
+    """Four settings of this grid differ in the projection alone."""
+    method = TcuqPaper()
+    found = compare_projections(DEV, draws=1)
+    for setting in (method.grid[1], *method.grid[3:6]):
+        assert found[setting["features"] or "none"] == method.quality(DEV, setting, errors_alone)
+    assert set(found) == {"none", "average", "random", "pca"}
+    near = compare_projections(DEV, Tcuq, draws=1, lags=(1,), blend=1.0)
+    assert all(0.5 < each <= 1 for each in near.values()) and near != found
+
+
+def test_projections_are_compared_where_there_are_any() -> None:
+    narrow = replace(DEV, observed=replace(DEV.observed, features=DEV.observed.features[:, :32]))
+    with pytest.raises(ValueError, match="features are 32 wide; more than 32 is accepted"):
+        compare_projections(narrow)
+    with pytest.raises(ValueError, match="features are 0 wide"):
+        compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
+    with pytest.raises(ValueError, match="setting 'features' is unknown; one of lags, blend, l2 is accepted"):
+        compare_projections(DEV, features="pca")
+    with pytest.raises(ValueError, match="draws is 0; 1 to 100 is accepted"):
+        compare_projections(DEV, draws=0)
+
+
+def test_an_unfitted_monitor_has_a_cost_too() -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    from tcuq_lab.zoo.registry import backbone
+
+    method = Tcuq([backbone("cnn4", classes=5, width=4)])
+    method.setting = method.grid[6]
+    found = method.cost((1, 28, 28))
+    assert 32 < found.state < 1024
+    method.setting = method.grid[0]
+    # Without features there is no scale, and without a past there are no lags: 3 and their weights.
+    assert found.parameters - method.cost((1, 28, 28)).parameters == 1 + 6
+
+
+def test_a_log_of_the_lab_and_what_is_observed_are_cut_alike() -> None:
+    seen = ragged()
+    assert seen.pieces() == Log(seen.probs, segments=seen.segments).pieces()
+
+
+def test_the_objective_asks_for_errors_and_for_drops() -> None:
+    """A score that ranks single errors but not their frequency is worth less than one that does both."""
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(np.tile(np.array([0, 1, 0, 2], dtype=np.uint8), 4), 250)
+    wrong = rng.random(len(kinds)) < np.where(kinds > 0, 0.5, 0.05)
+    both = wrong + rng.random(len(kinds))
+    level = np.array([wrong[np.maximum(0, t - 50) : t + 50].mean() for t in range(len(kinds))])
+    within = both - 2 * level
+    assert objective(both, wrong, kinds) > 0.95
+    assert objective(within, wrong, kinds) < objective(both, wrong, kinds) - 0.1
+    held_out = kinds != 1
+    assert objective(np.where(held_out, both, -both), wrong, kinds, None, held_out) > 0.9
+    assert 0 <= objective(both, np.zeros(len(kinds), bool), kinds) <= 1
+
+
+def test_features_that_no_signal_reads_are_not_taken() -> None:
+    method = without("instability", TcuqPaper)()
+    method.fit(DEV)
+    for setting in method.grid[1:]:
+        params = method._monitor(setting).params
+        assert params.features == 0 and method._monitor(setting).projection is None

@@ -1,0 +1,261 @@
+"""Experiments: their files, recordings that are kept, comparisons that go on where they were cut off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+
+from places import LAB
+
+from tcuq.monitor.signals import PROFILES, SIGNALS
+from tcuq_lab.comparison.records import Results, record
+from tcuq_lab.data import Dataset
+from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.reproduce import recordings as recordings_module
+from tcuq_lab.reproduce import run as run_module
+from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
+from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed, joined
+from tcuq_lab.reproduce.kinds.programme import Programme
+from tcuq_lab.reproduce.recordings import Recordings
+from tcuq_lab.reproduce.rows import row_of
+from tcuq_lab.reproduce.run import run, seconds
+from tcuq_lab.reproduce.setting import SETTINGS, Setting
+from tcuq_lab.reproduce.table import plain, table, text
+
+TINY = Setting("tiny", 300, 300, 1200, 10_000, (0,), (3,), kinds=1)
+PLAIN: dict[str, Any] = {
+    "name": "x",
+    "title": "X",
+    "paper": "none",
+    "tasks": ["cifar10"],
+    "dwells": [16],
+    "rows": ["base", "tcuq_paper"],
+    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["delay_median", "equal/all", "delay"]],
+}
+
+
+class Kept:
+    """Recordings of the repository in place of the data: unseen kinds look like a seen one."""
+
+    setting = TINY
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        about = json.loads((LAB / "recorded" / "resnet8" / "about.json").read_text())
+        self.labels = np.array(about["labels"])
+        self.bank = load_bank(LAB / "recorded" / "resnet8" / "plain.npz")
+
+    def part(self, task: str, part: str) -> Dataset:
+        return Dataset(task, part, np.zeros((len(self.labels), 1)), self.labels, "", "")
+
+    def strangers(self, task: str, part: str) -> tuple[str, np.ndarray]:
+        return "svhn", self.labels
+
+    def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
+        found = {source: self.bank.get(source, self.bank["speckle_noise/3"]) for source in sources}
+        return {row.label: found for row in rows}
+
+    def place(self, task: str, part: str, seed: int, row: Any) -> Path:
+        return self.folder / row.label
+
+
+def test_the_experiments_of_the_repository_are_well_formed() -> None:
+    found = load_experiments(LAB / "experiments")
+    assert {"drop", "failure", "delay", "severity", "literal", "transfer", "precision"} <= set(found)
+    for each in found.values():
+        assert each.rows[0].label == "base" or each.kind != "comparison"
+        assert len({row.label for row in each.rows}) == len(each.rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": "al"}, "field of rows 'al' is unknown; did you mean all?"),
+        ({"rows": ["bse"]}, "method 'bse' is unknown; did you mean base?"),
+        ({"rows": [{"label": "x"}]}, "a method's name, or a mapping with method, is accepted"),
+        ({"dwells": [0]}, "dwell is 0; 1 to 1000 is accepted"),
+        ({"columns": [["a", "b"]]}, "metric, variant and title are accepted"),
+        ({"title": 3}, "title of an experiment is 3; a text is accepted"),
+        ({"tasks": []}, r"tasks of an experiment is \[\]; a list is accepted"),
+        ({"more": 1}, "more"),
+        ({"rows": 5}, "rows of an experiment is 5; a list of rows, or a field's name, is accepted"),
+        ({"rows": []}, r"rows of an experiment is \[\]"),
+        ({"dwells": [4, 4]}, "each once is accepted"),
+    ],
+)
+def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")) as caught:
+        experiment_from({**PLAIN, **change}, {"all": ["base"]})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_signals_alone_and_removed_are_rows() -> None:
+    found = load_experiments(LAB / "experiments")["signals"]
+    names = {row.label for row in found.rows}
+    assert names >= {f"tcuq_only_{signal}" for signal in SIGNALS}
+    assert names >= {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
+    assert names >= {f"tcuq_paper_without_{signal}" for signal in PROFILES["paper"]}
+    for row in found.rows:
+        assert row.method.name == row.label and row.networks("mnist", 1, "weights") == ["cnn4-1"]
+    with pytest.raises(ValueError, match="did you mean tcuq_only_flips"):
+        row_of("tcuq_only_flip")
+
+
+def test_a_row_may_have_a_backbone_of_its_own() -> None:
+    row = row_of({"method": "early_exit", "networks": "_exits", "backbone": "resnet50"})
+    assert row.networks("tinyimagenet20", 2, "weights") == ["resnet50_exits-2"]
+    assert row_of("base").networks("tinyimagenet20", 0, "weights") == ["mobilenetv2-0"]
+
+
+def test_no_stream_serves_two_ends() -> None:
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    plan = Programme("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
+    streams = [*plan.learned(), plan.chosen(), plan.clean("dev"), plan.clean("test")]
+    streams += plan.strange().values()
+    streams += plan.tests().values()
+    assert len({stream.digest() for stream in streams}) == len(streams)
+    assert plan.sources("dev") == ["clean", *(f"{kind}/3" for kind in plan.suite.seen)]
+    assert not set(plan.unseen) & set(plan.suite.seen)
+
+
+def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = experiment_from(PLAIN, {})
+    found = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
+    lines = table(plan, found)
+    assert [(line["row"], line["column"]) for line in lines] == [
+        ("base", "drop"),
+        ("base", "delay"),
+        ("tcuq_paper", "drop"),
+        ("tcuq_paper", "delay"),
+    ]
+    assert all(0 < line["value"] <= 1 for line in lines if line["column"] == "drop")
+    assert "| tcuq_paper |" in text(lines)
+    monkeypatch.setattr(run_module, "measured", None)  # computing again would fail
+    again = run(plan, Kept(tmp_path))  # type: ignore[arg-type]
+    assert again == found
+    with pytest.raises(TypeError):  # other rows are another comparison
+        run(experiment_from({**PLAIN, "rows": ["base"]}, {}), Kept(tmp_path))  # type: ignore[arg-type]
+
+
+def test_rows_of_one_label_are_refused() -> None:
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    with pytest.raises(ValueError, match="row base comes twice"):
+        fit_rows([row_of("base"), row_of("base")], {}, Programme("cifar10", TINY, 16, 0, labels))
+
+
+def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    rows = [row_of("tcuq_paper"), row_of("tcuq_paper_without_doubt")]
+    rows.append(rows[1]._replace(label="elsewhere"))
+    banks = {"tcuq_paper": kept.bank, "tcuq_paper_without_doubt": kept.bank, "elsewhere": dict(kept.bank)}
+    found: dict[str, Any] = fit_rows(rows, banks, plan)
+    full, lacking, elsewhere = (found[row.label] for row in rows)
+    assert lacking._dev is full._dev and elsewhere._dev is not full._dev  # other networks, another fit
+    assert lacking.setting == elsewhere.setting and lacking.params == elsewhere.params
+    assert "doubt" in full.params.signals and "doubt" not in lacking.params.signals
+    for name in ("base", "tcuq", "tcuq_ts"):  # nothing to choose, another grid, other posteriors
+        assert followed(row_of(name), found.values()) is None
+
+
+def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    found = joined(plan.learned(), kept.bank)
+    assert [len(range(*piece.indices(len(found.labels)))) for piece in found.observed.pieces()] == [1200] * 3
+    assert (found.kinds > 0).any() and (found.kinds == 0).any()
+
+
+def test_delays_are_not_averaged_and_undefined_figures_stay_so() -> None:
+    plan = experiment_from(
+        {**PLAIN, "rows": ["base"], "columns": [["delay_median", "v", "d"], ["m", "v", "e"]]}, {}
+    )
+    rows = [
+        record("pooled", "base", "delay_median", "v", float("inf"), 9),
+        record("fog", "base", "delay_median", "v", 3.0, 4),
+        record("fog", "base", "m", "v", float("nan"), 4),
+    ]
+    lines = table(plan, {"a": Results(rows, {"task": "cifar10", "dwell": 16})})
+    assert lines[0]["value"] == float("inf") and lines[0]["n"] == 9
+    assert np.isnan(lines[1]["value"])
+    assert "| base | inf | - |" in text(lines)
+    assert plain(lines)[0]["value"] == "inf" and plain(lines)[1]["value"] is None
+    json.dumps(plain(lines), allow_nan=False)
+
+
+def test_intervals_of_streams_are_kept() -> None:
+    plan = experiment_from({**PLAIN, "rows": ["base"], "columns": [["gain", "v", "g"], ["m", "v", "e"]]}, {})
+    found = {
+        str(seed): Results(
+            [
+                record(
+                    "fog", "a - b", "gain", "v", 0.1 * seed, 4, low=0.1 * seed - 0.2, high=0.1 * seed + 0.4
+                ),
+                record("snow", "a - b", "gain", "v", 0.3, 4),
+                record("fog", "a - b", "m", "v", 0.3, 4),
+            ],
+            {"task": "cifar10", "dwell": 16, "seconds": 1.5},
+        )
+        for seed in (1, 2, 3)
+    }
+    gain, other = table(plan, found)
+    assert gain["spans"] == {"fog": pytest.approx([0.0, 0.6])} and gain["streams"]["fog"] == pytest.approx(
+        0.2
+    )
+    assert "spans" not in other
+    assert plain([gain])[0]["spans"]["fog"] == [0.0, 0.6]
+    assert seconds(found) == 4.5
+
+
+def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    rng = np.random.default_rng(0)
+    made = Dataset(
+        "mnist", "x", rng.integers(0, 256, (12, 28, 28)).astype(np.uint8), np.arange(12) % 10, "", ""
+    )
+    monkeypatch.setattr(recordings_module, "load_part", lambda task, part: made)
+    rows = [row_of("base"), row_of("entropy"), row_of("early_exit")]
+    setting = Setting("tiny", 8, 8, 100, 100, (0,), (1,))
+    calls: list[str] = []
+    kept = Recordings(
+        str(LAB / "weights"), str(tmp_path), setting, progress=lambda done, all_, name: calls.append(name)
+    )
+    first = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert calls == ["clean", "shot_noise/1"]
+    assert first["base"] is first["entropy"]
+    assert len(first["base"]["clean"].probs) == 8
+    assert not np.array_equal(first["base"]["clean"].probs, first["early_exit"]["clean"].probs)
+    again = kept.banks("mnist", "test", 0, rows, ["clean", "shot_noise/1"])
+    assert len(calls) == 2
+    dev = kept.banks("mnist", "dev", 0, rows, ["clean", "shot_noise/1"])
+    np.testing.assert_array_equal(
+        dev["base"]["clean"].probs, first["base"]["clean"].probs
+    )  # the same examples
+    assert not np.array_equal(dev["base"]["shot_noise/1"].probs, first["base"]["shot_noise/1"].probs)
+    del calls[2:]
+    np.testing.assert_array_equal(again["base"]["clean"].probs, first["base"]["clean"].probs)
+    kept.banks("mnist", "test", 0, rows, ["clean", "shear/1"])
+    assert calls[2:] == ["shear/1"]
+
+
+def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    places = []
+    for shift in (0, 1):
+        data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")
+        monkeypatch.setattr(recordings_module, "load_part", lambda task, part, data=data: data)
+        kept = Recordings(str(LAB / "weights"), str(tmp_path), Setting("tiny", 8, 8, 100, 100, (0,), (1,)))
+        places += [kept.place("mnist", "test", seed, row_of("base")) for seed in (0, 1)]
+    assert len(set(places)) == 4
+
+
+def test_settings_differ_in_size_alone() -> None:
+    reduced, full = SETTINGS["reduced"], SETTINGS["full"]
+    assert reduced.examples < full.examples and len(full.seeds) >= 3
+    assert set(reduced.severities) <= set(full.severities)

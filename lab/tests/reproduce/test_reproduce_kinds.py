@@ -1,0 +1,342 @@
+"""Kinds of measurement beside the comparison, each against a computation of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+
+from places import LAB
+from test_reproduce import PLAIN, TINY, Kept
+
+from tcuq import Monitor
+from tcuq.monitor.quantize import quantize_features, quantize_probs
+from tcuq.monitor.reference import reference
+from tcuq_lab.comparison import metric_part, pick, score_part
+from tcuq_lab.comparison.records import Record, Results
+from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.temporal.mean_posterior import MeanPosterior
+from tcuq_lab.methods.temporal.tcuq import Tcuq, TcuqPaper
+from tcuq_lab.methods.temporal.variants import TcuqTs
+from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
+from tcuq_lab.reproduce.kinds import comparison, literal, precision, severity, transfer
+from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
+from tcuq_lab.reproduce.kinds.fits import fit_once
+from tcuq_lab.reproduce.kinds.programme import Programme
+from tcuq_lab.reproduce.kinds.unit import Unit
+from tcuq_lab.reproduce.rows import row_of
+from tcuq_lab.reproduce.table import table, text
+from tcuq_lab.streams import Stream
+
+UNIT = Unit("cifar10", 16.0, 0)
+GRADED = {"1": "clean", "3": "spatter/3", "5": "speckle_noise/3"}
+OWN = "own/smoothed/unseen"
+
+
+class Graded(Kept):
+    """Recordings of the repository again; at severity 1 a corruption changes nothing."""
+
+    setting = replace(TINY, severities=(1, 3, 5), kinds=2)
+
+    def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:
+        found = {source: self.bank[GRADED.get(source.partition("/")[2], "clean")] for source in sources}
+        found |= {source: self.bank["gaussian_blur/3"] for source in sources if source.startswith("ood/")}
+        return {row.label: found for row in rows}
+
+
+def plan(kind: str, **changes: Any) -> Experiment:
+    return experiment_from({**PLAIN, "kind": kind, **changes}, {})
+
+
+def average_precision(score: np.ndarray, positive: np.ndarray) -> float:
+    """Return the mean, over positives, of the precision at their score; ties count whole."""
+    return float(np.mean([positive[score >= each].mean() for each in score[positive]]))
+
+
+def auroc(score: np.ndarray, positive: np.ndarray) -> float:
+    gaps = score[positive][:, None] - score[~positive][None]
+    return float((gaps > 0).mean() + (gaps == 0).mean() / 2)
+
+
+def rolled(values: np.ndarray) -> np.ndarray:
+    """Return the mean of every 100 steps in a row."""
+    return np.array([values[at : at + 100].mean() for at in range(len(values) - 99)])
+
+
+def drops(programme: Programme, stream: Stream, bank: Any, risk: np.ndarray) -> tuple[float, float]:
+    """Return AUPRC and share of drop events of the network's own answers, from their definition."""
+    clean = programme.clean("dev")
+    accuracy = rolled(bank["clean"].probs[clean.index].argmax(1) == clean.label)
+    right = observed(stream, bank).probs.argmax(1) == stream.label
+    event = rolled(right) <= accuracy.mean() - 3 * accuracy.std() + 1e-12
+    return average_precision(rolled(risk).round(12), event) if event.any() else np.nan, event.mean()
+
+
+def prepared(kept: Kept, experiment: Experiment) -> tuple[Programme, Any]:
+    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    return programme, UNIT.banks(experiment, kept, programme)[1]["base"]  # type: ignore[arg-type]
+
+
+def value(records: list[Record], **wanted: str) -> float:
+    (row,) = pick(records, **wanted)
+    return float(row["value"])
+
+
+def test_severity_is_measured_one_at_a_time(tmp_path: Path) -> None:
+    columns = [[metric, f"own/smoothed/severity {n}", f"{metric} {n}"]
+               for metric in ("drop_auprc", "drop_share") for n in range(1, 6)]  # fmt: skip
+    experiment = plan("severity", rows=["base", "mean_posterior"], columns=columns)
+    kept = Graded(tmp_path)
+    found = severity.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    programme, bank = prepared(kept, experiment)
+    streams = programme.severe_tests()
+    assert list(streams) == [1, 3, 5]
+    for level, kinds in streams.items():
+        assert list(kinds) == list(programme.unseen) and len(kinds) == 2
+        for kind, stream in kinds.items():
+            assert {span.source for span in stream.spans()} == {"clean", f"{kind}/{level}"}
+            np.testing.assert_array_equal(stream.index, streams[1][kind].index)
+            risk = 1 - observed(stream, bank).probs.max(1).astype(np.float64)
+            area, share = drops(programme, stream, bank, risk)
+            about = {"stream": kind, "method": "base", "variant": f"own/smoothed/severity {level}"}
+            assert value(found, metric="drop_auprc", **about) == pytest.approx(area, abs=1e-6, nan_ok=True)
+            assert value(found, metric="drop_share", **about) == pytest.approx(share)
+            assert np.isnan(area) == (level == 1) == (share == 0)
+    lines = table(experiment, {"a": Results(found, {"task": "cifar10", "dwell": 16})})
+    titles = [f"{metric} {n}" for metric in ("drop_auprc", "drop_share") for n in (1, 3, 5)]
+    assert [line["column"] for line in lines if line["row"] == "base"] == titles
+    assert [line["n"] for line in lines if line["row"] == "base"] == [0, 2, 2, 2, 2, 2]
+    assert [line["column"] for line in lines if line["row"] == "mean_posterior"] == titles[:3]
+    assert "| base | - | 0." in text(lines)
+
+
+def test_the_literal_stream_shows_the_same_examples_and_rewards_a_clock(tmp_path: Path) -> None:
+    experiment = plan("literal", rows=["base", "mean_posterior"])
+    kept = Graded(tmp_path)
+    found = literal.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    programme, bank = prepared(kept, experiment)
+    both = {"literal": programme.rising_tests(), "segments": programme.unseen_tests()}
+    for name, streams in both.items():
+        for kind, stream in streams.items():
+            np.testing.assert_array_equal(stream.label, kept.labels[stream.index])
+            scores = {"base": 1 - observed(stream, bank).probs.max(1).astype(np.float64)}
+            scores["clock"] = np.arange(len(stream)).astype(np.float64)
+            for method, risk in scores.items():
+                area, share = drops(programme, stream, bank, risk)
+                about = {"stream": kind, "variant": f"own/smoothed/{name}"}
+                assert value(found, method=method, metric="drop_auprc", **about) == pytest.approx(
+                    area, abs=1e-6
+                )
+                assert value(found, method="base", metric="drop_share", **about) == pytest.approx(share)
+    for kind, stream in both["literal"].items():
+        assert [tuple(span) for span in stream.spans()] == [
+            (0, 600, "clean"),
+            (600, 800, f"{kind}/1"),
+            (800, 1000, f"{kind}/3"),
+            (1000, 1200, f"{kind}/5"),
+        ]
+        np.testing.assert_array_equal(stream.shift > 0, np.arange(1200) >= 600)
+        np.testing.assert_array_equal(stream.index, both["segments"][kind].index)
+        about = {"stream": kind, "method": "clock", "metric": "drop_auprc"}
+        assert value(found, variant="own/smoothed/literal", **about) > 0.9
+        assert value(found, variant="own/smoothed/segments", **about) < 0.8
+
+
+def test_steps_that_do_not_divide_are_left_out_of_the_literal_stream() -> None:
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    setting = replace(TINY, severities=(1, 3, 5), steps=1000)
+    (stream,) = Programme("cifar10", setting, 1, 0, labels).rising_tests().values()
+    assert [span.stop - span.start for span in stream.spans()] == [498, 166, 166, 166]
+
+
+def test_methods_are_used_at_another_dwell_than_they_were_fitted_at(tmp_path: Path) -> None:
+    rows = ["base", "mean_posterior", "tcuq_paper"]
+    experiment = plan("transfer", rows=rows, options={"fitted": [1, 16]})
+    kept = Kept(tmp_path)
+    found = transfer.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    named = [f"{row}, fitted at {dwell}" for row in rows[1:] for dwell in (1, 16)]
+    assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *named]
+
+    programme, bank = prepared(kept, experiment)
+    (kind,) = programme.unseen
+    assert {row["stream"] for row in found} == {kind}
+    (stream,) = programme.unseen_tests().values()
+    seen = observed(stream, bank)
+    wrong = seen.probs.argmax(1) != stream.label
+    failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
+    for dwell in (1, 16):
+        for method in (MeanPosterior(), TcuqPaper()):
+            method.fit(joined(programme.at(dwell).learned(), bank))
+            risk = method.answer(seen).score
+            title = f"{method.name}, fitted at {dwell}"
+            assert value(found, method=title, **failure) == pytest.approx(auroc(risk, wrong))
+            area = drops(programme, stream, bank, risk)[0]
+            got = value(found, method=title, metric="drop_auprc", variant=OWN)
+            assert got == pytest.approx(area, abs=1e-6)
+    assert value(found, method=named[2], **failure) != value(found, method=named[3], **failure)
+
+    same = comparison.measure(plan("comparison", rows=rows[:2]), UNIT, kept)  # type: ignore[arg-type]
+    for metric, variant in (("drop_auprc", OWN), ("mixed_failure_auroc", "own/plain/unseen")):
+        for row in rows[:2]:
+            title = row if row == "base" else f"{row}, fitted at 16"
+            got = value(found, method=title, metric=metric, variant=variant)
+            assert got == value(same, method=row, metric=metric, variant=variant, stream=kind)
+
+
+def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = plan("transfer", options={"fitted": [1, 16]})
+    kept = Kept(tmp_path)
+    found = transfer.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    assert len(list((tmp_path / "fits").iterdir())) == 2
+    monkeypatch.setattr(Tcuq, "quality", None)  # fitting again would fail
+    assert transfer.measure(experiment, UNIT, kept) == found  # type: ignore[arg-type]
+    other = plan("precision")
+    assert precision.measure(other, UNIT, kept)  # type: ignore[arg-type]
+    for elsewhere in (UNIT._replace(seed=1), UNIT._replace(dwell=4.0)):
+        with pytest.raises(TypeError):
+            precision.measure(other, elsewhere, kept)  # type: ignore[arg-type]
+    kept.setting = replace(TINY, steps=1300)
+    with pytest.raises(TypeError):
+        precision.measure(other, UNIT, kept)  # type: ignore[arg-type]
+
+
+def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    bank = kept.banks(UNIT.task, "dev", 0, [row_of("base")], programme.sources("dev"))["base"]
+    dev, seen = joined(programme.learned(), bank), observed(programme.clean("test"), bank)
+    place = tmp_path / "deep" / "fit.json"
+    first, again = Tcuq(), Tcuq()
+    fit_once(first, dev, place)
+    fit_once(again, dev, place)
+    assert again.params == first.params and again.setting == first.setting
+    assert again.held_out == first.held_out and again.time_helps == first.time_helps
+    for one, other in zip(first.answer(seen), again.answer(seen), strict=True):
+        np.testing.assert_array_equal(one, other)
+    scaled = TcuqTs()  # its temperature is not among the parameters
+    fit_once(scaled, dev, tmp_path / "scaled.json")
+    assert scaled.temperature != 1 and not (tmp_path / "scaled.json").exists()
+    with pytest.raises(ValueError, match="tcuq_ts fits more than parameters; fit is needed"):
+        TcuqTs().resume(dev, first.held_out, first.params)
+    with pytest.raises(ValueError, match="held_out has 1 entries; 8 is accepted"):
+        Tcuq().resume(dev, [0.5], first.params)
+    whole = place.read_text()
+    for damaged in ("{", "[]", whole.replace("tcuq fit 1", "x"), whole.replace("held_out", "h"),
+                    whole.replace('"classes": 10', '"classes": 1')):  # fmt: skip
+        place.write_text(damaged)
+        with pytest.raises(ValueError, match=r"fit\.json is no fit that was kept: ") as caught:
+            fit_once(Tcuq(), dev, place)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Path) -> None:
+    rows = ["base", "tcuq_paper", "tcuq"]
+    experiment = plan("precision", rows=rows)
+    kept = Graded(tmp_path)
+    found = precision.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    doubled = [f"{row}, {how}" for row in rows[1:] for how in ("integers", "float64")]
+    assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *doubled]
+
+    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment, kept, programme)  # type: ignore[arg-type]
+    fitted = fit_rows(experiment.rows, dev, programme, UNIT.fits(kept))  # type: ignore[arg-type]
+    streams = {**programme.unseen_tests(), "bursts": programme.strange()["bursts"]}
+    for row in rows[1:]:
+        method, gaps = fitted[row], []
+        assert isinstance(method, Tcuq)
+        params, through = method.fitted
+        for name, stream in streams.items():
+            seen = observed(stream, test[row])
+            probs, features = quantize_probs(seen.probs), None
+            if params.features:
+                assert seen.features is not None
+                wide = seen.features if through is None else through(seen.features)
+                features = quantize_features(wide, params.feature_scale, params.feature_zero_point)
+            risks = {
+                "integers": Monitor(params).run(probs, features)["risk"],
+                "float64": reference(params, probs, features).risk,
+            }
+            gaps.append(np.abs(risks["integers"] - risks["float64"]).max())
+            wrong = seen.probs.argmax(1) != stream.label
+            for how, risk in risks.items():
+                title = f"{row}, {how}"
+                if name == "bursts":
+                    judged = (stream.label < 0) | ~wrong
+                    want = auroc(risk[judged], stream.label[judged] < 0)
+                    got = value(found, method=title, metric="ood_auroc", variant="own/plain/bursts")
+                    assert got == pytest.approx(want)
+                    continue
+                area = drops(programme, stream, test[row], risk)[0]
+                got = value(found, stream=name, method=title, metric="drop_auprc", variant=OWN)
+                assert got == pytest.approx(area, abs=1e-6)
+                failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
+                got = value(found, stream=name, method=title, **failure)
+                assert got == pytest.approx(auroc(risk, wrong))
+        gap = value(found, method=f"{row}, float64", metric="risk_gap")
+        assert gap == max(gaps) and 0 < gap < 0.01
+
+
+def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
+    experiment = plan("comparison", rows=["base", "mean_answer"])
+    kept = Graded(tmp_path)
+    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment, kept, programme)  # type: ignore[arg-type]
+    arena = Arena.of(programme, fit_rows(experiment.rows, dev, programme), dev, test)
+    asked = [("drop_lift", "base/plain/seen"), ("drop_auprc", OWN), ("mixed_failure_aurc", "own/plain/all")]
+    found = metric_part(arena.tests, arena.clean_dev, asked, arena.settings)
+    everything = score_part(arena.tests, arena.clean_dev, arena.settings)
+    wanted = [row for row in everything if (row["metric"], row["variant"]) in asked]
+    assert len(found) == len(wanted) == 2 * (4 + 2 + 6)
+    for row in found:
+        texts = {key: row[key] for key in ("stream", "method", "metric", "variant")}
+        (same,) = pick(wanted, **texts)
+        np.testing.assert_equal(row, same)
+    with pytest.raises(ValueError, match="metric 'drop_x' is unknown"):
+        metric_part(arena.tests, arena.clean_dev, [("drop_x", OWN)], arena.settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("comparison", {"more": 1}, "options of x are more; comparison accepts none"),
+        ("severity", {"levels": [1]}, "options of x are levels; severity accepts none"),
+        ("literal", {"more": 1}, "options of x are more; literal accepts none"),
+        ("precision", {"kinds": 3}, "options of x are kinds; precision accepts none"),
+        ("transfer", {"fitted": [1], "at": 1}, "option of x 'at' is unknown; one of fitted is accepted"),
+        ("transfer", {}, "fitted of x is None; a list of dwells is accepted"),
+        ("transfer", {"fitted": 4}, "fitted of x is 4; a list of dwells is accepted"),
+        ("transfer", {"fitted": [0]}, "fitted of x is 0; 1 to 1000 is accepted"),
+        ("transfer", {"fitted": [4, 4.0]}, r"fitted of x is \[4, 4.0\]; each once is accepted"),
+    ],
+)
+def test_options_are_checked_before_anything_is_computed(
+    kind: str, options: dict[str, Any], message: str
+) -> None:
+    modules = {each.__name__.rpartition(".")[2]: each for each in (comparison, severity, literal, precision)}
+    measure = {**modules, "transfer": transfer}[kind].measure
+    with pytest.raises(ValueError, match=message) as caught:
+        measure(plan(kind, options=options), UNIT, None)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_the_files_of_these_kinds_ask_for_what_is_measured(tmp_path: Path) -> None:
+    """Columns of severities beyond those of a setting are the only ones that may stay empty."""
+    kept = Graded(tmp_path)
+    for name in ("severity", "literal", "transfer", "precision"):
+        whole = load_experiments(LAB / "experiments")[name]
+        assert whole.kind == name
+        shown = ("base", "tcuq_paper" if name == "precision" else "mean_posterior")
+        rows = tuple(row for row in whole.rows if row.label in shown)
+        experiment = replace(whole, tasks=("cifar10",), dwells=(16.0,), rows=rows)
+        measure = {"severity": severity, "literal": literal, "transfer": transfer}.get(
+            name, precision
+        ).measure
+        found = measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+        lines = table(experiment, {"a": Results(found, {"task": "cifar10", "dwell": 16})})
+        lacking = {each.title for each in whole.columns} - {line["column"] for line in lines}
+        assert {title[-1] for title in lacking} == ({"2", "4"} if name == "severity" else set())

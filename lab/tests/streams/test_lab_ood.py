@@ -1,0 +1,268 @@
+"""Parts of the data sets that share nothing, and examples that are none of the classes."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+
+import numpy as np
+import pytest
+from places import LAB
+
+from tcuq.metrics import wilson
+from tcuq_lab.data import load, present
+from tcuq_lab.data.dataset import Dataset
+from tcuq_lab.data.folders import KEYWORDS
+from tcuq_lab.data.ood import OTHER_WORDS, distinct_interval, load_ood, ood_labels, ood_name
+from tcuq_lab.data.packed import members
+from tcuq_lab.data.parts import HELD_OUT, load_part, part, split_of
+from tcuq_lab.data.words import keyword_labels, words
+from tcuq_lab.streams import Description, Geometric, Ood, Segments, build, labels_for, part_labels
+
+EXAMPLES = LAB / "examples" / "streams"
+TASKS = ("mnist", "cifar10", "speech_commands", "tinyimagenet20")
+REAL = os.environ.get("TCUQ_DATA")
+real = pytest.mark.skipif(not REAL, reason="TCUQ_DATA names no folder of real data (see tcuq-lab data get)")
+
+
+def need(*pairs):
+    for name, split in pairs:
+        if present(name, split) is None:
+            pytest.skip(f"{name} {split} is not in the folder that TCUQ_DATA names (see tcuq-lab data get)")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
+    return tmp_path
+
+
+# --- names and tables
+
+
+def test_dev_never_shows_the_set_of_the_test():
+    for task in TASKS:
+        assert ood_name(task, "dev") != ood_name(task, "test") and task not in (
+            ood_name(task, "dev"),
+            ood_name(task, "test"),
+        )
+
+
+def test_unknown_tasks_and_parts_are_refused():
+    with pytest.raises(ValueError, match="task with OOD sets 'minst' is unknown; did you mean mnist"):
+        ood_name("minst", "dev")
+    with pytest.raises(ValueError, match="OOD part of mnist 'train' is unknown"):
+        load_ood("mnist", "train")
+    with pytest.raises(ValueError, match="data set with parts 'svhn' is unknown"):
+        part_labels("svhn", "dev")
+
+
+def test_a_description_may_show_the_ood_set_of_its_part_alone():
+    about = Description(
+        dataset="cifar10",
+        part="test",
+        seed=0,
+        steps=10,
+        dwell=Geometric(1),
+        layout=Segments(),
+        ood=(Ood("fashion_mnist"),),
+    )
+    with pytest.raises(ValueError, match="OOD set 'fashion_mnist' does not go with cifar10 test; svhn does"):
+        labels_for(about)
+
+
+def test_the_interval_of_repeated_examples_is_that_of_the_distinct_ones():
+    assert distinct_interval(0.25, 200) == wilson(50, 200)
+    assert distinct_interval(1, 486)[1] == 1 and distinct_interval(0, 486)[0] == 0
+    low, high = distinct_interval(0.9, 486)
+    assert 0.05 < high - low < 0.06
+    with pytest.raises(ValueError, match=r"rate is 1\.5; 0 to 1 is accepted"):
+        distinct_interval(1.5, 10)
+    with pytest.raises(ValueError, match="distinct is 0; 1 to"):
+        distinct_interval(0.5, 0)
+
+
+# --- files made here
+
+
+def test_ood_pictures_look_like_those_of_the_task(folder):
+    pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    x = np.random.default_rng(0).integers(0, 256, (6, 28, 28), dtype=np.uint8)
+    np.savez(folder / "fashion_mnist_test.npz", x=x, y=np.arange(6))
+    digits = np.random.default_rng(1).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+    np.savez(folder / "svhn_crops.npz", x=digits, y=np.arange(4), split=np.array([0, 0, 1, 0]))
+    assert np.array_equal(load_ood("mnist", "test").x, x)
+    wide = load_ood("cifar10", "dev")
+    assert wide.x.shape == (6, 32, 32, 3) and wide.x.dtype == np.uint8 and wide.y.tolist() == list(range(6))
+    assert (wide.x == wide.x[..., :1]).all() and "resized to 32 x 32" in wide.source
+    assert np.array_equal(load_ood("cifar10", "test").x, digits[2:3])
+    large = load_ood("tinyimagenet20", "dev")
+    assert large.x.shape == (3, 64, 64, 3) and large.y.tolist() == [0, 1, 3]
+    flat = np.full((1, 28, 28), 77, np.uint8)
+    np.savez(folder / "fashion_mnist_test.npz", x=flat, y=np.array([3]))
+    assert (load_ood("cifar10", "dev").x == 77).all()
+
+
+def test_words_of_packed_speech(folder):
+    names = np.array(["down", "go", "bed", "zero"])
+    marks, split = np.array([3, 0, 2, 1, 1]), np.array([1, 1, 2, 1, 2])
+    np.savez(folder / "speech_eval.npz", word=marks, words=names, split=split)
+    assert words("validation").tolist() == ["zero", "down", "go"] and words("test").tolist() == ["bed", "go"]
+    assert keyword_labels("validation").tolist() == [0, 1]
+    np.savez(folder / "speech_eval.npz", word=marks + 1, words=names, split=split)
+    with pytest.raises(ValueError, match=r"speech_eval.npz: word is int64 and words \(4,\); places in words"):
+        words("test")
+    with pytest.raises(ValueError, match="speech_commands train is not in"):
+        words("train")
+
+
+def test_words_of_official_speech(folder):
+    root = folder / "speech_commands_v0.01"
+    for name in ("go/b.wav", "bed/a.wav", "up/c.wav", "up/d.wav", "_background_noise_/hum.wav"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    (root / "validation_list.txt").write_text("up/c.wav\nbed/a.wav\n")
+    (root / "testing_list.txt").write_text("go/b.wav\n")
+    assert words("validation").tolist() == ["bed", "up"] and words("test").tolist() == ["go"]
+    assert words("train").tolist() == ["up"] and keyword_labels("validation").tolist() == [8]
+    (root / "testing_list.txt").write_text("../go/b.wav\n")
+    with pytest.raises(ValueError, match=r"testing_list.txt: lists '../go/b.wav'; WORD/FILE.wav is accepted"):
+        words("validation")
+
+
+def speech(folder, *words, split=1):
+    np.savez(
+        folder / "speech_eval.npz",
+        word=np.arange(len(words)),
+        words=np.array(words),
+        split=np.full(len(words), split),
+    )
+
+
+def test_other_words_are_fixed(folder, monkeypatch):
+    noise = Dataset("speech_noise", "all", np.zeros((6, 16000), np.int16), np.arange(6), "", "")
+    monkeypatch.setattr("tcuq_lab.data.ood.load", lambda *_: noise)
+    assert len(OTHER_WORDS) == 20 and list(OTHER_WORDS) == sorted(set(OTHER_WORDS) - set(KEYWORDS))
+    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual")
+    assert ood_labels("speech_commands", "dev").tolist() == list(range(13))
+    speech(folder, *OTHER_WORDS, *KEYWORDS, "backward", "visual", split=2)
+    assert ood_labels("speech_commands", "test").tolist() == list(range(13))
+    speech(folder, *(word for word in OTHER_WORDS if word != "cat"))
+    with pytest.raises(
+        ValueError, match="speech_commands validation has no clip of cat; all of bed, bird,"
+    ) as e:
+        ood_labels("speech_commands", "dev")
+    assert "nine" not in str(e.value) and "\n" not in str(e.value)
+
+
+def test_a_training_file_must_reach_beyond_the_cut(folder, monkeypatch):
+    def given(y):
+        data = Dataset("x", "train", np.zeros(len(y)), np.asarray(y), "", "")
+        monkeypatch.setattr("tcuq_lab.data.parts.load", lambda *_: data)
+
+    for name, cut in (("mnist", 55_000), ("cifar10", 45_000)):
+        given(np.zeros(cut, int))
+        for which in ("train", "dev"):
+            with pytest.raises(ValueError, match=f"{name} train has {cut} rows; more than {cut} are needed"):
+                load_part(name, which)
+        assert len(part(name, "test")[1]) == cut
+        given(np.zeros(cut + 1, int))
+        assert len(part(name, "dev")[1]) == 1
+    given(np.repeat(np.arange(20), np.where(np.arange(20) == 7, 350, 400)))
+    with pytest.raises(ValueError, match="tinyimagenet20 train has 350 rows of a class; more than 350 are"):
+        load_part("tinyimagenet20", "dev")
+    given(np.repeat(np.arange(20), np.where(np.arange(20) == 9, 1, 351)))  # 9 is held out
+    assert len(part("tinyimagenet20", "dev")[1]) == 16
+
+
+def test_a_missing_library_is_named(folder, monkeypatch):
+    np.savez(folder / "fashion_mnist_test.npz", x=np.zeros((2, 28, 28), np.uint8), y=np.arange(2))
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(
+        ImportError, match=r"Pillow is needed to resize pictures: pip install 'tcuq\[vision\]'"
+    ):
+        load_ood("cifar10", "dev")
+
+
+# --- real files
+
+
+@pytest.fixture(scope="module")
+def once():
+    """Decode every split once."""
+    cached = functools.cache(load)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tcuq_lab.data.parts.load", cached)
+        patch.setattr("tcuq_lab.data.ood.load", cached)
+        yield cached
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("mnist", (55000, 5000, 10000)),
+        ("cifar10", (45000, 5000, 10000)),
+        ("tinyimagenet20", (5600, 800, 800)),
+    ],
+)
+def test_parts_share_no_example(once, name, counts):
+    need(*((name, split_of(name, which)) for which in ("train", "dev", "test")))
+    rows = {which: part(name, which) for which in ("train", "dev", "test")}
+    assert tuple(len(index) for _, index in rows.values()) == counts
+    assert rows["train"][0] == rows["dev"][0] != rows["test"][0]
+    assert not np.intersect1d(rows["train"][1], rows["dev"][1]).size
+
+
+@real
+def test_sixteen_classes_are_known_and_four_held_out(once):
+    need(("tinyimagenet20", "val"))
+    whole, known = once("tinyimagenet20", "val"), load_part("tinyimagenet20", "test")
+    other = load_ood("tinyimagenet20", "test")
+    assert np.bincount(known.y).tolist() == [50] * 16 and np.bincount(other.y).tolist() == [50] * 4
+    assert len(known.x) + len(other.x) == len(whole.x)
+    assert np.array_equal(other.x[other.y == 1], whole.x[whole.y == HELD_OUT[1]])
+    assert np.array_equal(known.x[known.y == 4], whole.x[whole.y == 5])
+    assert part_labels("tinyimagenet20", "test").tolist() == known.y.tolist()
+
+
+@real
+def test_real_ood_pictures(once):
+    need(("fashion_mnist", "test"), ("svhn", "train"), ("svhn", "test"))
+    assert load_ood("mnist", "test").x.shape[1:] == (28, 28)
+    test, dev = load_ood("cifar10", "test"), load_ood("tinyimagenet20", "dev")
+    assert test.x.shape[1:] == (32, 32, 3) and dev.x.shape[1:] == (64, 64, 3)
+    assert set(test.y.tolist()) == set(dev.y.tolist()) == set(range(10))
+
+
+@real
+def test_real_grey_cifar10(once):
+    need(("cifar10", "train"))
+    found, known = load_ood("mnist", "dev"), load_part("cifar10", "dev")
+    assert found.x.shape == (5000, 28, 28) and np.array_equal(found.y, known.y)
+    assert abs(found.x.mean() - known.x.mean()) < 5
+
+
+@real
+def test_real_words_of_dev_and_test_differ(once):
+    need(("speech_commands", "validation"), ("speech_commands", "test"), ("speech_noise", "all"))
+    heard = {which: ood_labels("speech_commands", which) for which in ("dev", "test")}
+    assert all(set(each.tolist()) == set(range(13)) for each in heard.values())
+    known = {which: part_labels("speech_commands", which) for which in ("dev", "test")}
+    assert all(set(each.tolist()) == set(range(10)) for each in known.values())
+    form = present("speech_commands", "test")
+    if form is not None and form.files[0].endswith(".npz"):
+        found = members(f"{REAL}/{form.files[0]}", "word", "split", "speaker")
+        assert len(known["test"]) == ((found["word"] < 10) & (found["split"] == 2)).sum()
+        speakers = [set(found["speaker"][found["split"] == mark].tolist()) for mark in (1, 2)]
+        assert not speakers[0] & speakers[1]
+
+
+@real
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.stem)
+def test_examples_can_be_rebuilt(once, path):
+    about = Description.load(path)
+    need((about.dataset, split_of(about.dataset, about.part)))
+    labels, ood = labels_for(about)
+    assert build(about, labels, ood).digest() == about.digest

@@ -1,0 +1,640 @@
+"""Streams of the lab: the laws they follow, and that a description always gives the same bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+from fractions import Fraction
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from places import LAB
+
+from tcuq_lab.corruptions import corrupt
+from tcuq_lab.data import Dataset
+from tcuq_lab.streams import (
+    Bursts,
+    Description,
+    Geometric,
+    Literal,
+    Mismatch,
+    Ood,
+    Ramp,
+    Segments,
+    Shift,
+    StartsShifted,
+    Stationary,
+    Trace,
+    build,
+    inputs,
+    labels_digest,
+    overview,
+    seal,
+    steps,
+)
+from tcuq_lab.streams.rand import ONE, Numbers, chance, waits
+
+LABELS = np.arange(3000) * 7 % 10
+OOD_LABELS = {"letters": np.arange(90) % 4}
+FOG, SNOW = Shift("fog", (3,)), Shift("snow", (1, 2, 3, 4, 5))
+EXAMPLES = LAB / "examples" / "streams"
+
+
+def describe(**changes) -> Description:
+    fields = {
+        "dataset": "toy",
+        "part": "dev",
+        "seed": 3,
+        "steps": 4000,
+        "dwell": Geometric(16),
+        "layout": Segments(),
+        "shifts": (FOG, SNOW),
+    }
+    return Description(**{**fields, **changes})
+
+
+def made(**changes):
+    return build(describe(**changes), LABELS, OOD_LABELS)
+
+
+def runs_of(values):
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
+    return np.diff(edges)
+
+
+EVERY = {
+    "segments": {},
+    "reversed": {"layout": Segments(reversed=True)},
+    "with OOD": {"ood": (Ood("letters"),)},
+    "ramp": {"layout": Ramp(down=True)},
+    "starts shifted": {"layout": StartsShifted(700)},
+    "bursts": {"layout": Bursts(), "shifts": (), "ood": (Ood("letters"),)},
+    "literal": {"layout": Literal(), "shifts": (SNOW,), "dwell": Geometric(1)},
+    "stationary": {"layout": Stationary(), "shifts": ()},
+    "shuffled": {"dwell": Geometric(1)},
+    "trace": {"dwell": Trace((5, 9, 2))},
+    "trace with classes": {"dwell": Trace((5, 9, 2), (1, 4, 0)), "ood": (Ood("letters"),)},
+}
+DIGESTS = {
+    "segments": "7b95ef8b71c041eac860a74f57b89409751d92917906ec16f2955d623e4ee0b2",
+    "reversed": "424c9f66b2eef4c232f662e98041731df4b75a01a52f9fb0d8706ee0c04598f0",
+    "with OOD": "537f1d6167ce0534329b72f23f7728baaac5188a558ef897ab6fce5b2c23a3de",
+    "ramp": "8e1ba4473895942a51cdb330e1ed568aeedda5077e261289777406c74086d900",
+    "starts shifted": "3babb5a4689a4611e4fee33d008963328e0238bfa88c09ffe2f30a332cfee2ad",
+    "bursts": "0bbaeced353551901c0707183b9427f41443bdf124c407cedff209b0ada164c0",
+    "literal": "572dd7a6cd8c0d25d32fb074517c8460eb6fd8c0c4e81cda442ea6a31ae0fb94",
+    "stationary": "8e4221a2fc56a802770429b93640b0d1cd5bc9d86734051c8f03ac7a4ce3b700",
+    "shuffled": "f18875879bb5ea9e440a39e4de7cdca34c271dfd99c5109688dacef93120536b",
+    "trace": "664290dba187e3d0256897f4b768dbb6f6726ebc3af7e54b68d1247666f89a6c",
+    "trace with classes": "f56c0f87708284cbf37abc78f34fd07dbf970f29bcd98ab54a6b764dbf562ea5",
+}
+
+
+# --- random numbers
+
+
+def test_bounded_numbers_are_uniform_and_events_have_their_share():
+    drawn = np.bincount(Numbers(0, "a").below(100_000, 7), minlength=7)
+    assert len(drawn) == 7 and abs(drawn / 100_000 - 1 / 7).max() < 0.005
+    assert abs(Numbers(0, "a").events(100_000, chance(Fraction(1, 5))).mean() - 0.2) < 0.005
+    assert Numbers(0, "a").events(50, ONE).all() and not Numbers(0, "a").events(50, 0).any()
+
+
+def test_seeds_and_names_give_other_numbers_and_portions_do_not():
+    first = Numbers(0, "a").raw(40)
+    assert not (first == Numbers(1, "a").raw(40)).any() and not (first == Numbers(0, "b").raw(40)).any()
+    again = Numbers(0, "a")
+    assert np.array_equal(first, np.concatenate([again.raw(n) for n in (1, 2, 30, 7)]))
+
+
+def test_shuffled_rows_are_independent_orders():
+    rows = Numbers(0, "a").shuffled(6, 3000)
+    assert (np.sort(rows, axis=1) == np.arange(6)).all()
+    assert abs(np.bincount(rows[:, 0]) / 3000 - 1 / 6).max() < 0.03
+
+
+def test_waits_are_geometric():
+    drawn = np.array(list(islice(waits(Numbers(0, "a"), Fraction(30)), 20_000)))
+    assert drawn.min() == 0 and abs(drawn.mean() / 30 - 1) < 0.03
+    assert abs((drawn >= 31).mean() - (30 / 31) ** 31) < 0.01
+    assert list(islice(waits(Numbers(0, "a"), Fraction(0)), 5)) == [0] * 5
+
+
+# --- dwell
+
+
+@pytest.mark.parametrize(("mean", "classes"), [(4, 2), (16, 10), (64, 16), (2.5, 10)])
+def test_the_mean_run_is_the_one_asked_for(mean, classes):
+    stream = build(describe(steps=400_000, dwell=Geometric(mean)), np.arange(3000) % classes)
+    runs = runs_of(stream.label)
+    assert abs(runs.mean() / mean - 1) < 0.03
+    # Geometric: the chance to stay does not depend on how long the class has been there.
+    assert abs((runs > mean).mean() - (1 - 1 / mean) ** int(mean)) < 0.02
+    # Shares are as even as so many runs of random length can be: four standard deviations.
+    even = 4 * (2 * mean * classes / len(stream)) ** 0.5
+    assert abs(np.bincount(stream.label) / len(stream) * classes - 1).max() < even
+
+
+def test_mean_one_is_shuffled():
+    label = made(steps=100_000, dwell=Geometric(1)).label
+    assert abs(runs_of(label).mean() - 10 / 9) < 0.01
+    pairs = np.bincount(label[:-1] * 10 + label[1:], minlength=100)
+    assert abs(pairs / 1000 - 1).max() < 0.15
+
+
+def test_one_class_alone():
+    for dwell in (Geometric(8), Trace((3, 4))):
+        assert (build(describe(dwell=dwell), np.full(20, 5)).label == 5).all()
+
+
+def test_a_trace_is_followed_over_and_over():
+    stream = made(dwell=Trace((5, 9, 2)))
+    assert runs_of(stream.label)[:-1].tolist() == ([5, 9, 2] * 250)[: len(runs_of(stream.label)) - 1]
+    fixed = made(dwell=Trace((5, 9, 2), (1, 4, 0)))
+    assert np.array_equal(fixed.label[:32], np.repeat([1, 4, 0, 1, 4, 0], [5, 9, 2, 5, 9, 2]))
+    with pytest.raises(ValueError, match="class 12 of the trace has no examples; 0, 1, 2, 3"):
+        made(dwell=Trace((5,), (12,)))
+
+
+def test_all_examples_are_used_evenly_and_none_twice_in_a_row():
+    for count in (30, 20, 3000):
+        stream = build(describe(steps=30_000, dwell=Geometric(8)), np.arange(count) % 10)
+        assert (np.diff(stream.index) != 0).all()
+        used = np.bincount(stream.index, minlength=count)
+        for label in range(10):
+            mine = used[np.arange(count) % 10 == label]
+            assert mine.max() - mine.min() <= 1
+        assert np.array_equal(stream.label, stream.index % 10)
+
+
+def test_classes_and_examples_do_not_depend_on_the_layout():
+    one, other = made(), made(layout=Ramp(), shifts=(SNOW,))
+    assert np.array_equal(one.index, other.index) and not np.array_equal(one.shift, other.shift)
+    third = made(ood=(Ood("letters"),))
+    known = third.label >= 0
+    assert not known.all() and np.array_equal(one.label[known], third.label[known])
+
+
+# --- layouts
+
+
+def test_segments_have_their_lengths_and_kinds():
+    stream = made(steps=300_000)
+    spans = [(stop - start, source) for start, stop, source in stream.spans()][:-1]
+    lengths = np.array([length for length, _ in spans])
+    assert lengths.min() >= 100 and lengths.min() < 105 and abs(lengths.mean() / 250 - 1) < 0.04
+    clean = [source == "clean" for _, source in spans]
+    assert all(a != b for a, b in pairwise(clean))
+    shown = [source for _, source in spans if source != "clean"]
+    kinds = [source.split("/")[0] for source in shown]
+    assert all(set(kinds[i : i + 2]) == {"fog", "snow"} for i in range(0, len(kinds) - 1, 2))  # in rounds
+    assert set(shown) == {"fog/3", *(f"snow/{n}" for n in range(1, 6))}
+    numbers = {0: "clean", 1: "fog", 2: "snow"}
+    assert all(numbers[stream.shift[start]] == source.split("/")[0] for start, _, source in stream.spans())
+
+
+def test_the_first_state_is_random_or_given():
+    firsts = [made(seed=seed, steps=1).shift[0] > 0 for seed in range(400)]
+    assert 160 < sum(firsts) < 240
+    assert not any(made(seed=s, steps=1, layout=Segments(first="clean")).shift[0] for s in range(20))
+    assert all(made(seed=s, steps=1, layout=Segments(first="shifted")).shift[0] for s in range(20))
+
+
+def test_reversed_is_the_same_conditions_backwards():
+    forward, backward = made(), made(layout=Segments(reversed=True))
+    assert np.array_equal(backward.source, forward.source[::-1])
+    assert np.array_equal(backward.shift, forward.shift[::-1])
+    assert np.array_equal(backward.index, forward.index)
+
+
+def test_a_ramp_goes_up_and_down():
+    stream = made(layout=Ramp(length=40, down=True), shifts=(SNOW,), steps=20_000)
+    spans = stream.spans()
+    assert [source for _, _, source in spans[:11]] == [
+        "clean", *(f"snow/{n}" for n in (1, 2, 3, 4, 5, 4, 3, 2, 1)), "clean",
+    ]  # fmt: skip
+    assert all(span.stop - span.start == 40 for span in spans[:-1] if span.source != "clean")
+    up = made(layout=Ramp(), shifts=(SNOW,)).spans()
+    assert [source for _, _, source in up[1:7]] == [*(f"snow/{n}" for n in range(1, 6)), "clean"]
+
+
+def test_a_stream_that_starts_shifted():
+    stream = made(layout=StartsShifted(700))
+    assert (stream.shift[:700] > 0).all() and stream.shift[700] == 0
+    assert stream.change_points()[0] == 0
+
+
+def test_bursts_have_none_of_the_labels_and_a_dwell_of_their_own():
+    stream = made(layout=Bursts(), shifts=(), ood=(Ood("letters"),), steps=200_000, dwell=Geometric(6))
+    bad = stream.shift > 0
+    lengths = runs_of(bad)[:-1]
+    gaps, bursts = lengths[::2], lengths[1::2]
+    assert not bad[0] and bursts.min() >= 5
+    assert abs(gaps.mean() / 250 - 1) < 0.1 and abs(bursts.mean() / 20 - 1) < 0.1
+    assert (stream.label[bad] == -1).all() and (stream.label[~bad] >= 0).all()
+    own = OOD_LABELS["letters"][stream.index[bad]]
+    inside = np.diff(np.flatnonzero(bad)) == 1
+    changes = (np.diff(own) != 0)[inside].mean()
+    assert abs(changes * 6 - 1) < 0.1  # one class in six steps
+    used = np.bincount(stream.index[bad], minlength=90)
+    assert used.min() > 0
+
+
+def test_the_literal_stream_shows_everything_once_then_again_at_rising_severity():
+    stream = made(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=6000)
+    assert np.array_equal(np.sort(stream.index[:3000]), np.arange(3000))
+    assert np.array_equal(np.sort(stream.index[3000:]), np.arange(3000))
+    assert [(stop - start, source) for start, stop, source in stream.spans()] == [
+        (3000, "clean"), *((600, f"snow/{n}") for n in range(1, 6)),
+    ]  # fmt: skip
+    part = made(layout=Literal(), shifts=(FOG,), dwell=Geometric(1), steps=1000)
+    assert len(np.unique(part.index[:500])) == 500 == len(np.unique(part.index[500:]))
+    assert [span.source for span in part.spans()] == ["clean", "fog/3"]
+    with pytest.raises(ValueError, match="steps is 6010; layout literal accepts up to 6000 with 3000 exam"):
+        made(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=6010)
+
+
+def test_a_stationary_stream():
+    assert not made(layout=Stationary(), shifts=()).shift.any()
+    assert (made(layout=Stationary(), shifts=(FOG,)).shift == 1).all()
+
+
+# --- the same bytes
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_digests_do_not_change(name):
+    assert made(**EVERY[name]).digest() == DIGESTS[name]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_chunks_do_not_matter(name):
+    whole = made(**EVERY[name])
+    for size in (3, 1000, 100_000):
+        chunks = list(steps(describe(**EVERY[name]), LABELS, OOD_LABELS, chunk=size))
+        assert all(len(chunk.source) == size for chunk in chunks[:-1])
+        for field in ("source", "index", "label", "shift"):
+            assert np.array_equal(np.concatenate([getattr(c, field) for c in chunks]), getattr(whole, field))
+
+
+def test_other_processes_and_other_endings():
+    code = (
+        "import numpy as np; from tcuq_lab.streams import *\n"
+        "about = Description.from_json(input())\n"
+        "print(build(about, np.arange(3000) * 7 % 10, {'letters': np.arange(90) % 4}).digest())"
+    )
+    about = describe(**EVERY["with OOD"])
+    for value in ("0", "77"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(about.to_dict()),
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": value},
+        )
+        assert done.stdout.strip() == DIGESTS["with OOD"]
+    longer = made(**{**EVERY["with OOD"], "steps": 5000})
+    assert np.array_equal(longer.index[:4000], made(**EVERY["with OOD"]).index)
+
+
+def test_other_seeds_give_other_streams():
+    one, other = made(seed=1), made(seed=2)
+    assert not np.array_equal(one.shift, other.shift) and (one.index == other.index).mean() < 0.1
+    assert one.digest() != other.digest()
+
+
+def test_an_endless_stream_goes_on_as_a_long_one():
+    endless = steps(describe(steps=None), LABELS, chunk=500)
+    taken = np.concatenate([chunk.index for chunk in islice(endless, 8)])
+    assert np.array_equal(taken, made().index)
+    with pytest.raises(ValueError, match="steps is null; a stream is built from 1 step on"):
+        made(steps=None)
+
+
+# --- the description
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_description_survives_its_file(name, tmp_path):
+    sealed = seal(describe(**EVERY[name]), LABELS, OOD_LABELS)
+    sealed.save(tmp_path / "s.json")
+    read = Description.load(tmp_path / "s.json")
+    assert read == sealed and read.labels == labels_digest(LABELS)
+    assert build(read, LABELS, OOD_LABELS).digest() == read.digest
+
+
+def test_other_data_and_other_plans_are_noticed():
+    sealed = seal(describe(ood=(Ood("letters"),)), LABELS, OOD_LABELS)
+    with pytest.raises(
+        Mismatch, match=r"^the labels of toy dev have the digest [0-9a-f]{64}; [0-9a-f]{64} is"
+    ):
+        build(sealed, LABELS[::-1], OOD_LABELS)
+    with pytest.raises(Mismatch, match="the labels of letters have"):
+        build(sealed, LABELS, {"letters": np.arange(91) % 4})
+    with pytest.raises(Mismatch, match="the plan has the digest"):
+        build(sealed.replace(seed=4, digest=sealed.digest), LABELS, OOD_LABELS)
+    assert sealed.replace(seed=4).digest is None
+    with pytest.raises(ValueError, match="ood_labels lack letters"):
+        build(sealed, LABELS)
+
+
+def file(**changes):
+    return {**describe(ood=(Ood("letters"),)).to_dict(), **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "x"}, 'not a stream: "format" must be "tcuq-stream"'),
+        ({"version": 2}, "stream has version 2; 1 is accepted"),
+        ({"version": True}, "stream has version True; 1 is accepted"),
+        ({"speed": 1}, "field 'speed' is unknown; one of dataset, part, seed"),
+        ({"part": "val"}, "part is 'val'; one of train, dev, test is accepted"),
+        ({"part": []}, r"part is \[\]; one of train, dev, test is accepted"),
+        ({"dataset": "a/b"}, "dataset is 'a/b'; letters, digits"),
+        ({"seed": -1}, "seed is -1; 0 to 9223372036854775807 is accepted"),
+        ({"seed": 1.5}, "seed is 1.5, not an integer"),
+        ({"steps": 0}, "steps is 0; 1 to"),
+        ({"steps": "9"}, "steps is '9', not an integer"),
+        ({"labels": "abc"}, "labels is 'abc'; 64 hexadecimal digits are accepted"),
+        ({"digest": 5}, "digest is 5; 64 hexadecimal digits are accepted"),
+        ({"dwell": 16}, "dwell is 16; an object with a name as 'law' is needed"),
+        ({"dwell": {"law": "geometrik"}}, "dwell law 'geometrik' is unknown; did you mean geometric?"),
+        ({"dwell": {"law": "geometric", "mean": 0.5}}, "mean of dwell is 0.5; 1 to 1000000 is accepted"),
+        ({"dwell": {"law": "geometric", "mean": None}}, "mean of dwell is None, not a number"),
+        ({"dwell": {"law": "geometric", "size": 2}}, "dwell geometric has the unknown field 'size'"),
+        ({"dwell": {"law": "trace"}}, "dwell trace lacks the field 'runs'"),
+        ({"dwell": {"law": "trace", "runs": 3}}, "runs of the trace is 3; a list is needed"),
+        ({"dwell": {"law": "trace", "runs": []}}, "number of runs of the trace is 0; 1 to 100000"),
+        ({"dwell": {"law": "trace", "runs": [0]}}, "run of the trace is 0; 1 to 1000000 is accepted"),
+        ({"dwell": {"law": "trace", "runs": [1], "classes": [1, 2]}}, "trace has 2 classes; as many as runs"),
+        ({"layout": {"name": "segment"}}, "layout name 'segment' is unknown; did you mean segments?"),
+        ({"layout": {"name": ["a"]}}, "an object with a name as 'name' is needed"),
+        ({"layout": {"name": "segments", "mean": 301}}, "mean of segments is 301; 100 to 300 is accepted"),
+        ({"layout": {"name": "segments", "mean": 50}}, "mean of segments is 50; 100 to 300 is accepted"),
+        ({"layout": {"name": "segments", "minimum": 0}}, "minimum of segments is 0; 1 to 300 is accepted"),
+        ({"layout": {"name": "segments", "first": "bad"}}, "first of segments is 'bad'; one of clean"),
+        ({"layout": {"name": "segments", "reversed": 1}}, "reversed of segments is 1; true or false"),
+        ({"layout": {"name": "segments", "reversed": True}, "steps": None}, "steps is null; segments that"),
+        ({"layout": {"name": "ramp"}}, "layout ramp shows corruptions alone; ood/letters is not accepted"),
+        ({"layout": {"name": "ramp", "length": 0}}, "length of ramp is 0; 1 to 300 is accepted"),
+        ({"layout": {"name": "bursts"}}, "layout bursts shows OOD sets alone"),
+        ({"layout": {"name": "bursts", "gap": 0}}, "gap of bursts is 0; 1 to 100000 is accepted"),
+        ({"layout": {"name": "literal", "p": 1}}, "layout literal has the unknown field 'p'; none"),
+        ({"layout": {"name": "literal"}, "ood": []}, "layout literal has 2 shifts; 1 is accepted"),
+        ({"layout": {"name": "stationary"}}, "layout stationary has 7 sources; none .clean. or 1"),
+        ({"shifts": [], "ood": []}, "layout segments has nothing to show; at least one of shifts or ood"),
+        ({"shifts": {}}, r"shifts is \{\}; a list is needed"),
+        ({"shifts": [3]}, r"shifts\[0\] is 3; an object is needed"),
+        ({"shifts": [{"kind": "fog"}]}, r"shifts\[0\] lacks the field 'severities'"),
+        ({"shifts": [{"kind": "fog", "severities": [6]}]}, "severity of fog is 6; 1 to 5 is accepted"),
+        ({"shifts": [{"kind": "fog", "severities": 3}]}, "severities of fog is 3; a list is needed"),
+        ({"shifts": [{"kind": "fog", "severities": [1, 1]}]}, r"severities of fog are \[1, 1\]; one or more"),
+        ({"shifts": [{"kind": "ood", "severities": [1]}]}, "kind of a shift is 'ood', which has a meaning"),
+        ({"shifts": [{"kind": "fog", "severities": [n]} for n in (1, 2)]}, "fog comes twice among shifts"),
+        ({"ood": [{"name": "a b"}]}, "name of an OOD set is 'a b'; letters"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_in_one_line(changes, message, tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(file(**changes)))
+    with pytest.raises(ValueError, match=message) as caught:
+        Description.load(path)
+    assert str(caught.value).startswith(f"{path}: ") and len(str(caught.value).splitlines()) == 1
+
+
+def test_odd_texts_are_refused(tmp_path):
+    for text, message in (
+        ("{", "not JSON"),
+        ("[]", "not a stream"),
+        ('{"format": "tcuq-stream", "format": "x"}', "field 'format' comes twice"),
+        ('{"format": "tcuq-stream", "version": 1}', "field 'dataset' is missing"),
+    ):
+        (tmp_path / "s.json").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            Description.load(tmp_path / "s.json")
+    (tmp_path / "s.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match="not text"):
+        Description.load(tmp_path / "s.json")
+
+
+def test_literal_needs_a_shuffled_dwell_and_whole_parts():
+    with pytest.raises(
+        ValueError, match="layout literal shows every example once; dwell geometric of mean 1"
+    ):
+        describe(layout=Literal(), shifts=(FOG,))
+    with pytest.raises(ValueError, match="steps is 1005; layout literal accepts a multiple of 10"):
+        describe(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=1005)
+
+
+def test_objects_of_other_types_are_refused():
+    with pytest.raises(TypeError, match="dwell is int; one of Geometric, Trace is accepted"):
+        describe(dwell=16)
+    with pytest.raises(TypeError, match="shifts holds str; Shift is accepted"):
+        describe(shifts=("fog",))
+    with pytest.raises(ValueError, match=r"labels are float64 \(3,\); one integer an example is needed"):
+        build(describe(), [0.5, 1, 2])
+    with pytest.raises(ValueError, match="labels hold -1; 0 or above is accepted"):
+        build(describe(), [-1, 1])
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.stem)
+def test_examples_are_whole(path):
+    about = Description.load(path)
+    assert about.labels and about.digest and all(each.labels for each in about.ood)
+    assert about.to_json() == path.read_text()
+
+
+def test_there_are_examples():
+    assert len(list(EXAMPLES.glob("*.json"))) >= 4
+
+
+# --- logs and inputs
+
+
+def bank_of(stream, features=True, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    rows = {source: 90 if source.startswith("ood/") else 3000 for source in stream.sources}
+    return {
+        source: (rng.random((n, 10)).astype(dtype), rng.random((n, 4)).astype(dtype) if features else None)
+        for source, n in rows.items()
+    }
+
+
+def test_a_log_holds_what_the_bank_says_to_each_step():
+    stream = made(**EVERY["with OOD"])
+    bank = bank_of(stream)
+    log = stream.log(bank)
+    for step in range(0, 4000, 97):
+        probs, features = bank[stream.sources[stream.source[step]]]
+        assert np.array_equal(log.probs[step], probs[stream.index[step]])
+        assert np.array_equal(log.features[step], features[stream.index[step]])
+    assert np.array_equal(log.labels, stream.label) and np.array_equal(log.kinds, stream.shift)
+    assert log.change_points() == stream.change_points()
+    assert stream.log(bank_of(stream, features=False)).features is None
+
+
+def test_a_bank_must_fit():
+    stream = made()
+    bank = bank_of(stream)
+    with pytest.raises(ValueError, match="bank lacks snow/2; every source of the stream is needed"):
+        stream.log({source: part for source, part in bank.items() if source != "snow/2"})
+    with pytest.raises(ValueError, match="bank has no features of fog/3; all or none are accepted"):
+        stream.log({**bank, "fog/3": (bank["fog/3"][0], None)})
+    with pytest.raises(ValueError, match=r"probs of clean are \(5, 10\); at least \d+ rows are needed"):
+        stream.log({**bank, "clean": (bank["clean"][0][:5], bank["clean"][1])})
+    with pytest.raises(ValueError, match="probs of fog/3 are int8 of 10 columns; float32 of 10 is accepted"):
+        stream.log({**bank, "fog/3": (np.zeros((3000, 10), np.int8), bank["fog/3"][1])})
+    with pytest.raises(
+        ValueError, match="probs of fog/3 are float32 of 9 columns; float32 of 10 is accepted"
+    ):
+        stream.log({**bank, "fog/3": (np.zeros((3000, 9), np.float32), bank["fog/3"][1])})
+
+
+def pictures(count=60, side=8):
+    x = np.random.default_rng(0).integers(0, 256, (count, side, side), dtype=np.uint8)
+    return Dataset("toy", "dev", x, np.arange(count) % 5, "", "")
+
+
+def test_inputs_are_the_bytes_of_the_whole_set_corrupted():
+    data, letters = pictures(side=28), pictures(20, side=28)
+    kind = "shot_noise"
+    about = describe(shifts=(Shift(kind, (1,)),), ood=(Ood("letters"),), steps=900)
+    stream = build(about, data.y, {"letters": letters.y})
+    whole = {
+        "clean": data.x,
+        f"{kind}/1": corrupt(data.x, "mnist_c", kind, 1, 9),
+        "ood/letters": letters.x,
+    }
+    assert not np.array_equal(whole["clean"], whole[f"{kind}/1"])
+    wanted = np.stack([whole[stream.sources[s]][i] for s, i in zip(stream.source, stream.index, strict=True)])
+    for plan, chunk in ((stream, 64), (about, 200), (about, 1000)):
+        shown = list(inputs(plan, data, "mnist_c", ood={"letters": letters}, chunk=chunk, seed=9))
+        assert len(shown[0].x) == min(chunk, 900)
+        assert np.array_equal(np.concatenate([part.x for part in shown]), wanted)
+        assert np.array_equal(np.concatenate([part.y for part in shown]), stream.label)
+        assert np.array_equal(np.concatenate([part.shift for part in shown]), stream.shift)
+
+
+def test_inputs_that_do_not_fit_are_refused_at_once():
+    data = pictures()
+    about = describe(shifts=(Shift("identity", (1,)),), ood=(Ood("letters"),))
+    with pytest.raises(ValueError, match="ood lacks letters"):
+        inputs(about, data, "mnist_c")
+    with pytest.raises(
+        ValueError, match=r"examples of letters are uint8 \(7, 7\); uint8 \(8, 8\) is accepted"
+    ):
+        inputs(about, data, "mnist_c", ood={"letters": pictures(20, 7)})
+    with pytest.raises(ValueError, match="data set 'toy' is unknown; did you mean"):
+        inputs(about, data, ood={"letters": pictures(20)})
+    with pytest.raises(ValueError, match="toy dev has 60 examples; clean needs 2"):
+        inputs(build(describe(shifts=(Shift("fog", (1,)),)), LABELS), data, "mnist_c")
+    with pytest.raises(ValueError, match="toy dev has other labels than the stream was built from"):
+        inputs(build(describe(shifts=(Shift("fog", (1,)),)), data.y[::-1]), data, "mnist_c")
+    stream = build(about, data.y, OOD_LABELS)
+    with pytest.raises(ValueError, match="toy dev has 20 examples; ood/letters needs 90"):
+        inputs(stream, data, "mnist_c", ood={"letters": pictures(20)})
+
+
+def peak(work) -> int:
+    tracemalloc.start()
+    work()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("what", ["plan", "inputs"])
+def test_memory_does_not_grow_with_the_length(what):
+    data = pictures()
+
+    def work(count):
+        about = describe(steps=count, shifts=(Shift("identity", (1,)),))
+        for _ in inputs(about, data, "mnist_c") if what == "inputs" else steps(about, LABELS):
+            pass
+
+    work(1000)
+    short = 4_000 if what == "inputs" else 20_000
+    # Python itself keeps up to 2,000 freed tuples of a size, 128 kB of triples; a plan has 19 bytes a step.
+    assert peak(lambda: work(10 * short)) < peak(lambda: work(short)) + 250_000
+
+
+def test_building_is_quick():
+    bank = bank_of(made())
+    for count, limit in ((10_000, 0.1), (300_000, 1.5)):
+        best = np.inf
+        for _ in range(3):
+            start = time.process_time()
+            made(steps=count).log(bank)
+            best = min(best, time.process_time() - start)
+        assert best < limit
+
+
+def test_the_overview_counts():
+    stream = made(**EVERY["with OOD"])
+    found = overview(stream)
+    assert found["steps"] == 4000 == sum(each["steps"] for each in found["sources"].values())
+    assert found["shifted"] == (stream.shift > 0).mean()
+    segments = found["segments"]
+    assert segments["clean"]["count"] * segments["clean"]["mean"] == (stream.shift == 0).sum()
+    assert found["change_points"] == segments["shifted"]["count"] == len(stream.change_points())
+    plain = made(dwell=Trace((4,)), shifts=(), layout=Stationary())
+    assert overview(plain)["mean_run"] == 4 and overview(plain)["segments"]["shifted"]["mean"] is None
+    ood = made(shifts=(), layout=Stationary(), ood=(Ood("letters"),))
+    assert overview(ood)["mean_run"] is None
+
+
+def test_reversed_streams_are_compact_and_limited():
+    tiny = describe(steps=100_000, layout=Segments(mean=2, minimum=1, reversed=True))
+    held = peak(lambda: next(steps(tiny, LABELS))) - peak(
+        lambda: next(steps(describe(steps=100_000), LABELS))
+    )
+    assert held < 20 * 50_000  # a list of pieces takes more than 100 bytes each
+    with pytest.raises(
+        ValueError, match="steps is 10000001; segments that are reversed accept up to 10000000"
+    ):
+        describe(steps=10**7 + 1, layout=Segments(reversed=True))
+    assert describe(steps=10**7 + 1).steps == 10**7 + 1
+
+
+def test_portions_of_the_layout_do_not_matter(monkeypatch):
+    wanted = {name: made(**changes).digest() for name, changes in EVERY.items()}
+    monkeypatch.setattr("tcuq_lab.streams.pieces.PORTION", 1)
+    assert {name: made(**changes).digest() for name, changes in EVERY.items()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0.0, float("nan")], "labels are float64"),
+        ([0, -1], "labels hold -1; 0 or above"),
+        (np.array([0, 2**63], dtype=np.uint64), "labels hold 9223372036854775808; up to 9223372036854775807"),
+    ],
+)
+def test_bad_labels_are_refused_before_they_are_hashed(labels, message):
+    with pytest.raises(ValueError, match=message):
+        labels_digest(labels)
+    with pytest.raises(ValueError, match=message):
+        seal(describe(), labels)
+    with pytest.raises(ValueError, match="ood_labels of letters|ood_" + message):
+        seal(describe(ood=(Ood("letters"),)), LABELS, {"letters": labels})
+
+
+def test_inputs_are_of_the_part_of_the_plan():
+    data, about = pictures(), describe(shifts=(Shift("identity", (1,)),))
+    for plan in (about, build(about, data.y)):
+        with pytest.raises(ValueError, match="data is toy test; toy dev is accepted, as the plan says"):
+            inputs(plan, dataclasses.replace(data, split="test"), "mnist_c")
+        with pytest.raises(ValueError, match="data is mnist dev; toy dev is accepted"):
+            inputs(plan, dataclasses.replace(data, name="mnist"), "mnist_c")
+    with pytest.raises(ValueError, match="corruption of mnist_c 'fogg' is unknown; did you mean fog"):
+        inputs(describe(shifts=(Shift("fogg", (1,)),)), data, "mnist_c")
+    with pytest.raises(ValueError, match="severity of fog is 4; 1 to 1"):
+        inputs(describe(shifts=(Shift("fog", (4,)),)), data, "mnist_c")

@@ -1,0 +1,36 @@
+"""Made and real words for the tests of sound."""
+
+import os
+
+import numpy as np
+import pytest
+
+from tcuq_lab.data import data_folder, load
+from tcuq_lab.data.packed import members, speech_blocks
+
+real = pytest.mark.skipif(
+    not os.environ.get("TCUQ_DATA"), reason="TCUQ_DATA names no folder with speech (tcuq-lab data list)"
+)
+
+
+def spoken(count=6):
+    """Made words: a gliding voice with overtones under two syllables, on a little noise."""
+    rng = np.random.default_rng(5)
+    time = np.arange(16000) / 16000
+    clips = []
+    for _ in range(count):
+        pitch = rng.uniform(100, 220) * (1 + 0.1 * np.sin(2 * np.pi * 2 * time))
+        phase = 2 * np.pi * np.cumsum(pitch) / 16000
+        voice = sum(np.sin(k * phase) / k for k in range(1, 18))
+        shape = np.exp(-(((time - 0.4) / 0.09) ** 2)) + 0.7 * np.exp(-(((time - 0.62) / 0.06) ** 2))
+        clips.append(4000 * voice * shape + 12 * rng.standard_normal(16000))
+    return np.rint(clips).astype(np.int16)
+
+
+def real_words():
+    """Some validation clips; of a packed file only the first block is decoded, which is quick."""
+    path = data_folder() / "speech_eval.npz"
+    if not path.exists():
+        return load("speech_commands", "validation").x[::60]
+    block = next(speech_blocks(path))
+    return block[members(path, "split")["split"][: len(block)] == 1]

@@ -1,0 +1,211 @@
+"""Backbones: shapes, parameters and multiply-adds against counts made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from places import LAB  # noqa: E402
+
+from tcuq_lab.zoo.count import multiply_adds, parameters  # noqa: E402
+from tcuq_lab.zoo.registry import BACKBONES, backbone  # noqa: E402
+
+SHAPES = {
+    "cnn4": (1, 28, 28),
+    "dscnn": (1, 49, 10),
+    "resnet8": (3, 32, 32),
+    "mobilenetv2": (3, 64, 64),
+    "resnet50": (3, 64, 64),
+    "vit": (3, 32, 32),
+    "text": (1, 1, 64),
+}
+
+
+def conv(inputs: int, outputs: int, area: int, places: int, bias: bool = True) -> tuple[int, int]:
+    """Return parameters with a norm after it, and multiply-adds."""
+    return inputs * outputs * area + outputs * bias + 2 * outputs, inputs * outputs * area * places
+
+
+def total(layers: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(each[0] for each in layers), sum(each[1] for each in layers)
+
+
+def resnet8_by_hand() -> tuple[int, int]:
+    layers = [conv(3, 16, 9, 1024), conv(16, 16, 9, 1024), conv(16, 16, 9, 1024)]
+    layers += [conv(16, 32, 9, 256), conv(32, 32, 9, 256), (16 * 32 + 32, 16 * 32 * 256)]
+    layers += [conv(32, 64, 9, 64), conv(64, 64, 9, 64), (32 * 64 + 64, 32 * 64 * 64)]
+    return total([*layers, (650, 640)])
+
+
+def dscnn_by_hand() -> tuple[int, int]:
+    block = [(64 * 9 + 64 + 128, 64 * 9 * 125), conv(64, 64, 1, 125)]
+    return total([conv(1, 64, 40, 125), *(4 * block), (650, 640)])
+
+
+def cnn4_by_hand() -> tuple[int, int]:
+    layers = [conv(1, 16, 9, 784), conv(16, 16, 9, 196), conv(16, 32, 9, 196), conv(32, 32, 9, 49)]
+    return total([*layers, (330, 320)])
+
+
+def mobilenetv2_by_hand() -> tuple[int, int]:
+    plan = [(1, 16, 1, 64), (6, 24, 2, 32), (6, 32, 3, 16), (6, 64, 4, 8), (6, 96, 3, 8), (6, 160, 3, 4)]
+    layers, inputs, side = [conv(3, 32, 9, 64 * 64, False)], 32, 64
+    for expand, outputs, blocks, after in [*plan, (6, 320, 1, 4)]:
+        for _ in range(blocks):
+            middle = inputs * expand
+            if expand > 1:
+                layers.append(conv(inputs, middle, 1, side * side, False))
+            side = after
+            layers.append((middle * 9 + 2 * middle, middle * 9 * side * side))
+            layers.append(conv(middle, outputs, 1, side * side, False))
+            inputs = outputs
+    return total([*layers, conv(320, 1280, 1, 16, False), (1280 * 16 + 16, 1280 * 16)])
+
+
+def resnet50_by_hand() -> tuple[int, int]:
+    layers, inputs, before = [conv(3, 64, 9, 64 * 64, False)], 64, 64
+    for inner, blocks, side in [(64, 3, 64), (128, 4, 32), (256, 6, 16), (512, 3, 8)]:
+        for block in range(blocks):
+            outputs, area = 4 * inner, side * side
+            layers.append(conv(inputs, inner, 1, before * before, False))
+            layers += [conv(inner, inner, 9, area, False), conv(inner, outputs, 1, area, False)]
+            if block == 0:
+                layers.append(conv(inputs, outputs, 1, area, False))
+            inputs, before = outputs, side
+    return total([*layers, (2048 * 16 + 16, 2048 * 16)])
+
+
+def block_by_hand(width: int, tokens: int) -> tuple[int, int]:
+    """Return those of two norms, attention, and two layers of twice the width between them."""
+    weights = 3 * width * width + width * width + 2 * 2 * width * width
+    others = 2 * 2 * width + 3 * width + width + 2 * width + width
+    return weights + others, tokens * weights + 2 * tokens * tokens * width
+
+
+def vit_by_hand() -> tuple[int, int]:
+    embed = 3 * 16 * 64 + 64 + 64 + 65 * 64, 3 * 16 * 64 * 64  # patches, class token, positions
+    return total([embed, *(4 * [block_by_hand(64, 65)]), (2 * 64, 0), (650, 640)])
+
+
+def text_by_hand() -> tuple[int, int]:
+    embed = 256 * 64 + 64 * 64 * 4 + 64 + 32 * 64, 64 * 64 * 4 * 32  # bytes, four joined, positions
+    return total([embed, *(3 * [block_by_hand(64, 32)]), (2 * 64, 0), (650, 640)])
+
+
+def test_resnet50_has_the_published_parameters_but_for_its_stem() -> None:
+    # 25,557,032 with a 7 x 7 stem and 1,000 classes.
+    assert parameters(backbone("resnet50", classes=1000)) == 25_557_032 - 3 * 64 * (49 - 9)
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_counts_are_those_made_by_hand(name: str) -> None:
+    network = backbone(name)
+    found = parameters(network), multiply_adds(network, SHAPES[name])
+    assert found == globals()[f"{name}_by_hand"]()
+
+
+@pytest.mark.parametrize("name", BACKBONES)
+def test_a_backbone_gives_logits_and_features(name: str) -> None:
+    network = backbone(name, classes=7).eval()
+    logits, features = network(torch.zeros(2, *SHAPES[name]))
+    assert logits.shape == (2, 7) == (2, network.classes)
+    assert features.shape == (2, network.width)
+
+
+def test_the_input_is_normalised_inside() -> None:
+    network = backbone("resnet8")
+    x = torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8)
+    network.fit_input(x)
+    seen = network.prepare(x)
+    assert seen.shape == (50, 3, 32, 32)
+    torch.testing.assert_close(seen.mean((0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
+    torch.testing.assert_close(seen.std((0, 2, 3)), torch.ones(3), atol=1e-3, rtol=0)
+
+
+def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
+    from tcuq_lab.zoo.weights import load_weights, save_weights
+
+    card = {"backbone": "cnn4", "options": {"classes": 4}, "recipe": "plain", "settings": {}}
+    save_weights(tmp_path / "w.npz", backbone("dscnn"), card)
+    with pytest.raises(ValueError, match="other architecture"):
+        load_weights(tmp_path / "w.npz")
+    (tmp_path / "w.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="no weights of tcuq"):
+        load_weights(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize("value, shown", [(7e4, "70000"), (-1e6, "-1e\\+06"), (float("nan"), "nan")])
+def test_weights_beyond_half_precision_are_refused_and_left_alone(
+    value: float, shown: str, tmp_path: Path
+) -> None:
+    from tcuq_lab.zoo.weights import round_weights, save_weights
+
+    network = backbone("cnn4", width=4)
+    with torch.no_grad():
+        network.stages[0][0].weight.fill_(0.1)  # not a value of half precision
+        network.head.weight[3, 1] = value
+    said = rf"^head\.weight holds {shown}; -65504 to 65504 fits half precision$"
+    with pytest.raises(ValueError, match=said):
+        round_weights(network)
+    assert (network.stages[0][0].weight == torch.tensor(0.1)).all()
+    with pytest.raises(ValueError, match=said):
+        save_weights(tmp_path / "w.npz", network, {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_largest_half_is_kept() -> None:
+    from tcuq_lab.zoo.weights import round_weights
+
+    network = backbone("cnn4", width=4)
+    with torch.no_grad():
+        network.head.weight[0, 0] = 65510.0
+    round_weights(network)
+    assert network.head.weight[0, 0] == 65504
+
+
+@pytest.mark.parametrize("name", ["plain", "assisted", "early_exit", "dropout", "hydra", "godin", "postnet"])
+def test_use_counts_what_an_answer_takes(name: str) -> None:
+    from tcuq_lab.zoo.count import used
+    from tcuq_lab.zoo.recipes import recipe
+
+    settings = {"teacher": "t"} if name == "hydra" else {}
+    network = recipe(name, settings).rebuild(backbone("cnn4"))
+    found, shape = used(network, (1, 28, 28)), (1, 28, 28)
+    spare = {"godin": 330, "postnet": 330}.get(name, 0)  # the linear head that is replaced
+    beside = {"godin": 10 * 32, "postnet": (2 * 6 + 1) * 10 * 6}.get(name, 0)
+    assert found == (parameters(network) - spare, multiply_adds(network, shape) + beside)
+    assert network.training and all(each.grad is None for each in network.parameters())
+
+
+def test_a_trained_network_takes_no_other_size() -> None:
+    network = backbone("resnet8")
+    assert network.prepare(torch.zeros(2, 40, 40, 3)).shape == (2, 3, 40, 40)
+    network.fit_input(torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8))
+    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\); \(n, 32, 32, 3\) is accepted"):
+        network.prepare(torch.zeros(2, 40, 40, 3))
+
+
+@pytest.mark.parametrize("name, other", [("cnn4", (32, 32)), ("resnet8", (28, 28, 3)), ("dscnn", (49, 9))])
+def test_stored_weights_take_no_other_size(name: str, other: tuple[int, ...]) -> None:
+    import numpy as np
+
+    from tcuq_lab.zoo.outputs import outputs
+    from tcuq_lab.zoo.weights import load_weights
+
+    network, _ = load_weights(LAB / "weights" / f"{name}-0.npz")
+    right = SHAPES[name][1:] + ((3,) if name == "resnet8" else ())
+    assert outputs(network, np.zeros((2, *right), np.float32)).probs.shape == (2, 10)
+    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\); \(n, \d+, \d+, [13]\) is accepted"):
+        outputs(network, np.zeros((2, *other), np.float32))
+
+
+def test_options_of_stored_weights_are_checked(tmp_path: Path) -> None:
+    from tcuq_lab.zoo.weights import load_weights, save_weights
+
+    card = {"backbone": "cnn4", "options": {"wdth": 4}, "recipe": "plain", "settings": {}}
+    save_weights(tmp_path / "w.npz", backbone("cnn4"), card)
+    with pytest.raises(ValueError, match=r"w\.npz: option of cnn4 'wdth' is unknown; did you mean width\?$"):
+        load_weights(tmp_path / "w.npz")

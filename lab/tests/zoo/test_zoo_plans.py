@@ -1,0 +1,273 @@
+"""Plans of trainings: errors come before anything is made, teachers come first, workers end together."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from tcuq_lab.cli import main  # noqa: E402
+from tcuq_lab.data.folders import KEYWORDS  # noqa: E402
+from tcuq_lab.zoo.config import config_from, load_config  # noqa: E402
+from tcuq_lab.zoo.make import CONFIGS, find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.plans import check_config, in_turns  # noqa: E402
+from tcuq_lab.zoo.weights import load_weights  # noqa: E402
+
+PLAIN = {
+    "name": "t",
+    "dataset": "speech_commands",
+    "backbone": "dscnn",
+    "epochs": 1,
+    "batch": 10,
+    "rate": 0.05,
+}
+SMALL = {**PLAIN, "options": {"width": 4}}
+
+
+@pytest.fixture
+def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with four clips a keyword, of the layout of Speech Commands."""
+    root, rng = tmp_path / "data" / "speech_commands_v0.01", np.random.default_rng(0)
+    for number, word in enumerate(KEYWORDS):
+        (root / word).mkdir(parents=True)
+        for name in "abcd":
+            tone = 4000 * np.sin(np.arange(16000) * (0.05 + 0.1 * number)) + rng.normal(0, 400, 16000)
+            with wave.open(str(root / word / f"{name}.wav"), "wb") as file:
+                file.setparams((1, 2, 16000, 0, "NONE", ""))
+                file.writeframes(tone.astype("<i2").tobytes())
+    for name, letter in (("validation", "c"), ("testing", "d")):
+        lines = [f"{word}/{letter}.wav\n" for word in KEYWORDS]
+        (root / f"{name}_list.txt").write_text("".join(lines))
+    monkeypatch.setenv("TCUQ_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # or workers wait for each other on few cores
+    return tmp_path
+
+
+def refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], *names: str, options: tuple[str, ...] = ()
+) -> str:
+    """Run `tcuq-lab train`; return the one line of its error, and see that nothing was made."""
+    files = [str(folder / f"{name}.json") for name in names]
+    assert main(["train", *files, "--out", str(folder / "out" / "weights"), "--device", "cpu", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("tcuq: ") and err.count("\n") == 1
+    assert not (folder / "out").exists()
+    return err.removeprefix("tcuq: ").strip()
+
+
+def write(folder: Path, name: str, /, **content: object) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"options": {"widht": 4}}, "t: option of dscnn 'widht' is unknown; did you mean width?"),
+        ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', not an integer; 1 to 4096 is"),
+        ({"options": {"width": True}}, "option width of dscnn is True; 1 to 4096 is accepted"),
+        ({"options": {"name": 1}}, "option of dscnn 'name' is unknown; did you mean"),
+        ({"options": {"classes": 4}}, "option classes is 4; 10 or more is accepted"),
+        (
+            {"options": {"channels": 3}},
+            "dscnn cannot take speech_commands: input is (1, 49, 10); (n, height,",
+        ),
+        ({"backbone": "vit", "options": {"heads": 5}}, "width is 64; a multiple of the 5 heads is accepted"),
+        ({"backbone": "mobilenetv2", "options": {"width": "1"}}, "option width of mobilenetv2 is '1', not a"),
+        ({"recipe": "assited"}, "recipe 'assited' is unknown; did you mean assisted?"),
+        (
+            {"recipe": "assisted", "settings": {"exits": "two"}},
+            "setting exits is 'two', not an integer; 1 to",
+        ),
+        ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits; 1 to 3 is accepted"),
+        (
+            {"recipe": "assisted", "settings": {"first": [3]}},
+            "setting first is [3], not a number; 0 to 100 is",
+        ),
+        ({"recipe": "assisted", "settings": {"transfer": 2}}, "setting transfer is 2; 0 to 1 is accepted"),
+        ({"recipe": "dropout", "settings": {"rat": 0.1}}, "setting 'rat' is unknown; did you mean rate?"),
+        (
+            {"recipe": "dropout", "settings": {"rate": "10 %"}},
+            "setting rate is '10 %', not a number; 0 to 0.95",
+        ),
+        (
+            {"recipe": "early_exit", "settings": {"hidden": 1.5}},
+            "setting hidden is 1.5, not an integer; 0 to",
+        ),
+        ({"recipe": "postnet", "settings": {"regular": -1}}, "setting regular is -1; 0 to 1 is accepted"),
+        ({"recipe": "hydra", "settings": {"teacher": 3}}, "setting teacher is 3; a text is accepted"),
+        ({"recipe": "hydra"}, "setting 'teacher' is missing"),
+        ({"recipe": "godin", "settings": {"rate": 1}}, "setting 'rate' is unknown; this recipe takes none"),
+        (
+            {"backbone": "cnn4", "dataset": "text"},
+            "cnn4 cannot take text: input is (1, 64); (n, height, width, 1)",
+        ),
+        ({"backbone": "text", "dataset": "mnist"}, "text cannot take mnist: input is torch.uint8 of shape"),
+        (
+            {"backbone": "resnet8", "dataset": "mnist"},
+            "resnet8 cannot take mnist: input is (1, 28, 28); (n, ",
+        ),
+        (
+            {"backbone": "vit", "dataset": "tinyimagenet20"},
+            "vit cannot take tinyimagenet20: picture is 64 x 64;",
+        ),
+        (
+            {"backbone": "text", "dataset": "text", "augment": {"flip": True}},
+            "none is accepted for the symbols of text",
+        ),
+    ],
+)
+def test_a_bad_configuration_is_one_line_before_data_is_looked_for(
+    changes: dict[str, object],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("TCUQ_DATA", raising=False)  # looking for data would be another error
+    write(tmp_path, "good", **{**SMALL, "name": "good"})
+    write(tmp_path, "bad", **{**PLAIN, **changes})
+    assert said in refused(tmp_path, capsys, "good", "bad")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIGS.glob("*.json")))
+def test_every_configuration_that_comes_along_goes_together(name: str) -> None:
+    state = torch.random.get_rng_state()
+    check_config(find_config(name))
+    assert torch.equal(state, torch.random.get_rng_state())  # or a check would change what is trained
+
+
+def test_bases_that_lead_nowhere_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "a", base="b", name="a")
+    write(tmp_path, "b", base="a", name="b")
+    assert refused(tmp_path, capsys, "a").endswith("a.json: bases form a ring: a > b > a")
+    write(tmp_path, "own", base="own")
+    assert refused(tmp_path, capsys, "own").endswith("bases form a ring: own > own")
+    write(tmp_path, "c", base="bb")
+    assert "c.json: base 'bb' is unknown; did you mean b?" in refused(tmp_path, capsys, "c")
+    write(tmp_path, "d", base="../a")
+    assert "d.json: base is '../a'; the name of a configuration beside it" in refused(tmp_path, capsys, "d")
+    write(tmp_path, "e", base="a", epoch=3)
+    assert "e.json: field 'epoch' is unknown; did you mean epochs?" in refused(tmp_path, capsys, "e")
+    (tmp_path / "f.json").write_text("[" * 100_000)
+    assert "f.json: " in refused(tmp_path, capsys, "f")
+
+
+def test_bases_may_be_eight_deep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "n0", **SMALL)
+    for depth in range(1, 10):
+        write(tmp_path, f"n{depth}", base=f"n{depth - 1}", seed=depth)
+    config = load_config(tmp_path / "n8.json")
+    assert (config.seed, config.options, config.name) == (8, {"width": 4}, "t")
+    assert "n9.json: 9 bases in a row; up to 8 are accepted" in refused(tmp_path, capsys, "n9")
+
+
+def test_missing_data_is_one_line_and_no_folder_is_made(
+    words: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(words, "there", **SMALL)
+    write(words, "missing", **{**SMALL, "name": "m", "dataset": "mnist", "backbone": "cnn4"})
+    for workers in "12":
+        said = refused(words, capsys, "there", "missing", options=("--workers", workers))
+        assert said.startswith(f"mnist train is not in {words / 'data'}; run 'tcuq-lab data get mnist'")
+    monkeypatch.delenv("TCUQ_DATA")
+    assert refused(words, capsys, "there").startswith("TCUQ_DATA is not set; ")
+
+
+def test_a_target_that_is_no_folder_is_one_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(words, "t", **SMALL)
+    (words / "file").write_text("mine")
+    assert main(["train", str(words / "t.json"), "--out", str(words / "file")]) == 2
+    assert capsys.readouterr().err == f"tcuq: {words / 'file'}: Not a directory\n"
+    assert (words / "file").read_text() == "mine"
+
+
+def test_training_without_pytorch_is_one_line(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; from tcuq_lab.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "train", "cnn4", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tcuq: PyTorch is needed for training: pip install 'tcuq[zoo]'\n"
+    assert not (tmp_path / "out").exists()
+
+
+def hydra(**changes: object) -> dict[str, object]:
+    settings = {"teacher": "t", "heads": 2}
+    return {**SMALL, "name": "h", "recipe": "hydra", "settings": settings, **changes}
+
+
+def test_missing_teachers_are_named_before_any_training(
+    words: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(words, "t", **SMALL)
+    write(words, "h", **hydra())
+    target = words / "out" / "weights"
+    said = refused(words, capsys, "h")
+    assert said == f"h-0.npz learns from t-0.npz, t-1.npz, neither in {target} nor asked for"
+    assert refused(words, capsys, "h", "t").startswith("h-0.npz learns from t-1.npz, neither in ")
+
+
+def test_teachers_are_of_the_same_data_set(tmp_path: Path) -> None:
+    plans = [config_from(hydra(dataset="mnist")), config_from(SMALL), config_from({**SMALL, "seed": 1})]
+    with pytest.raises(ValueError, match=r"^h-0\.npz is of mnist; its teacher t-0\.npz is of speech"):
+        in_turns(plans, tmp_path)
+
+
+def test_networks_that_learn_from_each_other_are_refused(tmp_path: Path) -> None:
+    plans = []
+    for name, other in ("ab", "ba"):
+        plans.append(config_from(hydra(name=name, settings={"teacher": other, "heads": 2})))
+        plans.append(config_from({**SMALL, "name": name, "seed": 1}))
+    with pytest.raises(ValueError, match=r"^a-0\.npz, b-0\.npz learn from each other$"):
+        in_turns(plans, tmp_path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_teachers_are_trained_first(workers: int, words: Path) -> None:
+    configs = [config_from(hydra()), config_from(SMALL)]
+    plans = [configs[0], configs[1], configs[1].with_(seed=1)]
+    cards = train_all(plans, words / "w", device="cpu", workers=workers)
+    assert [card["file"] for card in cards] == ["h-0.npz", "t-0.npz", "t-1.npz"]
+    times = [(words / "w" / card["file"]).stat().st_mtime_ns for card in cards]
+    assert times[0] > max(times[1:])
+    again = train_all(plans, words / "w", device="cpu")
+    assert [card["seconds"] for card in again] == [card["seconds"] for card in cards]  # not trained again
+    (words / "w" / "t-1.npz").unlink()
+    assert train_all(plans[:1], words / "w", device="cpu") == again[:1]  # needs its teachers no more
+
+
+def test_the_first_failure_ends_all_workers(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(words, "endless", **{**SMALL, "name": "endless", "epochs": 100_000})
+    write(
+        words, "lost", **{**SMALL, "name": "lost", "rate": 100.0, "warmup": 0.0, "epochs": 50, "decay": 1.0}
+    )
+    began = time.monotonic()
+    files = [str(words / f"{name}.json") for name in ("endless", "lost")]
+    assert main(["train", *files, "--out", str(words / "w"), "--device", "cpu", "--workers", "2"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("tcuq: the loss of epoch ") and err.count("\n") == 1
+    assert time.monotonic() - began < 240  # the other would take far longer, also on a busy machine
+    assert multiprocessing.active_children() == []
+    assert not list((words / "w").glob("*.npz"))
+
+
+def test_a_card_says_what_was_trained_on_and_a_network_takes_nothing_else(words: Path) -> None:
+    from tcuq_lab.zoo.outputs import outputs
+
+    (card,) = train_all([config_from(SMALL)], words / "w", device="cpu")
+    assert card["input"] == (1, 49, 10) and card["examples"] == 20
+    network, again = load_weights(words / "w" / "t-0.npz")
+    assert again["input"] == [1, 49, 10]
+    assert outputs(network, load_parts("speech_commands").dev.x.numpy()).probs.shape == (10, 10)
+    with pytest.raises(ValueError, match=r"^input is \(2, 49, 12\); \(n, 49, 10, 1\) is accepted, without"):
+        outputs(network, np.zeros((2, 49, 12), np.float32))

@@ -1,0 +1,225 @@
+"""Training: repeatable, resumable, every recipe learns."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+
+from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
+from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
+from tcuq_lab.zoo.recipes import RECIPES  # noqa: E402
+from tcuq_lab.zoo.train import Examples, train  # noqa: E402
+from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
+
+
+def squares(n: int = 96, seed: int = 0) -> Examples:
+    """Four classes of 28 x 28 pictures: a bright corner each, under noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    x = rng.integers(0, 60, (n, 28, 28))
+    for image, label in zip(x, y, strict=True):
+        row, column = divmod(int(label), 2)
+        image[14 * row : 14 * row + 14, 14 * column : 14 * column + 14] += 120
+    return Examples(torch.from_numpy(x.astype(np.uint8)), torch.from_numpy(y))
+
+
+def small(**changes: object) -> Config:
+    given = {"name": "t", "dataset": "mnist", "backbone": "cnn4", "epochs": 2, "batch": 32, "rate": 0.05}
+    given |= {"options": {"width": 4}, "augment": {"shift": [1, 1], "noise": 0.1}, **changes}
+    return config_from(given)
+
+
+def teach(folder: Path) -> dict[str, object]:
+    for seed in range(2):
+        module, _ = train(small(seed=seed), squares())
+        card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
+        save_weights(folder / f"t-{seed}.npz", module, card)
+    return {"teacher": "t", "heads": 2}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_learns_and_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
+    settings: dict[str, object] = teach(tmp_path) if name == "hydra" else {}
+    config = small(recipe=name, settings=settings, epochs=4)
+    module, losses = train(config, squares(192), folder=tmp_path)
+    assert losses[-1] < losses[0]
+    round_weights(module)
+    path = tmp_path / "w.npz"
+    save_weights(path, module, {**config.to_dict(), "options": {"classes": 4, "width": 4}})
+    again, card = load_weights(path)
+    assert card["recipe"] == name
+    x = squares(20, seed=1).x.numpy()
+    one, two = outputs(module, x), outputs(again, x)
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(one.probs.sum(1), 1, atol=1e-5)
+    assert core(again).classes == 4
+
+
+def test_same_seed_same_weights_other_seed_others() -> None:
+    first, second, other = (train(small(seed=seed), squares()).module for seed in (3, 3, 4))
+    for name, value in first.state_dict().items():
+        assert torch.equal(value, second.state_dict()[name]), name
+    assert not torch.equal(first.head.weight, other.head.weight)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_zoo_train import small, squares
+from tcuq_lab.zoo.train import train
+train(small(epochs=500, recipe="dropout"), squares(), state=Path(sys.argv[2]))
+"""
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(state)]
+    process = subprocess.Popen(command)
+    while not state.exists():
+        time.sleep(0.05)
+        assert process.poll() is None
+    time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = torch.load(state, weights_only=True)
+    done = len(kept["losses"])
+    assert 0 < done < 500
+    plan = small(epochs=500, recipe="dropout")
+    calls: list[int] = []
+
+    class Enough(Exception):
+        pass
+
+    def stop(epoch: int, epochs: int, text: str) -> None:
+        calls.append(epoch)
+        if epoch >= done + 2:
+            raise Enough
+
+    with pytest.raises(Enough):
+        train(plan, squares(), state=state, progress=stop)
+    assert calls[0] == done + 1
+    fresh = tmp_path / "fresh"
+    with pytest.raises(Enough):
+        train(plan, squares(), state=fresh, progress=stop)
+    one, two = (torch.load(path, weights_only=True)["network"] for path in (state, fresh))
+    for name, value in one.items():
+        assert torch.equal(value, two[name]), name
+
+
+def test_a_state_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    train(small(epochs=1), squares(), state=state)
+    with pytest.raises(ValueError, match=r"state of another configuration \(rate differ\)"):
+        train(small(epochs=1, rate=0.1), squares(), state=state)
+    state.write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="no state of a training"):
+        train(small(epochs=1), squares(), state=state)
+
+
+def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
+    from tcuq_lab.zoo.count import multiply_adds, parameters
+    from tcuq_lab.zoo.exits import Exit
+    from tcuq_lab.zoo.registry import backbone
+
+    plan = small(recipe="assisted", epochs=1, settings={"transfer": 0.1})
+    module, _ = train(plan, squares())
+    bare = backbone("cnn4", classes=4, width=4)
+    shapes = {name: value.shape for name, value in bare.state_dict().items()}
+    assert {name: value.shape for name, value in module.state_dict().items()} == shapes
+    assert parameters(module) == parameters(bare)
+    assert multiply_adds(module, (1, 28, 28)) == multiply_adds(bare, (1, 28, 28))
+    assert not any(isinstance(each, Exit) for each in module.modules())
+    save_weights(tmp_path / "w.npz", module, {**plan.to_dict(), "options": {"classes": 4, "width": 4}})
+    with np.load(tmp_path / "w.npz") as file:
+        assert set(file.files) - {"card"} == set(shapes)
+
+
+def test_weights_of_the_exits_rise_and_are_ramped_up() -> None:
+    from tcuq_lab.zoo.recipes.assisted import Assisted
+
+    full = Assisted({"first": 2.0, "step": 0.25})
+    assert full.weights(3, 0.1) == [2.25, 2.5, 2.75]
+    assert full.weights(3, 0.05) == pytest.approx([0.75 * each for each in (2.25, 2.5, 2.75)])
+    assert full.weights(3, 0.0) == pytest.approx([0.5 * each for each in (2.25, 2.5, 2.75)])
+
+
+def test_transfer_moves_the_head_towards_the_exits() -> None:
+    from tcuq_lab.zoo.recipes.assisted import Assisted
+    from tcuq_lab.zoo.registry import backbone
+
+    recipe = Assisted({"transfer": 0.25})
+    exits = recipe.wrap(backbone("cnn4", classes=4, width=4))
+    before, goal = exits.backbone.head.weight.clone(), exits.exits[0].classifier.weight.clone()
+    recipe.after(exits)
+    torch.testing.assert_close(exits.backbone.head.weight, 0.75 * before + 0.25 * goal)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "../evil"}, "name is '../evil'; letters"),
+        ({"dataset": ["text"]}, r"dataset is \['text'\]; a text"),
+        ({"options": [1]}, r"options is \[1\]; an object"),
+        ({"augment": None}, "augment is None; an object"),
+        ({"augment": {"shift": 3}}, "augment shift is 3; two numbers"),
+        ({"augment": {"flip": "no"}}, "augment flip is 'no'; true or false"),
+        ({"epochs": -1}, "epochs is -1; 1 to 100000"),
+    ],
+)
+def test_bad_configurations_are_one_line(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        small(**changes)
+
+
+def test_a_file_of_another_configuration_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    from tcuq_lab.zoo.make import Parts, train_all, train_one
+
+    parts = Parts(squares(), squares(seed=1), squares(seed=2), "made up")
+    card = train_one(small(epochs=1), tmp_path, "cpu", parts)
+    again = train_one(small(epochs=1), tmp_path, "cpu", parts)
+    assert again["losses"] == card["losses"] and again["seconds"] == card["seconds"]
+    with pytest.raises(ValueError, match=r"another configuration \(epochs differ\)"):
+        train_one(small(epochs=2), tmp_path, "cpu", parts)
+    with pytest.raises(ValueError, match="asked for more than once"):
+        train_all([small(), small()], tmp_path / "w")
+    with pytest.raises(ValueError, match="device 'gpu' is unknown"):
+        train_all([small()], tmp_path / "w", device="gpu")
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "npy"])
+def test_damaged_weights_are_one_line(damage: str, tmp_path: Path) -> None:
+    from tcuq_lab.zoo.registry import backbone
+
+    path = tmp_path / "w.npz"
+    card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
+    save_weights(path, backbone("cnn4", classes=4, width=4), card)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(content[:-200])
+    elif damage == "flip":
+        content[len(content) // 3] ^= 0x55
+        path.write_bytes(content)
+    else:
+        path.unlink()
+        np.save(tmp_path / "w.npy", np.zeros(3))
+        (tmp_path / "w.npy").rename(path)
+    with pytest.raises(ValueError, match=r"w\.npz: no weights of tcuq \("):
+        load_weights(path)
+
+
+def test_pictures_of_other_channels_are_refused() -> None:
+    from tcuq_lab.zoo.registry import backbone
+
+    with pytest.raises(ValueError, match=r"input is \(2, 28, 28\); \(n, height, width, 3\)"):
+        backbone("resnet8").prepare(torch.zeros(2, 28, 28, dtype=torch.uint8))

@@ -1,0 +1,55 @@
+"""Compare projections of wide features on recorded development examples: held-out AUROC of errors.
+
+    python tools/projections.py
+
+Needs no data: the recorded outputs of DS-CNN and ResNet-8, both with 64 features. The monitor has the four
+signals of the paper; coefficients are fitted to some kinds of corruption and judged on the others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tcuq_lab.methods.bank_files import load_bank
+from tcuq_lab.methods.compare_projections import compare_projections
+from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.method import Labelled
+from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
+
+FOLDER = Path(__file__).parent.parent / "recorded"
+
+
+def development(backbone: str, dwell: int, steps: int = 9000) -> Labelled:
+    """Return a development stream of recorded outputs."""
+    about = json.loads((FOLDER / backbone / "about.json").read_text())
+    shifts = [source.split("/") for source in about["sources"] if source != "clean"]
+    plan = Description(
+        dataset=about["dataset"],
+        part="dev",
+        seed=0,
+        steps=steps,
+        dwell=Geometric(dwell),
+        layout=Segments(),
+        shifts=tuple(Shift(kind, (int(level),)) for kind, level in shifts),
+    )
+    stream = build(plan, about["labels"])
+    seen = observed(stream, load_bank(FOLDER / backbone / "plain.npz"))
+    return Labelled(seen, stream.label, stream.shift.astype(np.uint8))
+
+
+def main() -> None:
+    """Print the table."""
+    print("| network | dwell | none | average | pca | random |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for backbone in ("dscnn", "resnet8"):
+        for dwell in (1, 4, 16):
+            found = compare_projections(development(backbone, dwell))
+            shown = " | ".join(f"{found[name]:.4f}" for name in ("none", "average", "pca", "random"))
+            print(f"| {backbone} | {dwell} | {shown} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""Checking a decision log after the fact: every decision derived again, every promised rate certified.
+
+Decisions are derived by `tcuq.audit.rules`, not by the core, so that a fault of the core cannot hide itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..io.decisions import Decisions
+from ..monitor.log import Log, watch
+from ..monitor.monitor import NO_REASON, Monitor, reason_names
+from ..monitor.params import Params
+from ..monitor.signals import NUMBER, SIGNALS
+from ..monitor.state import State, state_for
+from .rules import ONE, TOP, Ints, Rules
+from .verdict import Audit, Check
+
+_FRACTIONS = ("risk", "threshold", "uncertainty")
+
+
+def checked_state(params: Params, content: bytes) -> State:
+    """Return the header of a state that a monitor with these parameters can go on from; refuse others.
+
+    Parameters
+    ----------
+    params : Params
+    content : bytes
+    """
+    state = state_for(params, content)
+    Monitor(params).load(content)  # the core checks more than the header
+    return state
+
+
+def audit(
+    decisions: Decisions | npt.NDArray[Any],
+    params: Params,
+    log: Log | None = None,
+    state: bytes | None = None,
+    new_segment: bool = False,
+) -> Audit:
+    """Derive every decision of a log again and certify the rates that were promised.
+
+    Parameters
+    ----------
+    decisions : Decisions or array of `tcuq.STEP_DTYPE`
+        What the monitor said, from a file or from `Monitor.run`.
+    params : Params
+        Those of the monitor.
+    log : Log, optional
+        The input of the run. With it, the core runs again and label, risk, uncertainty and reason
+        must be the same, as must low_mass and the signals where the decisions have them.
+    state : bytes, optional
+        Saved state that the run started from; without it, a fresh monitor.
+    new_segment : bool
+        Whether the run began a new segment after it took over the state.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> params = Params(classes=2, warmup=0)
+    >>> steps = Monitor(params).run(np.full((50, 2), 0.5))
+    >>> audit(steps, params).ok
+    True
+    >>> steps["abstain"] = True
+    >>> [check.name for check in audit(steps, params).checks if not check.ok]
+    ['abstain', 'budget', 'burst']
+    """
+    start = checked_state(params, state) if state is not None else None
+    if not isinstance(decisions, Decisions):
+        decisions = Decisions(decisions, start.steps if start else 0)
+    if not len(decisions):
+        raise ValueError("the decision log is empty; at least one step is needed")
+    rules = Rules(params)
+    steps, numbers = decisions.steps, decisions.step_numbers()
+    checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
+    units, found = _fixed_point(steps, numbers)
+    checks.append(found)
+    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions))
+    for name, expected in derived.items():
+        logged, show = (units[name], _fraction) if name in _FRACTIONS else (steps[name].astype(np.int64), str)
+        checks.append(_same(name, logged, expected, numbers, "the rules give", show))
+    # The rates are certified from what the log says, not from what it should have said.
+    flags = units["risk"] >= units["threshold"]
+    checks.append(_flag_rate(rules, flags, numbers, start))
+    abstained = steps["abstain"].astype(np.int64)
+    checks += _abstentions(rules, abstained, numbers, start)
+    unchecked: tuple[str, ...] = ()
+    if log is None:
+        unchecked = tuple(_from_input(decisions, "alarm" not in derived))
+    else:
+        monitor = Monitor(params)
+        if state is not None:
+            monitor.load(state)
+        if new_segment:
+            monitor.reset()
+        checks += _rerun(decisions, units, monitor, log, "alarm" not in derived)
+    return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
+
+
+def _numbering(numbers: Ints, start: State | None) -> Check:
+    first = start.steps if start else 0
+    wrong = numbers != np.arange(first, first + len(numbers))
+    if not wrong.any():
+        return Check("step", True, f"numbered {first:,} to {int(numbers[-1]):,} without a gap")
+    row = int(wrong.argmax())
+    detail = f"row {row} has number {int(numbers[row])}; {first + row} expected"
+    if start is None and numbers[0] > 0:
+        detail += "; give --state if the run was resumed"
+    return Check("step", False, detail, int(numbers[row]))
+
+
+def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Check]:
+    """Check that each label is a class and each reason a signal in use, whatever the input was."""
+    used = [NUMBER[name] for name in params.signals]
+    checks = []
+    for name, wrong, accepted in (
+        ("label", (steps["label"] < 0) | (steps["label"] >= params.classes), f"0 to {params.classes - 1}"),
+        ("reason", ~np.isin(steps["reason"], (*used, NO_REASON)), f"none or {', '.join(params.signals)}"),
+    ):
+        if not wrong.any():
+            checks.append(Check(name, True, f"{accepted} at all {len(steps):,} steps"))
+            continue
+        row = int(wrong.argmax())
+        said = reason_names(steps["reason"][row : row + 1])[0] or str(int(steps["reason"][row]))
+        said = said if name == "reason" else str(int(steps["label"][row]))
+        detail = f"the log says {said} at step {int(numbers[row])}; {accepted} is possible"
+        checks.append(Check(name, False, detail, int(numbers[row])))
+    return checks
+
+
+def _fixed_point(steps: npt.NDArray[Any], numbers: Ints) -> tuple[dict[str, Ints], Check]:
+    """Return risk, threshold and uncertainty as the core's integers, and whether they are such."""
+    units = {}
+    for name, low, high in (("risk", 0, TOP), ("threshold", -(2**31), 2**31 - 1), ("uncertainty", 0, TOP)):
+        values = steps[name] * ONE
+        with np.errstate(invalid="ignore"):
+            wrong = ~((values >= low) & (values <= high)) | (values != np.round(values))
+        if wrong.any():
+            row = int(wrong.argmax())
+            detail = (
+                f"{name} is {steps[name][row]!r} at step {int(numbers[row])}; a multiple of 1/65536 expected"
+            )
+            units.update({n: _whole(steps[n]) for n in _FRACTIONS})
+            return units, Check("fixed_point", False, detail, int(numbers[row]))
+        units[name] = values.astype(np.int64)
+    return units, Check("fixed_point", True, "every fraction is one that the core can give")
+
+
+def _whole(values: npt.NDArray[np.float64]) -> Ints:
+    """Return fractions as the core's integers, the nearest ones where it cannot have given them."""
+    return np.round(np.clip(np.nan_to_num(values), -32768, 32767) * ONE).astype(np.int64)
+
+
+def _same(
+    name: str, logged: Ints, expected: Ints, numbers: Ints, source: str, show: Callable[[int], str]
+) -> Check:
+    wrong = logged != expected
+    if not wrong.any():
+        return Check(name, True, f"the same at all {len(logged):,} steps")
+    row, count = int(wrong.argmax()), int(wrong.sum())
+    number = int(numbers[row])
+    said = f"the log says {show(int(logged[row]))} at step {number}, {source} {show(int(expected[row]))}"
+    return Check(name, False, f"{said}; {count:,} of {len(logged):,} steps differ", number)
+
+
+def _flag_rate(rules: Rules, flags: npt.NDArray[np.bool_], numbers: Ints, start: State | None) -> Check:
+    num, den = rules.p["level_num"], rules.p["level_den"]
+    low, high = rules.bounds
+    debts = (start.debt if start else 0) + np.cumsum(np.where(flags, den - num, -num), dtype=np.int64)
+    outside = (debts < low) | (debts > high)
+    rate = f"flag rate {flags.mean():.4f} at level {num / den:g}"
+    span = f"{low / den:g} to {high / den:g}"
+    if outside.any():
+        row = int(outside.argmax())
+        detail = f"{rate}; debt {int(debts[row]) / den:g} flags at step {int(numbers[row])} is outside {span}"
+        return Check("flag_rate", False, detail, int(numbers[row]))
+    worst = int(debts[np.abs(debts).argmax()])
+    return Check("flag_rate", True, f"{rate}; worst debt {worst / den:g} flags, {span} is certain")
+
+
+def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | None) -> list[Check]:
+    num, den, burst = rules.p["budget_num"], rules.p["budget_den"], rules.p["burst"]
+    # What is spent minus what came in, in units of 1/den: may never pass the credit at the start.
+    balance = np.cumsum(abstained * den - num, dtype=np.int64)
+    credit = start.credit if start else 0
+    over = balance > credit
+    rate = f"{int(abstained.sum()):,} abstentions in {len(abstained):,} steps, {abstained.mean():.4f} a step"
+    allowed = f"budget {num / den:g}" + (f" and {credit / den:g} saved up before" if credit else "")
+    if over.any():
+        row = int(over.argmax())
+        count = int(abstained[: row + 1].sum())
+        most = (num * (row + 1) + credit) / den
+        detail = f"{count} abstentions by step {int(numbers[row])}; {allowed} allows {most:g}"
+        budget = Check("budget", False, detail, int(numbers[row]))
+    else:
+        budget = Check("budget", True, f"{rate}; {allowed}")
+    # Worst window that ends at each step: the balance there minus its lowest point before.
+    before = np.concatenate([[0], balance[:-1]])
+    excess = balance - np.minimum.accumulate(before)
+    worst = int(excess.max())
+    over = excess > burst * den
+    detail = (
+        f"worst window holds {worst / den:g} abstentions more than {num / den:g} a step; {burst} are accepted"
+    )
+    at = int(numbers[int(over.argmax())]) if over.any() else None
+    return [budget, Check("burst", at is None, detail, at)]
+
+
+def _evidence(rules: Rules, decisions: Decisions) -> list[int] | None:
+    """Return what the alarm summed, from logged signals and labels; None where the log cannot tell.
+
+    A log without signals leaves the alarm to the input, as it does the signals themselves.
+    """
+    head, signals = rules.p["evidence"], decisions.signals
+    if head is None or signals is None:
+        return None
+    needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef]
+    labels = decisions.steps["label"].astype(np.int64)
+    if not set(needed) <= set(decisions.used) or not ((labels >= 0) & (labels < len(head["offset"]))).all():
+        return None
+    return rules.evidence(_whole(signals), labels)
+
+
+def _from_input(decisions: Decisions, with_alarm: bool) -> list[str]:
+    """Return the columns that come from the input rather than from the rules."""
+    alarm = ["alarm"] if with_alarm else []
+    more = [] if decisions.signals is None else ["low_mass", *decisions.used]
+    return ["label", "risk", "uncertainty", "reason", *alarm, *more]
+
+
+def _rerun(
+    decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log, with_alarm: bool
+) -> list[Check]:
+    if len(log) != len(decisions):
+        detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
+        return [Check("input", False, detail)]
+    again, values = watch(monitor, log, signals=True)
+    numbers = decisions.step_numbers()
+    checks = []
+    for name in _from_input(decisions, with_alarm):
+        show: Callable[[int], str] = str
+        if name in NUMBER:
+            assert decisions.signals is not None
+            logged, expected = (_whole(table[:, NUMBER[name]]) for table in (decisions.signals, values))
+            show = _fraction
+        elif name in _FRACTIONS:
+            logged, expected, show = units[name], _whole(again[name]), _fraction
+        else:
+            logged, expected = decisions.steps[name].astype(np.int64), again[name].astype(np.int64)
+        checks.append(_same(f"{name} (rerun)", logged, expected, numbers, "the core gives", show))
+    return checks
+
+
+def _fraction(units: int) -> str:
+    return f"{units / ONE:.6f}"

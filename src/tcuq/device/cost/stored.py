@@ -1,0 +1,112 @@
+"""Result files of measurements on boards, and whether a figure has grown since one was stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..._version import VERSION
+from ...base.whole_files import write_whole
+from ..tools import version
+
+FORMAT = "tcuq-device"
+GROWTH = 0.02
+"""Share by which a figure may grow before the check fails."""
+
+
+def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the content of a result file, with the versions of the tools.
+
+    Parameters
+    ----------
+    name : str
+    measured : list of dict
+    """
+    return {
+        "format": FORMAT,
+        "name": name,
+        "tcuq": VERSION,
+        "compiler": version("arm-none-eabi-gcc"),
+        "emulator": version("qemu-system-arm"),
+        "notes": {
+            "instructions": "counted in the emulator, exact",
+            "cycles": "estimates from the board's file, see its sources; time and energy follow from them",
+        },
+        "measured": measured,
+    }
+
+
+def save(content: Mapping[str, Any], path: str | Path) -> None:
+    """Write a result file.
+
+    Parameters
+    ----------
+    content : mapping
+    path : path
+    """
+    write_whole(Path(path), json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """Read a result file.
+
+    Parameters
+    ----------
+    path : path
+    """
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path}: format is not {FORMAT!r}; a result file of tcuq device is needed")
+    for part in ("compiler", "emulator", "tcuq", "measured"):
+        if part not in content:
+            raise ValueError(f"{path}: lacks {part!r}; a result file of tcuq device is needed")
+    return content
+
+
+def figures(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Give the figures of an entry that may not grow: code, and instructions a step.
+
+    Parameters
+    ----------
+    entry : mapping
+        One of a result file's `measured`.
+    """
+    if "over" not in entry:
+        yield "code bytes", entry["flash"]["code"]
+        for part in ("network", "rule", "step"):
+            if part in entry and entry[part]["instructions"]["steps"]:
+                yield f"{part} instructions", entry[part]["instructions"]["mean"]
+
+
+def grown(stored: Mapping[str, Any], found: Mapping[str, Any], most: float = GROWTH) -> list[str]:
+    """Say which figures have grown by more than a share, and what no longer fits.
+
+    Parameters
+    ----------
+    stored, found : mapping
+        Result files' contents, made with the same compiler.
+    most : float
+    """
+    before = {_key(entry): entry for entry in stored["measured"]}
+    said = []
+    for entry in found["measured"]:
+        key, old = _key(entry), before.get(_key(entry))
+        if old is None:
+            continue
+        if "over" in entry and "over" not in old:
+            said.append(f"{' '.join(key)}: {entry['said']}")
+        was = dict(figures(old))
+        for name, value in figures(entry):
+            if name in was and value > was[name] * (1 + most):
+                said.append(f"{' '.join(key)}: {name} {was[name]:,.1f} before, {value:,.1f} now")
+    return said
+
+
+def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    names = ("task", "name", "firmware", "board", "level")
+    return tuple(str(entry[name]) for name in names if name in entry)

@@ -1,0 +1,1 @@
+"""Firmware run in the emulator: counts of instructions, and whether every step equals Python."""

@@ -1,0 +1,215 @@
+"""A firmware before it is built: networks, passes and a rule, and the C that joins them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...base.checks import integer
+from ..generate.source import takes_random
+from ..graph.model import Graph
+from .decision import ONE, Conformal, Label, Rule, Vote, Watch
+
+RULE_FILES = {
+    Label: "rule_label.c",
+    Conformal: "rule_conformal.c",
+    Vote: "rule_vote.c",
+    Watch: "rule_monitor.c",
+}
+RULE_NUMBERS = {Label: 0, Conformal: 1, Vote: 2, Watch: 3}
+
+SEED = 1
+"""First state of the generator of dropped values."""
+
+MOST_MEMBERS = 257
+"""Posteriors whose sum of bytes stays within 16 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Firmware:
+    """What runs on the board at every step.
+
+    Parameters
+    ----------
+    name : str
+    graphs : sequence of Graph
+        Networks, one after the other. The posterior is the mean over all their outputs "probs", "probs_1" and
+        so on and over all passes; features are those of the only network. Without any network, an input is a
+        posterior and its features.
+    passes : int
+        Passes through every network, 1 to 100; more than one makes sense with dropout.
+    rule : Rule
+    shape : (int, int), optional
+        Classes and features where there are no networks.
+    """
+
+    name: str
+    graphs: Sequence[Graph] = ()
+    passes: int = 1
+    rule: Rule = field(default_factory=Label)
+    shape: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        integer("passes", self.passes, 1, 100)
+        if not self.graphs and self.shape is None:
+            raise ValueError(f"firmware {self.name} has neither graphs nor a shape; one of them is needed")
+        for graph in self.graphs:
+            if "probs" not in graph.outputs:
+                raise ValueError(
+                    f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; "
+                    "probs is needed in a firmware"
+                )
+        sizes = {
+            (graph.tensors[graph.input].size, graph.tensors[graph.outputs[name]].size)
+            for graph in self.graphs
+            for name in posteriors(graph)
+        }
+        if len(sizes) > 1:
+            raise ValueError(
+                f"graphs of {self.name} have {sorted(sizes)} inputs and classes; one pair is accepted"
+            )
+        if self.members > MOST_MEMBERS:
+            raise ValueError(
+                f"firmware {self.name} averages {self.members} posteriors; 1 to {MOST_MEMBERS} are accepted"
+            )
+        if isinstance(self.rule, Watch):
+            wanted = (self.rule.params.classes, self.rule.params.features)
+            found = (self.classes, self.features)
+            if wanted[0] != found[0] or (wanted[1] and wanted[1] != found[1]):
+                raise ValueError(
+                    f"the monitor of firmware {self.name} is for {wanted} classes and features, not {found}"
+                )
+
+    @staticmethod
+    def _classes(graph: Graph) -> int:
+        return graph.tensors[graph.outputs["probs"]].size
+
+    @property
+    def classes(self) -> int:
+        """Classes of the posterior."""
+        return self._classes(self.graphs[0]) if self.graphs else self.shape[0]  # type: ignore[index]
+
+    @property
+    def members(self) -> int:
+        """Posteriors that are averaged."""
+        outputs = sum(len(posteriors(graph)) for graph in self.graphs)
+        return max(1, outputs * self.passes)
+
+    @property
+    def features(self) -> int:
+        """Features that the rule can read, 0 for none."""
+        if not self.graphs:
+            return self.shape[1]  # type: ignore[index]
+        graph = self.graphs[0]
+        # Those of several members would have to be kept while the arena is used again.
+        if self.members > 1 or "features" not in graph.outputs:
+            return 0
+        return graph.tensors[graph.outputs["features"]].size
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of an input."""
+        if self.graphs:
+            return self.graphs[0].tensors[self.graphs[0].input].size
+        return self.classes + self.features
+
+    def names(self) -> list[str]:
+        """Return a C name for every network, unique also where two graphs have one."""
+        return [f"network{number}" for number in range(len(self.graphs))]
+
+
+def posteriors(graph: Graph) -> list[str]:
+    """Return the outputs of a graph that are posteriors, "probs" first."""
+    return sorted(name for name in graph.outputs if name == "probs" or name.startswith("probs_"))
+
+
+def plan_header(firmware: Firmware) -> str:
+    """Return plan.h: sizes and the rule, for the preprocessor."""
+    rule = firmware.rule
+    lines = [
+        "#ifndef PLAN_H",
+        "#define PLAN_H",
+        f"#define PLAN_RULE {RULE_NUMBERS[type(rule)]}",
+        f"#define PLAN_INPUT {firmware.input_bytes}u",
+        f"#define PLAN_CLASSES {firmware.classes}u",
+        f"#define PLAN_FEATURES {firmware.features}u",
+    ]
+    if isinstance(rule, Vote):
+        lines += [f"#define PLAN_LAST {rule.last}u", f"#define PLAN_WEIGHT {round(rule.weight * ONE)}u"]
+    return "\n".join([*lines, "#endif", ""])
+
+
+def plan_source(firmware: Firmware, arena: int) -> str:
+    """Return plan.c: the function that runs the networks, and tables of the rule.
+
+    Parameters
+    ----------
+    firmware : Firmware
+    arena : int
+        Bytes of the largest arena; the networks share it.
+    """
+    names = firmware.names()
+    lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
+    if isinstance(firmware.rule, Conformal):
+        rows = textwrap.wrap(", ".join(f"{entry}u" for entry in firmware.rule.table()), 100)
+        lines += ["extern const uint16_t conformal_score[256];", "const uint16_t conformal_score[256] = {"]
+        lines += [*(f"    {row}" for row in rows), "};", ""]
+    if not names:
+        body = ["*probs = input;", f"*features = {'input + PLAN_CLASSES' if firmware.features else 'NULL'};"]
+    else:
+        lines += ["static union {", "    uint32_t words;", f"    int8_t bytes[{arena}];", "} arena;"]
+        if any(takes_random(graph) for graph in firmware.graphs):
+            lines.append(f"static uint32_t random_state = {SEED}u;")
+        body = _several(firmware, lines) if firmware.members > 1 else _one(firmware)
+    lines += ["", "void network_run(const int8_t *input, const int8_t **probs, const int8_t **features)", "{"]
+    return "\n".join([*lines, *(f"    {line}" for line in body), "}", ""])
+
+
+def _call(name: str, graph: Graph) -> str:
+    return f"{name}_run(input, arena.bytes, &{name}_out{', &random_state' if takes_random(graph) else ''});"
+
+
+def _one(firmware: Firmware) -> list[str]:
+    (name,), (graph,) = firmware.names(), firmware.graphs
+    return [
+        f"{name}_outputs {name}_out;",
+        _call(name, graph),
+        f"*probs = {name}_out.probs;",
+        f"*features = {f'{name}_out.features' if firmware.features else 'NULL'};",
+    ]
+
+
+def _several(firmware: Firmware, lines: list[str]) -> list[str]:
+    """Return the body that averages; what it needs beside it goes to `lines`."""
+    lines += [
+        "static uint16_t sums[PLAN_CLASSES];",
+        "static int8_t mean[PLAN_CLASSES];",
+        "",
+        "static void add(const int8_t *probs)",
+        "{",
+        "    uint32_t i;",
+        "    for (i = 0; i < PLAN_CLASSES; i++) {",
+        "        sums[i] = (uint16_t)(sums[i] + (uint32_t)(probs[i] + 128));",
+        "    }",
+        "}",
+    ]
+    pairs = list(zip(firmware.names(), firmware.graphs, strict=True))
+    body = [f"{name}_outputs {name}_out;" for name, _ in pairs]
+    body += ["uint32_t i;", "for (i = 0; i < PLAN_CLASSES; i++) {", "    sums[i] = 0;", "}"]
+    if firmware.passes > 1:
+        body.append(f"for (i = 0; i < {firmware.passes}u; i++) {{")
+    for name, graph in pairs:
+        calls = [_call(name, graph), *(f"add({name}_out.{output});" for output in posteriors(graph))]
+        body += [f"    {call}" for call in calls] if firmware.passes > 1 else calls
+    if firmware.passes > 1:
+        body.append("}")
+    half = firmware.members // 2
+    return [
+        *body,
+        "for (i = 0; i < PLAN_CLASSES; i++) {",
+        f"    mean[i] = (int8_t)((int32_t)((sums[i] + {half}u) / {firmware.members}u) - 128);",
+        "}",
+        "*probs = mean;",
+        "*features = NULL;",
+    ]

@@ -1,0 +1,104 @@
+"""Constants in the order in which the kernels read them, and the scratch that they need."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..graph.model import Conv, Dense, Depthwise, Int8, Int32, Step, Tensor
+
+Words = npt.NDArray[np.uint32]
+
+
+def up4(count: int) -> int:
+    """Return a count, up to a multiple of four.
+
+    Examples
+    --------
+    >>> [up4(n) for n in (0, 1, 4, 5)]
+    [0, 4, 4, 8]
+    """
+    return -(-count // 4) * 4
+
+
+def pack_pairs(weights: Int8) -> Words:
+    """Return weights (outputs, k) as words: pairs of outputs, in each the fours of k.
+
+    A four is two words, (a0 b0 a2 b2) and (a1 b1 a3 b3) from the lowest byte on: widening the even bytes of a
+    word gives two weights of output a, the odd ones two of b.
+
+    Examples
+    --------
+    >>> [hex(word) for word in pack_pairs(np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.int8))]
+    ['0x7030501', '0x8040602']
+    """
+    outputs, k = weights.shape
+    whole = np.zeros((outputs + outputs % 2, up4(k)), np.int8)
+    whole[:outputs, :k] = weights
+    # (pair, partner, four, late, odd): value 2 * late + odd of a four
+    split = whole.reshape(-1, 2, up4(k) // 4, 2, 2)
+    return _words(split.transpose(0, 2, 4, 3, 1))
+
+
+def pack_fours(weights: Int8) -> Words:
+    """Return weights (height, width, channels) as words of four channels, down the columns of the kernel.
+
+    Examples
+    --------
+    >>> [hex(word) for word in pack_fours(np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]], np.int8))]
+    ['0x4030201', '0x8070605']
+    """
+    height, width, channels = weights.shape
+    whole = np.zeros((height, width, up4(channels)), np.int8)
+    whole[:, :, :channels] = weights
+    return _words(whole.reshape(height, width, -1, 4).transpose(2, 1, 0, 3))
+
+
+def pack_affine(bias: Int32, multiplier: Int32, group: int) -> Int32:
+    """Return groups of biases, each with its multipliers behind it; what a group lacks is 0.
+
+    Examples
+    --------
+    >>> pack_affine(np.array([1, 2, 3], np.int32), np.array([7, 8, 9], np.int32), 2).tolist()
+    [1, 2, 7, 8, 3, 0, 9, 0]
+    """
+    groups = -(-len(bias) // group)
+    both = np.zeros((2, groups * group), np.int32)
+    both[:, : len(bias)] = bias, multiplier
+    return both.reshape(2, groups, group).transpose(1, 0, 2).ravel()
+
+
+def is_padded(step: Conv | Depthwise, source: Tensor, target: Tensor) -> bool:
+    """Return whether the kernel ever leaves the picture."""
+    rows, columns = kernel_of(step)
+    below = (target.shape[0] - 1) * step.stride + rows - step.padding[0] > source.shape[0]
+    beside = (target.shape[1] - 1) * step.stride + columns - step.padding[1] > source.shape[1]
+    return step.padding[0] > 0 or step.padding[1] > 0 or below or beside
+
+
+def kernel_of(step: Conv | Depthwise) -> tuple[int, int]:
+    """Return height and width of a kernel."""
+    shape = step.weights.shape
+    return (shape[1], shape[2]) if isinstance(step, Conv) else (shape[0], shape[1])
+
+
+def scratch_of(step: Step, source: Tensor, target: Tensor) -> int:
+    """Return the bytes of scratch that a step's kernel takes, as its header says."""
+    if isinstance(step, Dense):
+        return 2 * up4(step.weights.shape[1])
+    if isinstance(step, Conv):
+        rows, columns = kernel_of(step)
+        row = columns * source.shape[2]
+        values = up4(rows * row)
+        ragged = 4 * values if source.shape[2] % 4 else 0
+        return 8 * values + ragged + (up4(row) if is_padded(step, source, target) else 0)
+    if isinstance(step, Depthwise):
+        rows, columns = kernel_of(step)
+        slots = 4 if (rows, columns, step.stride) == (3, 3, 1) else rows
+        return 8 * (((target.shape[1] - 1) * step.stride + columns) * slots + rows * columns)
+    return 0
+
+
+def _words(values: npt.NDArray[np.int8]) -> Words:
+    """Return groups of four bytes as words, the first byte lowest."""
+    return np.ascontiguousarray(values).view(np.uint8).reshape(-1, 4).view("<u4").ravel().astype(np.uint32)

@@ -1,0 +1,262 @@
+"""What must hold for a graph before anybody runs it: names, shapes, sums within 32 bits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...base.checks import integer
+from .model import (
+    HIGHEST,
+    Add,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    Graph,
+    MeanPool,
+    Softmax,
+    Step,
+    Tensor,
+    sources_of,
+)
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float for goto if inline "
+        "int long register restrict return short signed sizeof static struct switch typedef union unsigned "
+        "void volatile while",
+    )
+)
+"""Words of C that cannot be names."""
+MOST_CLASSES = 32_000
+"""With more, the sum of a softmax would leave 32 bits."""
+
+
+def check(graph: Graph) -> Graph:
+    """Return a graph that can be run, or say in one line why it cannot.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Raises
+    ------
+    ValueError
+        Naming the step and the value.
+
+    Examples
+    --------
+    >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (2,), 1.0, 0)}
+    >>> check(Graph("g", tensors, [Drop("a", "b", 300, 2**15)], "a", {"y": "b"}))
+    Traceback (most recent call last):
+    ...
+    ValueError: step 0 (Drop to b): threshold is 300; 0 to 255 is accepted
+    """
+    _identifier("name of the graph", graph.name)
+    for name, tensor in graph.tensors.items():
+        _tensor(name, tensor)
+    if graph.input not in graph.tensors:
+        raise ValueError(f"input is {graph.input!r}; {_all(graph.tensors)} is accepted")
+    ready = {graph.input}
+    for number, step in enumerate(graph.steps):
+        if not isinstance(step, Step):
+            accepted = ", ".join(kind.__name__ for kind in _CHECKS)
+            raise ValueError(f"step {number} is a {type(step).__name__}; {accepted} are accepted")
+        try:
+            _named(graph, step, ready)
+            _CHECKS[type(step)](graph, step)
+        except ValueError as error:
+            raise ValueError(f"step {number} ({type(step).__name__} to {step.target}): {error}") from None
+        ready.add(step.target)
+    for name in graph.tensors:
+        if name not in ready:
+            raise ValueError(f"tensor {name} is made by no step; every one but the input must be")
+    if not graph.outputs:
+        raise ValueError("outputs are none; at least one is needed")
+    for use, name in graph.outputs.items():
+        _identifier("name of an output", use)
+        if name not in graph.tensors:
+            raise ValueError(f"output {use} is {name!r}; {_all(graph.tensors)} is accepted")
+    return graph
+
+
+def _all(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def _identifier(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
+        raise ValueError(f"{what} is {name!r}; a C identifier of up to 63 characters is accepted")
+
+
+def _tensor(name: str, tensor: Tensor) -> None:
+    _identifier("name of a tensor", name)
+    if not isinstance(tensor, Tensor) or tensor.name != name:
+        raise ValueError(f"tensor {name} is filed under another name or is none")
+    if not isinstance(tensor.shape, tuple) or len(tensor.shape) not in (1, 3):
+        raise ValueError(f"tensor {name} has shape {tensor.shape}; one or three dimensions are accepted")
+    for each in tensor.shape:
+        integer(f"tensor {name}: dimension", each, 1, 65535)
+    if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
+        raise ValueError(f"tensor {name} has scale {tensor.scale!r}; a positive number is accepted")
+    integer(f"tensor {name}: zero", tensor.zero, -128, 127)
+
+
+def _named(graph: Graph, step: Step, ready: set[str]) -> None:
+    for name in sources_of(step):
+        if name not in graph.tensors:
+            raise ValueError(f"source {name!r} is no tensor of the graph")
+        if name not in ready:
+            raise ValueError(f"source {name} is not there yet; an earlier step or the input makes it")
+    if step.target not in graph.tensors:
+        raise ValueError(f"target {step.target!r} is no tensor of the graph")
+    if step.target in ready:
+        raise ValueError(f"target {step.target} is made twice or is the input")
+
+
+def _array(what: str, value: Any, kind: Any, shape: tuple[int | None, ...]) -> None:
+    """Refuse what is no array of a type and shape; None stands for any length."""
+    fits = (
+        isinstance(value, np.ndarray)
+        and value.dtype == kind
+        and value.ndim == len(shape)
+        and all(wanted in (None, found) for wanted, found in zip(shape, value.shape, strict=True))
+        and value.size > 0
+    )
+    if not fits:
+        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        wanted = ", ".join("n" if each is None else str(each) for each in shape)
+        raise ValueError(f"{what} is {found}; {np.dtype(kind).name} ({wanted}) is accepted")
+
+
+def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if found != wanted:
+        raise ValueError(f"{what} is {found}; {wanted} is accepted")
+
+
+def _picture(tensor: Tensor) -> tuple[int, int, int]:
+    if len(tensor.shape) != 3:
+        raise ValueError(
+            f"source {tensor.name} has shape {tensor.shape}; (height, width, channels) is accepted"
+        )
+    height, width, channels = tensor.shape
+    return height, width, channels
+
+
+def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
+    """Refuse multipliers that are out of range, and sums that could leave 32 bits in whatever order."""
+    for what in ("bias", "multiplier"):
+        _array(what, getattr(step, what), np.int32, (outputs,))
+    if step.multiplier.min() < 0:
+        raise ValueError(f"multiplier is {step.multiplier.min()}; 0 to {HIGHEST} is accepted")
+    weight = np.abs(step.weights.astype(np.int64)).sum(axis=axes)
+    _within(int((np.abs(step.bias.astype(np.int64)) + 128 * weight).max()))
+
+
+def _within(largest: int) -> None:
+    if largest > HIGHEST:
+        raise ValueError(f"a sum can reach {largest}; {HIGHEST} is accepted")
+
+
+def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
+    """Return the shape that a convolution gives."""
+    height, width, channels = _picture(source)
+    integer("stride", step.stride, 1, 16)
+    if not isinstance(step.padding, tuple) or len(step.padding) != 4:
+        raise ValueError(f"padding is {step.padding!r}; (top, left, bottom, right) is accepted")
+    for each in step.padding:
+        integer("padding", each, 0, 255)
+    _array("pad", step.pad, np.int8, (channels,))
+    top, left, bottom, right = step.padding
+    spare = (top + height + bottom - kernel[0], left + width + right - kernel[1])
+    if min(spare) < 0:
+        raise ValueError(f"kernel is {kernel}; at most the padded picture is accepted")
+    return spare[0] // step.stride + 1, spare[1] // step.stride + 1, outputs
+
+
+def _conv(graph: Graph, step: Conv) -> None:
+    source = graph.tensors[step.source]
+    _array("weights", step.weights, np.int8, (None, None, None, _picture(source)[2]))
+    outputs, *kernel, _ = step.weights.shape
+    shape = _window(step, source, (kernel[0], kernel[1]), outputs)
+    _same("target's shape", graph.tensors[step.target].shape, shape)
+    _sums(step, outputs, (1, 2, 3))
+
+
+def _depthwise(graph: Graph, step: Depthwise) -> None:
+    source = graph.tensors[step.source]
+    _array("weights", step.weights, np.int8, (None, None, _picture(source)[2]))
+    *kernel, outputs = step.weights.shape
+    shape = _window(step, source, (kernel[0], kernel[1]), outputs)
+    _same("target's shape", graph.tensors[step.target].shape, shape)
+    _sums(step, outputs, (0, 1))
+
+
+def _dense(graph: Graph, step: Dense) -> None:
+    source = graph.tensors[step.source]
+    _array("weights", step.weights, np.int8, (None, source.size))
+    outputs = len(step.weights)
+    _same("target's shape", graph.tensors[step.target].shape, (outputs,))
+    _sums(step, outputs, (1,))
+
+
+def _add(graph: Graph, step: Add) -> None:
+    shape = graph.tensors[step.first].shape
+    _same("second's shape", graph.tensors[step.second].shape, shape)
+    _same("target's shape", graph.tensors[step.target].shape, shape)
+    integer("left", step.left, -(2**15), 2**15 - 1)
+    integer("right", step.right, -(2**15), 2**15 - 1)
+    integer("offset", step.offset, -(2**31), HIGHEST)
+    integer("shift", step.shift, 0, 31)
+    _within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
+
+
+def _mean(graph: Graph, step: MeanPool) -> None:
+    height, width, channels = _picture(graph.tensors[step.source])
+    _same("target's shape", graph.tensors[step.target].shape, (channels,))
+    integer("bias", step.bias, -(2**31), HIGHEST)
+    integer("multiplier", step.multiplier, 0, HIGHEST)
+    _within(128 * height * width + abs(step.bias))
+
+
+def _drop(graph: Graph, step: Drop) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    _same("target's shape", target.shape, source.shape)
+    if target.zero != source.zero:
+        raise ValueError(f"target's zero is {target.zero}; {source.zero}, as of its source, is accepted")
+    integer("threshold", step.threshold, 0, 255)
+    integer("multiplier", step.multiplier, 0, (HIGHEST - 2**14) // 255)
+
+
+def _softmax(graph: Graph, step: Softmax) -> None:
+    source, target = graph.tensors[step.source], graph.tensors[step.target]
+    if len(source.shape) != 1 or not 2 <= source.size <= MOST_CLASSES:
+        raise ValueError(
+            f"source {source.name} has shape {source.shape}; 2 to {MOST_CLASSES} classes are accepted"
+        )
+    _same("target's shape", target.shape, source.shape)
+    if (target.scale, target.zero) != (1 / 256, -128):
+        raise ValueError(
+            f"target has scale {target.scale:g} and zero {target.zero}; 1/256 and -128 are accepted"
+        )
+    _array("table", step.table, np.uint16, (256,))
+    if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
+        raise ValueError(f"table begins with {step.table[0]} or rises; 65535, falling, is accepted")
+
+
+_CHECKS: dict[type, Any] = {
+    Conv: _conv,
+    Depthwise: _depthwise,
+    Dense: _dense,
+    Add: _add,
+    MeanPool: _mean,
+    Drop: _drop,
+    Softmax: _softmax,
+}

@@ -1,0 +1,114 @@
+"""Graphs as files: one archive of arrays with a header in JSON, no pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.whole_files import write_whole
+from ...io.npz import arrays_of
+from .check import check
+from .model import Add, Conv, Dense, Depthwise, Drop, Graph, MeanPool, Softmax, Step, Tensor
+
+FORMAT = "tcuq graph 1"
+HEADER = "header"
+STEPS: dict[str, Callable[..., Step]] = {
+    kind.__name__: kind for kind in (Conv, Depthwise, Dense, Add, MeanPool, Drop, Softmax)
+}
+
+
+def save_graph(path: str | Path, graph: Graph) -> None:
+    """Write a graph; nothing is left half-written, and the same graph gives the same bytes.
+
+    Parameters
+    ----------
+    path : path
+    graph : Graph
+    """
+    check(graph)
+    arrays: dict[str, Any] = {}
+    steps = []
+    for number, step in enumerate(graph.steps):
+        plain: dict[str, Any] = {"step": type(step).__name__}
+        for each in fields(step):
+            value = getattr(step, each.name)
+            if isinstance(value, np.ndarray):
+                arrays[f"{number}.{each.name}"] = value
+            else:
+                plain[each.name] = value
+        steps.append(plain)
+    tensors = [[each.name, each.shape, each.scale, each.zero] for each in graph.tensors.values()]
+    header = {
+        "format": FORMAT,
+        "name": graph.name,
+        "input": graph.input,
+        "outputs": dict(graph.outputs),
+        "about": dict(graph.about),
+        "tensors": tensors,
+        "steps": steps,
+    }
+    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    write_whole(path, buffer.getvalue())
+
+
+def load_graph(path: str | Path) -> Graph:
+    """Return the graph of a file, checked.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    ValueError
+        In one line, where the file is no graph or one that cannot be run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tensors = {name: Tensor(name, (2,), 0.5, 0) for name in "ab"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_graph(f"{folder}/g.npz", Graph("g", tensors, [Drop("a", "b", 26, 2**15)], "a", {"y": "b"}))
+    ...     load_graph(f"{folder}/g.npz").steps
+    [Drop(source='a', target='b', threshold=26, multiplier=32768)]
+    """
+    arrays = arrays_of(Path(path).read_bytes(), str(path))
+    try:
+        header = json.loads(bytes(arrays.pop(HEADER)))
+        if header["format"] != FORMAT:
+            raise ValueError(f"format is {header['format']!r}; {FORMAT!r} is accepted")
+        tensors = {
+            str(name): Tensor(str(name), tuple(shape), float(scale), zero)
+            for name, shape, scale, zero in header["tensors"]
+        }
+        steps = [_step(number, dict(plain), arrays) for number, plain in enumerate(header["steps"])]
+        if arrays:
+            raise ValueError(f"array {next(iter(arrays))!r} belongs to no step")
+        graph = Graph(
+            header["name"], tensors, steps, header["input"], dict(header["outputs"]), dict(header["about"])
+        )
+        return check(graph)
+    except KeyError as error:
+        raise ValueError(f"{path}: lacks {error}; no graph of tcuq, or a damaged one") from None
+    except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{path}: no graph that can be run: {reason}") from None
+
+
+def _step(number: int, plain: dict[str, Any], arrays: dict[str, Any]) -> Step:
+    kind = plain.pop("step")
+    if kind not in STEPS:
+        raise ValueError(f"step {number} is {kind!r}; one of {', '.join(STEPS)} is accepted")
+    begin = f"{number}."
+    mine = {key[len(begin) :]: arrays.pop(key) for key in list(arrays) if key.startswith(begin)}
+    if "padding" in plain:
+        plain["padding"] = tuple(plain["padding"])
+    return STEPS[kind](**plain, **mine)

@@ -1,0 +1,113 @@
+"""A graph on this computer: the C that a board would run, compiled here and called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..generate.arena import plan
+from ..generate.source import KERNELS, takes_random, write
+from ..graph.check import check
+from ..graph.model import Graph
+from ..tools import call
+
+Int8 = npt.NDArray[np.int8]
+FLAGS = ("-std=c99", "-O3")
+_NAME = "network"
+
+
+class Network:
+    """A network in C, built for this computer.
+
+    Parameters
+    ----------
+    graph : Graph
+    compiler : str
+        Command of a C compiler.
+    flags : sequence of str
+        Its options.
+    seed : int
+        First state of the generator of dropped values, 1 to 2**32 - 1; it goes on from run to run.
+
+    Attributes
+    ----------
+    arena : int
+        Bytes that a run needs beside its input.
+
+    Examples
+    --------
+    >>> from tcuq.device.graph.model import Add, Tensor
+    >>> x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
+    >>> network = Network(Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 0)], "x", {"y": "y"}))
+    >>> network.run(np.array([[1, -2, 100, -100]], np.int8))["y"].tolist()
+    [[2, -4, 127, -128]]
+    """
+
+    def __init__(
+        self, graph: Graph, compiler: str = "cc", flags: Sequence[str] = FLAGS, seed: int = 1
+    ) -> None:
+        if not 1 <= seed < 2**32:
+            raise ValueError(f"seed is {seed}; 1 to {2**32 - 1} is accepted")
+        self.graph = check(graph)
+        self.arena = plan(graph).size
+        self._run = _build(graph, compiler, flags)[f"{_NAME}_run"]
+        self._run.restype = None
+        self._memory = (ctypes.c_uint32 * (self.arena // 4 + 1))()
+        self._outputs = (ctypes.c_void_p * len(graph.outputs))()
+        self._random = ctypes.c_uint32(seed)
+
+    def run(self, x: Int8) -> dict[str, Int8]:
+        """Return the outputs of a batch of int8 inputs.
+
+        Parameters
+        ----------
+        x : int8 array (n, ...)
+            Inputs of the graph's shape.
+
+        Returns
+        -------
+        dict of str to int8 array (n, ...)
+        """
+        tensors = self.graph.tensors
+        shape = tensors[self.graph.input].shape
+        if x.dtype != np.int8 or x.shape[1:] != shape:
+            raise ValueError(f"x is {x.dtype} {x.shape}; int8 (n, {', '.join(map(str, shape))}) is accepted")
+        shapes = {purpose: tensors[name].shape for purpose, name in self.graph.outputs.items()}
+        found = {purpose: np.empty((len(x), *part), np.int8) for purpose, part in shapes.items()}
+        extra: list[Any] = [ctypes.byref(self._random)] if takes_random(self.graph) else []
+        for row, one in enumerate(np.ascontiguousarray(x)):
+            self._run(ctypes.c_void_p(one.ctypes.data), self._memory, self._outputs, *extra)
+            for at, target in zip(self._outputs, found.values(), strict=True):
+                ctypes.memmove(target[row : row + 1].ctypes.data, at, target[row].size)
+        return found
+
+
+@cache
+def _kernels(compiler: str, flags: tuple[str, ...]) -> bytes:
+    """Return the kernels, compiled; they are the same for all graphs and take most of the time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in KERNELS:
+            text = (resources.files("tcuq") / "device" / "kernels" / file).read_text(encoding="utf-8")
+            (folder / file).write_text(text, encoding="utf-8")
+        call(compiler, [*flags, "-fPIC", "-c", folder / "tcuq_nn.c", "-o", folder / "kernels.o"])
+        return (folder / "kernels.o").read_bytes()
+
+
+def _build(graph: Graph, compiler: str, flags: Sequence[str]) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(graph, folder, _NAME)
+        (folder / "kernels.o").write_bytes(_kernels(compiler, tuple(flags)))
+        parts = [folder / f"{_NAME}.c", folder / "kernels.o"]
+        call(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", folder / "network.so"])
+        # The file may go once it is loaded.
+        return ctypes.CDLL(str(folder / "network.so"))

@@ -1,1 +1,0 @@
-"""The lab in which methods are compared: streams, events, alarms, intervals, plots."""

@@ -1,0 +1,22 @@
+"""The monitor itself: its parameters, signals, input log, running it, and its saved state."""
+
+from __future__ import annotations
+
+from .alarm import Alarm, AlarmSide
+from .evidence_head import EvidenceHead
+from .log import Log
+from .monitor import STEP_DTYPE, Monitor
+from .params import Params
+from .signals import PROFILES, SIGNALS
+
+__all__ = [
+    "PROFILES",
+    "SIGNALS",
+    "STEP_DTYPE",
+    "Alarm",
+    "AlarmSide",
+    "EvidenceHead",
+    "Log",
+    "Monitor",
+    "Params",
+]

@@ -1,0 +1,94 @@
+"""The frozen side of the monitor: two one-sided sums around the clean mean of the risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..base.checks import known_only, number
+from ..base.fixed import ONE, snap
+
+
+@dataclass(frozen=True)
+class AlarmSide:
+    """One side of the alarm: a one-sided sum of evidence.
+
+    Parameters
+    ----------
+    allowance : float
+        How far risk may stay from its clean mean without adding evidence, in [0, 1].
+    limit : float
+        Evidence (risk x steps) at which the alarm is raised, up to 16384.
+    cap : float, optional
+        Evidence stops growing here, which bounds the time to clear. Default: the limit.
+    """
+
+    allowance: float
+    limit: float
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        allowance = number("alarm allowance", self.allowance, 0, 1)
+        given = number("alarm limit", self.limit, 1 / ONE, 16384)
+        limit = max(1 / ONE, snap(given, ONE))
+        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, 16384), ONE)
+        object.__setattr__(self, "allowance", snap(allowance, ONE))
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "cap", max(limit, cap))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """The frozen side of the monitor: clean mean of the risk and the two sums around it.
+
+    Parameters
+    ----------
+    mean : float
+        Mean risk on clean development data.
+    rise, fall : AlarmSide or None
+        Watch for risk above, below its clean mean; None switches a side off.
+    """
+
+    mean: float = 0.0
+    rise: AlarmSide | None = None
+    fall: AlarmSide | None = None
+
+    def __post_init__(self) -> None:
+        for name, side in (("rise", self.rise), ("fall", self.fall)):
+            if side is not None and not isinstance(side, AlarmSide):
+                raise TypeError(f"alarm {name} is {side!r}; an AlarmSide or None is needed")
+        object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `alarm` object of a parameter file."""
+        return asdict(self)
+
+    def integers(self) -> dict[str, int]:
+        """Return the alarm fields of the core's `tcuq_params_t`."""
+        fields = {}
+        for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
+            reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
+            fields[f"{name}_reference"] = min(ONE - 1, max(0, reference))
+            fields[f"{name}_limit"] = 0 if side is None else round(side.limit * ONE)
+            fields[f"{name}_cap"] = 0 if side is None else round((side.cap or 0) * ONE)
+        return fields
+
+
+def alarm_from(content: Any) -> Alarm:
+    """Build an alarm from the `alarm` object of a parameter file."""
+    if not isinstance(content, Mapping):
+        raise ValueError(f"alarm is {content!r}; an object is needed")
+    known_only("alarm field", content, ("mean", "rise", "fall"))
+    sides: dict[str, AlarmSide | None] = {}
+    for name in ("rise", "fall"):
+        side = content.get(name)
+        if side is not None:
+            if not isinstance(side, Mapping):
+                raise ValueError(f"alarm {name} is {side!r}; an object or null is needed")
+            known_only(f"alarm {name} field", side, ("allowance", "limit", "cap"))
+            if "allowance" not in side or "limit" not in side:
+                raise ValueError(f"alarm {name} needs allowance and limit")
+            side = AlarmSide(**side)
+        sides[name] = side
+    return Alarm(mean=content.get("mean", 0.0), rise=sides["rise"], fall=sides["fall"])

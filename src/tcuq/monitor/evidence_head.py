@@ -1,0 +1,143 @@
+"""`EvidenceHead`: a second linear head over the signals, which the alarm may sum in place of risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import known_only, number
+from ..base.fixed import ONE, snap
+from .signals import SIGNALS
+
+COEF_UNIT = 512
+COEF_LIMIT = 64.0
+OFFSET_UNIT = 256
+OFFSET_LIMIT = 128.0
+MOST = 256.0
+"""Largest clip and allowance."""
+
+
+@dataclass(frozen=True)
+class EvidenceHead:
+    """How much more likely a step is on degraded input than on clean, as a natural logarithm.
+
+    The evidence of a step is the sum of coefficient x signal, plus the offset of the class that was
+    answered, clipped. The offsets keep a hard class that stays for a while from looking like a
+    degradation. Numbers are snapped to what the core can hold.
+
+    Parameters
+    ----------
+    coef : mapping of str to float
+        Coefficients by signal name, in [-64, 64); a signal that is not named gets 0.
+    offsets : sequence of float
+        One a class, in [-128, 128).
+    clip : float
+        One step adds at most this much, and takes off at most this much; up to 256.
+    allowance : float
+        Taken off at every step, after the clip; 0 to 256.
+
+    Examples
+    --------
+    >>> head = EvidenceHead({"doubt": 8.0}, [-1.0, -3.0])
+    >>> signals = np.zeros((2, len(SIGNALS)))
+    >>> signals[:, SIGNALS.index("doubt")] = 0.25
+    >>> head.values(signals, np.array([0, 1])).tolist()
+    [1.0, -1.0]
+    """
+
+    coef: Mapping[str, float]
+    offsets: Sequence[float]
+    clip: float = 4.0
+    allowance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coef, Mapping):
+            raise ValueError(f"evidence coef is {self.coef!r}; an object is needed")
+        if isinstance(self.offsets, str) or not isinstance(self.offsets, Sequence):
+            raise ValueError(f"evidence offsets is {self.offsets!r}; a list is needed")
+        known_only("evidence signal", self.coef, SIGNALS)
+        put = object.__setattr__
+        coef = {
+            name: _snapped(f"evidence coef[{name}]", self.coef[name], COEF_LIMIT, COEF_UNIT)
+            for name in SIGNALS
+            if name in self.coef
+        }
+        put(self, "coef", MappingProxyType(coef))
+        offsets = tuple(
+            _snapped(f"evidence offsets[{i}]", value, OFFSET_LIMIT, OFFSET_UNIT)
+            for i, value in enumerate(self.offsets)
+        )
+        put(self, "offsets", offsets)
+        put(self, "clip", max(1 / ONE, snap(number("evidence clip", self.clip, 1 / ONE, MOST), ONE)))
+        put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, MOST), ONE))
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.coef.items()), self.offsets, self.clip, self.allowance))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (head_from, (self.to_dict(),))
+
+    def integers(self) -> dict[str, Any]:
+        """Return the fields of the core's `tcuq_evidence_t`."""
+        return {
+            "clip": round(self.clip * ONE),
+            "allowance": round(self.allowance * ONE),
+            "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
+            "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `evidence` object of a parameter file."""
+        return {
+            "coef": dict(self.coef),
+            "offsets": list(self.offsets),
+            "clip": self.clip,
+            "allowance": self.allowance,
+        }
+
+    def values(self, signals: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return what the alarm adds at each step, the same numbers as in the core.
+
+        Parameters
+        ----------
+        signals : array of shape (T, number of signals)
+            As `Monitor.run` gives them.
+        labels : array of T integers
+            Classes that were answered.
+        """
+        p = self.integers()
+        units = np.round(np.asarray(signals) * ONE).astype(np.int64)
+        terms = (units * np.array(p["coef"], dtype=np.int64)) >> 9
+        value = terms.sum(1) + 256 * np.array(p["offset"], dtype=np.int64)[labels]
+        return np.asarray((np.clip(value, -p["clip"], p["clip"]) - p["allowance"]) / ONE)
+
+
+def head_from(content: Any) -> EvidenceHead | None:
+    """Build a head from the `evidence` object of a parameter file; None from null.
+
+    Examples
+    --------
+    >>> head_from(None) is None
+    True
+    >>> head_from({"coef": {}})
+    Traceback (most recent call last):
+    ...
+    ValueError: evidence needs coef and offsets
+    """
+    if content is None:
+        return None
+    if not isinstance(content, Mapping):
+        raise ValueError(f"evidence is {content!r}; an object or null is needed")
+    known_only("evidence field", content, ("coef", "offsets", "clip", "allowance"))
+    if "coef" not in content or "offsets" not in content:
+        raise ValueError("evidence needs coef and offsets")
+    return EvidenceHead(**content)
+
+
+def _snapped(name: str, value: Any, limit: float, unit: int) -> float:
+    return min(snap(number(name, value, -limit, limit), unit), limit - 1 / unit)

@@ -1,0 +1,204 @@
+"""`Monitor`: one inference in, one verdict out, through the integer core."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import Step
+from ..base.whole_files import write_whole
+from .params import Params
+from .quantize import as_rows, as_vector
+from .signals import NUMBER, SIGNALS
+
+STEP_DTYPE = np.dtype(
+    {
+        "names": [
+            "risk",
+            "threshold",
+            "uncertainty",
+            "label",
+            "flagged",
+            "abstain",
+            "alarm",
+            "warming_up",
+            "reason",
+            "low_mass",
+        ],
+        "formats": ["f8", "f8", "f8", "i4", "?", "?", "u1", "?", "u1", "?"],
+        "itemsize": 40,
+    },
+    align=True,
+)
+"""One row of `Monitor.run`; `reason` is a signal number or 255."""
+
+NO_REASON = 255
+
+_LOAD_ERRORS = {
+    -3: "it is truncated or has extra bytes; {size} bytes are accepted",
+    -4: "it is damaged or not a monitor state",
+    -5: "it has another state version; this release reads version 1",
+    -6: "it belongs to a monitor with other parameters",
+}
+
+
+class Monitor:
+    """Watch a frozen classifier, one inference at a time.
+
+    Parameters
+    ----------
+    params : Params
+        From `tcuq.fit`, from a file, or built by hand.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> monitor = Monitor(Params(classes=3, warmup=0, reference=0.3))
+    >>> step = monitor.step(np.array([0.1, 0.8, 0.1]))
+    >>> step.label, step.abstain
+    (1, False)
+    >>> steps = monitor.run(np.full((5, 3), 1 / 3))
+    >>> bool(steps["flagged"].any())
+    True
+    """
+
+    def __init__(self, params: Params) -> None:
+        if not isinstance(params, Params):
+            raise TypeError(f"params is {type(params).__name__}; a Params is needed")
+        self.params = params
+        self._core = params.core()
+        fields = params.integers()
+        self._level_den, self._budget_den = int(fields["level_den"]), int(fields["budget_den"])
+
+    def step(
+        self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False
+    ) -> Step:
+        """Take one inference.
+
+        Parameters
+        ----------
+        probs : array of L values
+            int8 as an int8 softmax leaves it (scale 1/256, zero point -128), uint8 (scale 1/256), or
+            float posteriors that sum to 1.
+        features : array of d values, optional
+            int8 in the scale of the params, or float.
+        signals : bool
+            Also return all signals in `Step.signals` (0 where unused).
+
+        Returns
+        -------
+        Step
+        """
+        try:
+            return self._core.step(probs, features, signals)
+        except (TypeError, BufferError):
+            # Lists, float16, strided views: rare, so only the failing call pays for the conversion.
+            probs = as_vector("probs", probs)
+            features = None if features is None else as_vector("features", features)
+            return self._core.step(probs, features, signals)
+
+    def run(self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
+        """Take a whole log; the same as calling `step` on each row.
+
+        Parameters
+        ----------
+        probs : array of shape (T, L)
+        features : array of shape (T, d), optional
+        signals : bool
+            Also return the signals.
+
+        Returns
+        -------
+        numpy.ndarray
+            Structured array of `STEP_DTYPE`, one row a step. With ``signals=True`` a pair: that, and
+            a float array of shape (T, 15) in registry order, 0 where a signal is unused.
+        """
+        rows = as_rows("probs", probs)
+        more = None if features is None else as_rows("features", features)
+        steps = np.empty(len(rows), dtype=STEP_DTYPE)
+        if not signals:
+            self._core.run(rows, more, steps.view(np.uint8), None)
+            return steps
+        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16)
+        self._core.run(rows, more, steps.view(np.uint8), raw)
+        return steps, raw / 65536
+
+    def reset(self) -> None:
+        """Forget past posteriors and features after a gap in the stream.
+
+        Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise.
+        """
+        self._core.reset()
+
+    def save(self, path: str | Path | None = None) -> bytes:
+        """Return the state as bytes, the same on every machine; write them to `path` if given."""
+        state = self._core.save()
+        if path is not None:
+            write_whole(path, state)
+        return state
+
+    def load(self, state: bytes | str | Path) -> Monitor:
+        """Take over a saved state (bytes, or a file that holds them); return self.
+
+        A state that does not fit is refused and changes nothing.
+        """
+        content = (
+            bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else Path(state).read_bytes()
+        )
+        status = self._core.load(content)
+        if status:
+            reason = _LOAD_ERRORS[status].format(size=self.params.state_bytes)
+            raise ValueError(f"state of {len(content)} bytes is refused: {reason}")
+        return self
+
+    @property
+    def steps(self) -> int:
+        """Steps taken so far, resets included."""
+        return self._core.counters()[0]
+
+    @property
+    def debt(self) -> float:
+        """Flags so far minus level x steps: what the guarantee is about, readable at any time."""
+        return self._core.counters()[1] / self._level_den
+
+    @property
+    def credit(self) -> float:
+        """Abstentions that the budget would allow at once, now."""
+        return self._core.counters()[2] / self._budget_den
+
+    @property
+    def alarm(self) -> int:
+        """0 quiet, 1 risk (or evidence, where that is summed) has risen, 2 risk has fallen, 3 both."""
+        return self._core.counters()[5]
+
+    def __repr__(self) -> str:
+        p = self.params
+        return (
+            f"Monitor(classes={p.classes}, features={p.features}, profile={p.profile!r}, steps={self.steps})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (self.params, self.save()))
+
+
+def _restore(params: Params, state: bytes) -> Monitor:
+    return Monitor(params).load(state)
+
+
+def reason_names(codes: npt.NDArray[np.uint8]) -> list[str]:
+    """Return signal names for reason codes, "" for none.
+
+    Examples
+    --------
+    >>> reason_names(np.array([3, 255], dtype=np.uint8))
+    ['doubt', '']
+    """
+    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in codes.tolist()]
+
+
+def signal_columns(params: Params) -> list[int]:
+    """Return the columns of the signals in use in the array that `Monitor.run` gives."""
+    return [NUMBER[name] for name in params.signals]

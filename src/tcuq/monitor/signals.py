@@ -1,0 +1,116 @@
+"""The numbered signals, the profiles over them, and the stock values of a monitor without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .._core import SIGNAL_NAMES
+
+SIGNALS: tuple[str, ...] = SIGNAL_NAMES
+"""Names by number; a number is never given to another signal."""
+
+NUMBER = {name: number for number, name in enumerate(SIGNALS)}
+
+LAGGED = ("divergence", "instability", "flips")
+"""Signals that read single past steps through the ring."""
+
+FEATURE_BASED = ("instability", "displacement", "magnitude")
+"""Signals that read features."""
+
+SLOW = (
+    "surprise_fast",
+    "surprise_slow",
+    "spread_fast",
+    "spread_slow",
+    "displacement",
+    "strain_fast",
+    "strain_slow",
+)
+"""Signals that read exponentially weighted means of the past."""
+
+BELIEF = ("disbelief_fast", "disbelief_slow")
+"""Signals that read a belief over the classes, which includes the current step."""
+
+PROFILES: dict[str, tuple[str, ...]] = {
+    "paper": SIGNALS[:4],
+    "extended": (
+        "instability",
+        "doubt",
+        "surprise_fast",
+        "surprise_slow",
+        "displacement",
+        "odds",
+        "disbelief_fast",
+        "disbelief_slow",
+        "strain_fast",
+        "strain_slow",
+        "magnitude",
+    ),
+}
+
+DESCRIPTION = {
+    "divergence": "the posterior differs from recent ones",
+    "instability": "the features point elsewhere than recently",
+    "flips": "the label differs from recent labels",
+    "doubt": "low confidence or a close second class",
+    "surprise_fast": "the last few posteriors did not expect this label",
+    "surprise_slow": "the longer past did not expect this label",
+    "spread_fast": "the last few posteriors spread over many classes",
+    "spread_slow": "the longer past spread over many classes",
+    "displacement": "the features are far from their recent mean",
+    "odds": "this posterior is at odds with its own label",
+    "disbelief_fast": "the last few steps together speak against this label",
+    "disbelief_slow": "the longer past speaks against this label",
+    "strain_fast": "recent steps were doubtful",
+    "strain_slow": "doubtful steps have been piling up",
+    "magnitude": "the features are large",
+}
+"""What it means when a signal is high, in words for reports."""
+
+
+def profile_signals(profile: str, features: int) -> tuple[str, ...]:
+    """Return the signals of a profile, without those that need features when there are none.
+
+    Parameters
+    ----------
+    profile : str
+        ``"paper"`` or ``"extended"``.
+    features : int
+        Number of features a step; 0 for posterior-only operation.
+
+    Examples
+    --------
+    >>> profile_signals("paper", 0)
+    ('divergence', 'flips', 'doubt')
+    """
+    if profile not in PROFILES:
+        raise ValueError(f"profile is {profile!r}; one of {', '.join(PROFILES)} is accepted")
+    return tuple(s for s in PROFILES[profile] if features > 0 or s not in FEATURE_BASED)
+
+
+def ordered(names: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct signal names in registry order; refuse unknown ones.
+
+    Examples
+    --------
+    >>> ordered(["doubt", "divergence"])
+    ('divergence', 'doubt')
+    """
+    wanted = list(names)
+    for name in wanted:
+        if name not in NUMBER:
+            raise ValueError(f"signal {name!r} is unknown; one of {', '.join(SIGNALS)} is accepted")
+    if not wanted:
+        raise ValueError("signals is empty; at least one is needed")
+    return tuple(s for s in SIGNALS if s in wanted)
+
+
+def mask(names: Sequence[str]) -> int:
+    """Return the core's bit mask of some signals.
+
+    Examples
+    --------
+    >>> mask(("divergence", "instability", "flips", "doubt"))
+    15
+    """
+    return sum(1 << NUMBER[name] for name in names)

@@ -1,5 +1,0 @@
-"""Pages made from result files: what came out, what was promised, what the paper printed."""
-
-from .page import build_pages, write_pages
-
-__all__ = ["build_pages", "write_pages"]

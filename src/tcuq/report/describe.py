@@ -1,0 +1,242 @@
+"""What a parameter file or a saved state holds, for people and for programs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from ..monitor.alarm import Alarm, AlarmSide
+from ..monitor.cost import cost
+from ..monitor.evidence_head import EvidenceHead
+from ..monitor.params import Params
+from ..monitor.signals import DESCRIPTION
+from ..monitor.state import fingerprint, read_state
+
+ONE = 65536
+_ALARM_WORDS = ("quiet", "risk or evidence has risen", "risk has fallen", "risk has risen and fallen")
+
+
+def _up(value: float) -> str:
+    """Return an upper bound with three decimals that is still one."""
+    return f"{math.ceil(round(value * 1000, 9)) / 1000:.3f}"
+
+
+def _share(value: float) -> str:
+    return f"{float(Fraction(value).limit_denominator(1000)):.6g}"
+
+
+def bounds_in_words(params: Params, steps: int = 1000) -> list[str]:
+    """Return what holds for every input, as sentences.
+
+    Parameters
+    ----------
+    params : Params
+    steps : int
+        Steps after which the flag rate is told.
+
+    Examples
+    --------
+    >>> for sentence in bounds_in_words(Params(classes=10)):
+    ...     print(sentence)
+    after 1,000 steps the flag rate is within 0.020 of 0.100, whatever the input
+    at most 8 + 0.15 n abstentions in any n steps, and at most 0.15 t in the first t, whatever the input
+    no abstention in the first 64 steps
+    the level is below the budget: flags are rarer than the budget allows, so it only shapes bursts
+    """
+    share = _share(params.budget)
+    bound = f"within {_up(params.flag_bound(steps))} of {params.level:.3f}"
+    words = [
+        f"after {steps:,} steps the flag rate is {bound}, whatever the input",
+        f"at most {params.burst} + {share} n abstentions in any n steps, "
+        f"and at most {share} t in the first t, whatever the input",
+    ]
+    if params.budget == 0:
+        words[1] = "no step is ever abstained on: the budget is 0"
+    elif params.warmup:
+        words.append(f"no abstention in the first {params.warmup:,} steps")
+    if params.level < params.budget:
+        words.append(
+            "the level is below the budget: flags are rarer than the budget allows, so it only shapes bursts"
+        )
+    return words
+
+
+def alarm_in_words(alarm: Alarm, head: EvidenceHead | None = None) -> list[str]:
+    """Return when each side of the alarm is raised, as sentences.
+
+    Parameters
+    ----------
+    alarm : Alarm
+    head : EvidenceHead, optional
+        What the rise side sums in place of risk.
+
+    Examples
+    --------
+    >>> for sentence in alarm_in_words(Alarm(mean=0.25, rise=AlarmSide(0.125, limit=4, cap=8))):
+    ...     print(sentence)
+    rise: raised when risk above 0.375 adds up to 4 (risk x steps), cleared at 0, never above 8
+    fall: off
+    """
+
+    def sentence(name: str, side: AlarmSide | None, where: str) -> str:
+        if side is None:
+            return f"{name}: off"
+        ends = f"cleared at 0, never above {side.cap:.4g}"
+        if head is not None:
+            above = f" above {head.allowance:.4g}" if head.allowance else ""
+            return f"{name}: raised when evidence{above} adds up to {side.limit:.4g}, {ends}"
+        return f"{name}: raised when risk {where} adds up to {side.limit:.4g} (risk x steps), {ends}"
+
+    high = alarm.mean + (alarm.rise.allowance if alarm.rise else 0)
+    low = alarm.mean - (alarm.fall.allowance if alarm.fall else 0)
+    return [
+        sentence("rise", alarm.rise, f"above {min(1.0, high):.4g}"),
+        sentence("fall", alarm.fall, f"below {max(0.0, low):.4g}"),
+    ]
+
+
+def describe_params(params: Params) -> dict[str, Any]:
+    """Return what a monitor with these parameters costs, watches and promises.
+
+    Parameters
+    ----------
+    params : Params
+
+    Examples
+    --------
+    >>> describe_params(Params(classes=10))["kind"]
+    'params'
+    """
+    assert params.coef is not None and params.clean_means is not None and params.lag_weights is not None
+    low, high = params.debt_bounds
+    return {
+        "kind": "params",
+        "classes": params.classes,
+        "features": params.features,
+        "profile": params.profile,
+        "fingerprint": f"{fingerprint(params):08x}",
+        "lags": dict(zip(map(str, params.lags), params.lag_weights, strict=True)),
+        "window": params.window,
+        "warmup": params.warmup,
+        "blend": params.blend,
+        "anchor": params.anchor,
+        "doubt_mix": params.doubt_mix,
+        "bias": params.bias,
+        "signals": [
+            {
+                "name": name,
+                "coef": params.coef[name],
+                "clean_mean": params.clean_means[name],
+                "meaning": DESCRIPTION[name],
+            }
+            for name in params.signals
+        ],
+        "level": params.level,
+        "budget": params.budget,
+        "burst": params.burst,
+        "debt_bounds": [low, high],
+        "cost": asdict(cost(params)),
+        "bounds": bounds_in_words(params),
+        "alarm": alarm_in_words(params.alarm, params.evidence),
+        "evidence": None if params.evidence is None else params.evidence.to_dict(),
+    }
+
+
+def describe_state(content: bytes) -> dict[str, Any]:
+    """Return what a saved state says about the past.
+
+    Parameters
+    ----------
+    content : bytes
+
+    Examples
+    --------
+    >>> from tcuq import Monitor
+    >>> describe_state(Monitor(Params(classes=10)).save())["alarm"]
+    'quiet'
+    """
+    state = read_state(content)
+    return {
+        "kind": "state",
+        "bytes": state.size,
+        "classes": state.classes,
+        "features": state.features,
+        "signals": list(state.signals),
+        "fingerprint": f"{state.fingerprint:08x}",
+        "steps": state.steps,
+        "debt_units": state.debt,
+        "credit_units": state.credit,
+        "rise": state.rise / ONE,
+        "fall": state.fall / ONE,
+        "alarm": _ALARM_WORDS[state.alarm] if state.alarm < len(_ALARM_WORDS) else f"unknown ({state.alarm})",
+        "kept_steps": state.fill,
+        "depth": state.depth,
+    }
+
+
+def render(found: dict[str, Any]) -> str:
+    """Return a description for people.
+
+    Parameters
+    ----------
+    found : dict
+        From `describe_params` or `describe_state`.
+
+    Examples
+    --------
+    >>> print(render(describe_params(Params(classes=10))).splitlines()[0])
+    monitor of 10 classes, posteriors only, profile paper
+    """
+    return _render_state(found) if found["kind"] == "state" else _render_params(found)
+
+
+def _render_params(found: dict[str, Any]) -> str:
+    features = f"{found['features']} features" if found["features"] else "posteriors only"
+    lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in found["lags"].items()) or "none"
+    bill = dict(found["cost"])
+    operations = ", ".join(
+        f"{bill[name]:,} {name.replace('_', ' ')}" for name in ("table_lookups", "multiplies", "divisions")
+    )
+    lines = [
+        f"monitor of {found['classes']} classes, {features}, profile {found['profile']}",
+        f"fingerprint {found['fingerprint']}",
+        "",
+        f"memory     {bill['ram_bytes']:,} bytes of RAM (32 of context with 32-bit pointers, and the ring)",
+        f"state      {bill['state_bytes']:,} bytes when saved",
+        f"one step   about {bill['instructions']:,} instructions: {operations}",
+        f"lags       {lags}",
+        "",
+        "what holds",
+        *(f"  {sentence}" for sentence in found["bounds"]),
+        "",
+        "alarm",
+        *(f"  {sentence}" for sentence in found["alarm"]),
+        "",
+        f"signals (bias {found['bias']:+.3f})",
+    ]
+    for signal in found["signals"]:
+        lines.append(f"  {signal['coef']:+8.3f}  {signal['name']:14} {signal['meaning']}")
+    head = found["evidence"]
+    if head is not None:
+        low, high = min(head["offsets"]), max(head["offsets"])
+        lines += ["", f"evidence (at most {head['clip']:.4g} a step, offsets {low:+.3f} to {high:+.3f})"]
+        lines += [f"  {value:+8.3f}  {name}" for name, value in head["coef"].items() if value]
+    return "\n".join(lines)
+
+
+def _render_state(found: dict[str, Any]) -> str:
+    features = f"{found['features']} features" if found["features"] else "posteriors only"
+    return "\n".join(
+        [
+            f"saved state of {found['bytes']:,} bytes, checksum right",
+            f"monitor of {found['classes']} classes, {features}, parameters {found['fingerprint']}",
+            f"signals    {', '.join(found['signals'])}",
+            f"steps      {found['steps']:,}",
+            f"debt       {found['debt_units']:,} (in 1 / denominator of the level)",
+            f"credit     {found['credit_units']:,} (in 1 / denominator of the budget)",
+            f"alarm      {found['alarm']} (rise {found['rise']:.3f}, fall {found['fall']:.3f})",
+            f"past       {found['kept_steps']} of {found['depth']} steps kept",
+        ]
+    )

@@ -1,0 +1,358 @@
+"""The audit: it passes what the core does, and finds what was tampered with."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tcuq import Alarm, AlarmSide, Log, Monitor, Params
+from tcuq.audit.derive import _abstentions, audit
+from tcuq.audit.rules import Rules
+from tcuq.io import Decisions
+from tcuq.monitor.log import watch
+from tcuq.monitor.signals import NUMBER
+from tcuq.monitor.state import fingerprint, read_state, state_for
+
+PARAMS = Params(
+    classes=4,
+    warmup=20,
+    level=0.25,
+    budget=0.2,
+    burst=3,
+    reference=0.4,
+    alarm=Alarm(0.4, AlarmSide(0.02, 0.5, 1.0), AlarmSide(0.02, 0.5, 1.0)),
+)
+
+
+def stream(steps=400, seed=0, segments=False):
+    rng = np.random.default_rng(seed)
+    probs = np.concatenate([rng.dirichlet(np.full(4, a), steps // 2) for a in (0.2, 5.0)])
+    return Log(probs, segments=np.arange(steps) // 100 if segments else None)
+
+
+def failing(found):
+    return [check.name for check in found.checks if not check.ok]
+
+
+def test_what_the_core_does_is_accepted():
+    log = stream(segments=True)
+    steps = watch(Monitor(PARAMS), log)
+    assert {0, 1, 2} <= set(steps["alarm"].tolist())  # else the alarm would not be tested
+    assert steps["abstain"].any() and (steps["flagged"] & ~steps["abstain"])[20:].any()
+    found = audit(steps, PARAMS, log=log)
+    assert failing(found) == [] and found.ok
+    assert (found.steps, found.flags) == (400, int(steps["flagged"].sum()))
+    assert json.loads(json.dumps(found.to_dict()))["ok"] is True
+    assert "all checks hold" in found.text()
+
+
+def test_an_alarm_is_raised_when_the_sum_just_reaches_its_limit():
+    # The cap is the limit, so that the sum can reach it but not pass it.
+    params = PARAMS.replace(alarm=Alarm(0.2, AlarmSide(0.0, 0.5, 0.5), AlarmSide(0.1, 0.5, 0.5)))
+    steps = watch(Monitor(params), stream())
+    assert (steps["alarm"] > 0).any() and failing(audit(steps, params)) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(0.001, 0.999),
+    st.floats(0, 1),
+    st.integers(1, 20),
+    st.floats(0, 1),
+    st.floats(0, 0.2),
+    st.floats(0.2, 1),
+    st.floats(0, 30),
+    st.integers(0, 50),
+    st.integers(0, 1000),
+)
+def test_any_monitor_is_accepted_on_any_input(
+    level, budget, burst, reference, slope, steep, knee, warmup, seed
+):
+    params = PARAMS.replace(
+        level=level,
+        budget=budget,
+        burst=burst,
+        reference=reference,
+        slope=slope,
+        steep_slope=steep,
+        knee=knee,
+        warmup=warmup,
+    )
+    log = stream(120, seed)
+    assert Rules(params).bounds == params.core().sizes()[2:]
+    assert failing(audit(watch(Monitor(params), log), params, log=log)) == []
+
+
+def tampered(change):
+    log = stream()
+    steps = watch(Monitor(PARAMS), log)
+    change(steps)
+    return failing(audit(steps, PARAMS)), failing(audit(steps, PARAMS, log=log))
+
+
+def flip(name, at=150):
+    def change(steps):
+        steps[name][at] = not steps[name][at]
+
+    return change
+
+
+def move(name, by, at=150):
+    def change(steps):
+        steps[name][at] += by / 65536
+
+    return change
+
+
+def test_a_tampered_threshold_is_found():
+    alone, rerun = tampered(move("threshold", 1))
+    assert alone == rerun == ["threshold"]
+
+
+def test_a_tampered_flag_is_found():
+    assert tampered(flip("flagged"))[0] == ["flagged"]
+
+
+def test_a_tampered_abstention_is_found():
+    assert "abstain" in tampered(flip("abstain"))[0]
+
+
+def test_a_tampered_warm_up_is_found():
+    assert tampered(flip("warming_up", 19))[0] == ["warming_up"]
+    assert tampered(flip("warming_up", 20))[0] == ["warming_up"]
+
+
+@pytest.mark.parametrize("bit", [1, 2])
+def test_a_tampered_alarm_is_found(bit):
+    def change(steps):
+        steps["alarm"][150] ^= bit
+
+    assert tampered(change)[0] == ["alarm"]
+
+
+def test_a_tampered_risk_is_found_by_its_effects_and_by_the_rerun():
+    def change(steps):
+        at = 20 + int(np.flatnonzero(steps["flagged"][20:])[0])
+        steps["risk"][at] = 0.0
+
+    alone, rerun = tampered(change)
+    assert "threshold" in alone and "flagged" in alone
+    assert "risk (rerun)" in rerun
+    # One unit more changes no decision: only the input can tell.
+    alone, rerun = tampered(move("risk", 1, 0))
+    assert alone == [] and rerun == ["risk (rerun)"]
+
+
+@pytest.mark.parametrize("name", ["label", "uncertainty", "reason"])
+def test_columns_that_only_the_input_can_vouch_for(name):
+    def change(steps):
+        other = {"label": (steps["label"][150] + 1) % 4, "uncertainty": 1 / 65536}
+        other["reason"] = 0 if steps["reason"][150] else 2  # both are in use
+        steps[name][150] = other[name]
+
+    alone, rerun = tampered(change)
+    assert alone == [] and rerun == [f"{name} (rerun)"]
+
+
+def test_tampered_step_numbers_are_found():
+    steps = watch(Monitor(PARAMS), stream())
+    numbers = np.arange(400)
+    numbers[100:] += 1
+    found = audit(Decisions(steps, numbers=numbers), PARAMS)
+    assert failing(found) == ["step"] and found.checks[0].step == 101
+
+
+def test_removed_steps_are_found():
+    steps = watch(Monitor(PARAMS), stream())
+    kept = np.delete(steps, np.flatnonzero(steps["flagged"])[3])
+    assert "threshold" in failing(audit(kept, PARAMS))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.5, 1.0, 0.1])
+def test_fractions_that_no_core_gives_are_found(value):
+    steps = watch(Monitor(PARAMS), stream())
+    steps["risk"][7] = value
+    found = audit(steps, PARAMS)
+    check = {c.name: c for c in found.checks}["fixed_point"]
+    assert not check.ok and check.step == 7
+
+
+def test_the_first_violation_is_named():
+    steps = watch(Monitor(PARAMS), stream())
+    for at in (33, 44):
+        steps["threshold"][at] += 1 / 65536
+    check = {c.name: c for c in audit(steps, PARAMS).checks}["threshold"]
+    assert check.step == 33 and "2 of 400 steps differ" in check.detail
+
+
+def test_a_log_that_flags_too_much_fails_the_rate():
+    steps = watch(Monitor(PARAMS), stream())
+    steps["threshold"] = 0.0
+    steps["flagged"] = True
+    check = {c.name: c for c in audit(steps, PARAMS).checks}["flag_rate"]
+    _, high = Rules(PARAMS).bounds
+    assert not check.ok and check.step == high // 3  # each flag adds 3 to a debt that starts at 0
+
+
+def test_a_log_that_abstains_too_much_fails_budget_and_burst():
+    steps = watch(Monitor(PARAMS), stream())
+    steps["abstain"] = False
+    steps["abstain"][300:304] = True  # 4 - 0.2 * 4 = 3.2 more than the budget: above a burst of 3
+    found = {c.name: c for c in audit(steps, PARAMS).checks}
+    assert found["budget"].ok and not found["burst"].ok and found["burst"].step == 303
+    steps["abstain"] = False
+    steps["abstain"][:3] = True
+    found = {c.name: c for c in audit(steps, PARAMS).checks}
+    assert not found["budget"].ok and found["budget"].step == 0 and found["burst"].ok
+
+
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=40),
+    st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0]),
+    st.integers(1, 4),
+)
+def test_the_worst_window_is_that_of_all_windows(abstained, budget, burst):
+    rules = Rules(PARAMS.replace(budget=budget, burst=burst))
+    num, den = rules.p["budget_num"], rules.p["budget_den"]
+    values = np.array(abstained, dtype=np.int64)
+    _, check = _abstentions(rules, values, np.arange(len(values)), None)
+    excess = max(
+        den * sum(abstained[a:b]) - num * (b - a) for b in range(1, len(values) + 1) for a in range(b)
+    )
+    assert check.ok == (excess <= burst * den)
+    assert f"holds {excess / den:g} abstentions" in check.detail
+
+
+def halves():
+    log = stream()
+    monitor = Monitor(PARAMS)
+    first = monitor.run(log.probs[:250])
+    state = monitor.save()
+    return log.take(slice(250, 400)), state, monitor.run(log.probs[250:]), first
+
+
+def test_a_run_that_goes_on_from_a_state():
+    log, state, steps, _ = halves()
+    assert failing(audit(steps, PARAMS, log, state)) == []
+    assert failing(audit(Decisions(steps, 250), PARAMS, log, state)) == []
+    assert failing(audit(Decisions(steps, 251), PARAMS, log, state)) == ["step"]
+    # Without the state, the same log is not that of a fresh monitor.
+    assert "threshold" in failing(audit(steps, PARAMS))
+
+
+def test_states_that_do_not_belong_are_refused():
+    _, state, steps, _ = halves()
+    flipped = bytearray(state)
+    flipped[20] ^= 1
+    other = bytearray(state[:4] + b"\x03\x00" + state[6:-4])
+    for content, message in [
+        (state[:30], "truncated"),
+        (state[:-1], "checksum"),
+        (bytes(flipped), "checksum"),
+        (b"nonsense" * 20, "does not begin with TCUQ"),
+        (bytes(other) + zlib.crc32(other).to_bytes(4, "little"), "state version 3; 2 is accepted"),
+        (b"", "does not begin"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            audit(steps, PARAMS, state=content)
+    with pytest.raises(ValueError, match="other parameters"):
+        audit(steps, PARAMS.replace(burst=4), state=state)
+
+
+@pytest.mark.parametrize("bit", range(0, 8 * 44, 7))
+def test_every_flipped_bit_of_a_state_is_found(bit):
+    state = bytearray(halves()[1])
+    state[bit // 8 % len(state)] ^= 1 << bit % 8
+    with pytest.raises(ValueError, match="refused"):
+        state_for(PARAMS, bytes(state))
+
+
+def test_the_header_of_a_state_is_what_the_monitor_says():
+    monitor = Monitor(PARAMS)
+    monitor.run(stream().probs)
+    state = read_state(monitor.save())
+    assert state.steps == 400 and state.fingerprint == fingerprint(PARAMS)
+    assert (
+        state.debt / 4 == monitor.debt and state.credit / 5 == monitor.credit and state.alarm == monitor.alarm
+    )
+    assert (state.rise, state.fall) == tuple(monitor._core.counters()[3:5])
+
+
+def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
+    for name, value, said in [("label", 4, "4"), ("label", -1, "-1"), ("reason", 1, "instability")]:
+        steps = watch(Monitor(PARAMS), stream())
+        steps[name][77] = value
+        found = {c.name: c for c in audit(steps, PARAMS).checks}
+        assert (
+            not found[name].ok and found[name].step == 77 and f"says {said} at step 77" in found[name].detail
+        )
+
+
+def test_what_the_input_alone_can_vouch_for_is_said():
+    log = stream()
+    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    assert audit(steps, PARAMS, log=log).unchecked == ()
+    found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS)
+    assert found.unchecked == ("label", "risk", "uncertainty", "reason", "low_mass", *PARAMS.signals)
+    assert "not checked without --log: whether the input gives label, risk" in found.text()
+
+
+@pytest.mark.parametrize("name", ["low_mass", "divergence", "flips", "doubt"])
+def test_signals_and_low_mass_are_compared_where_the_decisions_have_them(name):
+    log = stream()
+    steps, signals = watch(Monitor(PARAMS), log, signals=True)
+    assert failing(audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS, log=log)) == []
+    if name == "low_mass":
+        steps["low_mass"][9] ^= True
+    else:
+        signals[9, NUMBER[name]] += 1 / 65536
+    found = audit(Decisions(steps, 0, signals, PARAMS.signals), PARAMS, log=log)
+    assert failing(found) == [f"{name} (rerun)"] and found.checks[-1].name == "doubt (rerun)"
+
+
+def test_a_run_that_begins_a_new_segment():
+    log = stream()
+    monitor = Monitor(PARAMS)
+    monitor.run(log.probs[:250])
+    state = monitor.save()
+    monitor.reset()
+    steps = monitor.run(log.probs[250:])
+    rest = log.take(slice(250, 400))
+    assert failing(audit(steps, PARAMS, rest, state, new_segment=True)) == []
+    assert "risk (rerun)" in failing(audit(steps, PARAMS, rest, state))
+
+
+def test_a_state_must_pass_the_core_and_not_its_header_alone():
+    _, state, steps, _ = halves()
+    # The label of the newest entry is none that there is; the checksum is right.
+    content = state[:40] + b"\x09\x00" + state[42:-4]
+    with pytest.raises(ValueError, match="damaged or not a monitor state"):
+        audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))
+
+
+def test_a_resumed_log_without_its_state_is_told_what_is_missing():
+    _, _, steps, _ = halves()
+    check = audit(Decisions(steps, 250), PARAMS).checks[0]
+    assert not check.ok and check.detail.endswith("give --state if the run was resumed")
+
+
+def test_an_empty_log_and_another_length_are_told():
+    steps = watch(Monitor(PARAMS), stream())
+    with pytest.raises(ValueError, match="empty"):
+        audit(steps[:0], PARAMS)
+    found = audit(steps, PARAMS, log=stream(200))
+    assert failing(found) == ["input"] and "1 of 13 checks fail" in found.text()
+
+
+def test_a_long_log_is_audited_in_time():
+    import time
+
+    log = stream(200_000)
+    steps = watch(Monitor(PARAMS), log)
+    start = time.process_time()
+    assert audit(steps, PARAMS).ok
+    # A fifth of a million steps; a million are meant to take 10 s, so this leaves a wide margin.
+    assert time.process_time() - start < 5

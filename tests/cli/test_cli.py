@@ -1,0 +1,761 @@
+"""The command line: what it prints, how it ends, and that a bad input leaves nothing behind."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from tcuq import Log, Monitor, Params, __version__
+from tcuq.cli import main
+from tcuq.cli.common import Progress, comma_list
+from tcuq.io import read_decisions, read_log
+from tcuq.monitor.log import watch
+
+PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
+COMMANDS = ("fit", "tune", "run", "inspect", "audit", "export", "report", "demo")
+
+
+def stream(steps=120, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(rng.integers(0, 3, steps // 10), 10)
+    logits = rng.normal(0, 1, (steps, 3)) + 2.5 * np.eye(3)[truth]
+    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    return Log(probs, labels=truth, segments=np.arange(steps) // 40)
+
+
+def lines_of(log):
+    rows = zip(log.probs.tolist(), log.segments.tolist(), strict=True)
+    return [json.dumps({"probs": probs, "segment": segment}) + "\n" for probs, segment in rows]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Give a folder with a parameter file and the same log in every format, as the working folder."""
+    monkeypatch.chdir(tmp_path)
+    log = stream()
+    PARAMS.save("m.json")
+    np.savez("in.npz", probs=log.probs, labels=log.labels, segments=log.segments)
+    (tmp_path / "in.jsonl").write_text("".join(lines_of(log)))
+    rows = [
+        f"{a!r},{b!r},{c!r},{s}"
+        for (a, b, c), s in zip(log.probs.tolist(), log.segments.tolist(), strict=True)
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["p0,p1,p2,segment", *rows]) + "\n")
+    return tmp_path
+
+
+def tcuq(*args, **options):
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    command = [sys.executable, "-m", "tcuq", *args]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, **options)
+
+
+def refused(capsys, *args, status=2):
+    """Run a command that must fail; return its one line, after checking that it left nothing behind."""
+    before = sorted(os.listdir())
+    assert main(list(args)) == status
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("tcuq: ")
+    assert sorted(os.listdir()) == before
+    return err
+
+
+def feed(monkeypatch, text):
+    content = text if isinstance(text, bytes) else text.encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_version_and_help(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"tcuq {__version__}\n"
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"    {name}" in text for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_common_options(capsys, command):
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "example:\n  " in text and f"tcuq {command} " in text.split("example:")[1]
+    assert "--json" in text and "--quiet" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "COMMAND"),
+        (["dance"], "dance"),
+        (["run"], "PARAMS, INPUT"),
+        (["run", "m.json", "in.csv", "--speed"], "--speed"),
+        (["run", "m.json", "in.csv", "--format", "xml"], "xml"),
+        (["run", "m.json", "in.csv", "--sig"], "--sig"),
+        (["fit", "in.npz", "-o", "p.json", "--budget", "much"], "much"),
+        (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low'; a number or budget is accepted"),
+        (["fit", "in.npz", "-o", "p.json", "--lags", "1,x"], "numbers parted by commas"),
+        (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5; 0 to 1 is accepted"),
+        (["fit", "in.npz", "-o", "p.json", "--lags", "1,99"], "99"),
+        (["fit", "in.npz"], "-o"),
+        (["fit", "in.npz", "-o", "missing/p.json"], "folder missing does not exist"),
+        (["fit", "in.npz", "-o", "m.json/p.json"], "does not exist"),
+        (["fit", "in.npz", "-o", "."], "is a folder"),
+        (["fit", "missing.npz", "-o", "p.json"], "missing.npz: No such file"),
+        (["fit", "in.npz", "-o", "p.json", "--clean", "missing.csv"], "missing.csv: No such file"),
+        (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10"], "--max-instructions"),
+        (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10", "--max-instructions", "10"], "10"),
+        (["run", "missing.json", "in.csv"], "missing.json: No such file"),
+        (["run", ".", "in.csv"], "Is a directory"),
+        (["run", "in.csv", "in.csv"], "in.csv: not JSON"),
+        (["run", "in.csv", "m.json"], "(did you swap PARAMS and INPUT?)"),
+        (["run", "in.npz", "m.json"], "(did you swap PARAMS and INPUT?)"),
+        (["fit", "in.npz", "-o", "p.json", "--level", "budget", "--budget", "0"], "--budget is 0, 0.001 to"),
+        (["fit", "in.npz", "-o", "p.json", "--signals", "doubt,mood"], "signal 'mood' is unknown"),
+        (["fit", "in.npz", "-o", "-", "--json"], "-o - prints the parameters"),
+        (["fit", "-", "-o", "p.json", "--clean", "-"], "LOG and --clean are both '-'"),
+        (["run", "-", "in.csv"], "PARAMS is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--state-out", "-"], "--state-out is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--state-in", "-"], "--state-in is '-'; a file name is needed"),
+        (["run", "m.json", "in.csv", "--json", "--out-format", "csv"], "--out-format is csv"),
+        (["report", "d.csv", "-o", "-"], "--output is '-'; a file name is needed"),
+        (["report", "-", "-o", "r.html", "--log", "-"], "DECISIONS and --log are both '-'"),
+        (["audit", "d.csv", "m.json", "--state", "-"], "--state is '-'; a file name is needed"),
+        (["inspect", "-"], "FILE is '-'; a file name is needed"),
+        (["export", "m.json", "-"], "FOLDER is '-'; a file name is needed"),
+        (["demo", "--out", "-"], "--out is '-'; a file name is needed"),
+        (["run", "in.npz", "in.csv"], "in.npz"),
+        (["run", "m.json", "missing.csv"], "missing.csv: No such file"),
+        (["run", "m.json", "in.txt"], "extension '.txt' is unknown"),
+        (["run", "m.json", "in.csv", "-o", "d.txt"], "extension '.txt' is unknown"),
+        (["run", "m.json", "in.csv", "-o", "missing/d.csv"], "folder missing does not exist"),
+        (["run", "m.json", "in.csv", "-o", "m.json/d.csv"], "does not exist"),
+        (["run", "m.json", "in.csv", "-o", "d.csv", "--state-out", "missing/s"], "folder missing"),
+        (["run", "m.json", "in.csv", "-o", "d.csv", "--state-in", "missing"], "missing: No such file"),
+        (["run", "m.json", "in.csv", "-o", "d.csv", "--state-in", "in.csv"], "in.csv: state of"),
+        (["inspect", "missing"], "missing: No such file"),
+        (["inspect", "in.npz"], "in.npz: is neither"),
+        (["audit", "in.csv", "m.json"], "column 'p0' is unknown"),
+        (["audit", "missing.csv", "m.json"], "missing.csv: No such file"),
+        (["export", "m.json", "c", "--name", "while"], "name is 'while'"),
+        (["export", "m.json", "m.json"], "m.json: is a file"),
+        (["export", "m.json", "c", "--form", "rust"], "--form: invalid choice: 'rust'"),
+        (["export", "m.json", "c", "--form", "arduino", "--name", "loop"], "name is 'loop'"),
+        (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0; 1e-06 to 1000"),
+        (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: invalid float value"),
+        (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
+        (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
+        (["export", "m.json", "c", "--projection", "in.csv"], "in.csv: is not an NPZ file"),
+        (["export", "m.json", "c", "--projection", "in.npz"], "in.npz: key 'probs' is unknown"),
+        (["report", "missing.csv", "-o", "r.html"], "missing.csv: No such file"),
+        (["report", "missing.csv", "-o", "missing/r.html"], "folder missing does not exist"),
+    ],
+)
+def test_user_errors_are_one_line_and_leave_nothing(place, capsys, args, message):
+    assert message in refused(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
+        ({"format": "other"}, "not a parameter file"),
+        ({"speed": 1}, "field 'speed' is unknown"),
+        ({"classes": 1}, "classes is 1; 2 to 1000"),
+        ({"classes": "many"}, "classes is 'many'"),
+        ({"lags": "1"}, "lags is '1'; a list"),
+        ({"signals": ["mood"]}, "signal 'mood' is unknown"),
+        ({"burst": None}, "burst is None"),
+        ({"level": "NaN"}, "level is 'NaN'"),
+    ],
+)
+def test_bad_parameter_files_are_refused_by_every_command(place, capsys, change, message):
+    (place / "bad.json").write_text(json.dumps(PARAMS.to_dict() | change))
+    for args in (
+        ["run", "bad.json", "in.csv", "-o", "d.csv"],
+        ["inspect", "bad.json"],
+        ["export", "bad.json", "c"],
+    ):
+        line = refused(capsys, *args)
+        assert "bad.json: " in line and message in line
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+@pytest.mark.parametrize("out", ["csv", "jsonl", "npz"])
+def test_run_gives_what_the_monitor_gives(place, capsys, kind, out):
+    assert main(["run", "m.json", f"in.{kind}", "-o", f"d.{out}", "--signals", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    steps, signals = watch(Monitor(PARAMS), read_log(f"in.{kind}"), signals=True)
+    decisions = read_decisions(f"d.{out}")
+    assert decisions.steps.tolist() == steps.tolist()
+    np.testing.assert_array_equal(decisions.signals, signals)
+    assert (found["steps"], found["abstentions"]) == (120, int(steps["abstain"].sum()))
+    assert found["decisions"] == f"d.{out}" and found["skipped"] == 0
+
+
+def test_standard_input_and_output_in_every_format(place, capfdbinary, monkeypatch):
+    wanted = {}
+    for kind in ("csv", "jsonl"):
+        for out in ("csv", "jsonl"):
+            assert main(["run", "m.json", f"in.{kind}", "--out-format", out]) == 0
+            wanted[out] = capfdbinary.readouterr().out
+            feed(monkeypatch, (place / f"in.{kind}").read_bytes())
+            assert main(["run", "m.json", "-", "--format", kind, "--out-format", out]) == 0
+            assert capfdbinary.readouterr().out == wanted[out]
+        feed(monkeypatch, (place / f"in.{kind}").read_bytes())
+        assert main(["run", "m.json", "-", "--format", kind]) == 0
+        assert capfdbinary.readouterr().out == wanted["jsonl"]
+    feed(monkeypatch, (place / "in.npz").read_bytes())
+    assert main(["run", "m.json", "-", "--format", "npz", "-o", "d.csv", "--quiet"]) == 0
+    assert (place / "d.csv").read_bytes() == wanted["csv"]
+
+
+def test_live_and_recorded_runs_agree(place, capfd, monkeypatch):
+    for extra in ([], ["--signals"]):
+        assert main(["run", "m.json", "in.jsonl", "-o", "d.jsonl", "--quiet", *extra]) == 0
+        feed(monkeypatch, (place / "in.jsonl").read_text())
+        assert main(["run", "m.json", "-", *extra]) == 0
+        out, err = capfd.readouterr()
+        assert out == (place / "d.jsonl").read_text() and err == ""
+
+
+def test_a_live_pipe_is_answered_line_by_line(place):
+    log = stream()
+    steps = watch(Monitor(PARAMS), log)
+    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        for number, line in enumerate(lines_of(log)):
+            process.stdin.write(line)
+            process.stdin.flush()
+            # The next line is written only after this answer: it must come at once.
+            found = json.loads(process.stdout.readline())
+            assert found["step"] == number and round(found["risk"] * 65536) == steps["risk"][number] * 65536
+            assert found["abstain"] is bool(steps["abstain"][number])
+        process.stdin.close()
+        assert process.stdout.read() == "" and process.stderr.read() == ""
+        assert process.wait() == 0
+    assert Monitor(PARAMS).load(place / "state.bin").steps == len(log)
+
+
+def test_a_bad_line_stops_a_live_run_with_its_number(place, capsys, monkeypatch):
+    lines = lines_of(stream())
+    feed(monkeypatch, "".join([*lines[:2], '{"probs": [0.5, 0.5, NaN], "segment": 0}\n', *lines[2:]]))
+    assert main(["run", "m.json", "-", "--state-out", "state.bin"]) == 2
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 2 and Monitor(PARAMS).load("state.bin").steps == 2
+    assert err == "tcuq: standard input, line 3: probs[2] is nan; 0 to 1 is accepted\n"
+
+
+def test_bad_lines_are_skipped_counted_and_reported(place, capsys, monkeypatch):
+    lines = lines_of(stream())
+    good = "".join(lines)
+    messy = "".join(['{"probs": [0.5, 0.5], "segment": 0}\n', *lines[:2], "{\n", "\n", *lines[2:], "[]\n"])
+    feed(monkeypatch, good)
+    assert main(["run", "m.json", "-"]) == 0
+    wanted = capsys.readouterr().out
+    feed(monkeypatch, messy)
+    assert main(["run", "m.json", "-", "--skip-bad"]) == 0
+    out, err = capsys.readouterr()
+    assert out == wanted
+    assert (
+        err.startswith("tcuq: skipped 3 bad lines; the first: standard input, line 1: probs")
+        and err.count("\n") == 1
+    )
+    text = (place / "in.csv").read_text().splitlines()
+    (place / "messy.csv").write_text("\n".join([*text[:5], "x,0,1,0", *text[5:]]))
+    assert "line 6: p0 is 'x'" in refused(capsys, "run", "m.json", "messy.csv", "-o", "d.csv")
+    assert main(["run", "m.json", "messy.csv", "-o", "d.csv", "--skip-bad", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] == 1
+    assert len(read_decisions("d.csv")) == 120
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_stream_is_refused(place, capsys, monkeypatch, content):
+    feed(monkeypatch, content)
+    assert "holds no steps" in refused(capsys, "run", "m.json", "-")
+    (place / "empty.csv").write_text("p0,p1,p2\n")
+    assert "empty.csv: holds no steps" in refused(capsys, "run", "m.json", "empty.csv")
+
+
+def test_inputs_of_another_shape_are_refused(place, capsys, monkeypatch):
+    (place / "two.csv").write_text("p0,p1\n0.5,0.5\n")
+    assert "two.csv: has 2 classes; 3 are accepted" in refused(
+        capsys, "run", "m.json", "two.csv", "-o", "d.csv"
+    )
+    Params(classes=3, features=4).save("f.json")
+    assert "in.csv: has 0 features; 4 are accepted" in refused(
+        capsys, "run", "f.json", "in.csv", "-o", "d.csv"
+    )
+    feed(monkeypatch, '{"probs": [0.5, 0.5]}\n')
+    assert "line 1: probs has 2 values" in refused(capsys, "run", "m.json", "-")
+    feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25]}\n')
+    assert "line 1: features are missing" in refused(capsys, "run", "f.json", "-")
+
+
+def test_features_that_the_parameters_do_not_use_are_left_out(place, capsys, monkeypatch):
+    feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25], "features": [1, 2]}\n')
+    assert main(["run", "m.json", "-"]) == 0
+    (place / "wide.csv").write_text("p0,p1,p2,f0\n0.5,0.25,0.25,3\n")
+    assert main(["run", "m.json", "wide.csv"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+def test_a_state_carries_on(place, capsys):
+    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
+    # Cut inside a segment: a new one would reset anyway.
+    (place / "a.jsonl").write_text("".join(lines[:50]))
+    (place / "b.jsonl").write_text("".join(lines[50:]))
+    assert main(["run", "m.json", "in.jsonl", "-o", "d.jsonl", "--state-out", "s", "--quiet"]) == 0
+    assert main(["run", "m.json", "a.jsonl", "-o", "a.d.jsonl", "--state-out", "s1", "--quiet"]) == 0
+    second = [
+        "run",
+        "m.json",
+        "b.jsonl",
+        "-o",
+        "b.d.jsonl",
+        "--state-in",
+        "s1",
+        "--state-out",
+        "s2",
+        "--quiet",
+    ]
+    assert main(second) == 0
+    assert (place / "a.d.jsonl").read_text() + (place / "b.d.jsonl").read_text() == (
+        place / "d.jsonl"
+    ).read_text()
+    assert (place / "s2").read_bytes() == (place / "s").read_bytes()
+    assert main(["audit", "b.d.jsonl", "m.json", "--log", "b.jsonl", "--state", "s1"]) == 0
+    assert main(["audit", "b.d.jsonl", "m.json"]) == 1
+    assert "FAIL  step" in capsys.readouterr().out
+
+
+def test_bad_states_are_refused(place, capsys):
+    monitor = Monitor(PARAMS)
+    monitor.run(stream().probs)
+    state = monitor.save("good")
+    flipped = bytearray(state)
+    flipped[45] ^= 4
+    main(["run", "m.json", "in.csv", "-o", "d.csv", "--quiet"])
+    for content, other in [
+        (state[:-1], "m"),
+        (state[:10], "m"),
+        (bytes(flipped), "m"),
+        (b"", "m"),
+        (state, "n"),
+    ]:
+        PARAMS.replace(burst=7).save("n.json")
+        (place / "bad").write_bytes(content)
+        run = refused(capsys, "run", f"{other}.json", "in.csv", "-o", "e.csv", "--state-in", "bad")
+        audit = refused(capsys, "audit", "d.csv", f"{other}.json", "--state", "bad")
+        assert "bad: state of" in run and "bad: state of" in audit
+    (place / "bad").write_bytes(flipped)
+    assert "bad: state of" in refused(capsys, "inspect", "bad")
+
+
+def test_inspect_tells_parameters_from_states(place, capsys):
+    assert main(["inspect", "m.json"]) == 0
+    assert "monitor of 3 classes" in capsys.readouterr().out
+    Monitor(PARAMS).save("s")
+    assert main(["inspect", "s"]) == 0
+    assert "saved state" in capsys.readouterr().out
+    for file, kind in [("m.json", "params"), ("s", "state")]:
+        assert main(["inspect", file, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["kind"] == kind
+
+
+def test_audit_ends_with_1_when_something_is_wrong(place, capsys):
+    assert main(["run", "m.json", "in.csv", "-o", "d.csv", "--quiet"]) == 0
+    assert main(["audit", "d.csv", "m.json", "--log", "in.csv"]) == 0
+    assert "all checks hold" in capsys.readouterr().out
+    rows = (place / "d.csv").read_text().splitlines()
+    cells = rows[60].split(",")
+    cells[5] = str(1 - int(cells[5]))
+    (place / "e.csv").write_text("\n".join([*rows[:60], ",".join(cells), *rows[61:]]))
+    assert main(["audit", "e.csv", "m.json"]) == 1
+    assert "FAIL  abstain" in capsys.readouterr().out
+    assert main(["audit", "e.csv", "m.json", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["ok"] and next(c for c in found["checks"] if c["name"] == "abstain")["step"] == 59
+    assert main(["audit", "e.csv", "m.json", "--quiet"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_export_writes_the_files(place, capsys):
+    assert main(["export", "m.json", "c", "--name", "camera", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(os.path.basename(file) for file in found["files"]) == sorted(os.listdir("c"))
+    assert "exists already" in refused(capsys, "export", "m.json", "c")
+    assert main(["export", "m.json", "c", "--force"]) == 0
+    assert (
+        "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c -o try_monitor"
+        in capsys.readouterr().out
+    )
+    assert main(["export", "m.json", "my c"]) == 0
+    assert "try it: cd 'my c' && cc " in capsys.readouterr().out
+
+
+def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    seen = []
+
+    def fit(log, **options):
+        seen.append((len(log), options))
+        return PARAMS
+
+    monkeypatch.setattr(tcuq.fitting, "fit", fit)
+    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda params: "the findings")
+    assert main(["fit", "in.npz", "-o", "p.json"]) == 0
+    assert capsys.readouterr().out == "the findings\n" and Params.load("p.json") == PARAMS
+    options = "--profile extended --lags 1,3 --lag-weights 1,0.5 --window 8 --blend 0.5 --doubt-mix 0.25"
+    options += (
+        " --level budget --budget 0.1 --burst 4 --warmup 9 --nonnegative --l2 2 --run-length 500 --seed 3"
+    )
+    options += " --anchor confidence --no-calibrate"
+    options += " --feature-scale 0.5 --feature-zero-point -3 --posterior-only --quiet"
+    assert main(["fit", "in.npz", "-o", "p.json", *options.split()]) == 0
+    assert capsys.readouterr().out == ""
+    assert seen[0] == (120, {}) and seen[1][1] == {
+        "profile": "extended",
+        "lags": (1, 3),
+        "lag_weights": (1.0, 0.5),
+        "window": 8,
+        "blend": 0.5,
+        "anchor": "confidence",
+        "calibrate": False,
+        "doubt_mix": 0.25,
+        "level": "budget",
+        "budget": 0.1,
+        "burst": 4,
+        "warmup": 9,
+        "nonnegative": True,
+        "l2": 2.0,
+        "run_length": 500,
+        "seed": 3,
+        "feature_scale": 0.5,
+        "feature_zero_point": -3,
+        "use_features": False,
+    }
+    assert main(["fit", "in.npz", "-o", "p.json", "--clean", "in.csv", "--level", "0.2"]) == 0
+    assert len(seen[2][1].pop("clean")) == 120 and seen[2][1] == {"level": 0.2}
+
+
+def test_fit_run_and_audit_in_earnest(place, capsys):
+    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fit"]
+    assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
+    assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
+
+
+def test_tune_passes_its_limits_and_a_progress_bar(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    seen = []
+
+    def tune(log, progress, **options):
+        progress(1, 2, "half")
+        seen.append(options)
+        return PARAMS
+
+    monkeypatch.setattr(tcuq.fitting, "tune", tune)
+    monkeypatch.setattr(tcuq.fitting, "tune_findings", lambda params: "the findings")
+    args = ["tune", "in.npz", "-o", "p.json", "--max-bytes", "300", "--max-instructions", "4000"]
+    assert main([*args, "--trials", "7", "--seed", "2", "--burst", "3"]) == 0
+    assert seen == [{"max_bytes": 300, "max_instructions": 4000, "trials": 7, "seed": 2, "burst": 3}]
+    out, err = capsys.readouterr()
+    assert out == "the findings\n" and err == ""
+
+
+def test_report_and_demo_are_called(place, capsys, monkeypatch):
+    page = pytest.importorskip("tcuq.report")
+    assert page
+    main(["run", "m.json", "in.npz", "-o", "d.csv", "--signals", "--quiet"])
+    args = [
+        "report",
+        "d.csv",
+        "-o",
+        "r.html",
+        "--params",
+        "m.json",
+        "--log",
+        "in.npz",
+        "--title",
+        "A <title>",
+    ]
+    assert main([*args, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"report": "r.html", "steps": 120}
+    assert "A &lt;title&gt;" in (place / "r.html").read_text(encoding="utf-8")
+    (place / "short.csv").write_text("p0,p1,p2\n0.5,0.25,0.25\n")
+    assert "short.csv: has 1 steps; 120" in refused(
+        capsys, "report", "d.csv", "-o", "q.html", "--log", "short.csv"
+    )
+    fake = types.ModuleType("tcuq.demo")
+    fake.main = lambda out, seed, progress: {"out": out, "seed": seed, "text": "the table"}
+    monkeypatch.setitem(sys.modules, "tcuq.demo", fake)
+    assert main(["demo", "--out", "x", "--seed", "4"]) == 0
+    assert capsys.readouterr().out == "the table\n"
+    assert main(["demo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"out": "tcuq-demo", "seed": 0, "text": "the table"}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("args", [["inspect", "m.json"], ["run", "m.json", "in.csv"], ["run", "m.json", "-"]])
+def test_a_full_standard_output_is_one_line(place, args):
+    with open("/dev/full", "wb") as full, open("in.jsonl", "rb") as lines:
+        command = [sys.executable, "-m", "tcuq", *args]
+        done = subprocess.run(command, stdin=lines, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and done.stderr == "tcuq: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("source", ["in.jsonl", "-"])
+def test_a_reader_that_leaves_is_no_error(place, source):
+    # Far more than a pipe holds, so that writing goes on after the reader has left.
+    (place / "in.jsonl").write_text("".join(lines_of(stream())) * 40)
+    with open("in.jsonl", "rb") as lines:
+        command = [sys.executable, "-m", "tcuq", "run", "m.json", source]
+        pipes = {"stdin": lines, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, **pipes) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait() == 0
+
+
+def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
+    import tcuq.report.describe
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tcuq.report.describe, "describe_params", interrupt)
+    monkeypatch.setattr("tcuq.cli.silence", lambda stream: None)
+    assert main(["inspect", "m.json"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_process_ends_with_the_same_status(place):
+    done = tcuq("run", "m.json", "missing.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tcuq: missing.csv: No such file or directory\n"
+    assert tcuq("--version").stdout == f"tcuq {__version__}\n"
+
+
+def test_heavy_modules_stay_out_until_they_are_needed():
+    code = "import sys, tcuq.cli; tcuq.cli.build_parser(); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    for name in (
+        "numpy",
+        "tcuq.io",
+        "tcuq.audit.derive",
+        "tcuq.fitting",
+        "tcuq.report",
+        "tcuq.demo",
+        "sklearn",
+    ):
+        assert name not in loaded
+
+
+def test_the_progress_bar_shows_on_a_terminal_only(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    bar = Progress(quiet=False)
+    bar(1, 4, "a quarter")
+    assert "1/4 a quarter" in screen.getvalue()
+    bar.close()
+    assert screen.getvalue().endswith("\r")
+    for quiet, plain in [(True, Terminal()), (False, io.StringIO())]:
+        monkeypatch.setattr(sys, "stderr", plain)
+        bar = Progress(quiet)
+        bar(1, 4)
+        bar.close()
+        assert plain.getvalue() == ""
+
+
+def test_lists_on_the_command_line():
+    assert comma_list(float)("1,0.5") == (1.0, 0.5)
+
+
+ODD = "posteriors sum to 1.39 on average; an int8 softmax sums to about 1: are these percentages or logits?"
+
+
+def test_percentages_are_noted_by_run_fit_and_tune(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    for name in ("fit", "tune"):
+        monkeypatch.setattr(tcuq.fitting, name, lambda *_, **__: PARAMS)
+        monkeypatch.setattr(tcuq.fitting, f"{name}_findings", lambda _: "the findings")
+    Params(classes=2).save("two.json")
+    (place / "odd.csv").write_text("p0,p1\n90,10\n55,45\n")
+    (place / "odd.jsonl").write_text('{"probs": [90, 10]}\n' * 150)
+    limits = ["--max-bytes", "300", "--max-instructions", "4000"]
+    for args in (
+        ["run", "two.json", "odd.csv", "-o", "d.csv"],
+        ["fit", "odd.csv", "-o", "p.json"],
+        ["fit", "odd.jsonl", "--clean", "odd.csv", "-o", "p.json"],
+        ["tune", "odd.csv", "-o", "p.json", *limits],
+    ):
+        assert main([*args, "--json"]) == 0
+        out, err = capsys.readouterr()
+        notes = json.loads(out)["notes"]
+        assert notes[-1] == f"odd.csv: {ODD}" and len(notes) == (2 if "--clean" in args else 1)
+        assert err == "".join(f"tcuq: {note}\n" for note in notes)
+        assert main([*args, "--quiet"]) == 0
+        assert capsys.readouterr().err == ""
+    for lines in (1, 150):
+        feed(monkeypatch, '{"probs": [90, 10]}\n' * lines)
+        assert main(["run", "two.json", "-"]) == 0
+        assert capsys.readouterr().err == f"tcuq: standard input: {ODD}\n"
+    assert main(["run", "m.json", "in.csv", "-o", "d.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["notes"] == [] and err == ""
+
+
+def test_a_first_line_of_another_shape_is_the_bad_one_in_live_and_recorded_runs(place, capsys, monkeypatch):
+    messy = '{"probs": [0.5, 0.5], "segment": 0}\n' + (place / "in.jsonl").read_text()
+    (place / "messy.jsonl").write_text(messy)
+    feed(monkeypatch, messy)
+    found = []
+    for source in ("-", "messy.jsonl"):
+        assert main(["run", "m.json", source, "--skip-bad"]) == 0
+        out, err = capsys.readouterr()
+        assert out.count("\n") == 120 and "skipped 1 bad line" in err and "line 1: probs has 2 values" in err
+        found.append(out)
+    assert found[0] == found[1]
+
+
+def test_a_state_at_a_segment_border_goes_on_with_new_segment(place, capsys):
+    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
+    (place / "a.jsonl").write_text("".join(lines[:40]))
+    (place / "b.jsonl").write_text("".join(lines[40:]))
+    assert main(["run", "m.json", "in.jsonl", "-o", "d.csv", "--state-out", "s", "--quiet"]) == 0
+    assert main(["run", "m.json", "a.jsonl", "-o", "a.csv", "--state-out", "s1", "--quiet"]) == 0
+    args = ["run", "m.json", "b.jsonl", "-o", "b.csv", "--state-in", "s1", "--state-out", "s2", "--quiet"]
+    whole = (place / "d.csv").read_text().splitlines()[41:]
+    assert main(args) == 0
+    assert (place / "b.csv").read_text().splitlines()[1:] != whole
+    assert main([*args, "--new-segment"]) == 0
+    assert (place / "b.csv").read_text().splitlines()[1:] == whole
+    assert (place / "s2").read_bytes() == (place / "s").read_bytes()
+    check = ["audit", "b.csv", "m.json", "--log", "b.jsonl", "--state", "s1"]
+    assert main([*check, "--new-segment"]) == 0 and main(check) == 1
+    capsys.readouterr()
+
+
+def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
+    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--state-out", "state.bin"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    lines = lines_of(stream())
+    for end in ("interrupt", "close"):
+        with subprocess.Popen(command, **pipes) as process:
+            for line in lines[:3]:
+                process.stdin.write(line)
+                process.stdin.flush()
+                process.stdout.readline()
+            if end == "interrupt":
+                process.send_signal(signal.SIGINT)
+            else:
+                process.stdout.close()
+                process.stdin.write(lines[3])
+                process.stdin.flush()
+            assert process.wait() == (130 if end == "interrupt" else 0)
+            assert process.stderr.read() == ""
+        # The step whose answer nobody read was taken nevertheless.
+        assert Monitor(PARAMS).load("state.bin").steps == (3 if end == "interrupt" else 4)
+        os.unlink("state.bin")
+
+
+def test_a_run_without_a_step_leaves_no_state(place, capsys, monkeypatch):
+    feed(monkeypatch, "{\n")
+    refused(capsys, "run", "m.json", "-", "--state-out", "state.bin")
+
+
+def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    seen = []
+    monkeypatch.setattr(tcuq.fitting, "fit", lambda log, **options: seen.append(options) or PARAMS)
+    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda _: "the findings\nin two lines")
+    assert main(["fit", "in.npz", "-o", "-", "--signals", "doubt,flips"]) == 0
+    out, err = capsys.readouterr()
+    assert Params.from_json(out) == PARAMS and err == "tcuq: the findings\ntcuq: in two lines\n"
+    assert seen == [{"signals": ("doubt", "flips")}]
+    assert main(["fit", "in.npz", "-o", "-", "--quiet"]) == 0
+    assert capsys.readouterr() == (PARAMS.to_json(), "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "status", "err"),
+    [
+        ("inspect m.json >&-", 0, ""),
+        ("run m.json in.csv >&-", 0, ""),
+        ("run m.json - < in.jsonl >&-", 0, ""),
+        ("inspect missing 2>&-", 2, ""),
+        ("inspect missing >&- 2>&-", 2, ""),
+        ("run m.json - <&-", 2, "tcuq: standard input is closed\n"),
+        ("run m.json - --format npz -o d.csv <&-", 2, "tcuq: standard input is closed\n"),
+        ("inspect m.json <&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_closed_streams_are_no_surprise(place, command, status, err):
+    line = f'"{sys.executable}" -m tcuq {command}'
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", err)
+
+
+def test_an_unforeseen_error_is_one_line_too(place, capsys, monkeypatch):
+    import tcuq.report.describe
+
+    def fail(_):
+        raise AttributeError("no such\nthing")
+
+    monkeypatch.setattr(tcuq.report.describe, "describe_params", fail)
+    line = refused(capsys, "inspect", "m.json")
+    assert line == "tcuq: this is a bug in tcuq, please report it: AttributeError: no such thing\n"
+    monkeypatch.setenv("TCUQ_DEBUG", "1")
+    with pytest.raises(AttributeError, match="no such"):
+        main(["inspect", "m.json"])
+
+
+def test_nothing_heavy_is_imported_before_main_can_catch_an_interrupt():
+    code = "import sys; before = set(sys.modules); import tcuq.cli; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "argparse", "json", "typing", "tcuq._core"} & set(done.stdout.split())
+
+
+def test_an_interrupt_while_modules_are_loaded_ends_quietly(place):
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tcuq.monitor.params':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from tcuq.cli import main\n"
+        "sys.exit(main(['inspect', 'm.json']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_report_of_a_resumed_run_keeps_its_numbers(place, capsys):
+    lines = (place / "in.jsonl").read_text().splitlines(keepends=True)
+    (place / "a.jsonl").write_text("".join(lines[:50]))
+    (place / "b.jsonl").write_text("".join(lines[50:]))
+    main(["run", "m.json", "a.jsonl", "-o", "a.csv", "--state-out", "s", "--quiet"])
+    main(["run", "m.json", "b.jsonl", "-o", "b.csv", "--state-in", "s", "--quiet"])
+    assert main(["report", "b.csv", "-o", "r.html", "--params", "m.json", "--log", "b.jsonl"]) == 0
+    page = (place / "r.html").read_text(encoding="utf-8")
+    assert "begins at step 50 of a monitor" in page and "held in every window" in page
+    capsys.readouterr()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""The C core gives the integers of the vectors, with every compiler and every optimisation."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import gen
+import pytest
+from compilers import need_compiler
+from places import ROOT
+
+CORE = ROOT / "src" / "tcuq" / "core"
+VECTORS = ROOT / "vectors"
+
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic"]
+MODES = {
+    "O0": ["-O0", "-Werror"],
+    "O3": ["-O3", "-Werror"],
+    "Ofast": ["-Ofast"],  # newer clang warns about the option itself
+    "sanitized": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Werror"],
+}
+# As in Debian 12; the number is the version of the compiler.
+
+
+def files() -> list[Path]:
+    return sorted(VECTORS.glob("*.vec"))
+
+
+def build(compiler: str, mode: str, folder: Path) -> Path:
+    need_compiler(compiler, mode, folder)
+    runner = folder / "run_vectors"
+    sources = [ROOT / "tests" / "c" / "run_vectors.c", CORE / "tcuq.c"]
+    command = [compiler, *WARNINGS, *MODES[mode], f"-I{CORE}", *sources, "-o", runner]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return runner
+
+
+def run(runner: Path, paths: list[Path]) -> subprocess.CompletedProcess[str]:
+    # The core does not allocate; a leak check would need rights that containers often withhold.
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    return subprocess.run([runner, *paths], capture_output=True, text=True, env=environment, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = "gcc" if shutil.which("gcc") else "clang"
+    return build(compiler, "O0", tmp_path_factory.mktemp("runner"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
+    done = run(build(compiler, mode, tmp_path), files())
+    assert done.returncode == 0, done.stderr
+    steps = sum(path.read_bytes().count(b"\nstep ") for path in files())
+    assert done.stdout == f"{len(files())} cases, {steps} steps, all equal\n"
+
+
+@pytest.fixture(scope="module")
+def generated() -> tuple[dict[str, str], Counter[str]]:
+    return gen.generate()
+
+
+@pytest.fixture
+def check(
+    generated: tuple[dict[str, str], Counter[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[[Path], tuple[int, list[str]]]:
+    """Give `gen.py --check` of a folder, which asks the oracle once for all tests."""
+    monkeypatch.setattr(gen, "generate", lambda: generated)
+
+    def checked(folder: Path) -> tuple[int, list[str]]:
+        monkeypatch.setattr(gen, "FOLDER", folder)
+        status = gen.main(["--check"])
+        return status, capsys.readouterr().err.splitlines()
+
+    return checked
+
+
+def test_vectors_are_those_of_the_oracle(check: Callable[[Path], tuple[int, list[str]]]) -> None:
+    assert gen.FOLDER == VECTORS
+    status, said = check(VECTORS)
+    assert status == 0, said
+
+
+def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]], tmp_path: Path) -> None:
+    folder = tmp_path / "vectors"
+    shutil.copytree(VECTORS, folder)
+    changed, removed = folder / files()[0].name, folder / files()[1].name
+    changed.write_text(changed.read_text() + "# changed\n")
+    removed.unlink()
+    (folder / "stray.vec").write_text("end\n")
+    status, said = check(folder)
+    assert status == 1
+    for line in (f"{changed.name}: differs", f"{removed.name}: missing", "stray.vec: not written by gen.py"):
+        assert line in said
+
+
+NAMES = ["threshold", "label", "risk", "uncertainty", "flagged", "abstain", "alarm", "warming_up"]
+NAMES += ["reason", "low_mass", *(f"signal {n}" for n in range(15))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_changed_integer_is_found(name: str, runner: Path, tmp_path: Path) -> None:
+    column = 3 + NAMES.index(name)  # after the keyword, the posterior and the features
+    lines = (VECTORS / "save_load.vec").read_text().splitlines()
+    number = [i for i, line in enumerate(lines) if line.startswith("step ")][25]
+    words = lines[number].split(" ")
+    was = int(words[column])
+    words[column] = str(was - 1 if was else 1)
+    lines[number] = " ".join(words)
+    changed = tmp_path / "changed.vec"
+    changed.write_text("\n".join(lines) + "\n")
+    done = run(runner, [changed])
+    assert done.returncode == 1
+    assert done.stderr == f"{changed}:{number + 1}: {name}: expected {words[column]}, got {was}\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "message"),
+    [
+        (r"^sizes (\d+) ", r"sizes 1\1 ", "ring size: expected"),
+        (r"^sizes (\d+) ", r"sizes \1 1", "state size: expected"),
+        (r"^bounds (-?\d+) ", r"bounds \g<1>9 ", "low bound: expected"),
+        (r"^bounds (-?\d+) ", r"bounds \1 9", "high bound: expected"),
+        (r"^save (.{80})..", r"save \1fe", "state, byte 40: expected fe, got "),
+        (r"^(save \w*)(\w)$", lambda found: found[1] + ("0" if found[2] == "1" else "1"), "expected "),
+    ],
+    ids=["ring", "state", "low", "high", "entry", "crc"],
+)
+def test_changed_header_or_state_is_found(
+    pattern: str,
+    replacement: str | Callable[[re.Match[str]], str],
+    message: str,
+    runner: Path,
+    tmp_path: Path,
+) -> None:
+    text = (VECTORS / "save_midway.vec").read_text()
+    changed = tmp_path / "changed.vec"
+    changed.write_text(re.sub(pattern, replacement, text, count=1, flags=re.MULTILINE))
+    assert changed.read_text() != text
+    done = run(runner, [changed])
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        (r"^end\n", ""),
+        (r"^case ", "caze "),
+        (r"version=2 ", ""),
+        (r"version=2 ", "version=2 version=2 "),
+        (r"^lags .*", "lags 1 two"),
+        (r"^step ..", "step xy"),
+        (r"^step ..", "step "),
+        (r"^(step .*)$", r"\1 0"),
+        (r"^(step .*) \d+$", r"\1"),
+        (r"^step ", "stop "),
+        (r"^step ", "load\nstep "),
+        (r"^end", "# " + "x" * 300000 + "\nend"),
+        (r"\A(.|\n)*\Z", ""),
+    ],
+)
+def test_malformed_file(pattern: str, replacement: str, runner: Path, tmp_path: Path) -> None:
+    text = (VECTORS / "save_midway.vec").read_text()
+    broken = tmp_path / "broken.vec"
+    broken.write_text(re.sub(pattern, replacement, text, count=1, flags=re.MULTILINE))
+    assert broken.read_text() != text
+    done = run(runner, [broken])
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{broken}:")
+
+
+def test_no_file_at_all(runner: Path, tmp_path: Path) -> None:
+    assert run(runner, []).returncode == 2
+    assert run(runner, [tmp_path / "absent.vec"]).returncode == 2
+
+
+def test_vectors_cover_the_shapes() -> None:
+    shapes, masks, lags, zero_points = set(), set(), set(), set()
+    for path in files():
+        text = path.read_text()
+        assert f"case {path.stem}\n" in text
+        line = re.search(r"^params (.*)$", text, re.MULTILINE)[1]
+        params = dict(word.split("=") for word in line.split(" "))
+        shapes.add((int(params["classes"]), int(params["features"])))
+        masks.add(int(params["signals"]))
+        zero_points.add(int(params["zero_point"]))
+        lags.add(re.search(r"^lags (.*)$", text, re.MULTILINE)[1])
+    assert len(files()) >= 50
+    assert sum(path.stat().st_size for path in files()) < 2_500_000
+    assert {classes for classes, _ in shapes} >= {2, 10, 35, 200, 1000}
+    assert {features for _, features in shapes} >= {0, 16, 32, 64, 256}
+    assert masks >= {15, 13, 0x7F3A, 0x3E38, 0x7FFF, 0x3EFD} | {1 << n for n in range(15)}
+    assert lags >= {"-", "1", "1 2 4", "1 2 3 5 8", "2 7 16", "1 4 16 64", "1 2 3 4 5 6 7 8"}
+    assert zero_points >= {-128, 0, 127, 5}

@@ -1,0 +1,239 @@
+"""Boards: true limits that the linker keeps, and what is said when something is missing or does not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import device_graphs
+import pytest
+
+from tcuq import Params
+from tcuq.cli import main
+from tcuq.device import tools
+from tcuq.device.boards import board, names
+from tcuq.device.cost.made_stream import made_stream
+from tcuq.device.emulate.emulator import emulate
+from tcuq.device.firmware.build import BOARDS, CORE, FIRMWARE, STRICT, TooLarge, build, symbols_of
+from tcuq.device.firmware.decision import Conformal, Label, Rule, Vote, Watch
+from tcuq.device.firmware.firmware import RULE_FILES, Firmware, plan_header, plan_source
+from tcuq.device.graph.model import Graph
+from tcuq.export import sources as exported
+
+tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
+SMALL = board("stm32l432kc")
+
+
+def test_limits_are_those_of_the_chips() -> None:
+    memories = {name: (board(name).flash_bytes >> 10, board(name).ram_bytes >> 10) for name in names()}
+    assert memories == {"stm32l432kc": (256, 64), "stm32f767zi": (2048, 512), "microbit": (256, 16)}
+
+
+def test_models_have_sources_or_are_blank() -> None:
+    for name in names():
+        for model in (board(name).cycles, board(name).energy):
+            assert model is None or (model.source and model.assumes)
+    assert board("stm32f767zi").energy is None and board("microbit").energy is None
+    energy = SMALL.energy
+    assert energy is not None and "sibling" in energy.source
+    assert energy.nanojoules == pytest.approx(84e-6 / 1e6 * 3.3 * 1e9)
+
+
+def test_the_harness_lies_beyond_the_board() -> None:
+    for name in ("stm32l432kc", "stm32f767zi"):
+        at = board(name).emulated
+        assert at.harness_flash is not None and at.harness_flash[0] >= at.flash + board(name).flash_bytes
+        assert at.harness_ram is not None and at.harness_ram[0] >= at.ram + board(name).ram_bytes
+
+
+def dense(outputs: int) -> Graph:
+    """A network of one product: its weights are nearly all that it has."""
+    make = device_graphs.Maker((256,))
+    return make.graph(probs=make.softmax(make.dense("input", outputs)))
+
+
+def named(graph: Graph, name: str, **more: str) -> Graph:
+    """The same network, its posterior by another name and further outputs beside it."""
+    return replace(graph, outputs={name: graph.outputs["probs"], **more})
+
+
+@tooled
+def test_the_linker_keeps_every_byte_of_flash(tmp_path: Path) -> None:
+    """What fills the flash to the last byte links, with a byte less it does not."""
+    firmware = Firmware("full", [dense(20)])
+    kept = tmp_path / "kept"
+    sizes = build(firmware, SMALL, tmp_path / "a", kept=kept).sizes
+    assert sizes.constants >= 20 * 256 and sizes.input == 256 and sizes.arena > 0
+    exact = replace(SMALL, flash_bytes=sizes.flash)
+    assert build(firmware, exact, tmp_path / "b", kept=kept).sizes == sizes
+    with pytest.raises(TooLarge) as caught:
+        build(firmware, replace(SMALL, flash_bytes=sizes.flash - 1), tmp_path / "c", kept=kept)
+    assert caught.value.over == {"flash": 1} and caught.value.sizes.flash == sizes.flash
+
+
+@tooled
+def test_the_linker_keeps_every_byte_of_ram(tmp_path: Path) -> None:
+    firmware = Firmware("full", [dense(20)])
+    kept = tmp_path / "kept"
+    sizes = build(firmware, SMALL, tmp_path / "a", kept=kept).sizes
+    need = (sizes.ram + 7) // 8 * 8 + SMALL.stack_bytes
+    build(firmware, replace(SMALL, ram_bytes=need), tmp_path / "b", kept=kept)
+    with pytest.raises(TooLarge) as caught:
+        build(firmware, replace(SMALL, ram_bytes=need - 8), tmp_path / "c", kept=kept)
+    assert caught.value.over == {"RAM": 8}
+
+
+@tooled
+def test_too_large_says_where_the_bytes_are(tmp_path: Path) -> None:
+    with pytest.raises(TooLarge) as caught:
+        build(Firmware("wide", [dense(1100)]), SMALL, tmp_path / "a")
+    said = str(caught.value)
+    sizes, over = caught.value.sizes, caught.value.over
+    assert over["flash"] == sizes.flash - SMALL.flash_bytes > 0
+    assert said.startswith(
+        f"wide is too large for STM32L432KC: flash over by {over['flash']:,} bytes (weights and"
+    )
+    assert f"weights and tables {sizes.constants:,}, code {sizes.code:,}" in said and "\n" not in said
+    assert sizes.constants >= 1100 * 256
+
+
+@tooled
+def test_nothing_of_the_harness_counts(tmp_path: Path) -> None:
+    """Every symbol of its files lies beyond the board's memories, every other one within."""
+    image = build(Firmware("bare", shape=(10, 32)), SMALL, tmp_path / "a")
+    harness = {name for file in image.path.parent.glob("harness*.o") for name in symbols_of(file)}
+    assert {"harness_read", "report", "buffer"} <= harness
+    for name, (address, _) in symbols_of(image.path).items():
+        begin = 0x20000000 if address >= 0x20000000 else 0
+        inside = address < begin + (SMALL.ram_bytes if begin else SMALL.flash_bytes)
+        assert inside == (name not in harness), name
+    assert image.sizes.flash < 512
+
+
+@tooled
+def test_a_fault_ends_the_emulation(tmp_path: Path) -> None:
+    image = build(Firmware("bare", shape=(10, 0)), SMALL, tmp_path / "a")
+    data = bytearray(image.path.read_bytes())
+    found = data.find(_bytes_at(image.path, symbols_of(image.path)["main"][0]))
+    data[found : found + 2] = b"\xff\xde"  # an instruction that is none
+    image.path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=r"image\.elf took a fault$"):
+        emulate(image, b"", timeout=20)
+
+
+def _bytes_at(elf: Path, address: int) -> bytes:
+    """Return some bytes of a program, from its listing."""
+    text = tools.call(
+        "arm-none-eabi-objdump", ["-s", f"--start-address={address}", f"--stop-address={address + 16}", elf]
+    )
+    return bytes.fromhex("".join(text.splitlines()[-1].split()[1:5]))
+
+
+def test_a_missing_tool_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = tools.missing()
+    packages = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
+    assert said == f"arm-none-eabi-gcc is missing: on Debian, apt-get install {packages}"
+    (tmp_path / "results").mkdir()
+    assert main(["device", "bench", "--results", str(tmp_path / "results")]) == 2
+    assert capsys.readouterr().err == f"tcuq: {said}\n"
+
+
+@tooled
+def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=10, features=32, feature_zero_point=-128).save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "50", "--level", "Os", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
+    assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
+    assert "cycles        unknown: the board's file" in capsys.readouterr().out
+
+
+@tooled
+def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = Params(classes=1000, features=256, lags=(1, 64), window=64)
+    params.save(tmp_path / "m.json")
+    assert main(["device", "cost", str(tmp_path / "m.json")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "m.json is too large for STM32L432KC: RAM over by " in said
+    over = int(said.split("RAM over by ")[1].split()[0].replace(",", ""))
+    assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
+
+
+@pytest.mark.parametrize("rule", [Label(), Conformal([1]), Vote(), Watch(Params(classes=10))], ids=type)
+def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
+    if shutil.which("clang") is None:
+        pytest.skip("clang is missing: install the Debian package clang")
+    firmware = Firmware("f", rule=rule, shape=(10, 0))
+    (tmp_path / "plan.h").write_text(plan_header(firmware))
+    (tmp_path / "plan.c").write_text(plan_source(firmware, 0))
+    (tmp_path / "monitor.h").write_text(exported(Params(classes=10), "monitor")["monitor.h"])
+    files = [FIRMWARE / RULE_FILES[type(rule)], tmp_path / "plan.c", BOARDS / "startup.c"]
+    files += [FIRMWARE / name for name in ("main.c", "rule_top.c", "harness.c", "harness_report.c")]
+    files += [FIRMWARE / name for name in ("harness_step.c", "harness_replay.c")]
+    flags = ["--target=thumbv7em-none-eabi", "-ffreestanding", "-fsyntax-only", "-DREPLAY_BYTES=64u"]
+    command = ["clang", *STRICT, *flags, f"-I{tmp_path}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--board", "esp32", "--check"],
+            "board is 'esp32'; one of microbit, stm32f767zi, stm32l432kc is accepted",
+        ),
+        (["--steps", "0"], "--steps is 0; 1 to 100000 is accepted"),
+        (["--results", "/nowhere"], "/nowhere is no folder; --results needs one that exists"),
+        (["--board", "microbit"], "--board stores a part only; it is accepted with --check"),
+    ],
+)
+def test_bad_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "bench", *options]) == 2
+    assert capsys.readouterr().err == f"tcuq: {said}\n"
+
+
+def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["device", "boards"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names())
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Firmware("f"), "firmware f has neither graphs nor a shape"),
+        (lambda: Firmware("f", [dense(3), dense(4)]), "one pair is accepted"),
+        (lambda: Firmware("f", [named(dense(3), "logits")]), "are logits; probs is needed in a firmware"),
+        (lambda: Firmware("f", [named(dense(3), "probs", probs_1="input")]), "one pair is accepted"),
+        (lambda: Firmware("f", [dense(3)] * 3, 100), "averages 300 posteriors; 1 to 257 are accepted"),
+        (
+            lambda: Firmware("f", shape=(10, 3), rule=Watch(Params(classes=9))),
+            r"is for \(9, 0\) classes and features",
+        ),
+        (lambda: Firmware("f", shape=(10, 3), passes=0), "passes is 0; 1 to 100 is accepted"),
+        (lambda: Vote(0), "last is 0; 1 to 64 is accepted"),
+        (lambda: Conformal([256]).table(), "top is 256; 0 to 255 is accepted"),
+    ],
+)
+def test_a_firmware_that_makes_no_sense(make, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_networks_share_one_arena() -> None:
+    text = plan_source(Firmware("five", [dense(3)] * 5), 1234)
+    assert text.count("int8_t bytes[1234]") == 1 and text.count("_run(input, arena.bytes") == 5
+    assert "/ 5u" in text and "*features = NULL;" in text
+
+
+def test_the_made_up_stream_is_the_same_everywhere() -> None:
+    """Counts of other machines are comparable only then."""
+    rows = made_stream(10, 32, 50)
+    assert rows.dtype == "int8" and int(rows.astype(int).sum()) == -110744
+    assert rows.tobytes() == made_stream(10, 32, 50).tobytes() != made_stream(10, 32, 50, seed=1).tobytes()

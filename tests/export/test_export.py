@@ -1,0 +1,347 @@
+"""Exported C source: it compiles cleanly and does what Python does, bit for bit."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from places import ROOT
+
+from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.export import check_name, export, sources
+
+CC, CXX = shutil.which("cc"), shutil.which("c++")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+CASES = {
+    "posteriors": Params(classes=5, warmup=10, alarm=ALARM, level=0.3, budget=0.2),
+    "extended": Params(
+        classes=7,
+        features=3,
+        feature_zero_point=-9,
+        signals=SIGNALS,
+        anchor="belief",
+        lags=(1, 3, 8),
+        coef=dict.fromkeys(SIGNALS, 0.75),
+        clean_means=dict.fromkeys(SIGNALS, 0.125),
+        warmup=0,
+        alarm=ALARM,
+    ),
+    "no past": Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1, bias=-1.25),
+    "features unused": Params(classes=3, features=4, signals=("doubt", "flips"), warmup=0, alarm=Alarm(0.1)),
+}
+
+
+def rows_for(params, steps=300):
+    rng = np.random.default_rng(3)
+    floats = rng.dirichlet(np.full(params.classes, 0.4), steps)
+    probs = np.minimum(255, np.floor(floats * 256 + 0.5)).astype(np.int64) - 128
+    return np.hstack([probs, rng.integers(-128, 128, (steps, params.features))]).astype(np.int8)
+
+
+def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c", "tcuq.c")):
+    subprocess.run(
+        [CC, *flags, *sources, "-o", "try"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return folder / "try"
+
+
+def answers(program, rows):
+    text = "\n".join(" ".join(map(str, row)) for row in rows.tolist())
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+
+
+def expected(params, rows):
+    features = rows[:, params.classes :] if params.features else None
+    steps = Monitor(params).run(np.ascontiguousarray(rows[:, : params.classes]), features)
+    columns = [
+        steps["label"],
+        steps["risk"] * 65536,
+        steps["threshold"] * 65536,
+        steps["abstain"],
+        steps["alarm"],
+    ]
+    return list(zip(*(column.astype(int).tolist() for column in columns), strict=True))
+
+
+@needs_cc
+@pytest.mark.parametrize("case", CASES)
+def test_the_host_program_gives_the_same_as_python(tmp_path, case):
+    params = CASES[case]
+    export(params, tmp_path / "c")
+    rows = rows_for(params)
+    wanted = expected(params, rows)
+    assert len({row[1] for row in wanted}) > 50  # a stream on which something happens
+    assert answers(build(tmp_path / "c", *STRICT), rows) == wanted
+    mask = f"-DTCUQ_SIGNALS=0x{params.integers()['signals']:03X}u"
+    assert mask[2:] in (tmp_path / "c" / "monitor.h").read_text()
+    assert answers(build(tmp_path / "c", "-std=c99", mask), rows) == wanted
+
+
+@needs_cc
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_a_build_with_one_signal_only_has_that_signal(tmp_path, signal):
+    params = Params(
+        classes=4, features=3, signals=(signal,), coef={signal: 4.0}, bias=-1.0, blend=1.0, warmup=0
+    )
+    export(params, tmp_path / "c")
+    rows = rows_for(params)
+    wanted = expected(params, rows)
+    assert len({row[1] for row in wanted}) > 3
+    mask = f"-DTCUQ_SIGNALS=0x{1 << SIGNALS.index(signal):03X}u"
+    assert answers(build(tmp_path / "c", "-std=c99", mask), rows) == wanted
+
+
+@needs_cc
+def test_the_host_program_refuses_bad_rows(tmp_path):
+    export(CASES["posteriors"], tmp_path / "c")
+    program = build(tmp_path / "c", "-std=c99")
+    for text, status in [("", 0), ("1 2 3", 2), ("1 2 3 4 128", 2), ("1 2 3 4 x", 2)]:
+        done = subprocess.run([program], input=text, capture_output=True, text=True)
+        assert done.returncode == status
+        assert ("row 1: 5 integers in -128 to 127" in done.stderr) == (status == 2)
+
+
+@needs_cc
+def test_the_header_refuses_another_core(tmp_path):
+    export(CASES["posteriors"], tmp_path / "c")
+    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x7FFFu")
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
+    assert "0x00Du is needed" in error.value.stderr
+    header = tmp_path / "c" / "tcuq.h"
+    header.write_text(header.read_text().replace("TCUQ_PARAMS_VERSION 2u", "TCUQ_PARAMS_VERSION 3u"))
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        build(tmp_path / "c")
+    assert "another version of tcuq.h" in error.value.stderr
+
+
+@needs_cc
+@pytest.mark.parametrize("name", ["monitor", "ring", "row", "status", "step", "count", "value"])
+def test_names_that_the_host_program_uses_itself(tmp_path, name):
+    export(CASES["posteriors"], tmp_path / "c", name)
+    build(tmp_path / "c", *STRICT, "-fsyntax-only", sources=("main.c", f"{name}.c"))
+
+
+@needs_cc
+def test_two_monitors_link_into_one_program(tmp_path):
+    folder = tmp_path / "c"
+    export(CASES["posteriors"], folder, "first")
+    export(CASES["extended"], folder, "second", force=True)
+    (folder / "both.c").write_text(
+        '#include <stdio.h>\n#include "first.h"\n#include "second.h"\n'
+        "static uint32_t a[FIRST_RING_BYTES / 4u], b[SECOND_RING_BYTES / 4u];\n"
+        "int main(void) { tcuq_t m, n; uint8_t s[SECOND_STATE_BYTES];\n"
+        "int i = tcuq_init(&m, &first, a, sizeof a), j = tcuq_init(&n, &second, b, sizeof b);\n"
+        'printf("%d %d %d %d\\n", i, j, tcuq_save(&n, s, sizeof s) == (int)SECOND_STATE_BYTES,\n'
+        "tcuq_ring_size(&first) == sizeof a && tcuq_ring_size(&second) == sizeof b); return 0; }\n"
+    )
+    program = build(folder, "-std=c99", sources=("both.c", "first.c", "second.c", "tcuq.c"))
+    assert subprocess.run([program], capture_output=True, text=True).stdout == "0 0 1 1\n"
+
+
+@needs_cc
+def test_the_cores_of_two_folders_are_linked_once(tmp_path):
+    for name, case in (("first", "posteriors"), ("second", "extended")):
+        export(CASES[case], tmp_path / name, name)
+    (tmp_path / "both.c").write_text(
+        '#include "first.h"\n#include "second.h"\n'
+        '#include "first_selfcheck.h"\n#include "second_selfcheck.h"\n'
+        "static uint32_t a[FIRST_RING_BYTES / 4u], b[SECOND_RING_BYTES / 4u];\n"
+        "int main(void) { return first_selfcheck(a, sizeof a) || second_selfcheck(b, sizeof b); }\n"
+    )
+    own = [f"{name}/{name}{end}" for name in ("first", "second") for end in (".c", "_selfcheck.c")]
+    flags = [*STRICT, "-Ifirst", "-Isecond"]
+    program = build(tmp_path, *flags, sources=("both.c", *own, "first/tcuq.c"))
+    assert subprocess.run([program]).returncode == 0
+    # Both cores: refused as a whole, never half of one and half of the other.
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        build(tmp_path, *flags, sources=("both.c", *own, "first/tcuq.c", "second/tcuq.c"))
+    assert "multiple definition" in error.value.stderr or "duplicate symbol" in error.value.stderr
+
+
+@pytest.mark.skipif(CXX is None, reason="no C++ compiler")
+@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+@pytest.mark.parametrize("case", CASES)
+def test_everything_is_also_cxx(tmp_path, case, standard):
+    export(CASES[case], tmp_path / "c")
+    files = sorted(file.name for file in (tmp_path / "c").glob("*.c"))
+    command = [CXX, "-x", "c++", f"-std={standard}", *STRICT[1:], *files, "-o", "try"]
+    subprocess.run(command, cwd=tmp_path / "c", check=True)
+    rows = rows_for(CASES[case], 50)
+    assert answers(tmp_path / "c" / "try", rows) == expected(CASES[case], rows)
+
+
+def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
+    files = export(CASES["posteriors"], tmp_path / "c", "camera")
+    own = ["camera.c", "camera.h", "camera_selfcheck.c", "camera_selfcheck.h", "main.c"]
+    core = ["tcuq.c", "tcuq.h", "tcuq_LICENSE.txt", "tcuq_math.h", "tcuq_tables.h"]
+    names = ["README.md", *own, *core]
+    assert [file.name for file in files] == names == sorted(os.listdir(tmp_path / "c"))
+    for file in own:
+        assert (tmp_path / "c" / file).read_text().startswith("/* Generated by tcuq ")
+    text = (tmp_path / "c" / "camera.h").read_text()
+    params = CASES["posteriors"]
+    for line in (
+        "CLASSES 5u",
+        "FEATURES 0u",
+        f"RING_BYTES {params.ring_bytes}u",
+        f"STATE_BYTES {params.state_bytes}u",
+    ):
+        assert f"#define CAMERA_{line}\n" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "1st",
+        "a-b",
+        "a b",
+        "é",
+        "while",
+        "class",
+        "main",
+        "Main",
+        "tcuq_x",
+        "TCUQ",
+        "_a",
+        "x_t",
+        "a" * 32,
+        "a\n",
+        "std",
+        "sinf",
+        "tgammal",
+        "isdigit",
+        "toupper",
+        "strtoull",
+        "strspn",
+        "vsnprintf",
+        "CAMERA",
+        "M_2",
+        "a_selfcheck",
+        "a_softmax",
+        "a_projection",
+        "a_arduino",
+    ],
+)
+def test_names_that_c_would_not_take(tmp_path, name):
+    with pytest.raises(ValueError, match="name is"):
+        export(CASES["posteriors"], tmp_path / "c", name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_good_name_is_taken():
+    assert check_name("a" * 31) and check_name("Camera2_monitor")
+
+
+@needs_cc
+def test_no_function_of_the_library_is_a_good_name(tmp_path):
+    # The compiler's own view of the headers, so that no list here can be incomplete.
+    source = "".join(f"#include <{name}.h>\n" for name in ("math", "ctype", "stdlib", "string", "stdio"))
+    command = [CC, "-std=c99", "-E", "-P", "-"]
+    text = subprocess.run(command, input=source, capture_output=True, text=True, check=True).stdout
+    functions = set(re.findall(r"\bextern\b[^;{]*?\b([a-z][a-z0-9_]*) *\(", text))
+    assert {"sin", "isalpha", "malloc", "strlen", "printf"} <= functions
+    accepted = []
+    for name in sorted(functions):
+        try:
+            accepted.append(check_name(name))
+        except ValueError:
+            continue
+    assert accepted == []
+
+
+def test_every_field_of_the_parameters_is_set():
+    found = sources(CASES["extended"])
+    struct = re.search(r"typedef struct \{([^}]*)\} tcuq_params_t;", found["tcuq.h"])[1]
+    declared = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", struct, flags=re.S))
+    body = found["monitor.c"].split("tcuq_params_t monitor = {")[1]
+    assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
+
+
+def test_what_is_there_stays_unless_forced(tmp_path):
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / "tcuq.c").write_text("mine")
+    with pytest.raises(ValueError, match=r"tcuq\.c: exists already"):
+        export(CASES["posteriors"], folder)
+    assert os.listdir(folder) == ["tcuq.c"] and (folder / "tcuq.c").read_text() == "mine"
+    (folder / "other.txt").write_text("mine")
+    export(CASES["posteriors"], folder, force=True)
+    assert (folder / "tcuq.c").read_text() == sources(CASES["posteriors"])["tcuq.c"]
+    assert (folder / "other.txt").read_text() == "mine" and os.listdir(tmp_path) == ["c"]
+
+
+@pytest.mark.parametrize("form", ["c", "arduino"])
+@pytest.mark.parametrize("fails_at", range(1, 12))
+def test_all_files_or_none(tmp_path, monkeypatch, fails_at, form):
+    folder = tmp_path / "c"
+    folder.mkdir()
+    for file in ("main.c", "tcuq.h") if form == "c" else ("README.md", "keywords.txt"):
+        (folder / file).write_text("mine")
+    before = sorted(os.listdir(folder))
+    replace, calls = os.replace, []
+
+    def sometimes(*args):
+        calls.append(args)
+        if len(calls) == fails_at:
+            raise OSError(28, "No space left on device")
+        replace(*args)
+
+    monkeypatch.setattr(os, "replace", sometimes)
+    with pytest.raises(OSError, match="No space left"):
+        export(CASES["posteriors"], folder, force=True, form=form)
+    assert sorted(os.listdir(folder)) == before and os.listdir(tmp_path) == ["c"]
+    assert {(folder / file).read_text() for file in os.listdir(folder)} == {"mine"}
+
+
+def test_folders_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for folder, message in [
+        ("file", "is a file"),
+        ("file/c", "does not exist"),
+        ("missing/c", "does not exist"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            export(CASES["posteriors"], tmp_path / folder)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("form", ["c", "arduino"])
+def test_force_takes_no_folder_away(tmp_path, form):
+    (tmp_path / "c" / "README.md").mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"README\.md: is a folder"):
+        export(CASES["posteriors"], tmp_path / "c", force=True, form=form)
+    assert os.listdir(tmp_path / "c") == ["README.md"]
+
+
+def test_the_readme_of_a_package_names_all_files_and_its_code_compiles(tmp_path):
+    export(CASES["extended"], tmp_path / "c", "kws")
+    text = (tmp_path / "c" / "README.md").read_text()
+    for file in os.listdir(tmp_path / "c"):
+        assert f"`{file}`" in text or file == "README.md"
+    start, step = re.findall(r"```c\n(.*?)```", text, re.S)
+    if CC is None:
+        return
+    arguments = "const int8_t *posteriors, const int8_t *features"
+    (tmp_path / "c" / "use.c").write_text(
+        f"{start}\nint on_inference({arguments});\nint on_inference({arguments})\n{{\n{step}"
+        "return step.abstain;\n}\n"
+    )
+    build(tmp_path / "c", *STRICT, "-fsyntax-only", sources=("use.c",))
+    # The commands of the page, as they stand.
+    commands = re.findall(r"^    (cc .*?) && ", text, re.M)
+    assert len(commands) == 1
+    subprocess.run(commands[0].split(), cwd=tmp_path / "c", check=True)
+
+
+def test_the_licence_is_that_of_the_project():
+    root = str(ROOT)
+    with open(os.path.join(root, "LICENSE")) as file:
+        assert sources(CASES["posteriors"])["tcuq_LICENSE.txt"] == file.read()

@@ -1,0 +1,383 @@
+"""What an exported package carries beside the monitor: self-check, softmax, projection; C against Python."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cortex import compile_for_m4, link_for_m4, need, run_on_m4
+from places import ROOT
+
+from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
+from tcuq.export.contents import Contents
+from tcuq.export.vector import FIELDS, vector
+from tcuq.fitting.projection import projection
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+SANE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+EXTENDED = Params(
+    classes=7,
+    features=3,
+    feature_zero_point=-9,
+    signals=SIGNALS,
+    anchor="belief",
+    lags=(1, 3, 8),
+    coef=dict.fromkeys(SIGNALS, 0.75),
+    clean_means=dict.fromkeys(SIGNALS, 0.125),
+    alarm=Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0)),
+)
+PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
+    "posteriors": (Params(classes=10), {}),
+    "extended": (EXTENDED, {}),
+    "both": (
+        EXTENDED,
+        {
+            "logits_scale": 0.12,
+            "projection": integer_projection(
+                np.random.default_rng(0).normal(size=(40, 3)) * 3, np.ones(3), 0.05, -100, EXTENDED
+            ),
+        },
+    ),
+    "no past": (Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1), {}),
+    "largest": (Params(classes=1000, features=256, lags=(64,), window=64, signals=SIGNALS), {}),
+}
+
+
+def checked(folder: Path, *flags: str, ring: str = "sizeof ring", name: str = "monitor") -> int:
+    """Build the self-check of a package on this machine and return what it says."""
+    macro = name.upper()
+    (folder / "check.c").write_text(
+        f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}_selfcheck.h"\n'
+        f"int main(void) {{ static uint32_t ring[{macro}_RING_BYTES / 4u];\n"
+        f'printf("%d\\n", {name}_selfcheck(ring, {ring})); return 0; }}\n'
+    )
+    objects = []
+    for file in sorted(folder.glob("*.c")):
+        # Compiled again only where it changed: most of the time goes to the core.
+        kept = folder / f"{file.stem}-{zlib.crc32(file.read_bytes() + repr(flags).encode())}.o"
+        if file.name != "main.c" and not kept.exists():
+            subprocess.run(["cc", *STRICT, *flags, "-c", file.name, "-o", kept.name], cwd=folder, check=True)
+        objects += [kept.name] if kept.exists() else []
+    subprocess.run(["cc", *flags, *objects, "-o", "check"], cwd=folder, check=True)
+    return int(subprocess.run([folder / "check"], check=True, capture_output=True, text=True).stdout)
+
+
+def changed(folder: Path, file: str, pattern: str, value: str) -> None:
+    text = (folder / file).read_text()
+    new = re.sub(pattern, value, text, count=1, flags=re.S)
+    assert new != text
+    (folder / file).write_text(new)
+
+
+# The self-check.
+
+
+@needs_cc
+@pytest.mark.parametrize("case", PACKAGES)
+def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
+    params, more = PACKAGES[case]
+    export(params, tmp_path / "c", **more)
+    assert checked(tmp_path / "c", *SANE) == 0
+    mask = re.search(r"-DTCUQ_SIGNALS=\w+", (tmp_path / "c" / "monitor.h").read_text())
+    assert mask is not None
+    assert checked(tmp_path / "c", "-Ofast", mask[0]) == 0
+
+
+@pytest.mark.parametrize("case", ["posteriors", "both"])
+def test_the_self_check_passes_on_a_cortex_m4(tmp_path: Path, case: str) -> None:
+    params, more = PACKAGES[case]
+    folder = tmp_path / "c"
+    export(params, folder, "kws", **more)
+    (folder / "main.c").write_text(
+        '#include "kws.h"\n#include "kws_selfcheck.h"\nint main(void);\nint main(void)\n{\n'
+        "    static uint32_t ring[KWS_RING_BYTES / 4u];\n    return kws_selfcheck(ring, sizeof ring);\n}\n"
+    )
+
+    def said() -> int:
+        objects = [compile_for_m4(file, file.with_suffix(".o")) for file in sorted(folder.glob("*.c"))]
+        return run_on_m4(link_for_m4(objects, tmp_path / "check.elf"))[0]
+
+    assert said() == 0
+    # The emulator must be able to say otherwise.
+    changed(folder, "kws_selfcheck.c", r"(kws_check_steps\[\] = \{\n    \{)(-?\d+)", r"\g<1>1 + \2")
+    assert said() == 1
+
+
+@needs_cc
+def test_the_self_check_compares_every_field_of_every_step(tmp_path: Path) -> None:
+    export(Params(classes=3), tmp_path / "c")
+    source = tmp_path / "c" / "monitor_selfcheck.c"
+    text = source.read_text()
+    start = text.index("monitor_check_steps[] = {")
+    lines = text[start:].splitlines()
+    steps = len(vector(Contents(Params(classes=3))))
+    for number, field in enumerate(FIELDS):
+        step = (number * 7) % steps
+        cells = lines[1 + step].strip(" {},").split(", ")
+        cells[number] = str(int(cells[number]) ^ 1)
+        broken = [*lines[: 1 + step], f"    {{{', '.join(cells)}}},", *lines[2 + step :]]
+        source.write_text(text[:start] + "\n".join(broken) + "\n")
+        assert checked(tmp_path / "c") == step + 1, field
+
+
+@needs_cc
+def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
+    params, more = PACKAGES["both"]
+    for file, pattern, value, expected in (
+        ("monitor.c", r"(\d+), (/\* odds 0.75)", r"\1 + 64, \2", range(1, 99)),
+        ("monitor.c", r"(softmax\[\w+\] = \{\n    )65535", r"\g<1>32768", [-10]),
+        ("monitor.c", r"(_matrix\[\] = \{\n    )-?\d+", r"\g<1>127", [-11]),
+        ("monitor.c", r"\d+(u, /\* level_den)", r"1\1", [-1]),
+        ("tcuq_softmax.c", r"512u \+ sum", "512u", [-10]),
+        (
+            "tcuq_projection.c",
+            r"~\(~sum >> projection->shift\[k\]\)",
+            "-(-sum >> projection->shift[k])",
+            [-11],
+        ),
+        ("tcuq.c", r"#define SLOW_SHIFT 4", "#define SLOW_SHIFT 5", range(1, 99)),
+        ("monitor_selfcheck.c", r"(check_state\[\] = \{\n    \d+, \d+, )\d+", r"\g<1>0", [-4]),
+    ):
+        export(params, tmp_path / "c", **more, force=True)
+        changed(tmp_path / "c", file, pattern, value)
+        assert checked(tmp_path / "c") in expected, (file, value)
+    export(params, tmp_path / "c", **more, force=True)
+    assert checked(tmp_path / "c", ring="sizeof ring - 1u") == -3
+
+
+def test_something_happens_in_the_vector() -> None:
+    for case in ("posteriors", "extended"):
+        found = vector(Contents(PACKAGES[case][0]))
+        for field in ("flagged", "abstain", "warming_up"):
+            assert 0 < found.count(field) < len(found), (case, field)
+        assert len(np.unique(found.expected[:, FIELDS.index("risk")])) > len(found) // 2
+        # Both parts are the stream's own: the second goes on from a state that any monitor can load.
+        monitor = Monitor(PACKAGES[case][0]).load(found.state)
+        part = slice(found.late, None)
+        features = found.features[part] if found.features.shape[1] else None
+        again = monitor.run(found.probs[part], features)
+        assert (again["risk"] * 65536 == found.expected[part, FIELDS.index("risk")]).all()
+    extended = vector(Contents(EXTENDED))
+    assert 0 < extended.count("alarm") < len(extended)
+
+
+def test_vectors_stay_small_and_are_the_same_every_time() -> None:
+    for params, more in PACKAGES.values():
+        contents = Contents(params, **more)
+        one, two = vector(contents), vector(contents)
+        assert (one.probs == two.probs).all() and (one.expected == two.expected).all()
+        assert one.state == two.state and one.bytes < 30_000
+    largest = vector(Contents(PACKAGES["largest"][0]))
+    assert largest.state == b"" and largest.late == len(largest) >= 8
+
+
+@needs_cc
+def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
+    params, more = PACKAGES["both"]
+    export(params, tmp_path / "c", **more)
+    folder = tmp_path / "c"
+    files = [file.name for file in folder.glob("*.c")]
+    subprocess.run(["cc", *STRICT, *files, "-o", "try"], cwd=folder, check=True)
+    rng = np.random.default_rng(5)
+    logits, wide = (rng.integers(-128, 128, (200, n)).astype(np.int8) for n in (7, 40))
+    text = "\n".join(" ".join(map(str, row)) for row in np.hstack([logits, wide]).tolist())
+    done = subprocess.run([folder / "try"], input=text, capture_output=True, text=True, check=True)
+    got = np.array([line.split() for line in done.stdout.splitlines()], int)
+    steps = Monitor(params).run(posteriors(logits, softmax_table(0.12)), more["projection"](wide))
+    assert (got[:, 1] == steps["risk"] * 65536).all() and (got[:, 0] == steps["label"]).all()
+    assert len(np.unique(got[:, 1])) > 50
+
+
+def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "EXPORT_C.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "EXPORT_C.md", "exec"), found)
+    assert found["features"].shape == (500, 32)
+    assert np.ptp(found["features"], axis=0).min() > 20  # features that say something
+
+
+@pytest.mark.parametrize(
+    "compiler", ["gcc -std=c99", "clang -std=c99", "g++ -x c++ -std=c++11", "clang++ -x c++"]
+)
+def test_no_warnings_from_any_file(tmp_path: Path, compiler: str) -> None:
+    tool, *flags = compiler.split()
+    need(tool, tool)
+    params, more = PACKAGES["both"]
+    export(params, tmp_path / "c", **more)
+    files = sorted(file.name for file in (tmp_path / "c").glob("*.c"))
+    command = [tool, *flags, *STRICT[1:], "-O2", *files, "-o", "try"]
+    subprocess.run(command, cwd=tmp_path / "c", check=True)
+    assert subprocess.run([tmp_path / "c" / "try"], stdin=subprocess.DEVNULL).returncode == 0
+
+
+# The softmax.
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    if CC is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("parts")
+    here = ROOT / "src" / "tcuq" / "export" / "c"
+    files = [str(here / "tcuq_softmax.c"), str(here / "tcuq_projection.c")]
+    subprocess.run(
+        [CC, *STRICT, "-O2", "-shared", "-fPIC", *files, "-o", str(folder / "parts.so")], check=True
+    )
+    return ctypes.CDLL(str(folder / "parts.so"))
+
+
+def pointer(array: np.ndarray) -> ctypes.c_void_p:
+    assert array.flags.c_contiguous
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def plain_softmax(logits: list[int], table: list[int]) -> list[int]:
+    """Python's integers, one at a time."""
+    top = max(logits)
+    shares = [table[top - logit] for logit in logits]
+    total = sum(shares)
+    return [min((share * 512 + total) // (2 * total), 255) - 128 for share in shares]
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.004, 0.12, 1.0, 1000.0])
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+def test_softmax_in_c_numpy_and_plain_integers(library: ctypes.CDLL, scale: float, classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    rows = rng.integers(-128, 128, (20, classes)).astype(np.int8)
+    rows[0], rows[1], rows[2], rows[2, -1] = 127, -128, -128, 127
+    table = softmax_table(scale)
+    wanted = [plain_softmax(row, table.tolist()) for row in rows.tolist()]
+    assert posteriors(rows, table).tolist() == wanted
+    for row, expected in zip(rows, wanted, strict=True):
+        out = np.empty(classes, np.int8)
+        library.tcuq_softmax(pointer(table), pointer(row), ctypes.c_size_t(classes), pointer(out))
+        assert out.tolist() == expected
+        library.tcuq_softmax(pointer(table), pointer(row), ctypes.c_size_t(classes), pointer(row))
+        assert row.tolist() == expected  # in place
+
+
+def test_posteriors_are_within_one_unit_of_the_real_ones() -> None:
+    rng = np.random.default_rng(0)
+    for scale in (0.02, 0.12, 0.5):
+        logits = rng.integers(-128, 128, (500, 10)).astype(np.int8)
+        real = np.exp(scale * (logits.astype(float) - logits.max(axis=1, keepdims=True).astype(float)))
+        real /= real.sum(axis=1, keepdims=True)
+        got = posteriors(logits, softmax_table(scale)).astype(float) + 128
+        assert np.abs(got - np.minimum(real * 256, 255)).max() < 1
+
+
+def test_logits_of_another_kind_are_refused() -> None:
+    for bad in (np.zeros((2, 2), np.int16), np.zeros(3, np.int8)):
+        with pytest.raises(ValueError, match="int8 of 2 is accepted"):
+            posteriors(bad, softmax_table(0.1))
+
+
+# The projection.
+
+
+class Projection(ctypes.Structure):
+    """The layout of tcuq_projection_t."""
+
+    _fields_ = (
+        ("matrix", ctypes.c_void_p),
+        ("bias", ctypes.c_void_p),
+        ("shift", ctypes.c_void_p),
+        ("inputs", ctypes.c_uint16),
+        ("outputs", ctypes.c_uint16),
+    )
+
+
+def plain_projection(
+    matrix: list[list[int]], bias: list[int], shift: list[int], wide: list[int]
+) -> list[int]:
+    found = []
+    for row, more, down in zip(matrix, bias, shift, strict=True):
+        total = more + sum(a * b for a, b in zip(row, wide, strict=True))
+        assert -(2**31) <= total < 2**31
+        found.append(max(-128, min(127, total // 2**down)))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["average", "pca", "random"])
+@pytest.mark.parametrize("width", [33, 64, 1280])
+def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: str, width: int) -> None:
+    rng = np.random.default_rng(width)
+    scale, zero = 0.04, -128
+    wide = np.clip(rng.normal(-60, 60, (60, width)), -128, 127).astype(np.int8)
+    wide[0], wide[1] = -128, 127
+    wide[2, ::2], wide[2, 1::2] = -128, 127
+    real = (wide.astype(float) - zero) * scale
+    fixed = projection(kind, real)
+    assert fixed is not None
+    out = fixed(real)
+    params = Params(classes=2, features=32, feature_scale=float(np.ptp(out)) / 255, feature_zero_point=-20)
+    found = integer_projection(fixed.matrix, fixed.offset, scale, zero, params)
+    assert found.inputs == width and found.outputs == 32 and np.abs(found.matrix.astype(int)).max() >= 64
+    got = found(wide)
+    lists = [part.tolist() for part in (found.matrix, found.bias, found.shift)]
+    assert got.tolist() == [plain_projection(*lists, row) for row in wide.tolist()]
+    held = Projection(*(part.ctypes.data for part in (found.matrix, found.bias, found.shift)), width, 32)
+    for row, expected in zip(wide, got, strict=True):
+        features = np.empty(32, np.int8)
+        library.tcuq_project(ctypes.byref(held), pointer(row), pointer(features))
+        assert (features == expected).all()
+    # Half a unit of rounding at the end, and half a unit of each weight before.
+    exact = np.clip(out / params.feature_scale - 20, -128, 127)
+    bound = 0.501 + (0.5 * np.abs(wide.astype(float) - zero).sum(axis=1)[:, None] + 0.5) / 2.0**found.shift
+    assert (np.abs(got - exact) <= bound).all()
+    assert np.abs(got - exact).mean() < 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"matrix": np.ones((8, 3)), "offset": None},
+            "has 3 outputs; 4, the monitor's features, is accepted",
+        ),
+        ({"matrix": np.ones(8)}, "has 1 dimensions; 2 are needed"),
+        ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0; 1 to 16384"),
+        ({"matrix": np.full((8, 4), np.nan)}, "holds inf or nan"),
+        ({"matrix": np.full((8, 4), "a")}, "holds no numbers"),
+        ({"matrix": np.full((8, 4), 1e5)}, "a weight of 10000 "),
+        ({"offset": np.ones(3)}, r"has shape \(3,\); \(4,\) is accepted"),
+        ({"offset": np.full(4, 1e12)}, "an offset of 1e"),
+        ({"scale": 0.0}, "scale of the wide features is 0"),
+        ({"scale": np.ones(2)}, "one number is needed"),
+        ({"zero_point": 200}, "zero_point of the wide features is 200"),
+        ({"zero_point": 0.5}, "not an integer"),
+        ({"zero_point": None}, "key 'zero_point' is missing"),
+        ({"more": 1}, "key 'more' is unknown"),
+    ],
+)
+def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    arrays = {"matrix": np.ones((8, 4)), "offset": np.zeros(4), "scale": 0.1, "zero_point": -128} | change
+    np.savez(tmp_path / "p.npz", **{key: value for key, value in arrays.items() if value is not None})
+    with pytest.raises(ValueError, match=message) as error:
+        load_projection(tmp_path / "p.npz", Params(classes=3, features=4))
+    assert str(error.value).startswith(str(tmp_path / "p.npz: ")[:-1])
+
+
+def test_a_projection_must_fit_the_monitor(tmp_path: Path) -> None:
+    made = integer_projection(np.ones((8, 4)), np.zeros(4), 0.1, 0, Params(classes=3, features=4))
+    with pytest.raises(ValueError, match="has 4 outputs; 2, the monitor's features"):
+        export(Params(classes=3, features=2), tmp_path / "c", projection=made)
+    wide = Params(classes=3, features=40)
+    with pytest.raises(ValueError, match="outputs of the projection is 40; 1 to 32"):
+        integer_projection(np.ones((80, 40)), np.zeros(40), 0.1, 0, wide)
+    with pytest.raises(ValueError, match=r"int8 of shape \(T, 8\) is accepted"):
+        made(np.zeros((1, 7), np.int8))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,334 @@
+"""The offline fit, the search, and what they say."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from streams import dwell_stream
+
+from tcuq import Log, Monitor, fit, tune
+from tcuq.fitting import fit_findings, tune_findings
+from tcuq.fitting.gain import folds
+from tcuq.fitting.logistic import balanced_weights, fit_logistic
+from tcuq.metrics.ranking import auroc
+from tcuq.monitor.cost import cost
+from tcuq.monitor.log import watch
+
+
+def make_log(steps: int = 6000, features: int = 16, seed: int = 0, dwell: float = 8, **keep: bool) -> Log:
+    probs, values, truth, marks = dwell_stream(
+        steps, 10, features, np.random.default_rng(seed), dwell, shifted=True
+    )
+    return Log(
+        probs,
+        values,
+        truth if keep.get("labels", True) else None,
+        shifted=marks if keep.get("shifted", True) else None,
+    )
+
+
+@pytest.mark.parametrize("l2", [0.1, 1.0, 100.0])
+def test_regression_agrees_with_scikit_learn(l2: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((2000, 4)) * [1, 0.2, 3, 1]
+    target = rng.random(2000) < 1 / (1 + np.exp(-(x @ [2, -5, 0.5, 0] - 2)))
+    coef, bias = fit_logistic(x, target, l2)
+    scale = x.std(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = LogisticRegression(C=1 / l2, class_weight="balanced", tol=1e-10, max_iter=10_000)
+        other.fit((x - x.mean(0)) / scale, target)
+    assert np.allclose(coef * scale, other.coef_[0], atol=1e-4)
+    assert np.isclose(bias + coef @ x.mean(0), other.intercept_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("features", [0, 16])
+def test_the_extended_profile_leans_on_the_belief_and_is_calibrated(features: int) -> None:
+    log = make_log(3000, features)
+    params = fit(log, profile="extended", run_length=500)
+    assert params.anchor == "belief" and params.profile == "extended"
+    share = float(log.errors().mean())
+    assert abs(float(watch(Monitor(params), log)["uncertainty"].mean()) - share) < 1e-3
+    plain = fit(log, profile="extended", run_length=500, calibrate=False, anchor="confidence")
+    assert plain.coef == params.coef and plain.bias > params.bias and plain.anchor == "confidence"
+    assert "reads as" in fit_findings(params) and "reads as" not in fit_findings(plain)
+    by_name = fit(log, signals=params.signals, run_length=500)
+    assert by_name == params, "the signals alone say which profile it is"
+
+
+def test_the_paper_profile_is_neither_anchored_nor_calibrated_unless_asked() -> None:
+    log = make_log(features=0)
+    params = fit(log, run_length=500)
+    assert params.anchor == "confidence" and "mean_uncertainty" not in params.notes["fit"]
+    shifted = fit(log, run_length=500, calibrate=True)
+    assert shifted.coef == params.coef and shifted.bias < params.bias
+    with pytest.raises(ValueError, match="anchor is 'belief'; it needs the signal 'disbelief_fast'"):
+        fit(log, anchor="belief")
+
+
+def test_the_belief_ranks_errors_better_than_the_confidence() -> None:
+    """Where the true class persists: the point of the filter."""
+    log = make_log(features=0, seed=3)
+    wrong = log.errors()
+    params = fit(log, signals=("doubt", "disbelief_fast"), run_length=500)
+    belief = watch(Monitor(params.replace(blend=0.0)), log)["risk"]
+    assert auroc(belief, wrong) > auroc(-log.confidence(), wrong) + 0.05
+
+
+def test_nonnegative_regression_is_optimal_on_its_side() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((1500, 3))
+    target = rng.random(1500) < 1 / (1 + np.exp(-(x @ [3, -4, 1])))
+    coef, _ = fit_logistic(x, target, 1.0, low=0.0)
+    assert (coef >= 0).all() and coef[1] == 0 and coef[0] > 1
+    # The optimum with the offending signal left out is the same one.
+    without, _ = fit_logistic(x[:, [0, 2]], target, 1.0)
+    assert np.allclose(coef[[0, 2]], without, atol=1e-5)
+
+
+def test_balanced_weights_and_constant_signals() -> None:
+    target = np.array([True] * 10 + [False] * 90)
+    weights = balanced_weights(target)
+    assert np.isclose(weights[target].sum(), weights[~target].sum()) and np.isclose(weights.mean(), 1)
+    coef, _ = fit_logistic(np.column_stack([np.ones(100), target + 0.0]), target, 1.0)
+    assert coef[0] == 0 and coef[1] > 0
+
+
+def test_auroc_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        score, target = rng.integers(0, 6, 60), rng.random(60) < 0.4
+        if 0 < target.sum() < 60:
+            assert np.isclose(auroc(score, target), roc_auc_score(target, score))
+    assert np.isnan(auroc([1.0, 2.0], [True, True]))
+
+
+def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalises() -> None:
+    params = fit(make_log(), run_length=1000)
+    other = make_log(seed=7)
+    risk = watch(Monitor(params), other)["risk"]
+    assert auroc(risk, other.errors()) > auroc(-other.confidence(), other.errors()) + 0.03
+    found = params.notes["fit"]
+    assert found["time_helps"] and abs(found["loss_from_quantisation"]) < 1e-4
+    assert abs(found["auroc_core"] - found["auroc_float"]) < 1e-3
+    assert "Time helps here" in fit_findings(params)
+
+
+def test_a_fit_without_explanation_differs_in_its_notes_alone() -> None:
+    log = make_log()
+    told, silent = fit(log, run_length=1000), fit(log, run_length=1000, explain=False)
+    assert silent.replace(notes={}) == told.replace(notes={})
+    left_out = {"time_helps", "time", "signals", "run_length_elsewhere"}
+    assert set(told.notes["fit"]) - set(silent.notes["fit"]) == left_out
+    assert "held-out" not in fit_findings(silent) and "in 16 bits" in fit_findings(silent)
+
+
+def test_fit_says_when_time_does_not_help() -> None:
+    params = fit(make_log(dwell=1.0, features=0), run_length=1000)
+    found = params.notes["fit"]
+    assert not found["time_helps"]
+    assert "Time does not help here" in fit_findings(params)
+    assert abs(found["signals"]["flips"]["adds"]) < 0.01
+
+
+def test_an_unbalanced_shuffled_stream_is_not_said_to_profit_from_time() -> None:
+    """With one frequent class, flips tell errors without any order in time."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(4, 8000, p=[0.7, 0.1, 0.1, 0.1])
+    logits = rng.normal(0, 1, (8000, 4)) + 2.5 * np.eye(4)[truth]
+    found = fit(Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth), run_length=500)
+    assert not found.notes["fit"]["time_helps"]
+    assert "not through time" in fit_findings(found)
+
+
+def test_a_tied_reference_does_not_flag_all_of_the_tie() -> None:
+    probs = np.tile([0.75, 0.25], (600, 1))
+    probs[::20] = [0.5, 0.5]
+    params = fit(Log(probs, shifted=np.zeros(600)), level=0.1, run_length=100)
+    risk = Monitor(params).run(probs)["risk"]
+    assert (risk >= params.reference).mean() <= 0.1
+
+
+def test_signs_are_free_by_default_and_kept_positive_on_request() -> None:
+    # With every step of another class, staying the same is what is suspicious.
+    rng = np.random.default_rng(0)
+    truth = np.arange(4000) % 10
+    logits = rng.normal(0, 1, (4000, 10)) + 3 * np.eye(10)[truth]
+    stuck = np.arange(4000) % 400 >= 300
+    logits[stuck] = 4 * np.eye(10)[0] + rng.normal(0, 1, (int(stuck.sum()), 10))
+    log = Log(np.exp(logits) / np.exp(logits).sum(1, keepdims=True), labels=truth, shifted=stuck)
+    free, kept = fit(log, run_length=500), fit(log, run_length=500, nonnegative=True)
+    assert free.coef is not None and kept.coef is not None
+    assert min(free.coef.values()) < -0.5 and min(kept.coef.values()) >= 0
+    assert free.notes["fit"]["auroc"] > kept.notes["fit"]["auroc"] + 0.05
+
+
+def test_without_labels_the_fit_says_so_plainly() -> None:
+    params = fit(make_log(labels=False), run_length=1000)
+    found = params.notes["fit"]
+    assert found["labels"] is False
+    assert any("no labels" in w and "stock coefficients" in w for w in found["warnings"])
+    assert params.alarm.rise is not None
+    clean = make_log(seed=3)
+    risk = watch(Monitor(params), clean)["risk"][~clean.shifted]
+    assert abs((risk >= params.reference).mean() - params.level) < 0.05, "the threshold fits clean data"
+
+
+def test_reference_is_the_clean_quantile_and_means_are_clean() -> None:
+    log = make_log()
+    params = fit(log, run_length=1000, level=0.2)
+    steps, signals = watch(Monitor(params), log, signals=True)
+    assert log.shifted is not None and params.clean_means is not None
+    clean = ~log.shifted
+    assert abs((steps["risk"][clean] >= params.reference).mean() - 0.2) < 0.02
+    assert abs(signals[clean, 3].mean() - params.clean_means["doubt"]) < 0.01
+
+
+def test_a_clean_log_sets_threshold_and_alarm() -> None:
+    clean = make_log(seed=5).take(np.flatnonzero(~make_log(seed=5).shifted))
+    params = fit(make_log(shifted=False), clean=Log(clean.probs, clean.features), run_length=1000)
+    marked = fit(make_log(), run_length=1000)
+    assert abs(params.reference - marked.reference) < 0.1
+    assert not any("no steps are marked" in w for w in params.notes["fit"]["warnings"])
+
+
+def test_segments_are_independent_streams() -> None:
+    """Cutting a log into segments of one step removes all past, so lagged signals fall silent."""
+    log = make_log(800)
+    assert log.labels is not None
+    cut = Log(log.probs, log.features, log.labels, np.arange(800), log.shifted)
+    with pytest.raises(ValueError, match="0 errors and 0 correct steps after the first of each segment"):
+        fit(cut, run_length=100)
+    assert set(folds(Log(log.probs, segments=np.repeat(np.arange(8), 100))).tolist()) == {0, 1, 2, 3}
+
+
+def test_kinds_of_shift_take_turns_in_being_held_out() -> None:
+    log = make_log(4000)
+    kinds = np.where(log.shifted, 1 + np.arange(4000) // 250 % 3, 0)
+    told = Log(log.probs, log.features, log.labels, shifted=kinds)
+    fold = folds(told)
+    for kind in (1, 2, 3):
+        assert len(set(fold[kinds == kind].tolist())) == 1
+    assert len(set(fold[kinds == 0].tolist())) == 4
+    assert told.take(slice(500, 900)).kinds.tolist() == kinds[500:900].tolist()
+    assert "kinds of shift held out in turn" in fit(told, run_length=500).notes["fit"]["time"]
+
+
+def test_a_signal_that_does_not_carry_over_is_named() -> None:
+    """Features that tell errors of one kind by staying and of the other by moving."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    kinds = np.arange(n) // 100 % 3
+    probs = rng.dirichlet(np.ones(3) * 2, n)
+    truth = probs.argmax(1)
+    wrong = (kinds > 0) & (rng.random(n) < 0.5)
+    truth = np.where(wrong, (truth + 1) % 3, truth)
+    still, moving = np.tile([1.0, 0.0], (n, 1)), rng.normal(0, 1, (n, 2))
+    mild = still + rng.normal(0, 0.4, (n, 2))
+    features = np.where((kinds == 1)[:, None], still, np.where((kinds == 2)[:, None], moving, mild))
+    params = fit(Log(probs, features, truth, shifted=kinds), run_length=500)
+    assert any(w.startswith("instability costs") for w in params.notes["fit"]["warnings"])
+
+
+def test_level_can_follow_the_budget_and_is_warned_about_otherwise() -> None:
+    log = make_log(2000)
+    tied, apart = fit(log, level="budget", budget=0.2, run_length=500), fit(log, run_length=500)
+    assert tied.level == 0.2 and not any("below the budget" in w for w in tied.notes["fit"]["warnings"])
+    assert any("below the budget" in w for w in apart.notes["fit"]["warnings"])
+
+
+def test_int8_logs_need_a_zero_point_and_then_work() -> None:
+    log = make_log(2000)
+    assert log.features is not None
+    raw = Log(
+        (np.clip(np.floor(log.probs * 256 + 0.5), 0, 255) - 128).astype(np.int8),
+        (np.clip(log.features * 60, 0, 255) - 128).astype(np.int8),
+        log.labels,
+        shifted=log.shifted,
+    )
+    with pytest.raises(ValueError, match="feature_zero_point is missing; -128 for a ReLU output"):
+        fit(raw, run_length=500)
+    params = fit(raw, feature_zero_point=-128, run_length=500)
+    assert params.feature_zero_point == -128 and params.features == 16
+    assert fit(raw, use_features=False, run_length=500).features == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda log: log.take(slice(0, 0)), {}, "the log is empty"),
+        (lambda log: Log(log.probs, labels=log.predictions()), {}, "the log has 0 errors and"),
+        (lambda log: log, {"run_length": 1}, "run_length is 1; 10 to 10000000 is accepted"),
+        (lambda log: log, {"l2": 0}, "l2 is 0"),
+        (lambda log: log, {"profile": "best"}, "profile is 'best'; one of paper, extended is accepted"),
+        (lambda log: log, {"feature_scale": 0.1}, "feature_scale and feature_zero_point go together"),
+        (lambda log: log, {"clean": Log([[0.5, 0.5]])}, "the clean log has 2 classes, the log has 10"),
+        (lambda log: Log(log.probs, shifted=np.ones(len(log))), {}, "no clean steps are left"),
+    ],
+)
+def test_bad_fits_are_refused(change: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit(change(make_log(600)), **options)
+
+
+def test_the_fit_is_repeatable() -> None:
+    log = make_log(2000)
+    assert fit(log, run_length=500, seed=3) == fit(log, run_length=500, seed=3)
+
+
+def test_tune_finds_settings_within_the_limits_and_reports_progress() -> None:
+    log, calls = make_log(5000), []
+    params = tune(
+        log,
+        max_bytes=420,
+        max_instructions=6000,
+        trials=25,
+        run_length=500,
+        progress=lambda done, total, text: calls.append((done, total, text)),
+    )
+    price, found = cost(params), params.notes["tune"]
+    assert price.ram_bytes <= 420 and price.instructions <= 6000
+    assert calls[-1][:2] == (25, 25) and [c[0] for c in calls] == list(range(1, 26))
+    assert 0 < found["within_limits"] <= 25
+    assert found["search_auroc"] >= found["search_auroc_default"]
+    assert found["check_auroc"] > 0.8
+    assert "steps that no search saw" in tune_findings(params)
+    assert tune(log, max_bytes=420, max_instructions=6000, trials=25, run_length=500) == params
+
+
+def test_a_fit_whose_errors_lie_in_one_place_cannot_tell_whether_time_helps() -> None:
+    log = make_log(1500)
+    wrong = (np.arange(1500) * 12 // 1500 == 3) & (np.arange(1500) % 2 == 0)
+    params = fit(Log(log.probs, labels=(log.predictions() + wrong) % 10), run_length=100)
+    assert not params.notes["fit"]["time_helps"]
+    assert "cannot be told" in fit_findings(params)
+
+
+def test_the_part_that_no_search_sees_holds_a_shift_when_kinds_are_named() -> None:
+    log = make_log(4000)
+    kinds = np.where(log.shifted, 1 + np.arange(4000) // 500 % 2, 0)
+    params = tune(Log(log.probs, log.features, log.labels, shifted=kinds), trials=2, run_length=100)
+    assert params.notes["tune"]["check_errors"] > 100
+
+
+def test_tune_refuses_what_it_cannot_do() -> None:
+    log = make_log(1500)
+    # Twelve blocks of time go round four folds; the last fold is the one that no search sees.
+    for block, message in ((3, "that is searched has 0 errors"), (0, "in one part of the log only")):
+        wrong = (np.arange(1500) * 12 // 1500 == block) & (np.arange(1500) % 2 == 0)
+        labels = (log.predictions() + wrong) % 10
+        with pytest.raises(ValueError, match=message):
+            tune(Log(log.probs, labels=labels), trials=2, run_length=100)
+    with pytest.raises(
+        ValueError, match=r"none of 3 settings fits 40 bytes and 10000 instructions; the default"
+    ):
+        tune(log, max_bytes=40, trials=3, run_length=100)
+    with pytest.raises(ValueError, match="labels are missing"):
+        tune(make_log(500, labels=False))
+    with pytest.raises(ValueError, match="lags is searched by tune"):
+        tune(log, lags=(1,))

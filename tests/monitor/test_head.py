@@ -1,0 +1,448 @@
+"""The evidence head: what it holds, what the core makes of it, how it is learned, checked and exported."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import dwell_stream, int8_stream
+
+from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit, tune
+from tcuq._core import Core
+from tcuq.audit.derive import audit
+from tcuq.cli import main
+from tcuq.export import export
+from tcuq.fitting import fit_findings
+from tcuq.fitting.learn_head import FAST, degraded_steps, learn_head
+from tcuq.io import Decisions
+from tcuq.monitor.cost import cost
+from tcuq.monitor.log import watch
+from tcuq.monitor.signals import SIGNALS, profile_signals
+from tcuq.monitor.state import fingerprint, read_state
+from tcuq.report.describe import describe_params, render
+from tcuq.report.page import render as report
+from tcuq.report.sections import settings
+
+HEAD = EvidenceHead({"odds": 5.0, "disbelief_fast": 4.0, "magnitude": -6.0}, [-1.5, 0.25, -4.0, 2.0])
+
+
+def with_head(head: EvidenceHead | None = HEAD, **changes: Any) -> Params:
+    options = {
+        "classes": 4,
+        "features": 8,
+        "feature_zero_point": -128,
+        "signals": profile_signals("extended", 8),
+        "alarm": Alarm(0.2, AlarmSide(0.05, 12.0, 20.0)),
+        "warmup": 0,
+    }
+    return Params(**{**options, "evidence": head, **changes})
+
+
+def rows(steps: int = 600, seed: int = 0) -> tuple[Any, Any]:
+    return int8_stream(steps, 4, 8, seed)
+
+
+def test_the_alarm_sums_what_the_head_says() -> None:
+    """The sum as SPEC.md defines it, from signals and labels, against the core's own word."""
+    params = with_head(EvidenceHead(dict(HEAD.coef), HEAD.offsets, clip=0.75, allowance=0.125))
+    monitor = Monitor(params)
+    probs, features = rows()
+    total, raised, seen = 0.0, False, set()
+    for row, values in zip(probs, features, strict=True):
+        step = monitor.step(row, values, signals=True)
+        added = params.evidence.values(np.array([step.signals]), np.array([step.label]))[0]
+        total = min(max(0.0, total + added), params.alarm.rise.cap)
+        raised = total >= params.alarm.rise.limit or (raised and total > 0)
+        assert read_state(monitor.save()).rise == total * 65536
+        assert step.alarm == int(raised)
+        seen |= {added, bool(raised)}
+    assert {0.75 - 0.125, -0.75 - 0.125, True, False} <= seen
+
+
+def test_without_a_head_nothing_changes_but_the_alarm() -> None:
+    probs, features = rows()
+    bare = with_head(None)
+    one, one_signals = Monitor(bare).run(probs, features, signals=True)
+    two, two_signals = Monitor(with_head()).run(probs, features, signals=True)
+    assert (one_signals == two_signals).all()
+    for name in one.dtype.names:
+        assert (one[name] == two[name]).all() == (name != "alarm")
+
+
+def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
+    pinned = {"coef": dict.fromkeys(profile_signals("extended", 8), 0.0), "blend": 1.0}
+    probs, features = rows()
+    steps = Monitor(with_head(**pinned)).run(probs, features)
+    assert len(set(steps["risk"].tolist())) == 1
+    assert steps["alarm"].max() == 1 and steps["alarm"].min() == 0
+    assert Monitor(with_head(None, **pinned)).run(probs, features)["alarm"].max() == 0
+
+
+def test_offsets_belong_to_the_answered_class() -> None:
+    head = EvidenceHead({}, [0.5, -0.5, 0.0, 3.0])
+    params = with_head(head, signals=("doubt",), features=0)
+    for label, expected in enumerate([0.5, 0.0, 0.0, 3.0]):
+        monitor = Monitor(params)
+        monitor.step(np.eye(4)[label])
+        assert read_state(monitor.save()).rise == expected * 65536
+
+
+def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
+    probs, features = rows()
+    whole = Monitor(with_head()).run(probs, features)
+    monitor = Monitor(with_head())
+    monitor.run(probs[:300], features[:300])
+    state = monitor.save()
+    again = Monitor(with_head()).load(state).run(probs[300:], features[300:])
+    assert (again == whole[300:]).all()
+    assert read_state(state).fingerprint == fingerprint(with_head())
+    others = [None, EvidenceHead(dict(HEAD.coef), (*HEAD.offsets[:3], 2.25)), EvidenceHead({}, HEAD.offsets)]
+    others += [
+        EvidenceHead(HEAD.coef, HEAD.offsets, clip=3),
+        EvidenceHead(HEAD.coef, HEAD.offsets, allowance=1),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="other parameters"):
+            Monitor(with_head(other)).load(state)
+
+
+def test_a_head_survives_files_and_pickles() -> None:
+    params = with_head(EvidenceHead({"odds": 1 / 3}, [0.1, -0.1, 200 / 3, -127.999], clip=1e-9 + 1 / 65536))
+    assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
+    assert hash(params) == hash(Params.from_json(params.to_json()))
+    assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
+    content = json.loads(with_head(None).to_json())
+    assert content.pop("evidence") is None
+    assert Params.from_dict(content) == with_head(None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "evidence is []; an object or null is needed"),
+        ({"coef": {}}, "evidence needs coef and offsets"),
+        ({"coef": {}, "offsets": [0] * 4, "bias": 1}, "evidence field 'bias' is unknown"),
+        ({"coef": {"hue": 1}, "offsets": [0] * 4}, "evidence signal 'hue' is unknown"),
+        (
+            {"coef": {"flips": 1}, "offsets": [0] * 4},
+            "evidence signal 'flips' is unknown; one of instability",
+        ),
+        ({"coef": {"odds": 65}, "offsets": [0] * 4}, r"evidence coef[odds] is 65; -64 to 64 is accepted"),
+        ({"coef": {}, "offsets": [0, 0, 0, 129]}, "evidence offsets[3] is 129; -128 to 128 is accepted"),
+        ({"coef": {}, "offsets": "0000"}, "evidence offsets is '0000'; a list is needed"),
+        ({"coef": [], "offsets": [0] * 4}, "evidence coef is []; an object is needed"),
+        ({"coef": {}, "offsets": [0] * 3}, "evidence has 3 offsets; one for each of 4 classes is needed"),
+        ({"coef": {}, "offsets": [0] * 4, "clip": 0}, "evidence clip is 0"),
+        ({"coef": {}, "offsets": [0] * 4, "clip": 257}, "evidence clip is 257"),
+        ({"coef": {}, "offsets": [0] * 4, "allowance": -1}, "evidence allowance is -1; 0 to 256 is accepted"),
+    ],
+)
+def test_heads_that_are_refused(content: Any, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        Params.from_dict({**with_head().to_dict(), "evidence": content})
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_head_leaves_no_fall_side() -> None:
+    both = Alarm(0.2, AlarmSide(0.05, 4.0), AlarmSide(0.05, 4.0))
+    with pytest.raises(ValueError, match="alarm fall is on; with evidence the alarm has the rise side only"):
+        with_head(alarm=both)
+    with pytest.raises(TypeError, match="evidence is dict; an EvidenceHead or None is needed"):
+        with_head({"coef": {}})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"clip": 0},
+        {"clip": 2**24 + 1},
+        {"allowance": 2**24 + 1},
+        {"offset": [0] * 3},
+        {"offset": [0] * 5},
+        {"coef": [0] * 14},
+        {"coef": [32768] + [0] * 14},
+    ],
+)
+def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
+    fields = with_head().integers()
+    assert Core(fields).sizes() == with_head(None).core().sizes()
+    with pytest.raises(ValueError):
+        Core({**fields, "evidence": {**fields["evidence"], **change}})
+    with pytest.raises(ValueError, match="the core refuses"):
+        Core({**fields, "fall_limit": 5, "fall_cap": 5})
+    with pytest.raises(TypeError, match="evidence must be a dict or None"):
+        Core({**fields, "evidence": 7})
+
+
+def test_what_a_head_costs() -> None:
+    bare, headed = cost(with_head(None)), cost(with_head())
+    assert (headed.ram_bytes, headed.state_bytes) == (bare.ram_bytes, bare.state_bytes)
+    assert headed.instructions > bare.instructions and headed.multiplies > bare.multiplies
+
+
+# Learning.
+
+
+def degrading(steps: int = 6000, seed: int = 0) -> Log:
+    """A stream with clean stretches, a harmful kind of shift (1) and a benign one (2); class 2 is hard."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(rng.integers(0, 3, steps // 15 + 1), 15)[:steps]
+    kinds = np.array([0, 1, 0, 2])[np.arange(steps) // 400 % 4]
+    strength = np.array([5.0, 5.0, 2.5])[truth] * np.where(kinds == 1, 0.4, 1.0)
+    logits = rng.normal(0, 1, (steps, 3))
+    logits[np.arange(steps), truth] += strength
+    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    centres = np.random.default_rng(1).normal(0, 1, (3, 12))
+    scale = np.where(kinds == 1, 0.6, np.where(kinds == 2, 1.6, 1.0))[:, None]
+    features = centres[truth] * scale + rng.normal(0, 0.3, (steps, 12))
+    return Log(probs, features, truth, shifted=kinds)
+
+
+def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> None:
+    log, fresh = degrading(), degrading(seed=5)
+    found = {}
+    for evidence in (False, True):
+        params = fit(log, profile="extended", evidence=evidence, run_length=1000)
+        assert (params.evidence is not None) == evidence
+        raised = watch(Monitor(params), fresh)["alarm"] == 1
+        delays, benign = [], 0
+        for start in fresh.change_points():
+            part = raised[start : start + 400]
+            if fresh.kinds[start] == 1:
+                delays.append(int(part.argmax()) if part.any() else 400)
+            elif not raised[start - 1]:
+                benign += int(part.any())
+        found[evidence] = float(np.median(delays)), benign
+    assert found[True][0] < 0.5 * found[False][0], found
+    assert found[True][1] == 0, found
+    assert set(params.evidence.coef) == set(FAST)
+    assert params.alarm.fall is None and params.alarm.rise is not None
+    assert params.notes["fit"]["evidence"]["benign_steps"] > 0
+    text = fit_findings(params)
+    assert "The alarm sums evidence, learned on" in text and "cost no accuracy left out" in text
+
+
+def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
+    params = fit(degrading(20_000), profile="extended", evidence=True, run_length=500)
+    quiet = degrading(40_000, seed=9)
+    clean = quiet.take(np.flatnonzero(quiet.kinds == 0))
+    raised = watch(Monitor(params), Log(clean.probs, clean.features))["alarm"] > 0
+    false = int((raised[1:] & ~raised[:-1]).sum())
+    assert false <= 3 * len(clean) / 500
+
+
+def test_a_class_that_is_hard_has_an_offset_that_says_so() -> None:
+    params = fit(degrading(), signals=("doubt", "odds"), use_features=False, evidence=True)
+    assert params.evidence.coef["odds"] > 0
+    easy, _, hard = params.evidence.offsets
+    assert hard < easy  # the same odds count for less under class 2
+
+
+def test_which_shifts_count_as_degraded() -> None:
+    wrong = np.array([0] * 8 + [1] * 2 + [0] * 10 + [1] * 5 + [0] * 5)
+    probs = np.tile([0.9, 0.1], (30, 1))
+    log = Log(probs, labels=wrong, shifted=[0] * 10 + [1] * 10 + [2] * 10)
+    assert degraded_steps(log, 0.2).nonzero()[0].tolist() == list(range(20, 30))
+    # A long stretch is judged by itself: here the first of a kind does no harm, the second does.
+    labels = np.array([0] * 300 + [0] * 10 + [1] * 300)
+    log = Log(np.tile([0.9, 0.1], (610, 1)), labels=labels, shifted=[1] * 300 + [0] * 10 + [1] * 300)
+    assert degraded_steps(log, 0.0).nonzero()[0].tolist() == list(range(310, 610))
+
+
+def test_a_class_without_clean_steps_uses_the_overall_mean() -> None:
+    log = degrading(3000)
+    wide = Log(np.column_stack([log.probs, np.zeros(len(log))]), log.features, log.labels, shifted=log.kinds)
+    params = Params(classes=4, signals=("odds",), lags=())
+    clean = [slice(0, 400), slice(800, 1200)]
+    learned = learn_head(params, wide, wide, clean, 1.0, 4.0)
+    known = np.array(learned.head.offsets[:3])
+    assert known.min() < learned.head.offsets[3] < known.max()
+
+
+def test_a_log_that_cannot_teach_evidence_is_refused_or_noted() -> None:
+    log = degrading(3000)
+    bare = Log(log.probs, labels=log.labels)
+    clean = Log(log.probs[:400], labels=log.labels[:400])
+    cases = [
+        (bare, {}, "no step is marked as shifted"),
+        (Log(log.probs, shifted=log.kinds), {}, "labels are missing"),
+        (Log(log.probs, labels=log.labels, shifted=log.kinds), {"clean": Log(log.probs[:400])}, "labels are"),
+        (
+            Log(log.probs, labels=log.labels, shifted=log.kinds),
+            {"profile": "paper"},
+            "none of the signals inst",
+        ),
+        (
+            Log(log.probs, labels=log.labels, shifted=np.where(log.kinds == 2, 2, 0)),
+            {"clean": clean},
+            "0 degraded",
+        ),
+    ]
+    for given, options, message in cases:
+        options = {"profile": "extended", "run_length": 100, **options}
+        with pytest.raises(ValueError, match=f"evidence cannot be learned: .*{message}"):
+            fit(given, evidence=True, **options)
+        params = fit(given, evidence="auto", **options)
+        assert params.evidence is None
+        assert any("the alarm sums risk: evidence cannot" in w for w in params.notes["fit"]["warnings"])
+    with pytest.raises(ValueError, match="evidence is 'yes'; True, False or 'auto' is accepted"):
+        fit(log, evidence="yes")  # type: ignore[arg-type]
+
+
+def test_tune_passes_evidence_on() -> None:
+    log = degrading(3000)
+    params = tune(
+        log, trials=2, max_bytes=4096, max_instructions=10**6, run_length=100, evidence="auto", l2=1.0
+    )
+    assert params.evidence is not None or any("sums risk" in w for w in params.notes["fit"]["warnings"])
+
+
+# Checking, showing, exporting.
+
+
+def test_the_audit_derives_the_alarm_from_logged_signals() -> None:
+    params = with_head()
+    probs, features = rows()
+    log = Log(probs, features)
+    steps, signals = Monitor(params).run(probs, features, signals=True)
+    assert steps["alarm"].any()
+    full = Decisions(steps, 0, signals, params.signals)
+    found = audit(full, params)
+    assert found.ok and "alarm" in [check.name for check in found.checks] and "alarm" not in found.unchecked
+    assert audit(full, params, log).ok
+    changed = steps.copy()
+    changed["alarm"][77] ^= 1
+    assert [
+        c.name for c in audit(Decisions(changed, 0, signals, params.signals), params).checks if not c.ok
+    ] == ["alarm"]
+
+
+def test_the_audit_says_when_it_cannot_derive_the_alarm() -> None:
+    params = with_head()
+    probs, features = rows()
+    steps = Monitor(params).run(probs, features)
+    found = audit(steps, params)
+    assert found.ok and "alarm" in found.unchecked and "alarm" not in [check.name for check in found.checks]
+    changed = steps.copy()
+    changed["alarm"][77] ^= 1
+    assert audit(changed, params).ok  # nothing in the log can tell
+    failed = [check.name for check in audit(changed, params, Log(probs, features)).checks if not check.ok]
+    assert failed == ["alarm (rerun)"]
+
+
+def test_an_audit_goes_on_from_a_state_with_evidence() -> None:
+    params = with_head()
+    probs, features = rows()
+    monitor = Monitor(params)
+    monitor.run(probs[:280], features[:280])
+    state = monitor.save()
+    steps, signals = monitor.run(probs[280:], features[280:], signals=True)
+    assert audit(Decisions(steps, 280, signals, params.signals), params, state=state).ok
+
+
+def test_inspect_and_report_tell_of_the_head() -> None:
+    text = render(describe_params(with_head()))
+    assert "rise: raised when evidence adds up to 12, cleared at 0, never above 20" in text
+    assert "evidence (at most 4 a step, offsets -4.000 to +2.000)" in text and "-6.000  magnitude" in text
+    assert "evidence adds up, at most 4 a step; raised at a sum of 12" in settings(with_head())
+    page = report(Monitor(with_head()).run(*rows()), with_head())
+    assert "evidence of a degradation has added up" in page and "The alarm adds up evidence" in page
+    assert "risk has fallen" not in page
+    assert "evidence" not in render(describe_params(with_head(None)))
+
+
+def test_fit_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = degrading(3000)
+    np.savez(
+        tmp_path / "dev.npz", probs=log.probs, features=log.features, labels=log.labels, shifted=log.kinds
+    )
+    target = tmp_path / "m.json"
+    command = ["fit", str(tmp_path / "dev.npz"), "-o", str(target), "--profile", "extended"]
+    assert main([*command, "--evidence", "--evidence-clip", "3", "--run-length", "100"]) == 0
+    assert "The alarm sums evidence" in capsys.readouterr().out
+    params = Params.load(target)
+    assert params.evidence is not None and params.evidence.clip == 3
+    assert main(["inspect", str(target)]) == 0
+    assert "raised when evidence adds up" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    paper = with_head(
+        EvidenceHead({"doubt": 9.0}, [-1.0, -2.0, -3.0, 1.0]), signals=("flips", "doubt"), features=0
+    )
+    export(with_head(), folder, "first")
+    export(paper, folder, "second", force=True)
+    (folder / "both.c").write_text(
+        '#include <stdio.h>\n#include "first.h"\n#include "second.h"\n'
+        "static uint32_t a[FIRST_RING_BYTES / 4u], b[SECOND_RING_BYTES / 4u];\n"
+        "int main(void) { tcuq_t m, n; int8_t p[4], f[8]; tcuq_step_t s, t; int i, v;\n"
+        "if (tcuq_init(&m, &first, a, sizeof a) || tcuq_init(&n, &second, b, sizeof b)) return 1;\n"
+        'while (scanf("%d", &v) == 1) { p[0] = (int8_t)v;\n'
+        'for (i = 1; i < 12; i++) { if (scanf("%d", &v) != 1) return 2; if (i < 4) p[i] = (int8_t)v;'
+        " else f[i - 4] = (int8_t)v; }\n"
+        "tcuq_step(&m, p, f, &s, NULL); tcuq_step(&n, p, NULL, &t, NULL);\n"
+        'printf("%d %d\\n", s.alarm, t.alarm); }\n'
+        "return 0; }\n"
+    )
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+    sources = ["both.c", "first.c", "second.c", "tcuq.c"]
+    subprocess.run(["cc", *strict, *sources, "-o", "both"], cwd=folder, check=True)
+    probs, features = rows()
+    text = "\n".join(" ".join(map(str, row)) for row in np.column_stack([probs, features]).tolist())
+    done = subprocess.run([folder / "both"], input=text, capture_output=True, text=True, check=True)
+    got = np.array([line.split() for line in done.stdout.splitlines()], dtype=int)
+    assert (got[:, 0] == Monitor(with_head()).run(probs, features)["alarm"]).all() and got[:, 0].any()
+    assert (got[:, 1] == Monitor(paper).run(probs)["alarm"]).all() and got[:, 1].any()
+    # A build for the paper's signals needs to be asked for evidence.
+    for flags, status in ((["-DTCUQ_SIGNALS=0x00C"], 1), (["-DTCUQ_SIGNALS=0x00C", "-DTCUQ_EVIDENCE=1"], 0)):
+        command = ["cc", *strict, *flags, "-fsyntax-only", "second.c", "tcuq.c"]
+        refused = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert bool(refused.returncode) == bool(status)
+        assert ("TCUQ_EVIDENCE is 0 and second sums evidence" in refused.stderr) == bool(status)
+
+
+# Magnitude.
+
+
+def test_magnitude_is_the_root_mean_square_of_the_features() -> None:
+    params = Params(classes=2, features=6, feature_zero_point=-128, signals=("magnitude",), lags=())
+    features = np.random.default_rng(0).integers(-128, 128, (200, 6)).astype(np.int8)
+    features[0], features[1] = -128, 127
+    probs = np.tile(np.array([72, -128], dtype=np.int8), (200, 1))
+    _, signals = Monitor(params).run(probs, features, signals=True)
+    exact = np.sqrt(((features.astype(float) + 128) ** 2).mean(1)) / 256
+    got = signals[:, SIGNALS.index("magnitude")]
+    assert (got <= exact).all() and (exact - got < 1.01 / 65536).all()
+    assert got[0] == 0 and got[1] == 255 / 256
+
+
+def test_posterior_only_profiles_leave_magnitude_out() -> None:
+    assert "magnitude" in profile_signals("extended", 1) and "magnitude" not in profile_signals("extended", 0)
+    with pytest.raises(ValueError, match="signal 'magnitude' needs 1 to 256"):
+        Params(classes=2, signals=("magnitude",))
+    params = Params(classes=2, features=1, signals=("magnitude",), lags=())
+    with pytest.raises(ValueError, match="features are missing"):
+        Monitor(params).step([0.5, 0.5])
+    probs, values, _, _ = dwell_stream(50, 2, 1, np.random.default_rng(0))
+    assert params.coef["magnitude"] == 0 and len(set(Monitor(params).run(probs, values)["uncertainty"])) == 1
+
+
+def test_signals_may_serve_the_evidence_alone() -> None:
+    probs, features, labels, shifted = dwell_stream(4000, 4, 8, np.random.default_rng(3), shifted=True)
+    log = Log(probs, features, labels, shifted=shifted)
+    weighed = ("doubt", "odds", "disbelief_fast", "disbelief_slow")
+    narrow = fit(log, signals=weighed, use_features=False)
+    both = fit(log, signals=(*weighed, "strain_fast"), risk_signals=weighed, use_features=False)
+    assert both.coef == {**narrow.coef, "strain_fast": 0.0}  # type: ignore[dict-item]
+    one, two = (watch(Monitor(each), log)["risk"] for each in (narrow, both))
+    assert (one == two).all()
+    with pytest.raises(ValueError, match="risk signal flips is not among the signals; doubt, odds"):
+        fit(log, signals=weighed, risk_signals=("flips",), use_features=False)

@@ -1,0 +1,429 @@
+"""The Python face: same results whichever door is used, and clear words for bad input."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams import direct_params, dwell_stream, int8_stream, posterior_of
+
+from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params
+from tcuq._core import Core
+from tcuq.monitor.log import watch
+from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
+from tcuq.monitor.signals import FEATURE_BASED, profile_signals
+
+ALARM = Alarm(0.3, AlarmSide(0.05, 2.0), AlarmSide(0.05, 2.0))
+
+
+def make_params(profile: str = "extended", classes: int = 10, features: int = 32, **options: Any) -> Params:
+    signals = profile_signals(profile, features)
+    return Params(
+        classes=classes,
+        features=features,
+        feature_zero_point=-128,
+        feature_scale=1 / 60,
+        signals=signals,
+        coef={name: (-1.0) ** i * (1 + i / 3) for i, name in enumerate(signals)},
+        clean_means=dict.fromkeys(signals, 0.2),
+        warmup=10,
+        alarm=ALARM,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("profile", ["paper", "extended"])
+@pytest.mark.parametrize("features", [0, 32])
+def test_run_equals_repeated_step(profile: str, features: int) -> None:
+    params = make_params(profile, features=features)
+    probs, values = int8_stream(600, 10, features)
+    steps, signals = Monitor(params).run(probs, values, signals=True)
+    single = Monitor(params)
+    for t in range(len(probs)):
+        one = single.step(probs[t], None if values is None else values[t], signals=True)
+        for name in STEP_DTYPE.names or ():
+            expected = steps[name][t]
+            if name == "reason":
+                assert one.reason == (SIGNALS[expected] if expected < len(SIGNALS) else None)
+            else:
+                assert getattr(one, name) == expected, (t, name)
+        assert one.signals == tuple(signals[t])
+    assert single.save() == (lambda m: (m.run(probs, values), m.save())[1])(Monitor(params))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cut=st.integers(0, 200), gap=st.integers(0, 200), profile=st.sampled_from(["paper", "extended"]))
+def test_save_and_load_anywhere_changes_nothing(cut: int, gap: int, profile: str) -> None:
+    params = make_params(profile)
+    probs, values = int8_stream(200, 10, 32, seed=3)
+    whole, split = Monitor(params), Monitor(params)
+    parts = []
+    for start, stop in ((0, min(cut, gap)), (min(cut, gap), max(cut, gap)), (max(cut, gap), 200)):
+        parts.append(split.run(probs[start:stop], values[start:stop]))
+        split = Monitor(params).load(split.save())
+    assert np.array_equal(np.concatenate(parts), whole.run(probs, values))
+    assert split.save() == whole.save()
+
+
+def test_save_and_load_after_a_reset_and_at_once() -> None:
+    params = make_params()
+    probs, values = int8_stream(50, 10, 32)
+    monitor = Monitor(params)
+    assert Monitor(params).load(monitor.save()).save() == monitor.save()
+    monitor.run(probs, values)
+    monitor.reset()
+    other = Monitor(params).load(monitor.save())
+    assert np.array_equal(other.run(probs, values), monitor.run(probs, values))
+
+
+@pytest.mark.parametrize("profile", ["paper", "extended"])
+def test_permuting_classes_permutes_labels_only(profile: str) -> None:
+    params = make_params(profile)
+    probs, values = int8_stream(3000, 10, 32, seed=5)
+    ordered = np.sort(probs, axis=1)
+    unique = ordered[:, -1] > ordered[:, -2]
+    probs, values = probs[unique], values[unique]
+    order = np.random.default_rng(1).permutation(10)
+    plain, mixed = Monitor(params).run(probs, values), Monitor(params).run(probs[:, order], values)
+    assert np.array_equal(order[mixed["label"]], plain["label"])
+    for name in STEP_DTYPE.names or ():
+        if name != "label":
+            assert np.array_equal(plain[name], mixed[name]), name
+
+
+def test_float_input_is_the_same_as_its_quantised_form() -> None:
+    params = make_params()
+    probs, values, _, _ = dwell_stream(400, 10, 32, np.random.default_rng(2))
+    ints = quantize_probs(probs), quantize_features(values, params.feature_scale, -128)
+    expected = Monitor(params).run(*ints)
+    for kind in (np.float64, np.float32):
+        assert np.array_equal(Monitor(params).run(probs.astype(kind), values.astype(kind)), expected)
+    as_uint8 = (ints[0].astype(np.int16) + 128).astype(np.uint8)
+    assert np.array_equal(Monitor(params).run(as_uint8, ints[1]), expected)
+    assert np.array_equal(Monitor(params).run(ints[0].tolist(), ints[1].tolist()), expected)
+
+
+def test_quantisation_is_that_of_an_int8_runtime() -> None:
+    # Round half up for the non-negative posteriors, half away from zero for features.
+    assert quantize_probs([[0.5 / 256, 1 - 0.5 / 256]]).tolist() == [[-127, 127]]
+    assert quantize_features([[0.5, -0.5, 1.5, -1.5, 1e9, -1e9]], 1.0, 0).tolist() == [
+        [1, -1, 2, -2, 127, -128]
+    ]
+
+
+def test_the_last_float_below_a_half_step_rounds_down() -> None:
+    below = np.nextafter(np.float32(0.5 / 256), np.float32(0))
+    row = np.array([[below, 1 - below]], dtype=np.float32)
+    assert quantize_probs(row)[0, 0] == -128
+
+
+def test_unaligned_arrays_are_read_like_any_other() -> None:
+    params = make_params()
+    probs, values, _, _ = dwell_stream(1, 10, 32, np.random.default_rng(0))
+    shifted = [np.frombuffer(b"\0" + a[0].tobytes(), np.float64, offset=1) for a in (probs, values)]
+    assert Monitor(params).step(*shifted) == Monitor(params).step(probs[0], values[0])
+
+
+def test_the_binding_refuses_scales_that_are_none() -> None:
+    fields = make_params().integers()
+    for scale in (0.0, float("nan"), float("inf"), 1e-60, -1.0):
+        with pytest.raises(ValueError, match="feature_scale must be a positive float32"):
+            Core(fields, scale)
+
+
+def test_an_entry_that_changes_the_fields_while_they_are_read() -> None:
+    fields = make_params().integers()
+
+    class Evil:
+        def __index__(self) -> int:
+            fields["lags"] = None
+            return 1
+
+    fields["lags"] = [Evil(), 2, 4]
+    assert Core(fields).sizes()[0] > 0
+
+
+def test_a_sigmoid_becomes_two_classes() -> None:
+    steps = Monitor(Params(classes=2)).run(two_classes([0.1, 0.9]))
+    assert steps["label"].tolist() == [0, 1]
+    raw = np.arange(-128, 128).astype(np.int8)
+    both = two_classes(raw).astype(int) + 128
+    assert (both.sum(1)[1:] == 256).all() and both[0].tolist() == [255, 0]
+
+
+def test_strided_and_half_precision_input() -> None:
+    params = make_params(features=0)
+    probs, _ = int8_stream(100, 10, 0)
+    wide = np.repeat(probs, 2, axis=1)
+    assert np.array_equal(Monitor(params).run(wide[:, ::2]), Monitor(params).run(probs))
+    half = np.full((3, 10), 0.1, dtype=np.float16)
+    assert Monitor(params).run(half)["risk"].shape == (3,)
+    assert Monitor(params).step(wide[0, ::2]).label == Monitor(params).step(probs[0]).label
+
+
+def test_empty_stream_is_fine_and_does_nothing() -> None:
+    monitor = Monitor(make_params(features=0))
+    before = monitor.save()
+    assert len(monitor.run(np.zeros((0, 10)))) == 0
+    assert monitor.save() == before
+
+
+def test_reset_keeps_debt_credit_alarm_and_forgets_the_past() -> None:
+    names = tuple(name for name in SIGNALS if name not in FEATURE_BASED)
+    params = Params(classes=10, signals=names, clean_means=dict.fromkeys(names, 0.2), alarm=ALARM)
+    probs, _ = int8_stream(500, 10, 0)
+    monitor = Monitor(params)
+    monitor.run(probs)
+    before = monitor.steps, monitor.debt, monitor.credit, monitor.alarm
+    monitor.reset()
+    assert (monitor.steps, monitor.debt, monitor.credit, monitor.alarm) == before
+    step = monitor.step(probs[0], signals=True)
+    assert step.signals is not None
+    for name in ("divergence", "flips", "surprise_fast", "spread_slow", "strain_fast", "strain_slow"):
+        assert abs(step.signals[SIGNALS.index(name)] - 0.2) < 1e-4, "the clean mean stands in"
+    fresh = Monitor(params).step(probs[0], signals=True)
+    assert fresh.signals == step.signals, "beliefs start anew"
+
+
+def test_watch_resets_between_segments() -> None:
+    params = make_params(features=0)
+    probs, _ = int8_stream(300, 10, 0)
+    log = Log(probs, segments=np.repeat([0, 1, 2], 100))
+    monitor, parts = Monitor(params), []
+    for start in (0, 100, 200):
+        parts.append(monitor.run(probs[start : start + 100]))
+        monitor.reset()
+    assert np.array_equal(watch(Monitor(params), log), np.concatenate(parts))
+
+
+def test_counters_follow_the_steps() -> None:
+    params = direct_params(warmup=0, level=0.1, budget=0.5, burst=4)
+    monitor = Monitor(params)
+    steps = monitor.run(np.tile(posterior_of(0), (57, 1)))
+    assert monitor.steps == 57
+    assert monitor.debt == pytest.approx(steps["flagged"].sum() - 5.7)
+    assert 0 <= monitor.credit <= 4
+
+
+def test_pickle_copy_and_repr() -> None:
+    params = make_params()
+    probs, values = int8_stream(120, 10, 32)
+    monitor = Monitor(params)
+    monitor.run(probs[:60], values[:60])
+    for twin in (pickle.loads(pickle.dumps(monitor)), copy.deepcopy(monitor)):
+        assert twin.params == params
+        assert np.array_equal(
+            twin.run(probs[60:], values[60:]), copy.copy(monitor).run(probs[60:], values[60:])
+        )
+    assert repr(monitor) == "Monitor(classes=10, features=32, profile='extended', steps=60)"
+
+
+def test_state_file_round_trip(tmp_path: Path) -> None:
+    monitor = Monitor(make_params(features=0))
+    monitor.run(int8_stream(30, 10, 0)[0])
+    state = monitor.save(tmp_path / "state.bin")
+    assert Monitor(monitor.params).load(tmp_path / "state.bin").save() == state
+    assert [p.name for p in tmp_path.iterdir()] == ["state.bin"]
+
+
+def with_crc(state: bytes) -> bytes:
+    return state[:-4] + struct.pack("<I", zlib.crc32(state[:-4]))
+
+
+def changed(state: bytes, offset: int, value: int, size: int = 4) -> bytes:
+    return with_crc(
+        state[:offset] + value.to_bytes(size, "little", signed=value < 0) + state[offset + size :]
+    )
+
+
+def test_every_bit_flip_and_truncation_of_a_state_is_refused() -> None:
+    monitor = Monitor(make_params())
+    monitor.run(*int8_stream(30, 10, 32))
+    state = monitor.save()
+    target = Monitor(monitor.params)
+    before = target.save()
+    for i in range(len(state)):
+        broken = bytearray(state)
+        broken[i] ^= 1 << (i % 8)
+        with pytest.raises(ValueError, match="refused"):
+            target.load(bytes(broken))
+        with pytest.raises(ValueError, match="refused"):
+            target.load(state[:i])
+    with pytest.raises(ValueError, match="refused"):
+        target.load(state + b"\0")
+    assert target.save() == before, "a refused state changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "size"),
+    [
+        (20, 10**6, 4),
+        (20, -(10**6), 4),
+        (24, -1, 4),
+        (24, 10**6, 4),
+        (28, 10**9, 4),
+        (32, 10**9, 4),
+        (36, 4, 1),
+        (37, 5, 1),
+        (37, 0, 1),
+        (38, 0, 1),
+        (38, 2, 1),
+        (39, 3, 1),
+        (40, 10, 2),
+        (16, 0, 4),
+    ],
+)
+def test_a_state_with_a_good_checksum_and_a_bad_number_is_refused(offset: int, value: int, size: int) -> None:
+    monitor = Monitor(make_params())
+    monitor.run(*int8_stream(30, 10, 32))
+    with pytest.raises(ValueError, match="damaged"):
+        Monitor(monitor.params).load(changed(monitor.save(), offset, value, size))
+
+
+@pytest.mark.parametrize("place", [0, 1, 9, 10, 19])
+def test_a_belief_of_more_than_one_is_refused(place: int) -> None:
+    """What the beliefs add up to keeps the sums of a step within 32 bits."""
+    monitor = Monitor(make_params())
+    monitor.run(*int8_stream(30, 10, 32))
+    state = monitor.save()
+    start = len(state) - 4 - 2 * 20
+    beliefs = np.frombuffer(state[start:-4], dtype="<u2").astype(int).reshape(2, 10)
+    assert (beliefs.sum(1) > 65000).all() and (beliefs.sum(1) <= 65536).all()
+    room = 65536 - beliefs[place // 10].sum()
+    flat = beliefs.ravel()
+    if flat[place] + room < 65535:
+        Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room), 2))
+        with pytest.raises(ValueError, match="damaged"):
+            Monitor(monitor.params).load(changed(state, start + 2 * place, int(flat[place] + room + 1), 2))
+    monitor.reset()
+    with pytest.raises(ValueError, match="damaged"):
+        Monitor(monitor.params).load(changed(monitor.save(), start + 2 * place, 1, 2))
+
+
+def test_a_strain_of_more_than_one_is_refused() -> None:
+    monitor = Monitor(Params(classes=3, signals=("strain_fast", "strain_slow"), lags=()))
+    monitor.run(int8_stream(9, 3, 0)[0])
+    state = monitor.save()
+    for offset in (40, 44):
+        Monitor(monitor.params).load(changed(state, offset, 65535 * 256))
+        with pytest.raises(ValueError, match="damaged"):
+            Monitor(monitor.params).load(changed(state, offset, 65535 * 256 + 1))
+
+
+def test_the_belief_outlives_a_confident_mistake() -> None:
+    """One step that is sure of another class is doubted; a second and third are believed."""
+    params = Params(classes=10, signals=("disbelief_fast", "disbelief_slow"), anchor="belief", blend=0.0)
+    here, there = np.full((2, 10), -117, dtype=np.int8)
+    here[3], there[7] = 26, 26
+    risk = Monitor(params).run(np.array([here] * 9 + [there] * 6 + [here]))["risk"]
+    sure = float(risk[8])
+    assert sure < 0.05 and risk[9] > 0.5 and risk[11] < 2 * sure and (np.diff(risk[9:13]) < 0).all()
+    assert risk[15] > 0.5
+
+
+def test_odds_are_the_log_odds_of_the_posterior() -> None:
+    params = Params(classes=2, signals=("odds",), lags=())
+    tops = np.arange(128, 256)
+    probs = np.column_stack([tops, 256 - tops]).astype(np.int64) - 128
+    found = Monitor(params).run(np.clip(probs, -128, 127).astype(np.int8), signals=True)[1][:, 9]
+    expected = 0.5 + np.log2((256 - tops + 0.5) / (tops + 0.5)) / 16
+    assert np.abs(found - expected).max() < 3e-5
+    assert (np.diff(found) < 0).all()
+    nothing = Monitor(params).step(np.full(2, -128, dtype=np.int8), signals=True)
+    assert nothing.signals is not None and nothing.signals[9] == 65535 / 65536
+
+
+def test_states_of_other_params_and_versions_are_refused() -> None:
+    monitor = Monitor(make_params())
+    state = monitor.save()
+    with pytest.raises(ValueError, match="other parameters"):
+        Monitor(monitor.params.replace(blend=0.5)).load(state)
+    with pytest.raises(ValueError, match="another state version"):
+        monitor.load(changed(state, 4, 3, 2))
+    for offset in (6, 8, 10):
+        with pytest.raises(ValueError, match="other parameters"):
+            monitor.load(changed(state, offset, 77, 2))
+
+
+def test_the_step_counter_stops_instead_of_wrapping() -> None:
+    """A monitor that has run for 2^32 - 1 steps must not start its warm-up again."""
+    monitor = Monitor(make_params(features=0))
+    probs, _ = int8_stream(5, 10, 0)
+    monitor.run(probs)
+    monitor.load(changed(monitor.save(), 16, 2**32 - 1))
+    assert not monitor.run(probs)["warming_up"].any()
+    assert monitor.steps == 2**32 - 1
+
+
+GOOD = [0.1] * 10
+
+
+@pytest.mark.parametrize(
+    ("probs", "features", "message"),
+    [
+        ([np.nan, *GOOD[1:]], None, r"probs\[0\] is nan; each must be a number in \[0, 1\]"),
+        ([np.inf, *GOOD[1:]], None, r"probs\[0\] is inf"),
+        ([-0.1, 0.3, *GOOD[2:]], None, r"probs\[0\] is -0.1"),
+        ([0.5] * 10, None, r"probs sums to 5; float posteriors must sum to 1 within 0.01"),
+        ([0.5, 0.5], None, r"probs has 2 values a step; the params say 10"),
+        (np.full((2, 10), 0.1), None, r"probs has 2 dimensions; 1 expected"),
+        (np.full(10, 0.1, dtype=complex), None, r"complex"),
+        (np.full(10, 1, dtype=np.int64), None, r"dtype int64; int8, uint8, float32 or float64 is accepted"),
+        ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
+        (["a"] * 10, None, r"probs has dtype <U1"),
+        (GOOD, [1.0], r"features were given; these params use none"),
+    ],
+)
+def test_bad_steps_are_refused_with_the_value(probs: Any, features: Any, message: str) -> None:
+    monitor = Monitor(make_params(features=0))
+    before = monitor.save()
+    with pytest.raises((ValueError, TypeError), match=message):
+        monitor.step(probs if isinstance(probs, np.ndarray) else list(probs), features)
+    assert monitor.save() == before
+
+
+def test_bad_tables_are_refused_before_anything_moves() -> None:
+    monitor = Monitor(make_params())
+    before = monitor.save()
+    probs, values = np.full((5, 10), 0.1), np.ones((5, 32))
+    broken = probs.copy()
+    broken[3, 7] = np.nan
+    cases: list[tuple[Any, Any, str]] = [
+        (broken, values, r"probs\[3, 7\] is nan"),
+        (probs * 2, values, r"probs\[0\] sums to 2"),
+        (probs, None, r"features are missing; these params were fitted with 32"),
+        (probs, values[:4], r"features have 4 rows, probs have 5"),
+        (probs, values[:, :5], r"features has 5 values a step; the params say 32"),
+        (probs, np.where(np.eye(5, 32) > 0, np.inf, 1.0), r"features\[0, 0\] is inf; each must be finite"),
+        (probs, np.ones((5, 32), dtype=np.uint8), r"features are uint8"),
+        (probs[0], values, r"probs has 1 dimensions; 2 expected"),
+    ]
+    for p, f, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message):
+            monitor.run(p, f)
+    assert monitor.save() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2; at most 1 is accepted"),
+        ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, r"labels has 2 entries, probs has 1 rows"),
+        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64; integers are needed"),
+        ({"probs": [[1.0]]}, r"probs has 1 classes; 2 to 1000 is accepted"),
+        ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
+        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1; 0 to 255 is accepted"),
+        ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
+    ],
+)
+def test_bad_logs_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Log(**options)

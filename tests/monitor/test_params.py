@@ -1,0 +1,247 @@
+"""Params: what is shown is what runs, and a file says clearly what is wrong with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streams import int8_stream
+
+from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.monitor.signals import FEATURE_BASED
+
+side = st.none() | st.builds(
+    lambda a, limit, more: AlarmSide(a, limit, limit + more),
+    st.floats(0, 1),
+    st.floats(0.01, 100),
+    st.floats(0, 50),
+)
+
+
+@st.composite
+def any_params(draw: st.DrawFn) -> Params:
+    features = draw(st.integers(0, 256))
+    names = [s for s in SIGNALS if features or s not in FEATURE_BASED]
+    signals = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    window = draw(st.integers(1, 64))
+    lags = draw(st.lists(st.integers(1, window), min_size=1, max_size=8, unique=True))
+    steep = draw(st.floats(1e-6, 1))
+    return Params(
+        classes=draw(st.integers(2, 1000)),
+        features=features,
+        feature_scale=draw(st.floats(1e-6, 1e6)),
+        feature_zero_point=draw(st.integers(-128, 127)),
+        signals=tuple(signals),
+        lags=tuple(lags),
+        lag_weights=tuple(draw(st.floats(0.01, 10)) for _ in lags),
+        window=window,
+        warmup=draw(st.none() | st.integers(0, 2**32 - 1)),
+        doubt_mix=draw(st.floats(0, 1)),
+        blend=draw(st.floats(0, 1)),
+        anchor=draw(
+            st.sampled_from(["confidence", "belief"] if "disbelief_fast" in signals else ["confidence"])
+        ),
+        coef={s: draw(st.floats(-64, 63.99)) for s in signals},
+        clean_means={s: draw(st.floats(0, 1)) for s in signals},
+        bias=draw(st.floats(-256, 256)),
+        level=draw(st.floats(0.001, 0.999)),
+        reference=draw(st.floats(0, 1)),
+        steep_slope=steep,
+        slope=steep * draw(st.floats(0, 1)),
+        knee=draw(st.floats(0, 16000)),
+        budget=draw(st.floats(0, 1)),
+        burst=draw(st.integers(1, 10000)),
+        alarm=Alarm(draw(st.floats(0, 1)), draw(side), draw(side)),
+        notes={"by": "test"},
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(any_params())
+def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params) -> None:
+    for twin in (Params.from_json(params.to_json()), pickle.loads(pickle.dumps(params)), params.replace()):
+        assert twin == params
+        assert twin.integers() == params.integers()
+        assert twin.to_json() == params.to_json()
+
+
+def test_a_file_of_the_first_layout_is_read() -> None:
+    """It had no anchor, and its risk leant on the confidence."""
+    params = Params(classes=10, signals=("divergence", "doubt", "spread_fast"))
+    content = {key: value for key, value in params.to_dict().items() if key != "anchor"}
+    assert Params.from_dict({**content, "version": 1}) == params
+
+
+def test_the_file_is_readable_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    params = Params(classes=10, level=0.1, budget=0.15)
+    params.save(path)
+    content = json.loads(path.read_text())
+    assert content["format"] == "tcuq-params" and content["level"] == 0.1 and content["budget"] == 0.15
+    assert Params.load(path) == params
+    assert [p.name for p in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_snapping_is_visible_and_small() -> None:
+    params = Params(
+        classes=3, blend=0.123456789, level=0.1234567, coef={"doubt": 1.23456}, signals=("doubt",)
+    )
+    assert params.blend == round(0.123456789 * 65536) / 65536
+    assert abs(params.level - 0.1234567) < 1e-3
+    assert params.coef is not None and params.coef["doubt"] == round(1.23456 * 512) / 512
+
+
+def test_default_lag_weights_are_inverse_lags_and_sum_to_one() -> None:
+    weights = Params(classes=2).lag_weights
+    assert weights is not None and sum(weights) == 1
+    assert np.allclose(weights, [4 / 7, 2 / 7, 1 / 7], atol=1e-4)
+
+
+def test_lags_may_come_in_any_order_with_their_weights() -> None:
+    params = Params(classes=2, lags=(4, 1), lag_weights=(1, 3))
+    assert params.lags == (1, 4) and params.lag_weights == (0.75, 0.25)
+
+
+def test_window_cannot_change_the_risk() -> None:
+    probs, _ = int8_stream(500, 10, 0)
+    risks = [Monitor(Params(classes=10, window=w)).run(probs)["risk"] for w in (4, 12, 16, 24, 64)]
+    assert all(np.array_equal(risk, risks[0]) for risk in risks)
+
+
+def test_params_are_frozen_and_hashable() -> None:
+    params = Params(classes=2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        params.blend = 0.1  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        params.coef["doubt"] = 0.1  # type: ignore[index]
+    assert len({params, Params(classes=2)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": 1001}, "classes is 1001; 2 to 1000 is accepted"),
+        ({"classes": 2.5}, "classes is 2.5, not an integer"),
+        ({"classes": True}, "classes is True"),
+        ({"features": 257}, "features is 257; 0 to 256 is accepted"),
+        ({"signals": ("instability",)}, "features is 0; signal 'instability' needs 1 to 256"),
+        ({"signals": ("hunch",)}, "signal 'hunch' is unknown; one of divergence"),
+        ({"lags": (0,)}, "lag is 0; 1 to 64 is accepted"),
+        ({"lags": (1, 1)}, r"lags \[1, 1\] repeat"),
+        ({"lags": (17,)}, "lag 17 is longer than the window; 1 to 16 is accepted"),
+        ({"lags": ()}, "lags is empty"),
+        ({"lag_weights": (1, 2)}, "lag_weights has 2 entries; one for each of the 3 lags"),
+        ({"lag_weights": (0, 0, 0)}, "lag_weights sum to 0"),
+        ({"lag_weights": (0, 1, 1)}, "the weight of lag 1 is 0"),
+        ({"blend": float("nan")}, "blend is nan; 0 to 1 is accepted"),
+        ({"anchor": "beliefs"}, "anchor is 'beliefs'; one of confidence, belief is accepted"),
+        ({"anchor": "belief"}, "anchor is 'belief'; it needs the signal 'disbelief_fast'"),
+        ({"blend": "0.5"}, "blend is '0.5', not a number"),
+        ({"doubt_mix": -0.1}, "doubt_mix is -0.1; 0 to 1 is accepted"),
+        ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65; -64 to 64 is accepted"),
+        ({"coef": {"displacement": 1}}, "coef names 'displacement'; one of divergence, flips, doubt"),
+        ({"level": 0}, "level is 0; 0.001 to 0.999 is accepted"),
+        ({"budget": 1.01}, "budget is 1.01; 0 to 1 is accepted"),
+        ({"burst": 0}, "burst is 0; 1 to 10000 is accepted"),
+        ({"steep_slope": 0}, "steep_slope is 0; 1e-07 to 1 is accepted"),
+        ({"slope": 0.5, "steep_slope": 0.1}, "slope is 0.5; 0 to 0.1 is accepted"),
+        ({"feature_zero_point": 128}, "feature_zero_point is 128; -128 to 127 is accepted"),
+        ({"feature_scale": 0}, "feature_scale is 0"),
+        ({"warmup": -1}, "warmup is -1; 0 to 4294967295 is accepted"),
+    ],
+)
+def test_bad_values_are_named_with_their_range(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Params(**{"classes": 3, **options})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
+        ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
+        ({"colour": 1}, "field 'colour' is unknown; one of classes"),
+        ({"alarm": {"mean": 0.1, "side": 1}}, "alarm field 'side' is unknown; one of mean, rise, fall"),
+        ({"alarm": {"rise": {"limit": 1}}}, "alarm rise needs allowance and limit"),
+        (
+            {"alarm": {"rise": {"limit": 2, "allowance": 0, "cap": 1}}},
+            "alarm cap is 1; 2 to 16384 is accepted",
+        ),
+        ({"alarm": 3}, "alarm is 3; an object is needed"),
+        ({"lags": 3}, "lags is 3; a list is needed"),
+        ({"coef": [1]}, r"coef is \[1\]; an object is needed"),
+        ({"signals": []}, "signals is empty"),
+        ({"signals": [["doubt"]]}, "a list of names is needed"),
+        ({"lags": None}, "lags is None; a list is needed"),
+        ({"notes": None}, "notes is None; an object is needed"),
+        ({"version": True}, "parameters have version True"),
+        ({"level": 10**400}, "level is beyond all floats"),
+        ({"lag_weights": [1e308, 1e308, 1e308]}, "lag weight is 1e\\+308; 0 to 1000000000 is accepted"),
+        ({"alarm": {"rise": {"allowance": 0, "limit": 0}}}, "alarm limit is 0; 1.5"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**Params(classes=3).to_dict(), **change}))
+    with pytest.raises(ValueError, match=message):
+        Params.load(path)
+
+
+def test_notes_must_survive_a_file_and_numpy_numbers_are_numbers() -> None:
+    assert Params(classes=2, notes={"a": (1, 2)}).notes["a"] == [1, 2]
+    for notes in ({"x": float("nan")}, {"x": np.int64(1)}, {"x": object()}, {"x": "\ud800"}):
+        with pytest.raises(ValueError, match="notes cannot be written as JSON"):
+            Params(classes=2, notes=notes)
+    params = Params(classes=np.int64(3), level=np.float32(0.1), budget=np.float64(0.2), lags=np.array([1, 2]))
+    assert params == Params(classes=3, level=float(np.float32(0.1)), budget=0.2, lags=(1, 2))
+    with pytest.raises(TypeError, match=r"alarm rise is 0\.5; an AlarmSide or None is needed"):
+        Alarm(0.1, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a list of names is needed"):
+        Params(classes=2, signals="doubt")  # type: ignore[arg-type]
+
+
+def test_a_field_that_comes_twice_is_refused_and_a_byte_order_mark_is_not() -> None:
+    text = Params(classes=3).to_json()
+    assert Params.from_json("\ufeff" + text) == Params(classes=3)
+    with pytest.raises(ValueError, match="field 'classes' comes twice"):
+        Params.from_json(text.replace('"classes": 3,', '"classes": 3, "classes": 4,'))
+    with pytest.raises(ValueError, match="not JSON"):
+        Params.from_json("[" * 100_000)
+
+
+def test_writing_follows_links_and_keeps_permissions(tmp_path: Path) -> None:
+    real = tmp_path / "real.json"
+    real.write_text("old")
+    real.chmod(0o600)
+    (tmp_path / "link.json").symlink_to(real)
+    Params(classes=2).save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink() and Params.load(real) == Params(classes=2)
+    assert real.stat().st_mode & 0o777 == 0o600
+    Params(classes=2).save(tmp_path / ("n" * 250))
+    Params(classes=2).save("/dev/null")
+    assert not Path("/dev/null").is_file()
+
+
+def test_files_that_are_no_json_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    for content, message in ((b"{", "not JSON"), (b"\xff\xfe", "not text"), (b"[]", "not a parameter file")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            Params.load(path)
+    with pytest.raises(FileNotFoundError):
+        Params.load(tmp_path / "none.json")
+
+
+def test_an_unwritable_target_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for target in (tmp_path / "no" / "p.json", tmp_path / "file" / "p.json"):
+        with pytest.raises(OSError, match=r"p\.json"):
+            Params(classes=2).save(target)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,81 @@
+"""Descriptions of parameters and states."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.report.describe import alarm_in_words, bounds_in_words, describe_params, describe_state, render
+
+ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))
+
+
+def test_memory_is_that_of_a_32_bit_device():
+    params = Params(classes=10, features=32)
+    found = describe_params(params)
+    assert found["cost"]["ram_bytes"] == 32 + params.ring_bytes
+    assert found["cost"]["state_bytes"] == len(Monitor(params).save())
+
+
+def test_bounds_hold_and_are_said():
+    params = Params(classes=10)
+    words = bounds_in_words(params)
+    assert words[0] == "after 1,000 steps the flag rate is within 0.020 of 0.100, whatever the input"
+    assert words[1].startswith("at most 8 + 0.15 n abstentions in any n steps")
+    # The bound that is shown is rounded up, never down.
+    for level in (0.01, 0.07, 0.3, 0.5, 0.9):
+        params = Params(classes=10, level=level)
+        shown = float(bounds_in_words(params)[0].split("within ")[1].split()[0])
+        assert params.flag_bound(1000) <= shown + 1e-9 <= params.flag_bound(1000) + 0.0011
+
+
+def test_the_bucket_that_only_shapes_bursts_is_noted():
+    note = "only shapes bursts"
+    assert any(note in words for words in bounds_in_words(Params(classes=3, level=0.1, budget=0.15)))
+    assert not any(note in words for words in bounds_in_words(Params(classes=3, level=0.15, budget=0.15)))
+    assert "the budget is 0" in bounds_in_words(Params(classes=3, budget=0))[1]
+
+
+def test_alarm_sides_are_said():
+    rise, fall = alarm_in_words(ALARM)
+    assert "above 0.375 adds up to 2" in rise and "never above 3" in rise
+    assert "below 0 adds up to 1" in fall
+    assert alarm_in_words(Alarm()) == ["rise: off", "fall: off"]
+
+
+def test_a_description_is_json_and_text_with_every_signal():
+    params = Params(classes=10, features=4, signals=SIGNALS, alarm=ALARM)
+    found = json.loads(json.dumps(describe_params(params)))
+    text = render(found)
+    assert [signal["name"] for signal in found["signals"]] == list(SIGNALS)
+    for words in (
+        *SIGNALS,
+        "+3.000",
+        "low confidence or a close second class",
+        *found["bounds"],
+        *found["alarm"],
+    ):
+        assert words in text
+    assert "monitor of 10 classes, 4 features, profile custom" in text
+    assert "lags       none" in render(describe_params(Params(classes=2, signals=("doubt",), lags=())))
+
+
+def test_a_state_is_described():
+    params = Params(classes=3, alarm=Alarm(0.1, AlarmSide(0.0, 0.5)))
+    monitor = Monitor(params)
+    monitor.run(np.full((30, 3), 1 / 3))
+    found = json.loads(json.dumps(describe_state(monitor.save())))
+    assert (
+        found["steps"] == 30 and found["alarm"] == "risk or evidence has risen" and found["kept_steps"] == 4
+    )
+    assert found["fingerprint"] == describe_params(params)["fingerprint"]
+    text = render(found)
+    assert "steps      30" in text and "risk or evidence has risen" in text and "posteriors only" in text
+
+
+def test_a_damaged_state_is_refused():
+    state = Monitor(Params(classes=3)).save()
+    for content in (state[:-1], state + b"\0", state[:20], b"", bytes([*state[:-1], state[-1] ^ 1])):
+        with pytest.raises(ValueError, match="refused"):
+            describe_state(content)

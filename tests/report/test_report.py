@@ -1,0 +1,498 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Params, __version__
+from tcuq.monitor.log import watch
+from tcuq.monitor.monitor import Monitor
+from tcuq.report import data as packing
+from tcuq.report import render, summary, write_report
+
+CLASSES, WIDTH = 6, 8
+
+
+def dwell_log(steps: int, seed: int = 7) -> Log:
+    """A class that stays for a while, then another; some stretches are degraded, and there are segments."""
+    rng = np.random.default_rng(seed)
+    stays = rng.integers(15, 90, size=steps // 15 + 1)
+    labels = np.repeat(rng.integers(0, CLASSES, size=len(stays)), stays)[:steps]
+    shifted = np.zeros(steps, dtype=bool)
+    for k in range(5):
+        start = int(steps * (0.13 + 0.19 * k))
+        shifted[start : start + max(1, int(steps * (0.03 + 0.012 * k)))] = True
+    logits = rng.normal(0, 1.0, size=(steps, CLASSES))
+    logits[np.arange(steps), labels] += np.where(shifted, 1.3, 4.2) + rng.normal(0, 0.9, size=steps)
+    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probs /= probs.sum(axis=1, keepdims=True)
+    centres = rng.normal(0, 30, size=(CLASSES, WIDTH))
+    features = centres[labels] + rng.normal(0, 1, size=(steps, WIDTH)) * np.where(shifted, 45, 12)[:, None]
+    segments = np.repeat(np.arange(4), -(-steps // 4))[:steps]
+    whole = np.clip(np.rint(features), -128, 127).astype(np.int8)
+    return Log(probs.astype(np.float32), whole, labels, segments, shifted)
+
+
+def params_for(log: Log) -> Params:
+    """Coefficients by hand; the alarm and the threshold are set from the clean steps."""
+    weights = (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4, 1, 2, 1, 0.5, 0.5, -0.3)
+    coef = dict(zip(SIGNALS, weights, strict=True))
+    params = Params(classes=CLASSES, features=WIDTH, signals=SIGNALS, coef=coef)
+    assert log.shifted is not None
+    steps, signals = watch(Monitor(params), log, signals=True)
+    clean = steps["risk"][~log.shifted]
+    means = dict(zip(SIGNALS, signals[~log.shifted].mean(axis=0).tolist(), strict=True))
+    return params.replace(
+        clean_means=means,
+        reference=float(np.quantile(clean, 0.9)),
+        alarm=Alarm(float(clean.mean()), AlarmSide(0.08, 2.5), AlarmSide(0.06, 4.0)),
+        notes={"fit": "by hand <b>"},
+    )
+
+
+@pytest.fixture(scope="module")
+def params() -> Params:
+    return params_for(dwell_log(5000))
+
+
+@pytest.fixture(scope="module")
+def case(params: Params) -> tuple[Params, Log, Any, Any, str]:
+    log = dwell_log(5000, seed=3)
+    decisions, signals = watch(Monitor(params), log, signals=True)
+    return params, log, decisions, signals, render(decisions, params, log, title="Door")
+
+
+def value(page: str, key: str) -> str:
+    found = re.findall(f'data-key="{re.escape(key)}">([^<]*)<', page)
+    assert found, key
+    return str(found[0]).replace("\u00a0", " ").replace("\u2212", "-")
+
+
+def packed(page: str) -> dict[str, Any]:
+    text = re.search(r'id="tcuq-data">(.*?)</script>', page, re.S)
+    assert text
+    return dict(json.loads(text[1]))
+
+
+def unpack(text: str, dtype: str) -> Any:
+    return np.frombuffer(base64.b64decode(text), dtype=dtype)
+
+
+def check_whole(page: str) -> None:
+    """What must hold for every page."""
+    assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
+    assert "http" not in page
+    assert not re.search(r"\b(src|href|srcset|action)\s*=", page)
+    assert "@import" not in page and not re.search(r"url\((?!#hatch-)", page)
+    drawn = re.sub(r"<script.*?</script>|<style>.*?</style>", "", page, flags=re.S)
+    assert not re.search(r"\b(nan|inf|none)\b", " ".join(re.findall(r' d="([^"]*)"', drawn)), re.I)
+    assert "NaN" not in drawn and ">nan" not in drawn
+    assert len(re.findall("<svg", drawn)) == len(re.findall("</svg>", drawn))
+    for name in ("div", "section", "table", "figure", "span"):
+        assert len(re.findall(f"<{name}[ >]", drawn)) == drawn.count(f"</{name}>"), name
+
+
+def steps_of(risk: Any, **fields: Any) -> Any:
+    decisions = np.zeros(len(risk), dtype=STEP_DTYPE)
+    decisions["risk"], decisions["threshold"], decisions["reason"] = risk, 0.5, 255
+    for name, values in fields.items():
+        decisions[name] = values
+    return decisions
+
+
+def test_numbers_equal_those_computed_by_hand(case: Any) -> None:
+    _, log, decisions, _, page = case
+    check_whole(page)
+    right = [int(d["label"]) == int(y) for d, y in zip(decisions, log.labels, strict=True)]
+    kept = [r for r, d in zip(right, decisions, strict=True) if not d["abstain"]]
+    left = [r for r, d in zip(right, decisions, strict=True) if d["abstain"]]
+    assert value(page, "steps") == "5,000"
+    assert value(page, "flagged") == f"{100 * sum(decisions['flagged']) / 5000:.1f} %"
+    assert value(page, "abstained") == f"{100 * len(left) / 5000:.1f} %"
+    assert value(page, "all-accuracy") == f"{100 * sum(right) / 5000:.1f} %"
+    assert value(page, "accepted-accuracy") == f"{100 * sum(kept) / len(kept):.1f} %"
+    assert value(page, "abstained-accuracy") == f"{100 * sum(left) / len(left):.1f} %"
+    assert value(page, "abstained-right") == str(sum(left))
+    starts = sum(1 for a, b in zip([0, *decisions["alarm"]], decisions["alarm"], strict=False) if b and not a)
+    assert value(page, "alarms") == f"{starts} times"
+    assert value(page, "verdict") == (
+        f"5,000 steps; {value(page, 'flagged')} flagged (aim 10 %), {value(page, 'abstained')} abstained "
+        f"(budget 15 %), alarm raised {starts} times; accuracy of accepted steps "
+        f"{value(page, 'accepted-accuracy')} against {value(page, 'abstained-accuracy')} of abstained ones."
+    )
+
+
+def test_rates_and_bounds(case: Any) -> None:
+    params, _, decisions, _, page = case
+    assert value(page, "flag-rate") == f"{100 * decisions['flagged'].mean():.2f} %"
+    assert value(page, "flag-bound") == f"{100 * params.flag_bound(5000):.2f} %"
+    assert value(page, "flag-held") == "held at every step"
+    debts = np.cumsum(decisions["flagged"] - 0.1)
+    assert value(page, "debt") == f"{debts.min():.1f} to {debts.max():.1f}"
+    for n in (1, 10, 200, 5000):
+        sums = [int(decisions["abstain"][k : k + n].sum()) for k in range(5000 - n + 1)]
+        assert value(page, f"window-{n}") == f"{max(sums):,}"
+    assert "NOT held" not in page
+
+
+def test_a_resumed_monitor_is_numbered_on_and_held_against_the_window_bound(case: Any) -> None:
+    params, log, decisions, signals, whole = case
+    debts = np.cumsum(decisions["flagged"] * 10 - 1)
+    cut = (
+        int(debts[1000:3000].argmin()) + 1001
+    )  # right after the lowest debt: from here on it can only look high
+    rest, part = decisions[cut:], log.take(slice(cut, 5000))
+    page = render(rest, params, part, signals[cut:], first=cut)
+    check_whole(page)
+    assert value(page, "flag-held") == "held in every window"
+    assert f"begins at step {cut:,} of a monitor that had run before" in page
+    low, high = params.debt_bounds
+    assert value(page, "debt-bounds") == f"{low - high:.1f} to {high - low:.1f}"
+    assert value(page, "flag-bound") == f"{100 * min(0.9, (high - low) / len(rest)):.2f} %"
+    assert packed(page)["first"] == cut and packed(whole)["first"] == 0
+    found = summary.response(rest["alarm"], part)
+    assert found is not None
+    start, end = found.delays[-1].start + cut, found.delays[-1].end + cut - 1
+    assert f"{start:,} \u2013 {end:,}" in page
+    # Ticks of the figures that need no script stand at round numbers of the monitor's own count.
+    ticks = re.findall(r'class="x-ticks"[^>]*>(.*?)</div>', page)
+    assert any(">4,000<" in row and ">1,000<" not in row for row in ticks)
+    assert "its past is not in this log" in render(rest, params, part, first=cut)
+    flags = np.zeros(400, dtype=bool)
+    flags[200:] = True
+    assert summary.flag_rate(flags, params, 7).held is False
+    with pytest.raises(ValueError, match="first is -1"):
+        render(rest, first=-1)
+
+
+def test_a_resumed_log_at_the_edge_of_its_window() -> None:
+    params = Params(classes=3)
+    low, high = params.debt_bounds
+    # From the lowest debt to the highest is possible after a resume, and impossible from a fresh start.
+    most = int((high - low) / 0.9)
+    flags = np.ones(most, dtype=bool)
+    assert summary.flag_rate(flags, params, 1).held and not summary.flag_rate(flags, params).held
+    assert not summary.flag_rate(np.ones(most + 1, dtype=bool), params, 1).held
+
+
+def test_the_intervals_say_what_they_take_for_granted(case: Any) -> None:
+    page = case[-1]
+    assert "Neighbouring steps of a stream are not, so these are too narrow." in page
+
+
+def test_a_stream_of_other_parameters_is_told(case: Any) -> None:
+    params, log, decisions, _, _ = case
+    page = render(decisions, params.replace(level=0.01, budget=0.001, burst=1), log)
+    assert value(page, "flag-held").startswith("NOT held")
+    assert "signals" in packed(page)
+    page = render(decisions, params.replace(bias=1.0), log)
+    assert "do not give this risk" in page and "signals" not in packed(page)
+
+
+def test_curves_and_calibration(case: Any) -> None:
+    _, log, decisions, _, page = case
+    wrong = decisions["label"] != log.labels
+    top = log.probs.max(axis=1).astype(float)
+
+    def area(score: Any) -> float:
+        rates: list[float] = []
+        errors = 0.0
+        for group in np.unique(score):
+            hits = wrong[score == group]
+            for _ in hits:
+                errors += hits.mean()
+                rates.append(errors / (len(rates) + 1))
+        return float(np.mean(rates))
+
+    assert value(page, "aurc") == f"{area(decisions['risk']):.4f}"
+    assert value(page, "aurc-plain") == f"{area(1 - top):.4f}"
+    gaps = 0.0
+    for k in range(15):
+        inside = (top > k / 15) & (top <= (k + 1) / 15)
+        if inside.any():
+            gaps += abs((~wrong[inside]).mean() - top[inside].mean()) * inside.mean()
+    assert value(page, "ece") == f"{gaps:.4f}"
+
+
+def test_wilson_interval() -> None:
+    assert summary.Share(0, 10).interval() == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert summary.Share(50, 100).interval() == pytest.approx((0.4038, 0.5962), abs=1e-4)
+    low, high = summary.Share(3, 3).interval()
+    assert 0 < low < high == 1.0
+
+
+def test_reasons(case: Any) -> None:
+    _, _, decisions, _, page = case
+    codes = decisions["reason"][decisions["abstain"]]
+    for code in np.unique(codes):
+        name = SIGNALS[code] if code < len(SIGNALS) else "none"
+        assert value(page, f"reason-{name}") == f"{int((codes == code).sum()):,}"
+    assert "No step was abstained" in render(steps_of([0.1, 0.2]))
+
+
+def test_delays_and_false_alarms_by_hand() -> None:
+    alarm = np.zeros(100, dtype=np.uint8)
+    alarm[3:6] = 1  # false
+    alarm[14:25] = 1  # 4 after the shift at 10
+    alarm[45:52] = 2  # false, and still there at the shift at 50
+    alarm[80] = 3  # at once
+    shifted = np.zeros(100, dtype=bool)
+    for start, end in ((10, 20), (30, 40), (50, 60), (80, 100)):
+        shifted[start:end] = True
+    segments = np.where(np.arange(100) < 90, 0, 1)  # cuts the last shift in two
+    log = Log(np.full((100, 2), 0.5), segments=segments, shifted=shifted)
+    found = summary.response(alarm, log)
+    assert found is not None
+    told = [(d.start, d.end, d.outcome, d.steps, d.side) for d in found.delays]
+    assert told == [
+        (10, 20, "raised", 4, 1),
+        (30, 40, "not raised", None, 0),
+        (50, 60, "already raised", None, 2),
+        (80, 90, "raised", 0, 3),
+        (90, 100, "not raised", None, 0),
+    ]
+    assert (found.median, found.false_alarms, found.clean_steps) == (2.0, 2, 50)
+    page = render(steps_of(np.full(100, 0.2), alarm=alarm), log=log)
+    assert value(page, "median-delay") == "2 steps"
+    assert value(page, "missed") == "2" and value(page, "already") == "1"
+    assert value(page, "false-rate") == "40.00"
+    check_whole(page)
+
+
+def test_packed_data_decode_to_the_decisions(case: Any) -> None:
+    _, log, decisions, signals, page = case
+    content = packed(page)
+    assert content["steps"] == 5000 and content["per"] == 1
+    assert np.array_equal(unpack(content["risk"], "<u2") / 65536, decisions["risk"])
+    limit = np.clip(np.rint(decisions["threshold"] * 65536), 0, 65535)
+    assert np.array_equal(unpack(content["threshold"], "<u2"), limit)
+    assert np.array_equal(unpack(content["reason"], "u1"), decisions["reason"])
+    assert np.array_equal(unpack(content["label"], "u1"), decisions["label"])
+    flags = unpack(content["flags"], "u1")
+    for bit, name in ((1, "flagged"), (2, "abstain"), (16, "warming_up"), (32, "low_mass")):
+        assert np.array_equal((flags & bit) != 0, decisions[name]), name
+    assert np.array_equal((flags >> 2) & 3, decisions["alarm"])
+    assert np.array_equal((flags & 64) != 0, log.shifted)
+    assert np.flatnonzero(flags & 128).tolist() == [1250, 2500, 3750]
+    wrong = np.unpackbits(unpack(content["wrong"], "u1"), bitorder="little")[:5000]
+    assert np.array_equal(wrong != 0, decisions["label"] != log.labels)
+    rows = content["signals"]["rows"]
+    assert [row["name"] for row in rows] == list(SIGNALS)
+    for column, row in enumerate(rows):
+        assert np.abs(unpack(row["mean"], "u1") / 255 - signals[:, column]).max() <= 0.5 / 255 + 1e-9
+
+
+def test_100000_steps_are_small_quick_and_exact(params: Params) -> None:
+    log = dwell_log(100_000)
+    decisions = watch(Monitor(params), log)
+    start = time.process_time()
+    page = render(decisions, params, log)
+    assert time.process_time() - start < 3
+    assert len(page.encode()) < 2_000_000
+    check_whole(page)
+    content = packed(page)
+    assert np.array_equal(unpack(content["risk"], "<u2") / 65536, decisions["risk"])
+    signals = content["signals"]
+    assert signals["per"] == 13
+    _, values = watch(Monitor(params), log, signals=True)
+    part = np.rint(values[13:26, 3] * 255)
+    row = signals["rows"][3]
+    assert unpack(row["low"], "u1")[1] == part.min() and unpack(row["high"], "u1")[1] == part.max()
+
+
+def test_a_million_steps_are_kept_as_cells() -> None:
+    steps = 1_000_000
+    rng = np.random.default_rng(1)
+    decisions = steps_of(rng.integers(0, 65536, steps) / 65536, abstain=rng.random(steps) < 0.03)
+    page = render(decisions)
+    assert len(page.encode()) < 2_000_000
+    check_whole(page)
+    content = packed(page)
+    assert content["per"] == 20
+    words = (decisions["risk"] * 65536).astype(int).reshape(-1, 20)
+    assert np.array_equal(unpack(content["risk_low"], "<u2"), words.min(axis=1))
+    assert np.array_equal(unpack(content["risk_high"], "<u2"), words.max(axis=1))
+    counts = np.rint(unpack(content["abstain_share"], "u1") / 255 * 20)
+    assert np.array_equal(counts, decisions["abstain"].reshape(-1, 20).sum(axis=1))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 29, 300, 501])
+def test_short_streams(params: Params, steps: int) -> None:
+    log = dwell_log(steps)
+    decisions, signals = watch(Monitor(params), log, signals=True)
+    check_whole(render(decisions, params, log, signals))
+    check_whole(render(decisions))
+    check_whole(render(decisions, params))
+    check_whole(render(decisions, None, Log(log.probs)))
+    check_whole(render(decisions, None, log, signals))
+
+
+def test_edges_of_the_cells() -> None:
+    assert packing.per_cell(packing.EXACT_STEPS + 1, packing.CELLS) == 3
+    page = render(steps_of(np.zeros(packing.EXACT_STEPS + 1)))
+    assert len(unpack(packed(page)["flags"], "u1")) == 40_001
+
+
+def test_extreme_values_stay_finite() -> None:
+    decisions = steps_of([0.0, 65535 / 65536, 0.5], threshold=[-40.0, 300.0, 1.0], flagged=[1, 0, 0])
+    decisions["label"] = [0, 999, 300]
+    page = render(decisions, log=Log(np.full((3, 1000), 0.001, dtype=np.float32), labels=np.full(3, -1)))
+    check_whole(page)
+    content = packed(page)
+    assert unpack(content["threshold"], "<u2").tolist() == [0, 65535, 65535]
+    assert unpack(content["label"], "<u2").tolist() == [0, 999, 300]
+    assert value(page, "all-accuracy") == "0.0 %"
+
+
+def test_labels_below_zero_are_errors(case: Any) -> None:
+    _, log, decisions, _, _ = case
+    labels = log.labels.copy()
+    labels[::2] = -1
+    page = render(decisions, log=Log(log.probs, labels=labels))
+    assert value(page, "all-right") == f"{int((decisions['label'] == log.labels)[1::2].sum()):,}"
+
+
+def test_what_is_missing_is_left_out_and_said(case: Any) -> None:
+    params, log, decisions, _, _ = case
+    bare = render(decisions)
+    assert "which were not given" in bare and "aim " not in value(bare, "verdict")
+    for name in ("signals", "labels", "delays"):
+        assert f'id="{name}"' not in bare
+    assert "<h2>Settings" not in bare and "wrong" not in packed(bare)
+    unlabelled = render(decisions, params, Log(log.probs, log.features, None, log.segments, log.shifted))
+    assert 'id="delays"' in unlabelled and 'id="labels"' not in unlabelled and 'id="signals"' in unlabelled
+    assert "does not have the inputs" in render(decisions, params, Log(log.probs, labels=log.labels))
+
+
+def test_footer_says_what_is_not_promised(case: Any) -> None:
+    page = case[-1]
+    footer = page[page.index("<footer>") : page.index("</footer>")]
+    assert "What is not promised: the error rate" in footer and f"tcuq {__version__}" in footer
+    assert "10\u00a0% of steps" in footer and "at most 8 at once" in footer
+
+
+def test_text_is_escaped(case: Any) -> None:
+    params, log, decisions, _, _ = case
+    evil = "</title><script>alert('x')</script>\"&"
+    page = render(decisions, params.replace(notes={"<i>": "</td><script>y()</script>"}), log, title=evil)
+    assert "<script>alert" not in page and "<script>y()" not in page and "<i>:" not in page
+    assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&quot;&amp;" in page
+    check_whole(page)
+
+
+def test_scripts_cannot_end_their_element(case: Any) -> None:
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", case[-1], re.S)
+    assert len(scripts) == 4
+    assert all("<!--" not in text and "<script" not in text for text in scripts)
+
+
+def test_render_is_repeatable(case: Any) -> None:
+    params, log, decisions, signals, page = case
+    assert render(decisions, params, log, signals, "Door") == page
+
+
+def test_refusals(case: Any) -> None:
+    params, log, decisions, signals, _ = case
+    with pytest.raises(ValueError, match="empty"):
+        render(decisions[:0])
+    with pytest.raises(TypeError, match="lack the field 'risk'"):
+        render(np.zeros(3))
+    with pytest.raises(ValueError, match="not finite"):
+        render(steps_of([0.1, np.nan]))
+    with pytest.raises(ValueError, match="log has 5000 steps, decisions have 10"):
+        render(decisions[:10], params, log)
+    with pytest.raises(ValueError, match="signals have shape"):
+        render(decisions, signals=signals[:, :3])
+    with pytest.raises(ValueError, match="signals hold"):
+        render(decisions, signals=np.full(signals.shape, np.nan))
+    with pytest.raises(TypeError, match="params is dict"):
+        render(decisions, {})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="log is list"):
+        render(decisions, log=[])  # type: ignore[arg-type]
+
+
+def test_write_report(tmp_path: Path, case: Any) -> None:
+    params, log, decisions, _, page = case
+    write_report(tmp_path / "report.html", decisions, params, log, title="Door")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+
+
+DRIVE = """<script>
+const root = document.documentElement, stage = document.querySelector("#stage");
+const box = stage.getBoundingClientRect(), seen = [];
+const look = () => seen.push([Number(root.dataset.from), Number(root.dataset.to)]);
+const at = (x) => ({clientX: box.left + x, clientY: box.top + 80, bubbles: true, cancelable: true});
+const pointer = (x) => ({...at(x), pointerId: 1, pointerType: "mouse"});
+const mouse = (type, x) => stage.dispatchEvent(new PointerEvent(type, pointer(x)));
+const key = (key) => stage.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+look();
+stage.dispatchEvent(new WheelEvent("wheel", {...at(500), deltaY: -300})); look();
+stage.dispatchEvent(new MouseEvent("dblclick", {bubbles: true})); look();
+mouse("pointerdown", 300); mouse("pointermove", 500); mouse("pointerup", 500); look();
+key("+"); look();
+key("0"); look();
+key("n"); look();
+document.querySelector('[data-act="reset"]').click(); look();
+root.dataset.range = document.querySelector("#range").textContent;
+root.dataset.seen = JSON.stringify(seen);
+const canvas = document.querySelector("#stage canvas");
+const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+root.dataset.drawn = pixels.some((v, i) => i % 4 === 3 && v > 0);
+</script>"""
+
+
+def opened(path: Path, folder: Path) -> str:
+    """The start tag of the page after its scripts ran in a browser."""
+    browser = next(
+        (p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None
+    )
+    if browser is None:
+        pytest.skip("chromium is missing (Debian package chromium)")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    options += ["--window-size=1200,1000", "--virtual-time-budget=2000", f"--user-data-dir={folder}"]
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = re.search(r"<html[^>]*>", done.stdout)
+    assert found, done.stderr[-2000:]
+    return found[0].replace("&quot;", '"')
+
+
+@pytest.mark.parametrize("steps", [5000, 1, 210_000])
+def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
+    params, log, decisions, _, page = case
+    if steps == 1:
+        page = render(decisions[:1], params, log.take(slice(0, 1)))
+    if steps > 5000:
+        page = render(np.tile(decisions, steps // 5000), first=1_000_000)
+    (tmp_path / "page.html").write_text(page.replace("</body>", DRIVE + "</body>"), encoding="utf-8")
+    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    assert 'data-ready="1"' in tag and "data-error" not in tag, tag
+    assert 'data-drawn="true"' in tag
+    seen = json.loads(re.search(r'data-seen="(\[\[.*?\]\])"', tag)[1])  # type: ignore[index]
+    whole = [0, steps - 1]
+    number = 1_000_000 if steps > 5000 else 0
+    shown = f"Steps {number:,}\u2013{number + steps - 1:,} ({steps:,} of {steps:,})"
+    assert f'data-range="{shown}"' in tag
+    start, wheel, double, dragged, closer, reset, alarm, again = seen
+    assert start == double == reset == again == whole
+    if steps == 1:
+        assert wheel == dragged == whole
+        return
+    assert 0 < wheel[0] < wheel[1] < steps - 1
+    assert 0 < dragged[0] < dragged[1] < steps - 1
+    assert closer[1] - closer[0] < dragged[1] - dragged[0]
+    if steps == 5000:
+        assert any(alarm[0] < t <= alarm[1] for t in summary.onsets(decisions["alarm"]))

@@ -1,0 +1,240 @@
+"""Int8 graphs for tests, and their arithmetic once more, in plain numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tcuq.device.graph.model import (
+    Add,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    Graph,
+    MeanPool,
+    Softmax,
+    Step,
+    Tensor,
+    sources_of,
+)
+
+
+def requantised(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
+    assert np.abs(acc).max() < 2**31
+    scaled = (acc * np.asarray(multiplier, np.int64) + 2**31) >> 32
+    return np.clip(scaled + zero, -128, 127)
+
+
+def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
+    top, left, bottom, right = step.padding
+    height, width, channels = x.shape
+    whole = np.empty((height + top + bottom, width + left + right, channels), np.int64)
+    whole[:] = step.pad
+    whole[top : top + height, left : left + width] = x
+    return whole
+
+
+def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: list[int]) -> np.ndarray:
+    x = values[sources_of(step)[0]].astype(np.int64)
+    target = graph.tensors[step.target]
+    if isinstance(step, (Conv, Depthwise)):
+        whole = padded(step, x)
+        rows, columns = target.shape[:2]
+        acc = np.zeros(target.shape, np.int64) + step.bias
+        kernel = step.weights.shape[1:3] if isinstance(step, Conv) else step.weights.shape[:2]
+        for i in range(kernel[0]):
+            for j in range(kernel[1]):
+                seen = whole[i :: step.stride, j :: step.stride][:rows, :columns]
+                if isinstance(step, Conv):
+                    acc += seen @ step.weights[:, i, j].astype(np.int64).T
+                else:
+                    acc += seen * step.weights[i, j]
+        return requantised(acc, step.multiplier, target.zero)
+    if isinstance(step, Dense):
+        acc = step.weights.astype(np.int64) @ x.ravel() + step.bias
+        return requantised(acc, step.multiplier, target.zero)
+    if isinstance(step, Add):
+        total = x * step.left + values[step.second].astype(np.int64) * step.right + step.offset
+        return np.clip(total >> step.shift, -128, 127)
+    if isinstance(step, MeanPool):
+        return requantised(x.sum(axis=(0, 1)) + step.bias, step.multiplier, target.zero)
+    if isinstance(step, Softmax):
+        e = step.table.astype(np.int64)[x.max() - x]
+        return np.minimum((e * 512 + e.sum()) // (2 * e.sum()), 255) - 128
+    assert isinstance(step, Drop)
+    flat = x.ravel()
+    out = np.empty_like(flat)
+    for i, q in enumerate(flat):
+        if i % 4 == 0:
+            state = random[0]
+            state ^= state << 13 & 0xFFFFFFFF
+            state ^= state >> 17
+            state ^= state << 5 & 0xFFFFFFFF
+            random[0] = state
+        kept = (((q - target.zero) * step.multiplier + 2**14) >> 15) + target.zero
+        out[i] = target.zero if (random[0] >> 8 * (i % 4)) % 256 < step.threshold else kept
+    return np.clip(out, -128, 127).reshape(x.shape)
+
+
+def expected(graph: Graph, x: np.ndarray, seed: int = 1) -> dict[str, np.ndarray]:
+    """Return what a graph gives for a batch."""
+    random, found = [seed], []
+    for one in x:
+        values = {graph.input: one}
+        for step in graph.steps:
+            out = evaluate(step, values, graph, random)
+            values[step.target] = out.reshape(graph.tensors[step.target].shape).astype(np.int8)
+        found.append({purpose: values[name] for purpose, name in graph.outputs.items()})
+    return {purpose: np.stack([each[purpose] for each in found]) for purpose in graph.outputs}
+
+
+class Maker:
+    """Adds steps with random constants to a graph.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the input.
+    seed : int
+    extreme : bool
+        Whether weights and pads are only the lowest and the highest values, and multipliers let everything
+        saturate.
+    prefix : str
+        Begins the names of tensors, so that several graphs can go into one C file.
+    """
+
+    def __init__(
+        self, shape: tuple[int, ...], seed: int = 0, extreme: bool = False, prefix: str = "t"
+    ) -> None:
+        self.prefix = prefix
+        self.draw = np.random.default_rng(seed)
+        self.extreme = extreme
+        self.tensors = {"input": Tensor("input", shape, 1 / 256, -128)}
+        self.steps: list[Step] = []
+
+    def int8(self, *shape: int) -> np.ndarray:
+        if self.extreme:
+            return self.draw.choice(np.array([-128, 127], np.int8), shape)
+        return self.draw.integers(-128, 128, shape).astype(np.int8)
+
+    def _tensor(self, shape: Sequence[int], zero: int | None = None, scale: float = 0.1) -> str:
+        name = f"{self.prefix}{len(self.tensors)}"
+        chosen = int(self.draw.integers(-128, 128)) if zero is None else zero
+        self.tensors[name] = Tensor(name, tuple(int(side) for side in shape), scale, chosen)
+        return name
+
+    def _affine(self, outputs: int, products: int) -> tuple[np.ndarray, np.ndarray]:
+        bias = self.draw.integers(-20000, 20000, outputs).astype(np.int32)
+        if self.extreme:
+            return bias, np.where(self.draw.random(outputs) < 0.5, 2**31 - 1, 0).astype(np.int32)
+        # Sums of products are about 5400 * sqrt(products); most outputs then lie inside.
+        typical = 60 / (5400 * np.sqrt(products)) * 2**32
+        return bias, (typical * self.draw.uniform(0.3, 2, outputs)).astype(np.int32)
+
+    def _add(self, step: Step) -> str:
+        self.steps.append(step)
+        return step.target
+
+    def _places(self, source: str, kernel: Sequence[int], stride: int, padding: Sequence[int]) -> list[int]:
+        height, width = self.tensors[source].shape[:2]
+        top, left, bottom, right = padding
+        return [
+            (height + top + bottom - kernel[0]) // stride + 1,
+            (width + left + right - kernel[1]) // stride + 1,
+        ]
+
+    def conv(
+        self,
+        source: str,
+        outputs: int,
+        kernel: tuple[int, int],
+        stride: int = 1,
+        padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> str:
+        inputs = self.tensors[source].shape[2]
+        bias, multiplier = self._affine(outputs, inputs * kernel[0] * kernel[1])
+        target = self._tensor([*self._places(source, kernel, stride, padding), outputs])
+        weights = self.int8(outputs, *kernel, inputs)
+        return self._add(Conv(source, target, weights, bias, multiplier, stride, padding, self.int8(inputs)))
+
+    def depthwise(
+        self,
+        source: str,
+        kernel: tuple[int, int] = (3, 3),
+        stride: int = 1,
+        padding: tuple[int, int, int, int] = (1, 1, 1, 1),
+    ) -> str:
+        channels = self.tensors[source].shape[2]
+        bias, multiplier = self._affine(channels, kernel[0] * kernel[1])
+        target = self._tensor([*self._places(source, kernel, stride, padding), channels])
+        weights = self.int8(*kernel, channels)
+        return self._add(
+            Depthwise(source, target, weights, bias, multiplier, stride, padding, self.int8(channels))
+        )
+
+    def dense(self, source: str, outputs: int) -> str:
+        inputs = self.tensors[source].size
+        bias, multiplier = self._affine(outputs, inputs)
+        return self._add(Dense(source, self._tensor([outputs]), self.int8(outputs, inputs), bias, multiplier))
+
+    def add(self, first: str, second: str) -> str:
+        left, right = (int(value) for value in self.draw.integers(-(2**15), 2**15, 2))
+        target = self._tensor(self.tensors[first].shape)
+        shift = 6 if self.extreme else 15
+        return self._add(
+            Add(first, second, target, left, right, int(self.draw.integers(-(2**21), 2**21)), shift)
+        )
+
+    def mean(self, source: str) -> str:
+        height, width, channels = self.tensors[source].shape
+        multiplier = 2**31 - 1 if self.extreme else int(2**32 / (height * width + 3))
+        return self._add(
+            MeanPool(source, self._tensor([channels]), int(self.draw.integers(-999, 999)), multiplier)
+        )
+
+    def drop(self, source: str, threshold: int = 100) -> str:
+        tensor = self.tensors[source]
+        multiplier = 2**15 * 256 // (256 - min(threshold, 255))
+        return self._add(Drop(source, self._tensor(tensor.shape, tensor.zero), threshold, multiplier))
+
+    def softmax(self, source: str, scale: float = 0.05) -> str:
+        table = np.rint(65535 * np.exp(-scale * np.arange(256))).astype(np.uint16)
+        return self._add(Softmax(source, self._tensor(self.tensors[source].shape, -128, 1 / 256), table))
+
+    def graph(self, **outputs: str) -> Graph:
+        return Graph("random", self.tensors, self.steps, "input", outputs, {"made": "for a test"})
+
+    def input(self, count: int) -> np.ndarray:
+        return self.int8(count, *self.tensors["input"].shape)
+
+
+def resnet8(seed: int = 0, classes: int = 10) -> Maker:
+    """ResNet-8 for pictures of 32 x 32 x 3; the last tensors are features, logits, posteriors."""
+    make = Maker((32, 32, 3), seed)
+    same = (1, 1, 1, 1)
+    x = make.conv("input", 16, (3, 3), 1, same)
+    y = make.conv(make.conv(x, 16, (3, 3), 1, same), 16, (3, 3), 1, same)
+    x = make.add(y, x)
+    for width in (32, 64):
+        y = make.conv(make.conv(x, width, (3, 3), 2, (0, 0, 1, 1)), width, (3, 3), 1, same)
+        x = make.add(y, make.conv(x, width, (1, 1), 2))
+    make.softmax(make.dense(make.mean(x), classes))
+    return make
+
+
+def dscnn(seed: int = 0, classes: int = 12) -> Maker:
+    """DS-CNN for 49 x 10 coefficients; the last tensors are features, logits, posteriors."""
+    make = Maker((49, 10, 1), seed)
+    x = make.conv("input", 64, (10, 4), 2, (4, 1, 5, 1))
+    for _ in range(4):
+        x = make.conv(make.depthwise(x), 64, (1, 1))
+    make.softmax(make.dense(make.mean(x), classes))
+    return make
+
+
+def whole(make: Maker) -> Graph:
+    """A backbone's graph, with the names that the monitor asks for."""
+    features, _, probs = list(make.tensors)[-3:]
+    return make.graph(probs=probs, features=features)

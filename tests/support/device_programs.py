@@ -1,0 +1,90 @@
+"""Programs that run int8 networks, on this computer or on an emulated board, and print what they give."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from device_graphs import expected
+from places import ROOT
+
+from tcuq.device.generate.source import takes_random, write
+from tcuq.device.graph.model import Graph
+
+HERE = ROOT / "tests" / "c"
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic"]
+SEED = 77
+
+Case = tuple[Graph, np.ndarray]
+
+
+def prepare(cases: Sequence[Case], folder: Path) -> None:
+    """Write the networks, their inputs and what runs them in turn."""
+    lines = ['#include "tcuq_nn.h"']
+    bodies, calls = [], []
+    for number, (graph, x) in enumerate(cases):
+        name = f"net{number}"
+        write(graph, folder, name)
+        lines.append(f'#include "{name}.c"')
+        rows = ",\n".join("{" + ", ".join(map(str, one.ravel())) + "}" for one in x)
+        lines.append(f"static const int8_t {name}_inputs[{len(x)}][{name.upper()}_INPUT] = {{{rows}}};")
+        sizes = [(purpose, graph.tensors[tensor].size) for purpose, tensor in graph.outputs.items()]
+        random = ", &random" if takes_random(graph) else ""
+        bodies.append(
+            f"static void go_{name}(void)\n{{\n    {name}_outputs out;\n    int i;\n"
+            f"    uint32_t random = {SEED}u;\n    (void)random;\n"
+            f"    for (i = 0; i < {len(x)}; i++) {{\n"
+            f"        int8_t *arena = take({name.upper()}_ARENA);\n"
+            f"        memset(arena, 0xA5 + 90 * i, {name.upper()}_ARENA);\n"
+            f"        {name}_run({name}_inputs[i], arena, &out{random});\n"
+            + "".join(f"        emit(out.{purpose}, {size});\n" for purpose, size in sizes)
+            + f"        give_back(arena, {name.upper()}_ARENA);\n    }}\n}}\n"
+        )
+        calls.append(f"    go_{name}();\n")
+    text = "\n".join(lines) + "\n\n" + "\n".join(bodies)
+    (folder / "networks.h").write_text(text + "\nstatic void run_all(void)\n{\n" + "".join(calls) + "}\n")
+
+
+def compile_with(
+    command: Sequence[str | Path], folder: Path, program: Path, sources: Sequence[Path] | None = None
+) -> Path:
+    """Build a program from a prepared folder: all of it, or what some sources give."""
+    files = sources or [HERE / "run_networks.c", folder / "tcuq_nn.c"]
+    done = subprocess.run([*command, f"-I{folder}", *files, "-o", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def run_here(program: Path) -> str:
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    done = subprocess.run([program], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_on(machine: str, program: Path) -> str:
+    if shutil.which("qemu-system-arm") is None:
+        pytest.skip("qemu-system-arm is missing: install the Debian package qemu-system-arm")
+    command = ["qemu-system-arm", "-M", machine, "-nographic", "-monitor", "none", "-serial", "none"]
+    command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return done.stderr  # where the emulator puts what a board prints
+
+
+def check(printed: str, cases: Sequence[Case]) -> None:
+    """Compare every printed output with the arithmetic in numpy."""
+    lines = iter(printed.splitlines())
+    for number, (graph, x) in enumerate(cases):
+        wanted = expected(graph, x, SEED)
+        for row in range(len(x)):
+            for purpose, values in wanted.items():
+                line = next(lines)
+                found = np.frombuffer(bytes.fromhex(line), np.int8)
+                assert np.array_equal(found, values[row].ravel()), (number, row, purpose)
+    assert next(lines, None) is None
