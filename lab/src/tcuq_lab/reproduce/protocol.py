@@ -1,10 +1,10 @@
-"""Versions of what decides figures, so that kept files and results can tell whether they still speak for the code.
+"""Versions of what decides figures: whether kept files and results still speak for the code.
 
 Raise a number in the same commit as a change that can move a figure; moving or rewording code raises nothing.
 
-- ``RECORDING``: data, corruptions, networks or what a method records. What was recorded before is not used again.
-- ``PROTOCOL``: the monitor, the fit, methods, streams, or how they are compared. What was computed before is not
-  used again, and result files of another number are marked as such.
+- ``RECORDING``: data, corruptions, networks, or what a method records. Older recordings are not used again.
+- ``PROTOCOL``: the monitor, the fit, methods, streams, or how they are compared. Older comparisons are not used
+  again, and result files carry the number that they were made with.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Recordings:
         return {label: loaded[place] for label, place in places.items()}
 
     def place(self, task: str, part: str, seed: int, row: Row) -> Path:
-        """Return the folder of a row's files, which other weights, data or another version of recording would not share."""
+        """Return the folder of a row's files, which other weights, data or recordings would not share."""
         names = row.networks(task, seed, self.weights)
         digest = hashlib.sha256()
         for name in names:

@@ -46,7 +46,7 @@ class Unit(NamedTuple):
         return dev, test
 
     def fits(self, recordings: Recordings) -> Callable[[Row], Path]:
-        """Return the file that keeps the fit of a row: other data, weights, sizes or another protocol have another."""
+        """Return the file that keeps the fit of a row; other data, weights, sizes or protocols have another."""
 
         def place(row: Row) -> Path:
             given = recordings.place(self.task, "dev", self.seed, row).relative_to(recordings.folder)
