@@ -5,7 +5,7 @@
  *
  * Bit 15 of SIGNALS, which is no signal, gives the alarm an evidence head.
  * With negative STEPS the stream is made but not watched: the difference between the two
- * runs is the monitor. Prints a checksum, so that nothing can be optimised away and runs can be compared. */
+ * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
     python tools/differences.py [STEPS]     default 1,000,000
 
-Prints the largest and mean difference of the risk on the same dequantised input, and, per number
-of classes, against input that was never quantised. The disbelief signals have a table of their own: a
+Prints the largest and mean difference of the risk on the same dequantized input, and, per number
+of classes, against input that was never quantized. The disbelief signals have a table of their own: a
 belief of 16 bits a class is coarse where there are many classes.
 """
 
@@ -76,7 +76,7 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
     )
 
 
-def centred(params: Params, signals: Any) -> Params:
+def centerd(params: Params, signals: Any) -> Params:
     """Move the bias so that the logistic works in its steep part, where differences show."""
     assert params.coef is not None
     z = signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
@@ -84,7 +84,7 @@ def centred(params: Params, signals: Any) -> Params:
 
 
 def on_integers(steps: int, seed: int = 0) -> Difference:
-    """Compare on the same dequantised input, posteriors of any sum included."""
+    """Compare on the same dequantized input, posteriors of any sum included."""
     rng = np.random.default_rng(seed)
     largest = total = 0.0
     done = 0
@@ -96,7 +96,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         if rng.random() < 0.15:
             ints = rng.integers(-128, 128, ints.shape).astype(np.int8)
         real = reference(params, ints, raw)
-        params = centred(params, real.signals)
+        params = centerd(params, real.signals)
         real = weighed(params, real.signals, real.doubted)  # the bias is in no signal
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
@@ -104,7 +104,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
 
 
 def on_beliefs(classes: int, steps: int, seed: int = 0) -> Difference:
-    """Compare the disbelief signals on the same dequantised input, posteriors of any sum included."""
+    """Compare the disbelief signals on the same dequantized input, posteriors of any sum included."""
     rng = np.random.default_rng(seed)
     params = Params(classes=classes, signals=BELIEF, anchor="belief")
     columns = [NUMBER[name] for name in BELIEF]
@@ -122,7 +122,7 @@ def on_beliefs(classes: int, steps: int, seed: int = 0) -> Difference:
 
 
 def on_reals(classes: int, steps: int, seed: int = 0) -> Difference:
-    """Compare with float64 on posteriors that were never quantised, with ordinary coefficients."""
+    """Compare with float64 on posteriors that were never quantized, with ordinary coefficients."""
     rng = np.random.default_rng(seed)
     largest = total = 0.0
     done = 0
@@ -140,13 +140,13 @@ def main() -> int:
     """Print the tables."""
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     same = on_integers(steps)
-    print(f"same dequantised input, {same.steps:,} steps: largest {same.largest:.5f}, mean {same.mean:.6f}")
-    print("\ndisbelief signals, same dequantised input:")
+    print(f"same dequantized input, {same.steps:,} steps: largest {same.largest:.5f}, mean {same.mean:.6f}")
+    print("\ndisbelief signals, same dequantized input:")
     print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
     for classes in (2, 10, 35, 100, 200, 1000):
         found = on_beliefs(classes, 50_000)
         print(f"{classes:>8} {found.largest:>9.4f} {found.mean:>9.5f}")
-    print("\nunquantised input, stock coefficients, posterior only:")
+    print("\nunquantized input, stock coefficients, posterior only:")
     print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
     for classes in (2, 10, 35, 100, 200, 1000):
         found = on_reals(classes, 50_000)

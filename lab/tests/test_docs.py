@@ -33,5 +33,5 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
 
 
 def test_the_page_of_networks_is_made_from_their_cards() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     assert cards.PAGE.read_text() == cards.page()

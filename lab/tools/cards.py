@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 WEIGHTS = ROOT / "weights"
-PAGE = ROOT / "docs" / "MODELS.md"
+PAGE = ROOT.parent / "docs" / "MODELS.md"
 
 HEAD = (
     "| network | seed | recipe | parameters | multiply-adds | epochs | dev, % | test, % |",
@@ -148,7 +148,7 @@ def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise ImportError("PyTorch is needed to build networks: pip install 'tcuq[zoo]'") from None
+        raise ImportError("PyTorch is needed to build networks: pip install 'tcuq-lab[zoo]'") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(__file__).parent.parent / "docs" / "corruptions"
+FOLDER = Path(__file__).parents[2] / "docs" / "corruptions"
 
 
 def measure(weights: str, examples: int, seed: int, workers: int) -> dict[str, Any]:

@@ -16,13 +16,13 @@ import numpy as np
 from tcuq_lab.methods.bank_files import load_bank
 from tcuq_lab.methods.compare_projections import compare_projections
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.method import Labelled
+from tcuq_lab.methods.method import Labeled
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
 FOLDER = Path(__file__).parent.parent / "recorded"
 
 
-def development(backbone: str, dwell: int, steps: int = 9000) -> Labelled:
+def development(backbone: str, dwell: int, steps: int = 9000) -> Labeled:
     """Return a development stream of recorded outputs."""
     about = json.loads((FOLDER / backbone / "about.json").read_text())
     shifts = [source.split("/") for source in about["sources"] if source != "clean"]
@@ -37,7 +37,7 @@ def development(backbone: str, dwell: int, steps: int = 9000) -> Labelled:
     )
     stream = build(plan, about["labels"])
     seen = observed(stream, load_bank(FOLDER / backbone / "plain.npz"))
-    return Labelled(seen, stream.label, stream.shift.astype(np.uint8))
+    return Labeled(seen, stream.label, stream.shift.astype(np.uint8))
 
 
 def main() -> None:

@@ -534,7 +534,7 @@ def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tcuq.report.describe, "describe_params", interrupt)
-    monkeypatch.setattr("tcuq.cli.silence", lambda stream: None)
+    monkeypatch.setattr("tcuq.cli.edge.silence", lambda stream: None)
     assert main(["inspect", "m.json"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -722,7 +722,7 @@ def test_an_unforeseen_error_is_one_line_too(place, capsys, monkeypatch):
 
     monkeypatch.setattr(tcuq.report.describe, "describe_params", fail)
     line = refused(capsys, "inspect", "m.json")
-    assert line == "tcuq: this is a bug in tcuq, please report it: AttributeError: no such thing\n"
+    assert line == "tcuq: this is a bug, please report it: AttributeError: no such thing\n"
     monkeypatch.setenv("TCUQ_DEBUG", "1")
     with pytest.raises(AttributeError, match="no such"):
         main(["inspect", "m.json"])

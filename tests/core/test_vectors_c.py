@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The C core gives the integers of the vectors, with every compiler and every optimisation."""
+"""The C core gives the integers of the vectors, with every compiler and every optimization."""
 
 from __future__ import annotations
 

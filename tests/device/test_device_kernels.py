@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The int8 kernels give the integers of the arithmetic, with every compiler, optimisation and core."""
+"""The int8 kernels give the integers of the arithmetic, with every compiler, optimization and core."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODES = {
 CORES = {
     "m4": ("mps2-an386", ["-mcpu=cortex-m4"]),
     "m4_plain": ("mps2-an386", ["-mcpu=cortex-m4", "-DTCUQ_NN_PLAIN"]),
-    "m4_unoptimised": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
+    "m4_unoptimized": ("mps2-an386", ["-mcpu=cortex-m4", "-O0"]),
     "m4_small": ("mps2-an386", ["-mcpu=cortex-m4", "-Os"]),
     "m7": ("mps2-an500", ["-mcpu=cortex-m7"]),
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),

@@ -39,10 +39,10 @@ def ints(*values: int) -> Any:
 
 def chain(shapes: list[tuple[int, ...]], steps: list[Step], zeros: list[int] | None = None) -> Graph:
     """Return a graph of tensors t0, t1, ..., the last one being its output y."""
-    centre = zeros or [0] * len(shapes)
+    center = zeros or [0] * len(shapes)
     tensors = {
         f"t{at}": Tensor(f"t{at}", shape, 0.5, zero)
-        for at, (shape, zero) in enumerate(zip(shapes, centre, strict=True))
+        for at, (shape, zero) in enumerate(zip(shapes, center, strict=True))
     }
     return Graph("toy", tensors, steps, "t0", {"y": f"t{len(shapes) - 1}"})
 

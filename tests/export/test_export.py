@@ -341,7 +341,7 @@ def test_the_readme_of_a_package_names_all_files_and_its_code_compiles(tmp_path)
     subprocess.run(commands[0].split(), cwd=tmp_path / "c", check=True)
 
 
-def test_the_licence_is_that_of_the_project():
+def test_the_license_is_that_of_the_project():
     root = str(ROOT)
     with open(os.path.join(root, "LICENSE")) as file:
         assert sources(CASES["posteriors"])["tcuq_LICENSE.txt"] == file.read()

@@ -108,13 +108,13 @@ def test_auroc_agrees_with_scikit_learn() -> None:
     assert np.isnan(auroc([1.0, 2.0], [True, True]))
 
 
-def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalises() -> None:
+def test_fit_beats_confidence_on_a_stream_with_dwell_and_generalizes() -> None:
     params = fit(make_log(), run_length=1000)
     other = make_log(seed=7)
     risk = watch(Monitor(params), other)["risk"]
     assert auroc(risk, other.errors()) > auroc(-other.confidence(), other.errors()) + 0.03
     found = params.notes["fit"]
-    assert found["time_helps"] and abs(found["loss_from_quantisation"]) < 1e-4
+    assert found["time_helps"] and abs(found["loss_from_quantization"]) < 1e-4
     assert abs(found["auroc_core"] - found["auroc_float"]) < 1e-3
     assert "Time helps here" in fit_findings(params)
 

@@ -320,8 +320,8 @@ def test_rates_against_level_and_budget() -> None:
     assert m.exceedance_deviation(events, 0.2) == pytest.approx(0.05)
     assert m.budget_excess(events, 0.1) == pytest.approx(0.05)
     assert m.budget_excess(events, 0.2) == 0
-    assert m.budget_utilisation(events, 0.1) == pytest.approx(1.5)
-    assert m.budget_utilisation([False], 0.1) == 0 and m.budget_excess([True], 0) == 1
+    assert m.budget_utilization(events, 0.1) == pytest.approx(1.5)
+    assert m.budget_utilization([False], 0.1) == 0 and m.budget_excess([True], 0) == 1
 
 
 def test_threshold_spread_is_pooled() -> None:
@@ -576,7 +576,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: m.macro_f1([], [], 3), "predicted has 0 entries"),
     (lambda: m.exceedance_deviation([], 0.1), "flagged has 0 entries"),
     (lambda: m.exceedance_deviation([1], 1.1), "level is 1.1; 0 to 1 is accepted"),
-    (lambda: m.budget_utilisation([1], 0), "budget is 0; above 0, up to 1 is accepted"),
+    (lambda: m.budget_utilization([1], 0), "budget is 0; above 0, up to 1 is accepted"),
     (lambda: m.budget_excess([], 0.1), "abstain has 0 entries"),
     (lambda: m.threshold_spread([], []), "threshold has 0 entries"),
     (lambda: m.worst_window([1, 0], [3]), "window length is 3; 1 to 2 is accepted"),

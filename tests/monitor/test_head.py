@@ -198,9 +198,9 @@ def degrading(steps: int = 6000, seed: int = 0) -> Log:
     logits = rng.normal(0, 1, (steps, 3))
     logits[np.arange(steps), truth] += strength
     probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    centres = np.random.default_rng(1).normal(0, 1, (3, 12))
+    centers = np.random.default_rng(1).normal(0, 1, (3, 12))
     scale = np.where(kinds == 1, 0.6, np.where(kinds == 2, 1.6, 1.0))[:, None]
-    features = centres[truth] * scale + rng.normal(0, 0.3, (steps, 12))
+    features = centers[truth] * scale + rng.normal(0, 0.3, (steps, 12))
     return Log(probs, features, truth, shifted=kinds)
 
 

@@ -99,7 +99,7 @@ def test_permuting_classes_permutes_labels_only(profile: str) -> None:
             assert np.array_equal(plain[name], mixed[name]), name
 
 
-def test_float_input_is_the_same_as_its_quantised_form() -> None:
+def test_float_input_is_the_same_as_its_quantized_form() -> None:
     params = make_params()
     probs, values, _, _ = dwell_stream(400, 10, 32, np.random.default_rng(2))
     ints = quantize_probs(probs), quantize_features(values, params.feature_scale, -128)
@@ -111,7 +111,7 @@ def test_float_input_is_the_same_as_its_quantised_form() -> None:
     assert np.array_equal(Monitor(params).run(ints[0].tolist(), ints[1].tolist()), expected)
 
 
-def test_quantisation_is_that_of_an_int8_runtime() -> None:
+def test_quantization_is_that_of_an_int8_runtime() -> None:
     # Round half up for the non-negative posteriors, half away from zero for features.
     assert quantize_probs([[0.5 / 256, 1 - 0.5 / 256]]).tolist() == [[-127, 127]]
     assert quantize_features([[0.5, -0.5, 1.5, -1.5, 1e9, -1e9]], 1.0, 0).tolist() == [

@@ -167,7 +167,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
     [
         ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
-        ({"colour": 1}, "field 'colour' is unknown; one of classes"),
+        ({"color": 1}, "field 'color' is unknown; one of classes"),
         ({"alarm": {"mean": 0.1, "side": 1}}, "alarm field 'side' is unknown; one of mean, rise, fall"),
         ({"alarm": {"rise": {"limit": 1}}}, "alarm rise needs allowance and limit"),
         (

@@ -34,8 +34,8 @@ def dwell_log(steps: int, seed: int = 7) -> Log:
     logits[np.arange(steps), labels] += np.where(shifted, 1.3, 4.2) + rng.normal(0, 0.9, size=steps)
     probs = np.exp(logits - logits.max(axis=1, keepdims=True))
     probs /= probs.sum(axis=1, keepdims=True)
-    centres = rng.normal(0, 30, size=(CLASSES, WIDTH))
-    features = centres[labels] + rng.normal(0, 1, size=(steps, WIDTH)) * np.where(shifted, 45, 12)[:, None]
+    centers = rng.normal(0, 30, size=(CLASSES, WIDTH))
+    features = centers[labels] + rng.normal(0, 1, size=(steps, WIDTH)) * np.where(shifted, 45, 12)[:, None]
     segments = np.repeat(np.arange(4), -(-steps // 4))[:steps]
     whole = np.clip(np.rint(features), -128, 127).astype(np.int8)
     return Log(probs.astype(np.float32), whole, labels, segments, shifted)
@@ -185,7 +185,7 @@ def test_a_resumed_log_at_the_edge_of_its_window() -> None:
 
 def test_the_intervals_say_what_they_take_for_granted(case: Any) -> None:
     page = case[-1]
-    assert "Neighbouring steps of a stream are not, so these are too narrow." in page
+    assert "Neighboring steps of a stream are not, so these are too narrow." in page
 
 
 def test_a_stream_of_other_parameters_is_told(case: Any) -> None:
@@ -367,8 +367,8 @@ def test_what_is_missing_is_left_out_and_said(case: Any) -> None:
     for name in ("signals", "labels", "delays"):
         assert f'id="{name}"' not in bare
     assert "<h2>Settings" not in bare and "wrong" not in packed(bare)
-    unlabelled = render(decisions, params, Log(log.probs, log.features, None, log.segments, log.shifted))
-    assert 'id="delays"' in unlabelled and 'id="labels"' not in unlabelled and 'id="signals"' in unlabelled
+    unlabeled = render(decisions, params, Log(log.probs, log.features, None, log.segments, log.shifted))
+    assert 'id="delays"' in unlabeled and 'id="labels"' not in unlabeled and 'id="signals"' in unlabeled
     assert "does not have the inputs" in render(decisions, params, Log(log.probs, labels=log.labels))
 
 

@@ -21,7 +21,7 @@ from tcuq.device.graph.model import (
 )
 
 
-def requantised(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
+def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
     assert np.abs(acc).max() < 2**31
     scaled = (acc * np.asarray(multiplier, np.int64) + 2**31) >> 32
     return np.clip(scaled + zero, -128, 127)
@@ -51,15 +51,15 @@ def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: li
                     acc += seen @ step.weights[:, i, j].astype(np.int64).T
                 else:
                     acc += seen * step.weights[i, j]
-        return requantised(acc, step.multiplier, target.zero)
+        return requantized(acc, step.multiplier, target.zero)
     if isinstance(step, Dense):
         acc = step.weights.astype(np.int64) @ x.ravel() + step.bias
-        return requantised(acc, step.multiplier, target.zero)
+        return requantized(acc, step.multiplier, target.zero)
     if isinstance(step, Add):
         total = x * step.left + values[step.second].astype(np.int64) * step.right + step.offset
         return np.clip(total >> step.shift, -128, 127)
     if isinstance(step, MeanPool):
-        return requantised(x.sum(axis=(0, 1)) + step.bias, step.multiplier, target.zero)
+        return requantized(x.sum(axis=(0, 1)) + step.bias, step.multiplier, target.zero)
     if isinstance(step, Softmax):
         e = step.table.astype(np.int64)[x.max() - x]
         return np.minimum((e * 512 + e.sum()) // (2 * e.sum()), 255) - 128

@@ -21,9 +21,9 @@ def dwell_stream(
     logits[np.arange(steps), truth] += np.where(marks, 1.5, 4.5)
     exps = np.exp(logits - logits.max(1, keepdims=True))
     probs = exps / exps.sum(1, keepdims=True)
-    centres = rng.normal(0, 1, (classes, max(1, features)))
+    centers = rng.normal(0, 1, (classes, max(1, features)))
     noise = rng.normal(0, 0.3, (steps, max(1, features))) * np.where(marks, 3, 1)[:, None]
-    values = np.maximum(0, centres[truth] + noise)
+    values = np.maximum(0, centers[truth] + noise)
     return probs, values if features else None, truth, marks
 
 

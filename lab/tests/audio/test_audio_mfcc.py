@@ -77,7 +77,7 @@ def test_librosa_has_the_same_triangles():
         sr=16000, n_fft=512, n_mels=40, fmin=20, fmax=4000, htk=True, norm=None, dtype=np.float64
     ).T
     own = FrontEnd().triangles()
-    # librosa draws its triangles on the scale of Hz, the definition on that of mel: edges and centres are
+    # librosa draws its triangles on the scale of Hz, the definition on that of mel: edges and centers are
     # the same, the slopes differ a little.
     assert ((own > 0) == (other > 0))[1:].all() and np.abs(own - other)[1:].max() < 0.05
 
@@ -122,8 +122,8 @@ def test_a_tone_is_heard_in_its_band():
         front.cosines()
     )
     lines = front.triangles() * (np.arange(257) * 31.25)[:, None]
-    centres = lines.sum(axis=0) / front.triangles().sum(axis=0)
-    loudest = centres[logs.mean(axis=1).argmax(axis=1)]
+    centers = lines.sum(axis=0) / front.triangles().sum(axis=0)
+    loudest = centers[logs.mean(axis=1).argmax(axis=1)]
     assert np.abs(loudest / [500, 2000] - 1).max() < 0.06
 
 

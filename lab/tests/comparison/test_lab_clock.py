@@ -20,7 +20,7 @@ def test_the_clock_is_at_chance_on_alternating_streams_and_good_on_a_literal_one
     assert found.literal > 0.9 > found.literal_prevalence + 0.3
 
 
-def test_few_stretches_favour_the_clock() -> None:
+def test_few_stretches_favor_the_clock() -> None:
     assert clock_report(layouts=60, steps=1500, seed=1, mean=300).bias > 0.03
 
 

@@ -6,15 +6,15 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[vision]'")
-pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq-lab[vision]'")
 
 from tcuq_lab.corruptions import corrupt, suite, suites
 from tcuq_lab.corruptions.apply import SHORTEST
 
 RNG = np.random.default_rng(8)
-COLOUR = RNG.integers(0, 256, (24, 8, 8, 3), dtype=np.uint8)  # so small, means often lie between two bytes
-GREY = COLOUR[:3, ..., 0].copy()
+COLOR = RNG.integers(0, 256, (24, 8, 8, 3), dtype=np.uint8)  # so small, means often lie between two bytes
+GRAY = COLOR[:3, ..., 0].copy()
 SOUND = RNG.integers(-3000, 3000, (3, SHORTEST)).astype(np.int16)
 ALL = [(name, kind) for name in suites() for kind in suite(name).kinds]
 
@@ -39,9 +39,9 @@ def read_only(x):
 @pytest.mark.parametrize(("name", "kind"), ALL)
 def test_bytes_do_not_depend_on_the_layout_of_memory(name, kind):
     if name == "speech_c":
-        pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq[sound]'")
+        pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq-lab[sound]'")
     for severity in {1, len(suite(name).kind(kind).settings)}:
-        for x in [SOUND] if name == "speech_c" else [GREY, COLOUR]:
+        for x in [SOUND] if name == "speech_c" else [GRAY, COLOR]:
             expected = corrupt(x, name, kind, severity, seed=1)
             for layout in (np.asfortranarray, every_second, last_axis_moved, read_only):
                 found = corrupt(layout(x), name, kind, severity, seed=1)
@@ -52,7 +52,7 @@ def test_bytes_do_not_depend_on_the_layout_of_memory(name, kind):
 @pytest.mark.parametrize("index", [None, [], range(0), np.arange(0)])
 def test_no_examples_give_no_examples(index):
     for name in suites():
-        empty = (SOUND if name == "speech_c" else COLOUR)[:0]
+        empty = (SOUND if name == "speech_c" else COLOR)[:0]
         found = corrupt(empty, name, next(iter(suite(name).kinds)), 1, index=index)
         assert found.shape == empty.shape and found.dtype == empty.dtype
 
@@ -69,15 +69,15 @@ def test_no_examples_give_no_examples(index):
 )
 def test_places_out_of_range_are_refused_in_one_line(index, message):
     with pytest.raises(ValueError) as caught:
-        corrupt(GREY, "cifar10_c", "brightness", 1, index=index)
+        corrupt(GRAY, "cifar10_c", "brightness", 1, index=index)
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
 def test_the_greatest_place_is_accepted():
     last = np.full(3, 2**63 - 1, np.uint64)
     assert np.array_equal(
-        corrupt(GREY, "cifar10_c", "gaussian_noise", 1, index=last)[0],
-        corrupt(GREY[:1], "cifar10_c", "gaussian_noise", 1, index=[2**63 - 1])[0],
+        corrupt(GRAY, "cifar10_c", "gaussian_noise", 1, index=last)[0],
+        corrupt(GRAY[:1], "cifar10_c", "gaussian_noise", 1, index=[2**63 - 1])[0],
     )
 
 
@@ -135,12 +135,12 @@ def test_only_kinds_that_use_a_library_need_it(library, named, needing, spared):
     def said(kinds):
         return without([library], TRY.format(kinds=sorted(kinds), suite="cifar10_c")).splitlines()
 
-    message = f"{named} is needed to corrupt pictures: pip install 'tcuq[vision]'"
+    message = f"{named} is needed to corrupt pictures: pip install 'tcuq-lab[vision]'"
     assert said(needing) == [message] * len(needing)
     assert said(spared) == ["(1, 16, 16, 3)"] * len(spared)
 
 
 def test_kinds_of_digits_name_scipy_too():
     said = without(["scipy"], TRY.format(kinds=["canny_edges", "glass_blur", "fog"], suite="mnist_c"))
-    message = "scipy is needed to corrupt pictures: pip install 'tcuq[vision]'\n"
+    message = "scipy is needed to corrupt pictures: pip install 'tcuq-lab[vision]'\n"
     assert said == 2 * message + "(1, 16, 16, 3)\n"

@@ -1,9 +1,9 @@
-"""MNIST-C: which kinds there are, what each does to a drawn digit, and that neighbours have no say."""
+"""MNIST-C: which kinds there are, what each does to a drawn digit, and that neighbors have no say."""
 
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
 
 from tcuq_lab.corruptions import corrupt, suite
 from tcuq_lab.corruptions.draws import Draws
@@ -39,7 +39,7 @@ def made(kind, x=DIGITS, **options):
     return corrupt(x, "mnist_c", kind, 1, **options)
 
 
-def mass_centre(x):
+def mass_center(x):
     rows, columns = np.mgrid[: x.shape[1], : x.shape[2]]
     total = x.sum(axis=(1, 2), dtype=float)
     return np.stack([(x * columns).sum((1, 2)) / total, (x * rows).sum((1, 2)) / total], axis=1)
@@ -64,7 +64,7 @@ def test_every_picture_changes_and_stays_a_picture(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_picture_does_not_depend_on_batch_or_neighbours(kind):
+def test_a_picture_does_not_depend_on_batch_or_neighbors(kind):
     whole = made(kind)
     single = [made(kind, DIGITS[i : i + 1], index=[i]) for i in range(30)]
     sevens = [made(kind, DIGITS[i : i + 7], index=range(i, min(i + 7, 30))) for i in range(0, 30, 7)]
@@ -83,11 +83,11 @@ def test_the_seed_decides(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", [(28, 28), (20, 33), (64, 64), (9, 9)])
-def test_every_kind_takes_any_size_and_colour(kind, shape):
-    grey = digits(3, shape)
-    assert made(kind, grey).shape == grey.shape
-    coloured = np.stack([grey, grey // 2, 255 - grey], axis=3)
-    assert made(kind, coloured).shape == coloured.shape
+def test_every_kind_takes_any_size_and_color(kind, shape):
+    gray = digits(3, shape)
+    assert made(kind, gray).shape == gray.shape
+    colored = np.stack([gray, gray // 2, 255 - gray], axis=3)
+    assert made(kind, colored).shape == colored.shape
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,14 +97,14 @@ def test_empty_pictures_stay_pictures(kind):
 
 
 def test_translate_moves_by_three_pixels_along_both_axes():
-    moved = mass_centre(made("translate")) - mass_centre(DIGITS)
+    moved = mass_center(made("translate")) - mass_center(DIGITS)
     assert np.abs(np.abs(moved) - 3).max() < 0.2
     assert len({tuple(each) for each in np.sign(moved).tolist()}) == 4
 
 
 def test_scale_shrinks_to_seven_tenths():
     def spread(x):
-        columns = np.arange(28) - mass_centre(x)[:, :1]
+        columns = np.arange(28) - mass_center(x)[:, :1]
         weight = x.sum(axis=1)
         return np.sqrt((weight * columns**2).sum(1) / weight.sum(1))
 
@@ -162,7 +162,7 @@ def test_brightness_lifts_black_to_half():
 
 
 def test_glass_blurs_downwards_alone():
-    from tcuq_lab.corruptions.grey import glass_blur
+    from tcuq_lab.corruptions.gray import glass_blur
 
     line = np.zeros((1, 28, 28, 1))
     line[:, :, 14] = 1
@@ -172,7 +172,7 @@ def test_glass_blurs_downwards_alone():
 
 
 def test_glass_only_moves_what_it_has_not_blurred():
-    from tcuq_lab.corruptions.grey import glass_blur
+    from tcuq_lab.corruptions.gray import glass_blur
 
     steps = np.random.default_rng(4).permutation(28 * 28).reshape(1, 28, 28, 1) / 784
     moved = glass_blur(steps, Draws(0, "x", np.arange(1)), (0.0, 1, 2))

@@ -14,8 +14,8 @@ from tcuq_lab.corruptions.apply import CHUNK
 from tcuq_lab.corruptions.draws import Draws
 from tcuq_lab.corruptions.natural import SEEN
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[vision]'")
-pytest.importorskip("PIL", reason="pip install 'tcuq[vision]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[vision]'")
+pytest.importorskip("PIL", reason="pip install 'tcuq-lab[vision]'")
 
 SUITES = ("cifar10_c", "tinyimagenet_c", "imagenet_c")
 KINDS = tuple(suite("cifar10_c").kinds)
@@ -25,14 +25,14 @@ UNORDERED = {
     "frost": "the picture darkens while the ice brightens",
     "elastic_transform": "smaller waves replace larger moves",
     "spatter": "mud replaces water",
-    "saturate": "first less, then more colour",
+    "saturate": "first less, then more color",
 }
 KEEP_FLAT = ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "contrast")
 KEEP_FLAT += ("elastic_transform", "pixelate")
 
 
 def pictures(count, height, width, channels=3):
-    """Return soft blobs of colour with a little grain; without channels for 0."""
+    """Return soft blobs of color with a little grain; without channels for 0."""
     from scipy import ndimage
 
     shape = (count, height, width) + (channels,) * (channels > 0)
@@ -71,7 +71,7 @@ def test_no_constant_changes_unnoticed(name, fog, digest):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SUITES)
-def test_every_severity_changes_grey_and_colour_pictures_of_any_shape(name, kind):
+def test_every_severity_changes_gray_and_color_pictures_of_any_shape(name, kind):
     for x in (pictures(2, 20, 27, 0), pictures(2, 33, 16)):
         before = x.copy()
         for severity in range(1, 6):
@@ -180,7 +180,7 @@ def test_black_and_white_pictures_give_numbers(kind, shade):
 
 
 @pytest.mark.parametrize("kind", KEEP_FLAT)
-def test_blurs_and_warps_keep_a_picture_of_one_colour(kind):
+def test_blurs_and_warps_keep_a_picture_of_one_color(kind):
     x = np.empty((2, 32, 32, 3), np.uint8)
     x[:] = (30, 140, 220)
     for severity in range(1, 6):
@@ -203,7 +203,7 @@ def test_noise_has_its_spread():
     )
 
 
-def test_glass_shows_only_colours_of_the_picture():
+def test_glass_shows_only_colors_of_the_picture():
     x = pictures(4, 32, 32)
     out = corrupt(x, "cifar10_c", "glass_blur", 1)
     for before, after in zip(x, out, strict=True):

@@ -7,8 +7,8 @@ from tokenize import TokenError
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq[vision]'")
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[vision]'")
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
 
 from PIL import Image
 
@@ -19,7 +19,7 @@ from tcuq_lab.data import load
 RNG = np.random.default_rng(11)
 DIGITS = RNG.integers(0, 256, (6, 28, 28), dtype=np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9])
-COLOURS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+COLORS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
 WNIDS = [f"n{number:08d}" for number in range(1, 21)]
 
 
@@ -40,9 +40,9 @@ def put_mnist(folder, kind="stripe", images=None, labels=LABELS):
 
 
 def put_cifar(folder, kind, labels=None):
-    rows = np.concatenate([COLOURS // divisor for divisor in range(1, 6)])
+    rows = np.concatenate([COLORS // divisor for divisor in range(1, 6)])
     y = np.array([7, 0, 2, 9])
-    batch = np.hstack([y.astype(np.uint8)[:, None], COLOURS.transpose(0, 3, 1, 2).reshape(4, -1)])
+    batch = np.hstack([y.astype(np.uint8)[:, None], COLORS.transpose(0, 3, 1, 2).reshape(4, -1)])
     (folder / "cifar-10-batches-bin").mkdir()
     (folder / "cifar-10-batches-bin/test_batch.bin").write_bytes(batch.tobytes())
     (folder / "CIFAR-10-C").mkdir()
@@ -51,14 +51,14 @@ def put_cifar(folder, kind, labels=None):
     return y
 
 
-def jpeg(colour):
+def jpeg(color):
     file = io.BytesIO()
-    Image.new("RGB", (64, 64), colour).save(file, "JPEG", quality=95)
+    Image.new("RGB", (64, 64), color).save(file, "JPEG", quality=95)
     return file.getvalue()
 
 
 def put_tiny(folder, kind, severity, pictures):
-    """Write a class list, one clean picture, and an archive with pictures of its own; grey tells which."""
+    """Write a class list, one clean picture, and an archive with pictures of its own; gray tells which."""
     root = folder / "tiny-imagenet-200"
     (root / "val/images").mkdir(parents=True)
     (root / "wnids.txt").write_text("\n".join(WNIDS[::-1]))
@@ -70,8 +70,8 @@ def put_tiny(folder, kind, severity, pictures):
         (place / "notes.txt").write_text("no picture")
         (place / "._test_1.JPEG").write_bytes(b"nor this")
         usual = {"test_7.JPEG": WNIDS.index(wnid) if wnid in WNIDS else 255}
-        for name, grey in pictures.get(wnid, usual).items():
-            (place / name).write_bytes(jpeg((grey, grey, grey)))
+        for name, gray in pictures.get(wnid, usual).items():
+            (place / name).write_bytes(jpeg((gray, gray, gray)))
 
 
 def test_each_data_set_has_its_suite():
@@ -91,7 +91,7 @@ def test_each_data_set_has_its_suite():
 def test_without_an_archive_the_split_is_corrupted_here(folder):
     found = corrupted("mnist", "test", "rotate", 1, seed=4)
     assert np.array_equal(found.x, corrupt(DIGITS, "mnist_c", "rotate", 1, 4))
-    assert found.y.tolist() == LABELS.tolist() and found.licence == load("mnist", "test").licence
+    assert found.y.tolist() == LABELS.tolist() and found.license == load("mnist", "test").license
     assert found.source.endswith("; corrupted here by mnist_c rotate, severity 1, seed 4")
 
 
@@ -128,7 +128,7 @@ def test_mnist_c_is_used_for_the_test_split_of_that_kind_alone(folder):
 def test_cifar_10_c_severities_are_stretches_of_rows(folder, severity):
     y = put_cifar(folder, "fog")
     found = corrupted("cifar10", "test", "fog", severity)
-    assert np.array_equal(found.x, COLOURS // severity) and found.y.tolist() == y.tolist()
+    assert np.array_equal(found.x, COLORS // severity) and found.y.tolist() == y.tolist()
     assert found.source.endswith(f"; official CIFAR-10-C fog, severity {severity}")
 
 
@@ -143,7 +143,7 @@ def test_tiny_imagenet_c_has_pictures_of_its_own(folder):
     assert found.x.shape == (22, 64, 64, 3)
     assert np.abs(found.x[:, 32, 32, 0] - np.array(ORDER)).max() < 4
     assert found.y.tolist() == [*range(10), 10, 10, 10, *range(11, 20)] and found.y.dtype == np.int64
-    assert found.official and found.licence == load("tinyimagenet", "val").licence
+    assert found.official and found.license == load("tinyimagenet", "val").license
     assert found.source.startswith("official Tiny-ImageNet-C snow, severity 2; ")
     assert found.source.endswith("not paired with the clean pictures of tinyimagenet val")
     twenty = corrupted("tinyimagenet20", "val", "snow", 2)

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq[vision]'")
-pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq[vision]'")
+pytest.importorskip("PIL", reason="Pillow is not installed: pip install 'tcuq-lab[vision]'")
+pytest.importorskip("scipy", reason="scipy is not installed: pip install 'tcuq-lab[vision]'")
 
 from PIL import Image
 
@@ -40,7 +40,7 @@ def refused(capsys, *args):
     before = sorted(os.listdir())
     assert main(list(args)) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and err.startswith("tcuq: ")
+    assert out == "" and err.count("\n") == 1 and err.startswith("tcuq-lab: ")
     assert sorted(os.listdir()) == before
     return err
 
@@ -94,7 +94,7 @@ def test_silence_is_drawn_black():
 
 
 def test_sound_gets_a_sheet_of_spectrograms():
-    pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq[sound]'")
+    pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq-lab[sound]'")
     name, kind = next(iter(suite("speech_c").kinds.items()))
     time = np.arange(16000) / 16000
     tone = (9000 * np.sin(2 * np.pi * 700 * time) * np.exp(-3 * time)).astype(np.int16)
@@ -103,7 +103,7 @@ def test_sound_gets_a_sheet_of_spectrograms():
     assert sheet.size[1] == HEAD + 64 + GAP and sheet.size[0] > (1 + len(kind.settings)) * 100
 
 
-def test_colours_are_given_up_for_size(monkeypatch):
+def test_colors_are_given_up_for_size(monkeypatch):
     monkeypatch.setattr("tcuq_lab.corruptions.sheet.MOST", 1000)
     noise = RNG.integers(0, 256, (100, 120, 3), dtype=np.uint8)
     for pixels, most in ((noise, 64), (noise[..., :1].repeat(3, axis=2), 16)):
@@ -164,7 +164,7 @@ def test_a_cut_picture_is_one_line(place, capsys, form):
     for length in (0, 20, len(whole) // 2):
         (place / "p").write_bytes(whole[:length])
         message = refused(capsys, "corrupt", "sheet", "mnist", "--picture", "p", "--out", "s.png")
-        assert message.startswith("tcuq: p: is no readable image (")
+        assert message.startswith("tcuq-lab: p: is no readable image (")
 
 
 @pytest.mark.parametrize("most", [1500, 900])  # above it a warning, above twice of it an error
@@ -172,7 +172,7 @@ def test_a_picture_that_unpacks_to_far_too_much_is_one_line(place, capsys, monke
     saved(place / "p.png", "PNG")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", most)
     message = refused(capsys, "corrupt", "sheet", "mnist", "--picture", "p.png", "--out", "s.png")
-    assert message.startswith("tcuq: p.png: is no readable image (Image size (2000 pixels) exceeds limit of")
+    assert message.startswith("tcuq-lab: p.png: is no readable image (Image size (2000 pixels) exceeds limit of")
 
 
 def test_a_picture_is_not_written_over(place, capsys):
@@ -180,7 +180,7 @@ def test_a_picture_is_not_written_over(place, capsys):
     (place / "link.png").symlink_to("p.png")
     for out in ("p.png", "./p.png", "link.png"):
         message = refused(capsys, "corrupt", "sheet", "mnist", "--picture", "p.png", "--out", out)
-        assert message == f"tcuq: --out is {out!r}, the picture itself; another file is needed\n"
+        assert message == f"tcuq-lab: --out is {out!r}, the picture itself; another file is needed\n"
     assert (place / "p.png").read_bytes() == whole
 
 
@@ -279,14 +279,14 @@ def test_a_failing_write_leaves_the_old_file(place, capsys, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     message = refused(capsys, "corrupt", "make", "mnist", "--kind", "stripe", "--out", "z.npz")
-    assert message == "tcuq: z.npz: No space left on device\n"
+    assert message == "tcuq-lab: z.npz: No space left on device\n"
     assert (place / "z.npz").read_bytes() == b"old"
 
 
 def test_without_pillow_a_sheet_is_one_line(place, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     message = refused(capsys, "corrupt", "sheet", "mnist", "--out", "a.png")
-    assert message == "tcuq: Pillow is needed for a contact sheet: pip install 'tcuq[vision]'\n"
+    assert message == "tcuq-lab: Pillow is needed for a contact sheet: pip install 'tcuq-lab[vision]'\n"
 
 
 def test_help_has_examples(capsys):

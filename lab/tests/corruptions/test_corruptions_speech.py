@@ -14,7 +14,7 @@ from sounds import real, real_words, spoken
 from tcuq_lab.audio import mfcc, voiced
 from tcuq_lab.corruptions import corrupt, suite
 
-pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install 'tcuq[sound]'")
+pytest.importorskip("audiomentations", reason="audiomentations is missing: pip install 'tcuq-lab[sound]'")
 
 from tcuq_lab.corruptions import sound
 from tcuq_lab.corruptions.acoustics import FULL, fitted, mix, pitch_shift, room_reverb

@@ -37,7 +37,7 @@ from tcuq_lab.data.svhn import read_mat
 
 RNG = np.random.default_rng(7)
 IMAGES = RNG.integers(0, 256, (5, 28, 28), dtype=np.uint8)
-COLOURS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+COLORS = RNG.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
 REAL = os.environ.get("TCUQ_DATA")
 real = pytest.mark.skipif(not REAL, reason="TCUQ_DATA names no folder of real data")
 
@@ -83,8 +83,8 @@ def test_what_is_missing_is_named(folder):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_data_set_has_a_licence_and_official_files(name):
-    assert entry(name).licence and entry(name).source
+def test_every_data_set_has_a_license_and_official_files(name):
+    assert entry(name).license and entry(name).source
     for way in archives(name):
         for archive in way:
             assert archive.url.startswith("http") and archive.file
@@ -145,11 +145,11 @@ def flat(images):
 
 
 def test_cifar_binary(tmp_path):
-    for part, name in ((COLOURS[:3], "a"), (COLOURS[3:], "b")):
+    for part, name in ((COLORS[:3], "a"), (COLORS[3:], "b")):
         rows = np.hstack([np.full((len(part), 1), 7, np.uint8), flat(part)])
         (tmp_path / name).write_bytes(rows.tobytes())
     x, y = read_binary(tmp_path / "a", tmp_path / "b")
-    assert np.array_equal(x, COLOURS) and y.tolist() == [7] * 4
+    assert np.array_equal(x, COLORS) and y.tolist() == [7] * 4
     (tmp_path / "b").write_bytes(rows.tobytes()[:-1])
     with pytest.raises(ValueError, match="has 3072 bytes; a multiple of 3073"):
         read_binary(tmp_path / "b")
@@ -179,11 +179,11 @@ def python2_pickle(images, labels):
 
 
 def test_cifar_python(tmp_path):
-    batch = {b"data": flat(COLOURS), b"labels": [1, 2, 3, 9], b"batch_label": b"testing"}
-    for content in (pickle.dumps(batch, protocol=3), python2_pickle(COLOURS, [1, 2, 3, 9])):
+    batch = {b"data": flat(COLORS), b"labels": [1, 2, 3, 9], b"batch_label": b"testing"}
+    for content in (pickle.dumps(batch, protocol=3), python2_pickle(COLORS, [1, 2, 3, 9])):
         (tmp_path / "batch").write_bytes(content)
         x, y = read_python(tmp_path / "batch")
-        assert np.array_equal(x, COLOURS) and y.tolist() == [1, 2, 3, 9]
+        assert np.array_equal(x, COLORS) and y.tolist() == [1, 2, 3, 9]
 
 
 class Evil:
@@ -214,11 +214,11 @@ def test_a_pickle_that_asks_for_more_is_refused_by_name_and_not_run(tmp_path, pr
         ([1], "holds a list; a dict is accepted"),
         ({"labels": [1]}, "lacks an array"),
         ({"labels": 1.5}, "holds the instruction BINFLOAT"),
-        ({"data": flat(COLOURS), "labels": [1, 2]}, "holds 2 labels; 4 integers"),
-        ({"data": flat(COLOURS), "labels": [1, 2, 3, "4"]}, "4 integers"),
-        ({"data": flat(COLOURS), "labels": [1, 2, 3, 10**30]}, "the label 10+; 0 to 9"),
-        ({"data": flat(COLOURS)[:, 1:], "labels": [1] * 4}, "is accepted"),
-        ({"data": flat(COLOURS).astype(float), "labels": [1] * 4}, "another type"),
+        ({"data": flat(COLORS), "labels": [1, 2]}, "holds 2 labels; 4 integers"),
+        ({"data": flat(COLORS), "labels": [1, 2, 3, "4"]}, "4 integers"),
+        ({"data": flat(COLORS), "labels": [1, 2, 3, 10**30]}, "the label 10+; 0 to 9"),
+        ({"data": flat(COLORS)[:, 1:], "labels": [1] * 4}, "is accepted"),
+        ({"data": flat(COLORS).astype(float), "labels": [1] * 4}, "another type"),
     ],
 )
 def test_a_pickle_of_another_shape_is_refused(tmp_path, batch, message):
@@ -228,7 +228,7 @@ def test_a_pickle_of_another_shape_is_refused(tmp_path, batch, message):
 
 
 def test_a_damaged_pickle_is_one_error():
-    whole = python2_pickle(COLOURS[:1], [1])
+    whole = python2_pickle(COLORS[:1], [1])
     rng = np.random.default_rng(0)
     for end in range(0, len(whole) - 1, 97):
         with pytest.raises(ValueError):
@@ -260,7 +260,7 @@ def matrix(name, array, kind=2, flags=9, squeeze=False):
 
 
 HEAD = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
-PIXELS = COLOURS.transpose(1, 2, 3, 0)
+PIXELS = COLORS.transpose(1, 2, 3, 0)
 DIGITS = np.array([[1], [10], [9], [2]], np.uint8)
 
 
@@ -275,7 +275,7 @@ def test_svhn(folder, squeeze):
     )
     path.write_bytes(HEAD + b"".join(parts))
     found = load("svhn", "test")
-    assert np.array_equal(found.x, COLOURS) and found.y.tolist() == [1, 0, 9, 2]
+    assert np.array_equal(found.x, COLORS) and found.y.tolist() == [1, 0, 9, 2]
 
 
 @pytest.mark.parametrize("squeeze", [False, True])
@@ -284,7 +284,7 @@ def test_svhn_as_scipy_writes_it(tmp_path, squeeze):
     for labels in (DIGITS, DIGITS.astype(float), DIGITS.astype(np.int64)):
         scipy_io.savemat(tmp_path / "a.mat", {"X": PIXELS, "y": labels}, do_compression=squeeze)
         x, y = read_mat(tmp_path / "a.mat")
-        assert np.array_equal(x, COLOURS) and y.tolist() == [1, 0, 9, 2]
+        assert np.array_equal(x, COLORS) and y.tolist() == [1, 0, 9, 2]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_svhn_as_scipy_writes_it(tmp_path, squeeze):
         (HEAD + matrix("X", PIXELS, flags=9 | 0x800), "X is no array of plain numbers"),
         (HEAD + matrix("X", PIXELS, kind=4), "do not fill the shape"),
         (
-            HEAD + matrix("X", COLOURS) + matrix("y", DIGITS),
+            HEAD + matrix("X", COLORS) + matrix("y", DIGITS),
             r"X is uint8 \(4, 32, 32, 3\); uint8 \(32, 32, 3, n\)",
         ),
         (HEAD + matrix("X", PIXELS) + matrix("y", DIGITS[1:]), "holds 3 labels; 4"),
@@ -321,7 +321,7 @@ def test_a_missing_library_is_named(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"x\.jpg: an image needs Pillow \(pip install 'tcuq\[data\]'\)"):
+    with pytest.raises(ImportError, match=r"x\.jpg: an image needs Pillow \(pip install 'tcuq-lab\[vision\]'\)"):
         packed.decode_rgb(b"", "x.jpg")
 
 
@@ -449,13 +449,13 @@ def test_damaged_packed_speech_is_refused(folder, changes, message):
 
 def test_packed_mosaics_and_jpegs(folder):
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    sheet, file = np.vstack([np.hstack(COLOURS[:2]), np.hstack(COLOURS[2:])]), io.BytesIO()
+    sheet, file = np.vstack([np.hstack(COLORS[:2]), np.hstack(COLORS[2:])]), io.BytesIO()
     image.fromarray(sheet).save(file, "WEBP", lossless=True)
     raw = np.frombuffer(file.getvalue(), np.uint8)
     content = {"webp": raw, "webp_len": [len(raw)], "shape": [4, 32, 32, 3], "cols": 2, "y": [1, 2, 3, 4]}
     np.savez(folder / "cifar10_test.npz", **content)
     found = load("cifar10", "test")
-    assert np.array_equal(found.x, COLOURS) and found.y.tolist() == [1, 2, 3, 4]
+    assert np.array_equal(found.x, COLORS) and found.y.tolist() == [1, 2, 3, 4]
     for change in ({"shape": [5, 32, 32, 3]}, {"cols": 3}, {"webp_len": [7]}, {"webp": raw[::-1]}):
         np.savez(folder / "cifar10_test.npz", **{**content, **change})
         with pytest.raises(ValueError, match=r"cifar10_test\.npz: "):
@@ -471,17 +471,17 @@ def test_packed_mosaics_and_jpegs(folder):
 
 def test_a_damaged_packed_file_is_refused(folder):
     path = folder / "svhn_crops.npz"
-    np.savez(path, x=COLOURS, y=[1, 2, 3, 4], split=[0, 0, 1, 1])
+    np.savez(path, x=COLORS, y=[1, 2, 3, 4], split=[0, 0, 1, 1])
     assert load("svhn", "test").y.tolist() == [3, 4]
     whole = path.read_bytes()
     for content in (b"", whole[:300], whole[:200] + b"zz" + whole[202:], b"PK junk", b"\x93NUMPY"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"svhn_crops\.npz: "):
             load("svhn", "test")
-    np.savez(path, x=COLOURS)
+    np.savez(path, x=COLORS)
     with pytest.raises(ValueError, match="lacks the member 'y'"):
         load("svhn", "test")
-    np.save(folder / "plain.npy", COLOURS)
+    np.save(folder / "plain.npy", COLORS)
     (folder / "plain.npy").rename(path)
     with pytest.raises(ValueError, match="npz file"):
         load("svhn", "test")
@@ -767,11 +767,11 @@ def test_list_says_what_is_there(folder, monkeypatch, capsys):
     assert main(["data", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["datasets"]
     assert [row["name"] for row in found] == list(names())
-    assert found[0]["splits"] == {"train": False, "test": True} and found[1]["licence"] == "MIT"
+    assert found[0]["splits"] == {"train": False, "test": True} and found[1]["license"] == "MIT"
     monkeypatch.delenv("TCUQ_DATA")
     assert main(["data", "list"]) == 0
     out, err = capsys.readouterr()
-    assert "train:unknown" in out and err.startswith("tcuq: TCUQ_DATA is not set")
+    assert "train:unknown" in out and err.startswith("tcuq-lab: TCUQ_DATA is not set")
 
 
 def test_check_counts_and_fails_on_a_damaged_file(folder, capsys):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
@@ -27,7 +27,7 @@ from tcuq_lab.methods.dirichlet import differential_entropy, expected_entropy  #
 from tcuq_lab.methods.gather import observed, record_bank  # noqa: E402
 from tcuq_lab.methods.masks import keys_of, mask, sampled  # noqa: E402
 from tcuq_lab.methods.mc_dropout import McDropout  # noqa: E402
-from tcuq_lab.methods.method import TRIALS, Labelled, Method, Observed, Recorded  # noqa: E402
+from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded  # noqa: E402
 from tcuq_lab.methods.odin import TEMPERATURES, Odin  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
 from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
@@ -123,7 +123,7 @@ def test_every_method_ranks_its_own_errors_on_new_examples(
     assert len(found.grid) in (1, TRIALS)
     assert len({repr(each) for each in found.grid}) == len(found.grid)
     dev, test = seen(found.record(X)), seen(found.record(AGAIN))
-    found.fit(Labelled(dev, Y, np.zeros(len(Y), np.uint8)))
+    found.fit(Labeled(dev, Y, np.zeros(len(Y), np.uint8)))
     assert found.setting in found.grid
     answers = set()
     for setting in found.grid:
@@ -180,7 +180,7 @@ def test_a_score_never_meets_labels(name: str, trained: dict[str, list[nn.Module
     rows = seen(found.record(AGAIN))
     before = found.score(rows, found.grid[-1]).score
     labels = np.random.default_rng(0).integers(0, 4, len(Y))
-    found.fit(Labelled(seen(found.record(X)), labels, np.zeros(len(Y), np.uint8)))
+    found.fit(Labeled(seen(found.record(X)), labels, np.zeros(len(Y), np.uint8)))
     np.testing.assert_array_equal(found.score(rows, found.grid[-1]).score, before)
 
 
@@ -497,11 +497,11 @@ def test_shifted_and_foreign_examples_have_no_say_in_step_and_temperature(
         return found.epsilon, getattr(found, "temperature", None)
 
     before, rows = chosen(), found.record(AGAIN)
-    # All that a method meets of the rest: recorded examples, and labelled streams.
+    # All that a method meets of the rest: recorded examples, and labeled streams.
     foreign = np.random.default_rng(0).integers(0, 256, X.shape).astype(np.uint8)
     for x, labels in ((255 - X, Y), (foreign, np.full(len(Y), -1))):
         strange = seen(found.record(x))
-        found.fit(Labelled(strange, labels, np.ones(len(Y), np.uint8)))
+        found.fit(Labeled(strange, labels, np.ones(len(Y), np.uint8)))
         assert chosen() == before
         np.testing.assert_array_equal(found.record(AGAIN).extra["risks"], rows.extra["risks"])
     with pytest.raises(ValueError, match=f"{name} is given an example of class -1; 0 or more is accepted"):
@@ -614,7 +614,7 @@ def test_recorded_outputs_are_scored_without_a_network(trained: dict[str, list[n
     for name in ("base", "entropy", "deep", "hydra", "odin", "godin_energy", "postnet", "mc_dropout"):
         rows = seen(ready(name, trained).record(AGAIN))
         bare = method(name)()
-        bare.fit(Labelled(rows, AGAIN_Y, np.zeros(len(AGAIN), np.uint8)))
+        bare.fit(Labeled(rows, AGAIN_Y, np.zeros(len(AGAIN), np.uint8)))
         assert np.isfinite(bare.answer(rows).score).all()
 
 

@@ -14,7 +14,7 @@ from places import LAB
 from tcuq.metrics import auroc
 from tcuq_lab.methods.bank_files import load_bank, save_bank
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.method import Labelled, Method, Recorded
+from tcuq_lab.methods.method import Labeled, Method, Recorded
 from tcuq_lab.methods.networks import names_of, suffix_of
 from tcuq_lab.methods.registry import METHODS, WEAKENED
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stream, build
@@ -55,13 +55,13 @@ def stream(backbone: str, seed: int = 0) -> Stream:
     return build(plan, known["labels"])
 
 
-def development(each: Method, backbone: str, seed: int = 0) -> Labelled:
+def development(each: Method, backbone: str, seed: int = 0) -> Labeled:
     shown = stream(backbone, seed)
     seen = observed(shown, bank(backbone, each.bank))
-    return Labelled(seen, shown.label, shown.shift.astype(np.uint8))
+    return Labeled(seen, shown.label, shown.shift.astype(np.uint8))
 
 
-def fit(each: Method, backbone: str, dev: Labelled) -> None:
+def fit(each: Method, backbone: str, dev: Labeled) -> None:
     each.learn(bank(backbone, each.bank)["clean"], np.array(about(backbone)["labels"]))
     each.fit(dev)
 

@@ -20,7 +20,7 @@ from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
 from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
 from tcuq_lab.methods.compare_projections import compare_projections
-from tcuq_lab.methods.method import TRIALS, Labelled, Observed
+from tcuq_lab.methods.method import TRIALS, Labeled, Observed
 from tcuq_lab.methods.objective import errors_alone, objective
 from tcuq_lab.methods.scores import unsure
 from tcuq_lab.methods.temporal import ABLATIONS, STREAM_METHODS
@@ -53,14 +53,14 @@ PLAIN = ("vote", "mean_posterior", "mean_answer", "suppress", "median")
 def simulated_bank(seed: int = 0) -> dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
     """Return posteriors and features that tell classes apart the less, the more severe a source is."""
     rng = np.random.default_rng(seed)
-    centres = rng.normal(0, 1, (5, WIDTH))
+    centers = rng.normal(0, 1, (5, WIDTH))
     bank = {}
     for name in ("clean", *(f"{kind}/{severity}" for kind in SHIFTS for severity in (2, 4))):
         severity = int(name.partition("/")[2] or 0)
         logits = rng.normal(0, 1, (len(LABELS), 5))
         logits[np.arange(len(LABELS)), LABELS] += 3.5 - 0.6 * severity
         exp = np.exp(logits)
-        features = np.maximum(0, centres[LABELS] + rng.normal(0, 0.5 + 0.2 * severity, (len(LABELS), WIDTH)))
+        features = np.maximum(0, centers[LABELS] + rng.normal(0, 0.5 + 0.2 * severity, (len(LABELS), WIDTH)))
         bank[name] = ((exp / exp.sum(1, keepdims=True)).astype(np.float32), features.astype(np.float16))
     return bank
 
@@ -68,7 +68,7 @@ def simulated_bank(seed: int = 0) -> dict[str, tuple[npt.NDArray[Any], npt.NDArr
 BANK = simulated_bank()
 
 
-def made(dwell: float, seeds: tuple[int, ...]) -> Labelled:
+def made(dwell: float, seeds: tuple[int, ...]) -> Labeled:
     """Return streams of several seeds, a segment each."""
     fixed: dict[str, Any] = {"dataset": "toy", "part": "dev", "steps": STEPS, "dwell": Geometric(dwell)}
     shifts = tuple(Shift(kind, (2, 4)) for kind in SHIFTS)
@@ -81,7 +81,7 @@ def made(dwell: float, seeds: tuple[int, ...]) -> Labelled:
         segments=np.repeat(np.arange(len(logs)), STEPS),
     )
     labels, kinds = (np.concatenate([getattr(log, name) for log in logs]) for name in ("labels", "kinds"))
-    return Labelled(seen, labels, kinds)
+    return Labeled(seen, labels, kinds)
 
 
 DEV, TEST = made(12, (0, 1)), made(12, (100, 101))
@@ -113,7 +113,7 @@ def method(request: pytest.FixtureRequest, fitted: dict[str, Streaming]) -> Stre
     return fitted[request.param]
 
 
-def wrong(method: Streaming, dev: Labelled) -> npt.NDArray[np.bool_]:
+def wrong(method: Streaming, dev: Labeled) -> npt.NDArray[np.bool_]:
     return np.asarray(method.answer(dev.observed).predictions() != dev.labels)
 
 
@@ -292,7 +292,7 @@ def test_projections_have_their_width_and_are_repeatable(kind: str) -> None:
         assert found.multiply_adds == 70 * 32
 
 
-def test_averages_are_means_of_neighbours_and_pca_keeps_the_variance() -> None:
+def test_averages_are_means_of_neighbors_and_pca_keeps_the_variance() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(0, 1, (50, 40)) * np.linspace(3, 0.1, 40)
     average, pca = projection("average", values), projection("pca", values)
@@ -527,7 +527,7 @@ def test_constants_of_an_exported_monitor_by_hand() -> None:
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     from tcuq_lab.zoo.count import multiply_adds, parameters
     from tcuq_lab.zoo.registry import backbone
 
@@ -559,7 +559,7 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
 
 
 def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     from tcuq_lab.zoo.exits import Exits
     from tcuq_lab.zoo.registry import backbone
 
@@ -579,7 +579,7 @@ def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
         plus()([wide], Exits(plain, (0,), 0))
 
 
-def wide_features(told: bool, seed: int = 0) -> Labelled:
+def wide_features(told: bool, seed: int = 0) -> Labeled:
     """Return steps whose errors show in how far features jump along one direction, or do not show."""
     rng = np.random.default_rng(seed)
     n = 2000
@@ -592,7 +592,7 @@ def wide_features(told: bool, seed: int = 0) -> Labelled:
     features[:, ::2] += 3 + rng.normal(0, 1, n)[:, None] * (1 + 4 * (off & told))[:, None]
     features[:, 1::2] -= features[:, ::2] - 3
     segments = np.repeat(np.arange(4), n // 4)
-    return Labelled(Observed(probs, features, segments=segments), labels, np.zeros(n, np.uint8))
+    return Labeled(Observed(probs, features, segments=segments), labels, np.zeros(n, np.uint8))
 
 
 def test_projections_are_compared_on_steps_held_out() -> None:
@@ -601,7 +601,7 @@ def test_projections_are_compared_on_steps_held_out() -> None:
     for kind in ("average", "random"):
         assert told[kind] > told["none"] + 0.1
     assert max(abs(not_told[kind] - not_told["none"]) for kind in KINDS) < 0.03
-    # Centred features of one direction change their sign at random, whatever their size.
+    # Centerd features of one direction change their sign at random, whatever their size.
     assert abs(told["pca"] - told["none"]) < 0.03
     assert compare_projections(wide_features(True), draws=1)["random"] != told["random"]
 
@@ -630,7 +630,7 @@ def test_projections_are_compared_where_there_are_any() -> None:
 
 
 def test_an_unfitted_monitor_has_a_cost_too() -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     from tcuq_lab.zoo.registry import backbone
 
     method = Tcuq([backbone("cnn4", classes=5, width=4)])

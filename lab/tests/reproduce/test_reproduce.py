@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from places import LAB
 
@@ -21,7 +21,7 @@ from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce import run as run_module
 from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
 from tcuq_lab.reproduce.kinds.comparison import fit_rows, followed, joined
-from tcuq_lab.reproduce.kinds.programme import Programme
+from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.run import run, seconds
@@ -115,7 +115,7 @@ def test_a_row_may_have_a_backbone_of_its_own() -> None:
 
 def test_no_stream_serves_two_ends() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    plan = Programme("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
+    plan = Schedule("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
     streams = [*plan.learned(), plan.chosen(), plan.clean("dev"), plan.clean("test")]
     streams += plan.strange().values()
     streams += plan.tests().values()
@@ -146,12 +146,12 @@ def test_a_comparison_goes_on_where_it_was_cut_off(tmp_path: Path, monkeypatch: 
 def test_rows_of_one_label_are_refused() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     with pytest.raises(ValueError, match="row base comes twice"):
-        fit_rows([row_of("base"), row_of("base")], {}, Programme("cifar10", TINY, 16, 0, labels))
+        fit_rows([row_of("base"), row_of("base")], {}, Schedule("cifar10", TINY, 16, 0, labels))
 
 
 def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    plan = Schedule("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
     rows = [row_of("tcuq_paper"), row_of("tcuq_paper_without_doubt")]
     rows.append(rows[1]._replace(label="elsewhere"))
     banks = {"tcuq_paper": kept.bank, "tcuq_paper_without_doubt": kept.bank, "elsewhere": dict(kept.bank)}
@@ -166,7 +166,7 @@ def test_variants_follow_the_choice_of_a_fitted_row_of_tcuq(tmp_path: Path) -> N
 
 def test_joined_streams_keep_their_segments(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    plan = Programme("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
+    plan = Schedule("cifar10", TINY, 16, 0, {"dev": kept.labels, "test": kept.labels})
     found = joined(plan.learned(), kept.bank)
     assert [len(range(*piece.indices(len(found.labels)))) for piece in found.observed.pieces()] == [1200] * 3
     assert (found.kinds > 0).any() and (found.kinds == 0).any()
@@ -214,7 +214,7 @@ def test_intervals_of_streams_are_kept() -> None:
 
 
 def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     rng = np.random.default_rng(0)
     made = Dataset(
         "mnist", "x", rng.integers(0, 256, (12, 28, 28)).astype(np.uint8), np.arange(12) % 10, "", ""
@@ -245,7 +245,7 @@ def test_recordings_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_other_data_or_weights_are_recorded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     places = []
     for shift in (0, 1):
         data = Dataset("mnist", "x", np.zeros((8, 28, 28), np.uint8), (np.arange(8) + shift) % 10, "", "")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from test_reproduce import PLAIN, TINY, Kept
 
@@ -77,7 +77,7 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
     kept = Few(tmp_path)
     found = measure(_plan(["base"], corrupted=True), UNIT, kept)  # type: ignore[arg-type]
     rows = pick(found, metric="accuracy", variant="corrupted")
-    unseen = UNIT.programme(kept).unseen  # type: ignore[arg-type]
+    unseen = UNIT.schedule(kept).unseen  # type: ignore[arg-type]
     assert [row["stream"] for row in rows] == [f"{kind}/3" for kind in unseen]
     said = kept.bank.get(rows[0]["stream"], kept.bank["speckle_noise/3"])
     assert rows[0]["value"] == pytest.approx((said.probs.argmax(axis=1) == kept.labels).mean())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from places import LAB
 from test_reproduce import PLAIN, TINY, Kept
@@ -27,7 +27,7 @@ from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_expe
 from tcuq_lab.reproduce.kinds import comparison, literal, precision, severity, transfer
 from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
-from tcuq_lab.reproduce.kinds.programme import Programme
+from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.rows import row_of
 from tcuq_lab.reproduce.table import table, text
@@ -68,18 +68,18 @@ def rolled(values: np.ndarray) -> np.ndarray:
     return np.array([values[at : at + 100].mean() for at in range(len(values) - 99)])
 
 
-def drops(programme: Programme, stream: Stream, bank: Any, risk: np.ndarray) -> tuple[float, float]:
+def drops(schedule: Schedule, stream: Stream, bank: Any, risk: np.ndarray) -> tuple[float, float]:
     """Return AUPRC and share of drop events of the network's own answers, from their definition."""
-    clean = programme.clean("dev")
+    clean = schedule.clean("dev")
     accuracy = rolled(bank["clean"].probs[clean.index].argmax(1) == clean.label)
     right = observed(stream, bank).probs.argmax(1) == stream.label
     event = rolled(right) <= accuracy.mean() - 3 * accuracy.std() + 1e-12
     return average_precision(rolled(risk).round(12), event) if event.any() else np.nan, event.mean()
 
 
-def prepared(kept: Kept, experiment: Experiment) -> tuple[Programme, Any]:
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    return programme, UNIT.banks(experiment, kept, programme)[1]["base"]  # type: ignore[arg-type]
+def prepared(kept: Kept, experiment: Experiment) -> tuple[Schedule, Any]:
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
+    return schedule, UNIT.banks(experiment, kept, schedule)[1]["base"]  # type: ignore[arg-type]
 
 
 def value(records: list[Record], **wanted: str) -> float:
@@ -93,16 +93,16 @@ def test_severity_is_measured_one_at_a_time(tmp_path: Path) -> None:
     experiment = plan("severity", rows=["base", "mean_posterior"], columns=columns)
     kept = Graded(tmp_path)
     found = severity.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-    programme, bank = prepared(kept, experiment)
-    streams = programme.severe_tests()
+    schedule, bank = prepared(kept, experiment)
+    streams = schedule.severe_tests()
     assert list(streams) == [1, 3, 5]
     for level, kinds in streams.items():
-        assert list(kinds) == list(programme.unseen) and len(kinds) == 2
+        assert list(kinds) == list(schedule.unseen) and len(kinds) == 2
         for kind, stream in kinds.items():
             assert {span.source for span in stream.spans()} == {"clean", f"{kind}/{level}"}
             np.testing.assert_array_equal(stream.index, streams[1][kind].index)
             risk = 1 - observed(stream, bank).probs.max(1).astype(np.float64)
-            area, share = drops(programme, stream, bank, risk)
+            area, share = drops(schedule, stream, bank, risk)
             about = {"stream": kind, "method": "base", "variant": f"own/smoothed/severity {level}"}
             assert value(found, metric="drop_auprc", **about) == pytest.approx(area, abs=1e-6, nan_ok=True)
             assert value(found, metric="drop_share", **about) == pytest.approx(share)
@@ -119,15 +119,15 @@ def test_the_literal_stream_shows_the_same_examples_and_rewards_a_clock(tmp_path
     experiment = plan("literal", rows=["base", "mean_posterior"])
     kept = Graded(tmp_path)
     found = literal.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-    programme, bank = prepared(kept, experiment)
-    both = {"literal": programme.rising_tests(), "segments": programme.unseen_tests()}
+    schedule, bank = prepared(kept, experiment)
+    both = {"literal": schedule.rising_tests(), "segments": schedule.unseen_tests()}
     for name, streams in both.items():
         for kind, stream in streams.items():
             np.testing.assert_array_equal(stream.label, kept.labels[stream.index])
             scores = {"base": 1 - observed(stream, bank).probs.max(1).astype(np.float64)}
             scores["clock"] = np.arange(len(stream)).astype(np.float64)
             for method, risk in scores.items():
-                area, share = drops(programme, stream, bank, risk)
+                area, share = drops(schedule, stream, bank, risk)
                 about = {"stream": kind, "variant": f"own/smoothed/{name}"}
                 assert value(found, method=method, metric="drop_auprc", **about) == pytest.approx(
                     area, abs=1e-6
@@ -150,7 +150,7 @@ def test_the_literal_stream_shows_the_same_examples_and_rewards_a_clock(tmp_path
 def test_steps_that_do_not_divide_are_left_out_of_the_literal_stream() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
     setting = replace(TINY, severities=(1, 3, 5), steps=1000)
-    (stream,) = Programme("cifar10", setting, 1, 0, labels).rising_tests().values()
+    (stream,) = Schedule("cifar10", setting, 1, 0, labels).rising_tests().values()
     assert [span.stop - span.start for span in stream.spans()] == [498, 166, 166, 166]
 
 
@@ -162,20 +162,20 @@ def test_methods_are_used_at_another_dwell_than_they_were_fitted_at(tmp_path: Pa
     named = [f"{row}, fitted at {dwell}" for row in rows[1:] for dwell in (1, 16)]
     assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *named]
 
-    programme, bank = prepared(kept, experiment)
-    (kind,) = programme.unseen
+    schedule, bank = prepared(kept, experiment)
+    (kind,) = schedule.unseen
     assert {row["stream"] for row in found} == {kind}
-    (stream,) = programme.unseen_tests().values()
+    (stream,) = schedule.unseen_tests().values()
     seen = observed(stream, bank)
     wrong = seen.probs.argmax(1) != stream.label
     failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
     for dwell in (1, 16):
         for method in (MeanPosterior(), TcuqPaper()):
-            method.fit(joined(programme.at(dwell).learned(), bank))
+            method.fit(joined(schedule.at(dwell).learned(), bank))
             risk = method.answer(seen).score
             title = f"{method.name}, fitted at {dwell}"
             assert value(found, method=title, **failure) == pytest.approx(auroc(risk, wrong))
-            area = drops(programme, stream, bank, risk)[0]
+            area = drops(schedule, stream, bank, risk)[0]
             got = value(found, method=title, metric="drop_auprc", variant=OWN)
             assert got == pytest.approx(area, abs=1e-6)
     assert value(found, method=named[2], **failure) != value(found, method=named[3], **failure)
@@ -207,9 +207,9 @@ def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    bank = kept.banks(UNIT.task, "dev", 0, [row_of("base")], programme.sources("dev"))["base"]
-    dev, seen = joined(programme.learned(), bank), observed(programme.clean("test"), bank)
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
+    bank = kept.banks(UNIT.task, "dev", 0, [row_of("base")], schedule.sources("dev"))["base"]
+    dev, seen = joined(schedule.learned(), bank), observed(schedule.clean("test"), bank)
     place = tmp_path / "deep" / "fit.json"
     first, again = Tcuq(), Tcuq()
     fit_once(first, dev, place)
@@ -242,10 +242,10 @@ def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Pa
     doubled = [f"{row}, {how}" for row in rows[1:] for how in ("integers", "float64")]
     assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *doubled]
 
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment, kept, programme)  # type: ignore[arg-type]
-    fitted = fit_rows(experiment.rows, dev, programme, UNIT.fits(kept))  # type: ignore[arg-type]
-    streams = {**programme.unseen_tests(), "bursts": programme.strange()["bursts"]}
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment, kept, schedule)  # type: ignore[arg-type]
+    fitted = fit_rows(experiment.rows, dev, schedule, UNIT.fits(kept))  # type: ignore[arg-type]
+    streams = {**schedule.unseen_tests(), "bursts": schedule.strange()["bursts"]}
     for row in rows[1:]:
         method, gaps = fitted[row], []
         assert isinstance(method, Tcuq)
@@ -271,7 +271,7 @@ def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Pa
                     got = value(found, method=title, metric="ood_auroc", variant="own/plain/bursts")
                     assert got == pytest.approx(want)
                     continue
-                area = drops(programme, stream, test[row], risk)[0]
+                area = drops(schedule, stream, test[row], risk)[0]
                 got = value(found, stream=name, method=title, metric="drop_auprc", variant=OWN)
                 assert got == pytest.approx(area, abs=1e-6)
                 failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
@@ -284,9 +284,9 @@ def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Pa
 def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
     experiment = plan("comparison", rows=["base", "mean_answer"])
     kept = Graded(tmp_path)
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment, kept, programme)  # type: ignore[arg-type]
-    arena = Arena.of(programme, fit_rows(experiment.rows, dev, programme), dev, test)
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
+    dev, test = UNIT.banks(experiment, kept, schedule)  # type: ignore[arg-type]
+    arena = Arena.of(schedule, fit_rows(experiment.rows, dev, schedule), dev, test)
     asked = [("drop_lift", "base/plain/seen"), ("drop_auprc", OWN), ("mixed_failure_aurc", "own/plain/all")]
     found = metric_part(arena.tests, arena.clean_dev, asked, arena.settings)
     everything = score_part(arena.tests, arena.clean_dev, arena.settings)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from test_reproduce import PLAIN, TINY, Kept
 
@@ -18,8 +18,8 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds import promises
 from tcuq_lab.reproduce.kinds.comparison import fit_rows
-from tcuq_lab.reproduce.kinds.programme import Programme
 from tcuq_lab.reproduce.kinds.promises import every_stream, measure
+from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.kinds.unit import Unit
 from tcuq_lab.reproduce.rows import row_of
 
@@ -38,16 +38,16 @@ def _value(found: list[Record], method: str, metric: str, variant: str, stream: 
 def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     found = measure(_plan("tcuq_paper", "tcuq_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
     row = row_of("tcuq_paper")
-    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
-    method = fit_rows([row], dev, programme)["tcuq_paper"]
-    banks = kept.banks("cifar10", "test", 0, [row], programme.sources("test"))["tcuq_paper"]
-    (kind,) = programme.unseen
+    dev = kept.banks("cifar10", "dev", 0, [row], schedule.sources("dev"))
+    method = fit_rows([row], dev, schedule)["tcuq_paper"]
+    banks = kept.banks("cifar10", "test", 0, [row], schedule.sources("test"))["tcuq_paper"]
+    (kind,) = schedule.unseen
     params = method.params  # type: ignore[attr-defined]
 
     def decided(name: str) -> np.ndarray:
-        seen = observed(every_stream(programme)[name], banks)
+        seen = observed(every_stream(schedule)[name], banks)
         features = None if not params.features else method.fitted.projection(seen.features)  # type: ignore[attr-defined]
         return Monitor(params).run(seen.probs, features)
 
@@ -61,12 +61,12 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
     assert _value(found, "tcuq_paper", "threshold_spread", "clean", "clean") == pytest.approx(spread)
     rate = shifted["flagged"].mean()
     assert _value(found, "tcuq_paper", "flag_rate", "unseen", kind) == pytest.approx(rate)
-    there = every_stream(programme)[kind].shift > 0
+    there = every_stream(schedule)[kind].shift > 0
     rate = shifted["flagged"][there].mean()
     assert _value(found, "tcuq_paper", "flag_rate", "shifted", kind) == pytest.approx(rate)
     for label in ("tcuq_paper", "tcuq_no_conformal"):
         assert _value(found, label, "violations", "all") == 0
-        assert _value(found, label, "streams", "all") == len(every_stream(programme))
+        assert _value(found, label, "streams", "all") == len(every_stream(schedule))
         assert 0 < _value(found, label, "share_of_bound", "worst") <= 1
         assert _value(found, label, "window_bound", "all") == 18
         assert _value(found, label, "window_abstentions", "worst") <= 18
@@ -94,7 +94,7 @@ def test_a_decision_that_does_not_follow_is_a_violation(
 
 def test_streams_of_every_order_are_audited() -> None:
     labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
-    plan = Programme("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
+    plan = Schedule("cifar10", TINY, 16, 0, labels, {"test": ("svhn", np.arange(50) % 10)})
     shown = every_stream(plan)
     (kind,) = plan.unseen
     assert set(shown) == {
@@ -104,7 +104,7 @@ def test_streams_of_every_order_are_audited() -> None:
     assert not shown["clean"].shift.any()
     assert (shown[f"{kind}, shifted first"].shift[:500] > 0).all()
     assert (np.diff(shown[f"{kind}, rising"].shift.astype(int)) >= 0).all()
-    bare = every_stream(Programme("cifar10", TINY, 16, 0, labels))
+    bare = every_stream(Schedule("cifar10", TINY, 16, 0, labels))
     assert set(shown) - set(bare) == {"bursts", "singles"}
 
 

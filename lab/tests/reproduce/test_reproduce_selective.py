@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from test_reproduce import PLAIN, Kept
 
@@ -38,9 +38,9 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     plan = _plan("base", "tcuq_paper", blend=[0, 1], level=[0.05, 0.3])
     found = measure(plan, UNIT, kept)  # type: ignore[arg-type]
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
-    (kind,) = programme.unseen
-    stream = programme.tests()[kind]
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
+    (kind,) = schedule.unseen
+    stream = schedule.tests()[kind]
     seen = observed(stream, kept.banks("cifar10", "test", 0, [row_of("base")], stream.sources)["base"])
     wrong, top = seen.probs.argmax(axis=1) != stream.label, seen.probs.max(axis=1)
     for coverage in (0.5, 0.9):
@@ -56,8 +56,8 @@ def test_curves_and_decisions_are_those_of_the_rows(tmp_path: Path) -> None:
     assert _value(found, "tcuq_paper, blend 0", "aurc", "curve") == pytest.approx(base, abs=0.003)
     assert _value(found, "tcuq_paper, blend 1", "aurc", "curve") < base - 0.003
     row = row_of("tcuq_paper")
-    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
-    method = fit_rows([row], dev, programme)["tcuq_paper"]
+    dev = kept.banks("cifar10", "dev", 0, [row], schedule.sources("dev"))
+    method = fit_rows([row], dev, schedule)["tcuq_paper"]
     assert isinstance(method, Tcuq)
     for level in (0.05, 0.3):
         label = f"tcuq_paper, level {level:g}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="pip install 'tcuq[lab]'")
+pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
 from test_reproduce import PLAIN, Kept
 
@@ -42,23 +42,23 @@ def _value(found: list[Record], method: str, metric: str, variant: str) -> float
 def paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[Kept, Any, TcuqPaper]:
     """Recordings, streams, and the paper's monitor in a setting that looks at the past."""
     kept = Kept(tmp_path_factory.mktemp("kept"))
-    programme = UNIT.programme(kept)  # type: ignore[arg-type]
+    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
     row = row_of("tcuq_paper")
-    dev = kept.banks("cifar10", "dev", 0, [row], programme.sources("dev"))
-    method = fit_rows([row], dev, programme)["tcuq_paper"]
+    dev = kept.banks("cifar10", "dev", 0, [row], schedule.sources("dev"))
+    method = fit_rows([row], dev, schedule)["tcuq_paper"]
     assert isinstance(method, TcuqPaper)
-    return kept, programme, altered(method)  # type: ignore[return-value]
+    return kept, schedule, altered(method)  # type: ignore[return-value]
 
 
 def test_a_sweep_measures_what_a_comparison_does_and_one_thing_changes(
     tmp_path: Path, paper: tuple[Kept, Any, TcuqPaper]
 ) -> None:
-    kept, programme, method = paper
+    kept, schedule, method = paper
     plan = _plan("tcuq_paper", blend=[0.0], level=[0.05], warmup=[0, 256], weights=["lag"], window=[12, 24])
     found = measure(plan, UNIT, kept)  # type: ignore[arg-type]
-    (kind,) = programme.unseen
-    dev, test = UNIT.banks(plan, kept, programme)  # type: ignore[arg-type]
-    asked = Arena.of(programme, {"tcuq_paper": method}, dev, test).scores()
+    (kind,) = schedule.unseen
+    dev, test = UNIT.banks(plan, kept, schedule)  # type: ignore[arg-type]
+    asked = Arena.of(schedule, {"tcuq_paper": method}, dev, test).scores()
     for metric, variant in (
         ("drop_auprc", "own/smoothed/unseen"),
         ("mixed_failure_auroc", "own/plain/unseen"),
@@ -70,7 +70,7 @@ def test_a_sweep_measures_what_a_comparison_does_and_one_thing_changes(
         assert _value(found, f"tcuq_paper, {name}", *risk) == _value(found, "tcuq_paper", *risk)
     for name in ("blend 0", "weights lag"):
         assert _value(found, f"tcuq_paper, {name}", *risk) != _value(found, "tcuq_paper", *risk)
-    seen = observed(programme.shifted_first()[kind], test["tcuq_paper"])
+    seen = observed(schedule.shifted_first()[kind], test["tcuq_paper"])
     for label, changes in (("tcuq_paper", {}), ("tcuq_paper, level 0.05", {"level": 0.05})):
         params, through = altered(method, **changes).fitted
         features = None if through is None else through(seen.features[:500])
@@ -84,9 +84,9 @@ def test_a_sweep_measures_what_a_comparison_does_and_one_thing_changes(
 
 
 def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper]) -> None:
-    kept, programme, _ = paper
-    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], programme.sources("dev"))
-    dev = joined(programme.learned(), banks["base"])
+    kept, schedule, _ = paper
+    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], schedule.sources("dev"))
+    dev = joined(schedule.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     risks = []
@@ -104,9 +104,9 @@ def test_the_window_changes_no_risk_to_the_bit(paper: tuple[Kept, Any, TcuqPaper
 
 
 def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, TcuqPaper]) -> None:
-    kept, programme, method = paper
-    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], programme.sources("dev"))
-    dev = joined(programme.learned(), banks["base"])
+    kept, schedule, method = paper
+    banks = kept.banks("cifar10", "dev", 0, [row_of("base")], schedule.sources("dev"))
+    dev = joined(schedule.learned(), banks["base"])
     seen = dev.observed
     log = Log(seen.probs, None, dev.labels, seen.segments, dev.kinds)
     kept_as_is = {"blend": method.setting["blend"], "l2": method.setting["l2"], "budget": 0.1}
@@ -120,15 +120,15 @@ def test_an_altered_monitor_is_fitted_as_if_asked_for(paper: tuple[Kept, Any, Tc
 
 
 def test_rows_without_a_signal_are_measured_as_they_are(paper: tuple[Kept, Any, TcuqPaper]) -> None:
-    kept, programme, method = paper
+    kept, schedule, method = paper
     plan = _plan("tcuq_paper", "tcuq_paper_without_doubt")
     found = measure(plan, UNIT, kept)  # type: ignore[arg-type]
     row = plan.rows[1]
     lacking = row.method()
     lacking.follow(method)
     assert set(method.params.signals) - set(lacking.params.signals) == {"doubt"}
-    (kind,) = programme.unseen
-    stream = programme.tests()[kind]
+    (kind,) = schedule.unseen
+    stream = schedule.tests()[kind]
     seen = observed(stream, kept.banks("cifar10", "test", 0, [row], stream.sources)[row.label])
     found_risk = lacking.answer(seen).score
     expected = auroc(found_risk, seen.probs.argmax(axis=1) != stream.label)

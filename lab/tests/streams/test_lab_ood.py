@@ -237,7 +237,7 @@ def test_real_ood_pictures(once):
 
 
 @real
-def test_real_grey_cifar10(once):
+def test_real_gray_cifar10(once):
     need(("cifar10", "train"))
     found, known = load_ood("mnist", "dev"), load_part("cifar10", "dev")
     assert found.x.shape == (5000, 28, 28) and np.array_equal(found.y, known.y)

@@ -10,7 +10,7 @@ import assistance
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from test_zoo_plans import words  # noqa: E402, F401
 

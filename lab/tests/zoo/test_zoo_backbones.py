@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from places import LAB  # noqa: E402
 
@@ -115,7 +115,7 @@ def test_a_backbone_gives_logits_and_features(name: str) -> None:
     assert features.shape == (2, network.width)
 
 
-def test_the_input_is_normalised_inside() -> None:
+def test_the_input_is_normalized_inside() -> None:
     network = backbone("resnet8")
     x = torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8)
     network.fit_input(x)

@@ -11,7 +11,7 @@ from typing import Any
 import cards
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.zoo.recipes import recipe  # noqa: E402
 from tcuq_lab.zoo.registry import backbone  # noqa: E402
@@ -72,4 +72,4 @@ def test_pytorch_is_asked_for_in_one_line(tmp_path: Path) -> None:
     code += "sys.exit(cards.main(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", code, "x.npz"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "error: PyTorch is needed to build networks: pip install 'tcuq[zoo]'\n"
+    assert done.stderr == "error: PyTorch is needed to build networks: pip install 'tcuq-lab[zoo]'\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from test_zoo_plans import SMALL, refused, words, write  # noqa: E402, F401
 from test_zoo_train import small, squares  # noqa: E402
@@ -34,17 +34,17 @@ def same(one: torch.nn.Module, two: torch.nn.Module) -> bool:
 
 
 def pictures() -> Examples:
-    grey = squares()
-    return Examples(grey.x[..., None].expand(-1, -1, -1, 3).contiguous(), grey.y)
+    gray = squares()
+    return Examples(gray.x[..., None].expand(-1, -1, -1, 3).contiguous(), gray.y)
 
 
-@pytest.mark.parametrize("optimiser, rate", [("sgd", 0.05), ("adam", 0.001)])
+@pytest.mark.parametrize("optimizer, rate", [("sgd", 0.05), ("adam", 0.001)])
 @pytest.mark.parametrize("backbone", ["cnn4", "dscnn", "resnet8", "mobilenetv2"])  # two with dropout
 def test_a_probe_leaves_the_backbone_as_plain_training_makes_it(
-    backbone: str, optimiser: str, rate: float
+    backbone: str, optimizer: str, rate: float
 ) -> None:
     width = 0.1 if backbone == "mobilenetv2" else 4
-    about = {"backbone": backbone, "options": {"width": width}, "optimiser": optimiser, "rate": rate}
+    about = {"backbone": backbone, "options": {"width": width}, "optimizer": optimizer, "rate": rate}
     examples = pictures() if backbone in ("resnet8", "mobilenetv2") else squares()
     plain, _ = train(small(**about), examples)
     curves = Curves()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.data import text as source  # noqa: E402
@@ -35,7 +35,7 @@ SMALL = {
 
 
 def made_up(name: str, n: int = 96) -> Examples:
-    """Three classes: pictures of three colours, or bytes of three ranges, under noise."""
+    """Three classes: pictures of three colors, or bytes of three ranges, under noise."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, n)
     if name == "text":
@@ -49,7 +49,7 @@ def made_up(name: str, n: int = 96) -> Examples:
 def small(name: str, **changes: object) -> Config:
     given = {"name": "t", "dataset": "made up", "backbone": name, "options": SMALL[name], "epochs": 3}
     rate = 0.02 if name == "dscnn" else 0.003  # it has much dropout of its own
-    return config_from({**given, "batch": 16, "rate": rate, "optimiser": "adam", **changes})
+    return config_from({**given, "batch": 16, "rate": rate, "optimizer": "adam", **changes})
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -236,7 +236,7 @@ def test_the_configurations_of_the_paper(
     config = find_config(f"{name}_paper")
     assert (config.name, config.backbone, config.dataset) == (f"{name}_paper", name, dataset)
     assert (config.epochs, config.batch, config.rate) == (epochs, batch, rate)
-    assert (config.optimiser, config.decay) == ("adam", 1e-4)
+    assert (config.optimizer, config.decay) == ("adam", 1e-4)
     assert rate_at(config, 2.5) == pytest.approx(later)
     assert (config.augment.flip, config.augment.shift != (0, 0)) == (moved, moved)
     assert (config.augment.erase, config.augment.noise, config.smoothing) == (0, 0, 0)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.data.folders import KEYWORDS  # noqa: E402
@@ -59,9 +59,9 @@ def refused(
     files = [str(folder / f"{name}.json") for name in names]
     assert main(["train", *files, "--out", str(folder / "out" / "weights"), "--device", "cpu", *options]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("tcuq: ") and err.count("\n") == 1
+    assert out == "" and err.startswith("tcuq-lab: ") and err.count("\n") == 1
     assert not (folder / "out").exists()
-    return err.removeprefix("tcuq: ").strip()
+    return err.removeprefix("tcuq-lab: ").strip()
 
 
 def write(folder: Path, name: str, /, **content: object) -> None:
@@ -186,7 +186,7 @@ def test_a_target_that_is_no_folder_is_one_line(words: Path, capsys: pytest.Capt
     write(words, "t", **SMALL)
     (words / "file").write_text("mine")
     assert main(["train", str(words / "t.json"), "--out", str(words / "file")]) == 2
-    assert capsys.readouterr().err == f"tcuq: {words / 'file'}: Not a directory\n"
+    assert capsys.readouterr().err == f"tcuq-lab: {words / 'file'}: Not a directory\n"
     assert (words / "file").read_text() == "mine"
 
 
@@ -197,7 +197,7 @@ def test_training_without_pytorch_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, "train", "cnn4", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tcuq: PyTorch is needed for training: pip install 'tcuq[zoo]'\n"
+    assert done.stderr == "tcuq-lab: PyTorch is needed for training: pip install 'tcuq-lab[zoo]'\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -255,7 +255,7 @@ def test_the_first_failure_ends_all_workers(words: Path, capsys: pytest.CaptureF
     files = [str(words / f"{name}.json") for name in ("endless", "lost")]
     assert main(["train", *files, "--out", str(words / "w"), "--device", "cpu", "--workers", "2"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith("tcuq: the loss of epoch ") and err.count("\n") == 1
+    assert err.startswith("tcuq-lab: the loss of epoch ") and err.count("\n") == 1
     assert time.monotonic() - began < 240  # the other would take far longer, also on a busy machine
     assert multiprocessing.active_children() == []
     assert not list((words / "w").glob("*.npz"))

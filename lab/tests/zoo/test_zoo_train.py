@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402

@@ -21,8 +21,8 @@ def add(subparsers: Subparsers) -> None:
 
 def add_device(actions: Subparsers) -> None:
     """Declare the old actions of `tcuq device`."""
-    for name in ("quantise", "table", "replay", "accuracy", "page"):
-        _declare(actions, name, f"tcuq-lab boards {'quantize' if name == 'quantise' else name}")
+    for name in ("quantize", "table", "replay", "accuracy", "page"):
+        _declare(actions, name, f"tcuq-lab boards {'quantize' if name == 'quantize' else name}")
 
 
 def _declare(subparsers: Subparsers, name: str, now: str) -> None:

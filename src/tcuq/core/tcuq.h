@@ -51,7 +51,7 @@ enum {
 #define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
 #define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this label, rate 1/4 */
 #define TCUQ_SURPRISE_SLOW 5 /* the same at rate 1/16 */
-#define TCUQ_SPREAD_FAST 6   /* normalised entropy of that mean, rate 1/4 */
+#define TCUQ_SPREAD_FAST 6   /* normalized entropy of that mean, rate 1/4 */
 #define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
 #define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
 #define TCUQ_ODDS 9          /* log-odds against the label, from this posterior */
@@ -201,7 +201,7 @@ size_t tcuq_state_size(const tcuq_params_t *params);
  * 32767 where int has 16 bits), or TCUQ_ERR_SIZE. */
 int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 
-/* Take over a saved state; the monitor must be initialised with the same params.
+/* Take over a saved state; the monitor must be initialized with the same params.
  * Return TCUQ_OK, or an error that leaves the monitor as it was. */
 int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
 

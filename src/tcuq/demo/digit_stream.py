@@ -23,7 +23,7 @@ def noise(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 def fade(images: Floats, rng: np.random.Generator) -> Floats:
-    """Little contrast over a grey ground."""
+    """Little contrast over a gray ground."""
     return 0.45 + 0.25 * images + rng.normal(0, 0.05, images.shape)
 
 

@@ -125,7 +125,7 @@ def library_files(contents: Contents) -> dict[str, str]:
 
 
 def _keywords(contents: Contents) -> str:
-    """Return the words that an editor colours; name and kind are parted by one tab."""
+    """Return the words that an editor colors; name and kind are parted by one tab."""
     types, functions = ["tcuq_t", "tcuq_step_t", "tcuq_params_t"], [*_FUNCTIONS]
     functions.append(f"{contents.name}_selfcheck")
     sizes = ("CLASSES", "FEATURES", "RING_BYTES", "STATE_BYTES", "SELFCHECK_STEPS")

@@ -167,7 +167,7 @@ def _head(params: Params, name: str) -> list[str]:
 
 
 def rows_of(values: Iterable[int]) -> list[str]:
-    """Return numbers as the lines of an initialiser.
+    """Return numbers as the lines of an initializer.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _weights(params: Params) -> str:
 
 
 def _by_signal(params: Params, field: str, unit: int) -> list[str]:
-    """Return the initialiser of a table with one entry a signal, a comment on each used one."""
+    """Return the initializer of a table with one entry a signal, a comment on each used one."""
     lines = [f"    {{ /* {field} */"]
     for number, value in enumerate(params.integers()[field]):
         name = SIGNALS[number]

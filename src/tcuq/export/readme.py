@@ -18,7 +18,7 @@ _FILES = {
     "tcuq_projection.h, tcuq_projection.c": "wide features to those of the monitor",
     "main.c": "an example for a computer; no part of a firmware",
     "examples/Watch/Watch.ino": "an example sketch",
-    "tcuq_LICENSE.txt": "the licence of everything here (MIT)",
+    "tcuq_LICENSE.txt": "the license of everything here (MIT)",
 }
 
 _README = """\

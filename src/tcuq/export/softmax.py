@@ -20,7 +20,7 @@ def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
     Parameters
     ----------
     scale : float
-        What one unit of the logits is worth, as the runtime that quantised them says.
+        What one unit of the logits is worth, as the runtime that quantized them says.
 
     Examples
     --------

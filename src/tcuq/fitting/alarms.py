@@ -73,7 +73,7 @@ def clean_stretches(log: Log, memory: int) -> list[slice]:
 def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -> Floats:
     """Draw streams of clean risk: blocks of consecutive steps, put end to end.
 
-    Blocks keep the dependence between neighbours, which is what makes false alarms cluster. A block
+    Blocks keep the dependence between neighbors, which is what makes false alarms cluster. A block
     that reaches the end goes on at the beginning, so that every step is drawn equally often.
 
     Returns

@@ -37,7 +37,7 @@ def fit_findings(params: Params) -> str:
     if found["labels"]:
         lines.append(
             f"Storing the weights in 16 bits changes the loss of {found['loss']:.4f} by "
-            f"{found['loss_from_quantisation']:+.6f}, the AUROC from {found['auroc_float']:.4f} to "
+            f"{found['loss_from_quantization']:+.6f}, the AUROC from {found['auroc_float']:.4f} to "
             f"{found['auroc_core']:.4f}."
         )
     if "mean_uncertainty" in found:

@@ -31,7 +31,7 @@ Flags = npt.NDArray[np.bool_]
 _ChooseAlarm = Callable[[Sequence[Floats], int, "np.random.Generator"], Alarm]
 
 FEWEST = 10
-"""Errors, and correct steps, that a labelled fit needs at the least."""
+"""Errors, and correct steps, that a labeled fit needs at the least."""
 
 HARM = 0.005
 """Held-out AUROC that a signal may cost before the fit speaks up."""
@@ -74,7 +74,7 @@ def fit(
 ) -> Params:
     """Fit a monitor to a development log.
 
-    With labels, coefficients come from a class-balanced, L2-regularised logistic regression of
+    With labels, coefficients come from a class-balanced, L2-regularized logistic regression of
     misclassification on the signals as the integer core gives them. Without labels, stock
     coefficients are used and the notes say so. Threshold and alarm come from clean steps: those of
     `clean`, else those that the log does not mark as shifted.
@@ -100,11 +100,11 @@ def fit(
         suspiciously stable, and only a negative coefficient can say so.
     calibrate : bool, optional
         Shift the bias after the regression, which treats errors and correct steps as equally many, so that
-        the mean uncertainty over the labelled steps is the share of errors among them: uncertainty then
+        the mean uncertainty over the labeled steps is the share of errors among them: uncertainty then
         reads as a probability of error. Default: True under the extended profile, whether asked for by
         name or by its signals, else False.
     l2 : float
-        Strength of the penalty on standardised signals.
+        Strength of the penalty on standardized signals.
     run_length : int
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
     seed : int
@@ -352,7 +352,7 @@ def _fit_coefficients(
     stored = np.array([fitted.coef[name] for name in params.signals])
     weights = balanced_weights(wrong)
     exact = log_loss(used @ coef + bias, wrong, weights)
-    quantised = log_loss(used @ stored + fitted.bias, wrong, weights)
+    quantized = log_loss(used @ stored + fitted.bias, wrong, weights)
     if calibrate:
         shifted = calibrated_bias(values @ stored, float(target.mean()))
         fitted = fitted.replace(bias=float(np.clip(shifted, -256, 256)))
@@ -366,7 +366,7 @@ def _fit_coefficients(
             "nonnegative": nonnegative,
             "l2": l2,
             "loss": exact,
-            "loss_from_quantisation": quantised - exact,
+            "loss_from_quantization": quantized - exact,
             "auroc": auroc(core["risk"], target),
             "auroc_float": auroc(used @ coef + bias, wrong),
             "auroc_core": auroc(core["uncertainty"][settled], wrong),

@@ -153,7 +153,7 @@ def weigh(
     nonnegative: bool,
     rng: np.random.Generator,
 ) -> Evidence:
-    """Measure what time and each signal add on a labelled log.
+    """Measure what time and each signal add on a labeled log.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Class-balanced, L2-regularised logistic regression in a few lines of numpy."""
+"""Class-balanced, L2-regularized logistic regression in a few lines of numpy."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def calibrated_bias(logits: Floats, share: float) -> float:
     0.25
     """
     # Beyond these ends every step is on one side of the share; the mean rises with the bias in between.
-    centre = float(np.log(share / (1 - share)))
-    low, high = centre - float(logits.max()), centre - float(logits.min())
+    center = float(np.log(share / (1 - share)))
+    low, high = center - float(logits.max()), center - float(logits.min())
     for _ in range(100):
         middle = (low + high) / 2
         mean = (1 / (1 + np.exp(-np.clip(logits + middle, -500, 500)))).mean()
@@ -54,8 +54,8 @@ def fit_logistic(
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
-    Minimises the sum of class-balanced losses plus l2 / 2 times the squared coefficients of the
-    *standardised* signals, so that the penalty treats all signals alike.
+    Minimizes the sum of class-balanced losses plus l2 / 2 times the squared coefficients of the
+    *standardized* signals, so that the penalty treats all signals alike.
 
     Parameters
     ----------

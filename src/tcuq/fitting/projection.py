@@ -45,7 +45,7 @@ class Projection:
 
     @property
     def parameters(self) -> int:
-        """Values that a device stores; none for averages, which are a loop over neighbours."""
+        """Values that a device stores; none for averages, which are a loop over neighbors."""
         if self.kind == "average":
             return 0
         return self.matrix.size + (self.offset.size if self.kind == "pca" else 0)
@@ -62,7 +62,7 @@ def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int 
     Parameters
     ----------
     kind : str
-        "average": means of neighbouring groups. "pca": the directions of most variance of the clean features,
+        "average": means of neighboring groups. "pca": the directions of most variance of the clean features,
         around their mean. "random": orthonormal directions.
     clean : array (n, width)
         Clean development features; all but "pca" use their width alone.
@@ -93,8 +93,8 @@ def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int 
         if len(clean) < 2:
             raise ValueError(f"clean features have {len(clean)} rows; pca needs 2 or more")
         given = clean.astype(np.float64)
-        centred = given - given.mean(axis=0)
-        _, vectors = np.linalg.eigh(centred.T @ centred)
+        centerd = given - given.mean(axis=0)
+        _, vectors = np.linalg.eigh(centerd.T @ centerd)
         matrix = _signed(vectors[:, ::-1][:, :kept])
         offset = -given.mean(axis=0) @ matrix
     else:

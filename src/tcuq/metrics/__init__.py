@@ -29,7 +29,7 @@ from .selective import RiskCoverage, aurc, coverage_at_risk, excess_aurc, risk_a
 from .streams import (
     Detection,
     budget_excess,
-    budget_utilisation,
+    budget_utilization,
     detection,
     exceedance_deviation,
     threshold_spread,
@@ -53,7 +53,7 @@ __all__ = [
     "brier",
     "brier_per_class",
     "budget_excess",
-    "budget_utilisation",
+    "budget_utilization",
     "coverage_at_risk",
     "detection",
     "ece",

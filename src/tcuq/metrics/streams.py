@@ -88,12 +88,12 @@ def budget_excess(abstain: npt.ArrayLike, budget: float) -> float:
     return max(0.0, float(_events("abstain", abstain).mean()) - number("budget", budget, 0, 1))
 
 
-def budget_utilisation(abstain: npt.ArrayLike, budget: float) -> float:
+def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
     """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
 
     Examples
     --------
-    >>> budget_utilisation([True, False, False, False], 0.5)
+    >>> budget_utilization([True, False, False, False], 0.5)
     0.5
     """
     allowed = number("budget", budget, 0, 1)

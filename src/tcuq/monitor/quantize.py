@@ -116,7 +116,7 @@ def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) ->
 
 
 def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
-    """Choose scale and zero point that cover float features, as a post-training quantiser would.
+    """Choose scale and zero point that cover float features, as a post-training quantizer would.
 
     Zero is always representable; the range is that of the data.
 

@@ -1,4 +1,4 @@
-"""The paper's equations in float64 on the dequantised integers: for tests and plots only.
+"""The paper's equations in float64 on the dequantized integers: for tests and plots only.
 
 Nothing that a user runs calls this; it exists so that anyone can see how far the integer
 core is from real arithmetic.
@@ -151,7 +151,7 @@ def reference(
 
 
 def exact(params: Params, p: Floats, x: Floats) -> Reference:
-    """Compute the same on real posteriors and features, without any quantisation.
+    """Compute the same on real posteriors and features, without any quantization.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ function palette() {
   return ink;
 }
 
-// Rise leans one way and fall the other: colour is never the only difference.
+// Rise leans one way and fall the other: color is never the only difference.
 function hatch(pen, color, rising, scale) {
   const side = Math.round(8 * scale);
   const tile = document.createElement("canvas");

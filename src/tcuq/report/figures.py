@@ -24,7 +24,7 @@ HATCHES = (
     '<rect class="tint fall" width="10" height="30"/><path class="hatch fall" d="M0 0L10 30"/></pattern>'
     "</defs></svg>"
 )
-"""Rise leans one way and fall the other, so that colour is never the only difference."""
+"""Rise leans one way and fall the other, so that color is never the only difference."""
 
 
 def steps_axis(steps: int, first: int, label: str = "step") -> Axis:

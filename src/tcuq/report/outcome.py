@@ -34,12 +34,12 @@ def accuracy(shares: dict[str, Share]) -> str:
     head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
     return (
         table(head, rows, "numbers intervals")
-        + '<p class="fact">The intervals take steps as independent. Neighbouring steps of a stream are not, '
+        + '<p class="fact">The intervals take steps as independent. Neighboring steps of a stream are not, '
         + "so these are too narrow.</p>"
     )
 
 
-def labelled(
+def labeled(
     shares: dict[str, Share], own: Curve, plain: Curve, point: tuple[float, float], found: Reliability
 ) -> str:
     """Return what the labels tell."""

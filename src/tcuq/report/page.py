@@ -215,7 +215,7 @@ def render(
         kept = shares["accepted"]
         sure = np.clip(log.confidence(), 0.0, 1.0)
         parts.append(
-            outcome.labelled(
+            outcome.labeled(
                 shares,
                 summary.risk_coverage(steps["risk"], wrong),
                 summary.risk_coverage(1 - sure, wrong),

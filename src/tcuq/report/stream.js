@@ -60,7 +60,7 @@ function unpack(data) {
 }
 
 // The cells in view, and one more on each side so that lines run out of the frame, in at most `most`
-// groups of neighbours; every cell is in exactly one group.
+// groups of neighbors; every cell is in exactly one group.
 function groups(view, per, cells, most) {
   const first = Math.max(0, Math.floor(view.from / per) - 1);
   const last = Math.min(cells, Math.ceil(view.to / per) + 1);

@@ -159,7 +159,7 @@ class SoundPlan:
             yield Word(clip, start, int(lengths[clip]))
 
     def noise(self, count: int) -> Iterator[int]:
-        """Give places of seconds of noise without end: runs of 5 to 20 neighbours, then a leap.
+        """Give places of seconds of noise without end: runs of 5 to 20 neighbors, then a leap.
 
         Parameters
         ----------

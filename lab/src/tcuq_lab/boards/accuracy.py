@@ -32,7 +32,7 @@ from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
-from .calibrate import CLEAN, quantise_file
+from .calibrate import CLEAN, quantize_file
 from .quantize import input_of
 from .shown import Sizes, some_of, stream
 from .steps import Settings
@@ -66,7 +66,7 @@ def measure(
     run : callable
         Runs a graph; the oracle by default.
     settings : Settings, optional
-        Of the quantiser.
+        Of the quantizer.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def measure(
     through = projection("pca", clean.features)
     kept = settings or Settings()
     narrow = None if through is None else (through.matrix, through.offset)
-    graph = quantise_file(path, projection=narrow, settings=kept)
+    graph = quantize_file(path, projection=narrow, settings=kept)
 
     def real(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         said = outputs(module, x)

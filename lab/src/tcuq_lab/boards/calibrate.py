@@ -19,7 +19,7 @@ from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
 from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
-from .quantize import quantise
+from .quantize import quantize
 from .shown import some_of
 
 CLEAN, SHIFTED = 240, 20
@@ -68,7 +68,7 @@ def narrowed(path: str | Path, kept: int = WIDTH) -> tuple[Any, Any] | None:
     return None if through is None else (through.matrix, through.offset)
 
 
-def quantise_file(
+def quantize_file(
     path: str | Path, name: str | None = None, *, given: npt.NDArray[Any] | None = None, **more: Any
 ) -> Graph:
     """Return the int8 graph of stored weights.
@@ -82,7 +82,7 @@ def quantise_file(
     given : array, optional
         Examples that scales come from; `calibration` of the task by default.
     more
-        Projection, softmax and settings, as for `quantise`.
+        Projection, softmax and settings, as for `quantize`.
     """
     module, card = load_weights(path)
     plan, task = card.get("config", {}), _task(path, card)
@@ -94,7 +94,7 @@ def quantise_file(
         "dataset": task,
     }
     shown = calibration(task) if given is None else given
-    return quantise(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)
+    return quantize(module, shown, name or Path(path).stem.replace("-", "_"), about=about, **more)
 
 
 def _task(path: str | Path, card: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from ..methods.networks import names_of, suffix_of
 from ..methods.registry import method
 from ..zoo.bank import examples
 from ..zoo.examples import inputs_of
-from .calibrate import calibration, narrowed, quantise_file
+from .calibrate import calibration, narrowed, quantize_file
 from .quantize import input_of
 from .shown import Sizes, some_of, stream
 
@@ -57,7 +57,7 @@ class Lineup(NamedTuple):
 
 
 def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested: int = 1000) -> Lineup:
-    """Quantise the networks of all methods, fit monitors to what they say, and see how often they are right.
+    """Quantize the networks of all methods, fit monitors to what they say, and see how often they are right.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def line_up(task: str, weights: str | Path = "weights", steps: int = 200, tested
     dev, test = (load_part(task, part) for part in ("dev", "test"))
     given = calibration(task)
     through = narrowed(home / f"{backbone}-0.npz")
-    plain = [quantise_file(home / f"{backbone}-0.npz", projection=through, given=given)]
+    plain = [quantize_file(home / f"{backbone}-0.npz", projection=through, given=given)]
     shared: Any = {"given": given, "entry": _entry(plain[0])}  # members see one input
-    plain += [quantise_file(home / f"{backbone}-{seed}.npz", **shared) for seed in range(1, 5)]
+    plain += [quantize_file(home / f"{backbone}-{seed}.npz", **shared) for seed in range(1, 5)]
     several = {
-        name: [quantise_file(home / f"{_name(method_name, backbone, home)}.npz", **shared)]
+        name: [quantize_file(home / f"{_name(method_name, backbone, home)}.npz", **shared)]
         for name, method_name in SEVERAL.items()
     }
     network = Network(plain[0])
@@ -111,7 +111,7 @@ def _name(method_name: str, backbone: str, home: Path) -> str:
 
 
 def development(task: str, dev: Dataset, graph: Graph, network: Network, sizes: Sizes) -> Log:
-    """Return what a network says to a labelled development stream.
+    """Return what a network says to a labeled development stream.
 
     Parameters
     ----------

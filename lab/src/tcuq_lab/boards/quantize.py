@@ -33,7 +33,7 @@ WIDEST = 32
 """Values that a projection may keep."""
 
 
-def quantise(
+def quantize(
     module: nn.Module,
     calibration: npt.NDArray[Any],
     name: str,
@@ -112,9 +112,9 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
 
     Examples
     --------
-    >>> from .graph import Tensor
-    >>> grey = Graph("g", {"x": Tensor("x", (1, 2, 1), 1 / 255, -128)}, [], "x", {})
-    >>> input_of(grey, np.array([[[0, 255]]], dtype=np.uint8)).ravel().tolist()
+    >>> from tcuq.device.graph.model import Tensor
+    >>> gray = Graph("g", {"x": Tensor("x", (1, 2, 1), 1 / 255, -128)}, [], "x", {})
+    >>> input_of(gray, np.array([[[0, 255]]], dtype=np.uint8)).ravel().tolist()
     [-128, 127]
     """
     tensor = graph.tensors[graph.input]
@@ -132,7 +132,7 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
         return np.asarray(given.astype(np.int16) - 128, dtype=np.int8)
     if given.dtype.kind != "f":
         raise ValueError(f"examples are {given.dtype}; uint8 or float is accepted")
-    return how.quantised(given)
+    return how.quantized(given)
 
 
 def posteriors(logits: Int8, scale: float) -> Int8:
@@ -171,7 +171,7 @@ def _projected(plan: Plan, projection: tuple[Any, Any] | None) -> tuple[Plan, st
 
 
 def _observed(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> dict[str, Seen]:
-    """Return what every tensor is on the examples; a projection is quantised like any other layer."""
+    """Return what every tensor is on the examples; a projection is quantized like any other layer."""
     network = core(module).eval()
     draw = np.random.default_rng(0)
     drop = torch.Generator().manual_seed(0)
@@ -211,7 +211,7 @@ def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
 
     def error(below: float, above: float) -> float:
         how = spanning(low * below, high * above)
-        return float(((said(how.real(how.quantised(some))) - wanted) ** 2).sum())
+        return float(((said(how.real(how.quantized(some))) - wanted) ** 2).sum())
 
     below = min(ENDS, key=lambda share: error(share, 1.0))
     above = min(ENDS, key=lambda share: error(below, share))

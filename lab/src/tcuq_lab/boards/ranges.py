@@ -20,14 +20,14 @@ class Scale(NamedTuple):
 
     Examples
     --------
-    >>> Scale(0.5, -128).quantised(np.array([-3.0, 1.2, 500.0])).tolist()
+    >>> Scale(0.5, -128).quantized(np.array([-3.0, 1.2, 500.0])).tolist()
     [-128, -126, 127]
     """
 
     scale: float
     zero: int
 
-    def quantised(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
+    def quantized(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
         """Return the nearest int8 values; a tie goes up."""
         q = np.floor(np.asarray(values, dtype=np.float64) / self.scale + 0.5) + self.zero
         return np.asarray(np.clip(q, -128, 127), dtype=np.int8)
@@ -162,12 +162,12 @@ def of_logits(logits: Floats) -> Scale:
     shares = np.linspace(0.0, 1.0, 21)
     tried = [spanning(low * a, high * b) for a in shares for b in shares if a * low < b * high or not a + b]
     return min(
-        tried, key=lambda each: float(((_softmax(each.real(each.quantised(logits))) - wanted) ** 2).sum())
+        tried, key=lambda each: float(((_softmax(each.real(each.quantized(logits))) - wanted) ** 2).sum())
     )
 
 
 def _error(scale: Scale, values: Floats) -> float:
-    return float(((scale.real(scale.quantised(values)) - values) ** 2).mean())
+    return float(((scale.real(scale.quantized(values)) - values) ** 2).mean())
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -46,7 +46,7 @@ class Settings:
     correct : bool
         Take off the biases what rounded weights add on average.
     balance : float
-        0 to 1, how far the channels of a tensor are brought to one range before it is quantised.
+        0 to 1, how far the channels of a tensor are brought to one range before it is quantized.
     headroom : float
         1 to 64, how many times beyond what was seen features and logits reach. At 1 a network that overshoots
         on input of an unknown kind saturates there: logits tie, and posteriors are flatter than in float.
@@ -149,12 +149,12 @@ class Steps:
         return _Real(layer.weights, layer.bias, pad, self.seen[layer.source].mean)
 
     def _from_input(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
-        """Return a layer that takes the input as it is: its normalisation becomes weights and bias."""
+        """Return a layer that takes the input as it is: its normalization becomes weights and bias."""
         mean, std = self.plan.mean, self.plan.std
         assert isinstance(layer, Convolution)
         weights = layer.weights / std[:, None, None]
         bias = layer.bias - np.einsum("oihw,i->o", weights, mean)
-        pad = Scale(source.scale, source.zero).quantised(mean)
+        pad = Scale(source.scale, source.zero).quantized(mean)
         return _Real(weights, bias, pad, self.seen[INPUT].mean * std + mean)
 
     def _sum(self, layer: Sum) -> None:

@@ -92,7 +92,7 @@ class Plan:
     ----------
     layers : sequence of layers
     mean, std : arrays (channels,)
-        By which the input is normalised before the first of them.
+        By which the input is normalized before the first of them.
     features : str
         Tensor of the features of the plain head.
     logits : sequence of str
@@ -169,7 +169,7 @@ def values_of(plan: Plan, x: Tensor, random: torch.Generator | None = None) -> d
     ----------
     plan : Plan
     x : tensor (n, channels, height, width)
-        Normalised.
+        Normalized.
     random : torch.Generator, optional
         Of dropout, which is left out without one.
     """

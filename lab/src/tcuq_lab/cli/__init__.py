@@ -16,8 +16,8 @@ def build_parser() -> Parser:
 
     Examples
     --------
-    >>> build_parser().parse_args(["reproduce", "drop"]).name
-    'drop'
+    >>> build_parser().parse_args(["reproduce", "drop"]).names
+    ['drop']
     """
     from tcuq import __version__
     from tcuq.cli.common import Parser

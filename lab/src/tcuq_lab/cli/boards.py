@@ -95,12 +95,12 @@ def quantize(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer
     from tcuq.device.graph.storage import save_graph
 
-    from ..boards.calibrate import narrowed, quantise_file
+    from ..boards.calibrate import narrowed, quantize_file
 
     integer("--features", args.features, 1, 32)
     if not Path(args.out).resolve().parent.is_dir():
         raise UsageError(f"{Path(args.out).parent} is no folder; -o needs one that exists")
-    graph = quantise_file(args.weights, projection=narrowed(args.weights, args.features))
+    graph = quantize_file(args.weights, projection=narrowed(args.weights, args.features))
     save_graph(args.out, graph)
     weights = sum(step.weights.size for step in graph.steps if hasattr(step, "weights"))
     found = {"file": args.out, "steps": len(graph.steps), "weights": weights, "outputs": dict(graph.outputs)}
@@ -224,4 +224,4 @@ def _torch() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise ImportError("PyTorch is needed to read networks: pip install 'tcuq[zoo,lab]'") from None
+        raise ImportError("PyTorch is needed to read networks: pip install 'tcuq-lab[all]'") from None

@@ -147,7 +147,7 @@ def make_one(args: argparse.Namespace) -> int:
     about: dict[str, Any] = {"dataset": args.dataset, "split": split, "suite": suite.name}
     about |= {"kind": args.kind, "severity": args.severity, "official": made.official}
     about |= {} if made.official else {"setting": setting, "seed": args.seed}
-    about |= {"source": made.source, "licence": made.licence}
+    about |= {"source": made.source, "license": made.license}
     file = io.BytesIO()
     np.savez_compressed(file, x=made.x, y=made.y, about=np.array(json.dumps(about)))
     write_whole(args.out, file.getvalue())

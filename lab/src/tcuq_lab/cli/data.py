@@ -49,10 +49,10 @@ def list_all(args: argparse.Namespace) -> int:
         there = {
             split: present(name, split, folder) is not None if folder else None for split in known.splits
         }
-        found.append({"name": name, "splits": there, "licence": known.licence, "source": known.source})
+        found.append({"name": name, "splits": there, "license": known.license, "source": known.source})
         words = {None: "unknown", True: "present", False: "absent"}
         shown = " ".join(f"{split}:{words[here]}" for split, here in there.items())
-        lines.append(f"{name:<19} {shown:<46} {known.source} [{known.licence}]")
+        lines.append(f"{name:<19} {shown:<46} {known.source} [{known.license}]")
     answer(args, {"folder": folder and str(folder), "datasets": found}, "\n".join(lines))
     return 0
 
@@ -70,8 +70,8 @@ def get_one(args: argparse.Namespace) -> int:
         if file["done"] == "fetched" and not file["checked"]:
             note(args, f"{file['path']}: unchecked, no published checksum is known")
     lines = [f"{file['path']}: {file['done']}{', checked' * file['checked']}" for file in files]
-    found = {"name": args.name, "licence": known.licence, "files": files}
-    answer(args, found, "\n".join([*lines, f"licence: {known.licence}"]))
+    found = {"name": args.name, "license": known.license, "files": files}
+    answer(args, found, "\n".join([*lines, f"license: {known.license}"]))
     return 0
 
 

@@ -76,7 +76,7 @@ def reproduce(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq[zoo,lab]'") from None
+        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
     from ..reproduce.recordings import Recordings
     from ..reproduce.result_files import save_result
     from ..reproduce.run import run, seconds

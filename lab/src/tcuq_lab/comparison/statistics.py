@@ -1,4 +1,4 @@
-"""Alarm statistics: causal functions of a method's score, standardised by its own clean scores.
+"""Alarm statistics: causal functions of a method's score, standardized by its own clean scores.
 
 Each has a starting state, to which it returns after an alarm, and needs a fixed amount of memory on a device:
 a number or two, or a window. Here they are computed for a whole run at once. High says changed.
@@ -224,7 +224,7 @@ class RankCusum(Statistic):
         number("allowance", self.allowance, 0, 100)
 
     def terms(self, score: Floats) -> Floats:
-        """Return the clean rank of each step, standardised."""
+        """Return the clean rank of each step, standardized."""
         return np.asarray((self.reference.rank(score) - 0.5) / self.reference.rank_sd)
 
     def run(self, terms: Floats) -> Floats:

@@ -9,7 +9,7 @@ from .needed import scipy
 
 RATE = 16000
 FULL = 1.0  # of samples in [-1, 1)
-SPEED = 343.0  # of sound, in metres a second
+SPEED = 343.0  # of sound, in meters a second
 FRAME, HOP = 512, 128  # of the phase vocoder, in samples
 TINY, LEAST = 1e-9, 1e-30
 
@@ -112,11 +112,11 @@ def pitch_shift(clips: Floats, draws: Draws, semitones: float) -> Floats:
 def _background(own: np.random.Generator, slopes: Floats, samples: int) -> Floats:
     shares, phase = own.uniform(0.1, 1.0, 4), own.uniform(0, 1)
     mains, swell = (50.0 if own.uniform() < 0.5 else 60.0), own.uniform(2, 6)
-    coloured = np.fft.irfft(np.fft.rfft(own.standard_normal((3, samples))) * slopes, samples)
+    colored = np.fft.irfft(np.fft.rfft(own.standard_normal((3, samples))) * slopes, samples)
     turns = 2 * np.pi * np.arange(samples) / RATE
-    coloured[2] *= 1 + 0.8 * np.sin(swell * turns + 2 * np.pi * phase)
+    colored[2] *= 1 + 0.8 * np.sin(swell * turns + 2 * np.pi * phase)
     tones = [np.sin(mains * order * turns) / order for order in (1, 2, 3, 5, 7)]
-    parts = np.vstack([coloured, np.sum(tones, axis=0)])
+    parts = np.vstack([colored, np.sum(tones, axis=0)])
     level = _rms(parts)
     return np.asarray((shares[:, None] * parts / np.where(level > 0, level, 1.0)).sum(axis=0))
 
@@ -124,7 +124,7 @@ def _background(own: np.random.Generator, slopes: Floats, samples: int) -> Float
 def _echoes(own: np.random.Generator, decay: float) -> Floats:
     """Return what a room adds to the direct sound, of unit energy."""
     length = round(decay * RATE)
-    ways, walls = own.uniform(1.7, 9.0, 6), own.uniform(-1, 1, 6)  # metres of detour; hard or soft
+    ways, walls = own.uniform(1.7, 9.0, 6), own.uniform(-1, 1, 6)  # meters of detour; hard or soft
     echo = own.standard_normal(length) * 10.0 ** (-3 * np.arange(length) / (decay * RATE))
     echo[: RATE // 200] = 0  # 5 ms: nothing comes back sooner
     echo /= np.sqrt((echo**2).sum())

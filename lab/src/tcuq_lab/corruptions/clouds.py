@@ -8,7 +8,7 @@ from .draws import Floats
 
 
 def clouds(chance: Floats, decay: float) -> Floats:
-    """Return heights from 0 to 1; midpoints of ever smaller squares get the mean of their neighbours.
+    """Return heights from 0 to 1; midpoints of ever smaller squares get the mean of their neighbors.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from .warp import affine, displace
 
 
 def contrast(images: Floats, draws: Draws, share: float) -> Floats:
-    """Keep a share of the distance from the mean colour."""
+    """Keep a share of the distance from the mean color."""
     # A picture at a time: how a sum over a batch is rounded could depend on the batch.
     means = [each.reshape(-1, images.shape[3]).mean(axis=0) for each in images]
     middle = np.reshape(means, (len(images), 1, 1, images.shape[3]))
@@ -23,19 +23,19 @@ def contrast(images: Floats, draws: Draws, share: float) -> Floats:
 
 
 def saturate(images: Floats, draws: Draws, setting: tuple[float, float]) -> Floats:
-    """Change the saturation by a factor and an offset; grey pictures have none and stay as they are."""
+    """Change the saturation by a factor and an offset; gray pictures have none and stay as they are."""
     factor, more = setting
     if images.shape[3] == 1:
         return images
     value = images.max(axis=3, keepdims=True)
-    colour = value - images.min(axis=3, keepdims=True)
-    grey, black = colour == 0, value == 0
-    before = colour / np.where(black, 1, value)
+    color = value - images.min(axis=3, keepdims=True)
+    gray, black = color == 0, value == 0
+    before = color / np.where(black, 1, value)
     after = np.clip(before * factor + more, 0, 1)
-    # Grey pixels have hue 0, which is red.
+    # Gray pixels have hue 0, which is red.
     reddish = value * (1 - after * np.array([0.0, 1.0, 1.0]))
-    tinted = value - (value - images) * (after / np.where(grey, 1, before))
-    return np.asarray(np.where(grey, reddish, tinted))
+    tinted = value - (value - images) * (after / np.where(gray, 1, before))
+    return np.asarray(np.where(gray, reddish, tinted))
 
 
 def elastic_transform(images: Floats, draws: Draws, setting: tuple[float, float, float]) -> Floats:

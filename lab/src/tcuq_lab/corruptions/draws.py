@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Draws:
-    """One random generator an example, so that its disturbance does not depend on its neighbours.
+    """One random generator an example, so that its disturbance does not depend on its neighbors.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def disk(radius: float, alias: float) -> Floats:
 
 
 def convolve(images: Floats, kernel: Floats) -> Floats:
-    """Weigh the neighbours of every pixel; beyond the border the picture is mirrored."""
+    """Weigh the neighbors of every pixel; beyond the border the picture is mirrored."""
     return np.asarray(scipy("ndimage").correlate(images, kernel[None, :, :, None], mode="mirror"))
 
 

@@ -1,4 +1,4 @@
-"""Moves of the whole picture about its centre: shear, scale, rotate, translate."""
+"""Moves of the whole picture about its center: shear, scale, rotate, translate."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def translate(images: Floats, draws: Draws, setting: float) -> Floats:
 
 
 def warp(images: Floats, matrices: Floats, moves: Floats | None = None) -> Floats:
-    """Return each picture as seen through a linear map about its centre; black comes in from outside.
+    """Return each picture as seen through a linear map about its center; black comes in from outside.
 
     Parameters
     ----------
     images : array (n, height, width, channels)
     matrices : array (n, 2, 2)
-        From (x, y) of the result, counted from its centre, to (x, y) of the picture.
+        From (x, y) of the result, counted from its center, to (x, y) of the picture.
     moves : array (n, 2), optional
         Added to (x, y) of the picture.
 
@@ -54,13 +54,13 @@ def warp(images: Floats, matrices: Floats, moves: Floats | None = None) -> Float
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     _, height, width, _ = images.shape
-    centre = (width - 1) / 2, (height - 1) / 2
-    x, y = np.arange(width) - centre[0], (np.arange(height) - centre[1])[:, None]
+    center = (width - 1) / 2, (height - 1) / 2
+    x, y = np.arange(width) - center[0], (np.arange(height) - center[1])[:, None]
     added = np.zeros((len(images), 2)) if moves is None else moves
     across, down = (
         matrices[:, row, 0, None, None] * x
         + matrices[:, row, 1, None, None] * y
-        + (added[:, row] + centre[row])[:, None, None]
+        + (added[:, row] + center[row])[:, None, None]
         for row in (0, 1)
     )
     return sample(images, down, across, "black")

@@ -35,15 +35,15 @@ def spatter(images: Floats, draws: Draws, setting: tuple[float, float, float, fl
     liquid = soften(mean + spread * draws.normal(images.shape[1:3]), smooth)
     liquid[liquid < level] = 0
     if what == "water":
-        return images + strength * _shine(liquid)[..., None] * _colour(WATER, images.shape[3])
+        return images + strength * _shine(liquid)[..., None] * _color(WATER, images.shape[3])
     mask = soften((liquid > level).astype(np.float64), strength)
     mask[mask < 0.8] = 0
-    return images * (1 - mask[..., None]) + mask[..., None] * _colour(MUD, images.shape[3])
+    return images * (1 - mask[..., None]) + mask[..., None] * _color(MUD, images.shape[3])
 
 
-def _colour(rgb: tuple[int, int, int], channels: int) -> Floats:
-    colour = np.array(rgb) / 255.0
-    return colour if channels == 3 else luma(colour)
+def _color(rgb: tuple[int, int, int], channels: int) -> Floats:
+    color = np.array(rgb) / 255.0
+    return color if channels == 3 else luma(color)
 
 
 def _shine(liquid: Floats) -> Floats:
@@ -58,7 +58,7 @@ def _shine(liquid: Floats) -> Floats:
 
 
 def _around(x: npt.NDArray[Any], edge: Edge) -> Iterator[npt.NDArray[Any]]:
-    """Yield the nine neighbours of every pixel of (n, h, w), row by row."""
+    """Yield the nine neighbors of every pixel of (n, h, w), row by row."""
     height, width = x.shape[1:]
     wide = np.pad(x, ((0, 0), (1, 1), (1, 1)), mode=edge)
     for row in range(3):

@@ -21,14 +21,14 @@ def scipy(part: str, what: str = "to corrupt pictures", extra: str = "vision") -
     >>> scipy("nothing")
     Traceback (most recent call last):
     ...
-    ImportError: scipy is needed to corrupt pictures: pip install 'tcuq[vision]'
+    ImportError: scipy is needed to corrupt pictures: pip install 'tcuq-lab[vision]'
     """
     return _library(f"scipy.{part}", f"scipy is needed {what}: pip install 'tcuq[{extra}]'")
 
 
 def pillow() -> Any:
     """Return the module of Pillow that holds pictures, or say how to get it."""
-    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install 'tcuq[vision]'")
+    return _library("PIL.Image", "Pillow is needed to corrupt pictures: pip install 'tcuq-lab[vision]'")
 
 
 def _library(module: str, message: str) -> Any:

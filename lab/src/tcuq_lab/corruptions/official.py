@@ -96,7 +96,7 @@ def corrupted(
     else:
         x, done = _cifar(archive, clean, severity), f"official CIFAR-10-C {kind}, severity {severity}"
     source = f"{clean.source}; {done}"
-    return Corrupted(name, split, x, clean.y, clean.licence, source, archive is not None)
+    return Corrupted(name, split, x, clean.y, clean.license, source, archive is not None)
 
 
 def find(name: str, split: str, kind: str, severity: int) -> Path | None:
@@ -149,7 +149,7 @@ def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
             raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; 64x64 is accepted")
         x[index] = pixels
     source = f"{done}; cut anew from ImageNet, so not paired with the clean pictures of {name} {split}"
-    return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).licence, source, True)
+    return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).license, source, True)
 
 
 def _tiny_classes(name: str, split: str) -> list[str]:

@@ -28,7 +28,7 @@ HEAD = 14
 SIDES = {"mnist_c": 28, "cifar10_c": 32, "tinyimagenet_c": 64}
 """Sides of the pictures that a suite is made for, in pixels."""
 MOST = 150_000
-"""Bytes that a sheet should not exceed; shades are given up for that, down to 64 colours or 16 greys."""
+"""Bytes that a sheet should not exceed; shades are given up for that, down to 64 colors or 16 grays."""
 
 
 def draw(
@@ -112,11 +112,11 @@ def png(sheet: Any) -> bytes:
     sheet : Pillow image
     """
     pixels = np.asarray(sheet)
-    grey = bool((pixels == pixels[..., :1]).all())
+    gray = bool((pixels == pixels[..., :1]).all())
     content = b""
-    for colours in (256, 128, 64, *((32, 16) if grey else ())):
+    for colors in (256, 128, 64, *((32, 16) if gray else ())):
         file = io.BytesIO()
-        sheet.quantize(colours, dither=0).save(file, "PNG", optimize=True)
+        sheet.quantize(colors, dither=0).save(file, "PNG", optimize=True)
         content = file.getvalue()
         if len(content) <= MOST:
             break
@@ -132,7 +132,7 @@ def _choice(labels: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
 
 
 def _visible(x: npt.NDArray[Any], clean: npt.NDArray[Any]) -> Bytes:
-    """Return examples as colour pictures (n, height, width, 3)."""
+    """Return examples as color pictures (n, height, width, 3)."""
     if x.dtype == np.int16:
         loudest = np.maximum(magnitude(clean).max(axis=(1, 2), keepdims=True), 1)
         x = spectrogram(x, loudest)
@@ -169,7 +169,7 @@ def _pillow() -> tuple[Any, Any, Any]:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ImportError:
-        raise ImportError("Pillow is needed for a contact sheet: pip install 'tcuq[vision]'") from None
+        raise ImportError("Pillow is needed for a contact sheet: pip install 'tcuq-lab[vision]'") from None
     return Image, ImageDraw, ImageFont
 
 

@@ -27,18 +27,18 @@ def gaussian_noise(clips: Floats, draws: Draws, snr_db: float) -> Floats:
     return _each("AddGaussianSNR", clips, draws, lambda _: _both("snr_db", snr_db))
 
 
-def air_absorption(clips: Floats, draws: Draws, metres: float) -> Floats:
-    """Dampen high tones as so many metres of air do; its warmth and humidity are drawn."""
-    return _each("AirAbsorption", clips, draws, lambda _: _both("distance", metres))
+def air_absorption(clips: Floats, draws: Draws, meters: float) -> Floats:
+    """Dampen high tones as so many meters of air do; its warmth and humidity are drawn."""
+    return _each("AirAbsorption", clips, draws, lambda _: _both("distance", meters))
 
 
 def band_pass_filter(clips: Floats, draws: Draws, width: float) -> Floats:
-    """Keep a band around 700 to 1500 Hz; `width` is relative to its centre."""
+    """Keep a band around 700 to 1500 Hz; `width` is relative to its center."""
     return _each("BandPassFilter", clips, draws, lambda _: _band(700.0, 1500.0, width))
 
 
 def band_stop_filter(clips: Floats, draws: Draws, width: float) -> Floats:
-    """Take out a band around 500 to 2500 Hz; `width` is relative to its centre."""
+    """Take out a band around 500 to 2500 Hz; `width` is relative to its center."""
     return _each("BandStopFilter", clips, draws, lambda _: _band(500.0, 2500.0, width))
 
 
@@ -68,7 +68,7 @@ def peaking_filter(clips: Floats, draws: Draws, gain_db: float) -> Floats:
         "PeakingFilter",
         clips,
         draws,
-        lambda own: _centre(300.0, 3500.0) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 1.5},
+        lambda own: _center(300.0, 3500.0) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 1.5},
     )
 
 
@@ -166,12 +166,12 @@ def _both(name: str, value: float) -> dict[str, Any]:
     return {f"min_{name}": value, f"max_{name}": value}
 
 
-def _centre(low: float, high: float) -> dict[str, Any]:
+def _center(low: float, high: float) -> dict[str, Any]:
     return {"min_center_freq": low, "max_center_freq": high}
 
 
 def _band(low: float, high: float, width: float) -> dict[str, Any]:
-    return _centre(low, high) | _both("bandwidth_fraction", width) | STEEP
+    return _center(low, high) | _both("bandwidth_fraction", width) | STEEP
 
 
 def _cutoff(hertz: float) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _either(own: np.random.Generator, gain_db: float) -> dict[str, Any]:
 
 
 def _shelf(own: np.random.Generator, low: float, high: float, gain_db: float) -> dict[str, Any]:
-    return _centre(low, high) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 0.999}
+    return _center(low, high) | _either(own, gain_db) | {"min_q": 0.5, "max_q": 0.999}
 
 
 def _library() -> Any:
@@ -191,5 +191,5 @@ def _library() -> Any:
         return import_module("audiomentations")
     except ImportError:
         raise ImportError(
-            "audiomentations is needed for sound corruptions: pip install 'tcuq[sound]'"
+            "audiomentations is needed for sound corruptions: pip install 'tcuq-lab[sound]'"
         ) from None

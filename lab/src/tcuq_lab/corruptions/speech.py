@@ -14,9 +14,9 @@ from .suite import Kind, Suite
 def _kinds() -> dict[str, Kind]:
     library: dict[str, tuple[float, ...]] = {
         "gaussian_noise": (20.0, 15.0, 10.0, 5.0, 0.0),  # signal to noise, dB
-        "air_absorption": (100.0, 250.0, 500.0, 1000.0, 2000.0),  # metres
-        "band_pass_filter": (1.8, 1.4, 1.0, 0.7, 0.4),  # width of the band to its centre
-        "band_stop_filter": (0.2, 0.35, 0.5, 0.7, 1.0),  # width of the band to its centre
+        "air_absorption": (100.0, 250.0, 500.0, 1000.0, 2000.0),  # meters
+        "band_pass_filter": (1.8, 1.4, 1.0, 0.7, 0.4),  # width of the band to its center
+        "band_stop_filter": (0.2, 0.35, 0.5, 0.7, 1.0),  # width of the band to its center
         "high_pass_filter": (200.0, 400.0, 700.0, 1100.0, 1600.0),  # Hz
         "high_shelf_filter": (8.0, 14.0, 20.0, 26.0, 32.0),  # dB up or down
         "low_pass_filter": (3000.0, 2100.0, 1500.0, 1000.0, 650.0),  # Hz

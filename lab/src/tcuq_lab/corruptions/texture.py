@@ -20,17 +20,17 @@ class Ice(NamedTuple):
 
     Parameters
     ----------
-    colour : three floats
+    color : three floats
         The mean.
     contrast : float
-        Standard deviation of the brightness, as a share of the colour.
+        Standard deviation of the brightness, as a share of the color.
     nuclei : int
         Points from which ferns grow.
     length : float
         Of a stem, in pixels.
     """
 
-    colour: tuple[float, float, float]
+    color: tuple[float, float, float]
     contrast: float
     nuclei: int
     length: float
@@ -82,7 +82,7 @@ def _full(number: int) -> Floats:
     # Light from one side gives the needles a dark flank.
     flank = needles - np.roll(needles, (2, 2), axis=(0, 1))
     tone = _standard(_standard(needles) + 0.6 * _standard(flank) + 0.7 * ground + 0.25 * grain)
-    return np.clip(np.array(ice.colour) * (1 + ice.contrast * tone[..., None]), 0, 1)
+    return np.clip(np.array(ice.color) * (1 + ice.contrast * tone[..., None]), 0, 1)
 
 
 def _standard(x: Floats) -> Floats:

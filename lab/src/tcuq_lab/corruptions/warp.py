@@ -18,7 +18,7 @@ SMALL = 64 * 64
 
 
 def zoom(images: Floats, factors: tuple[float, ...]) -> Floats:
-    """Return the mean of pictures that are enlarged about their centre by each of the factors."""
+    """Return the mean of pictures that are enlarged about their center by each of the factors."""
     count, height, width, channels = images.shape
     if height * width > SMALL:
         return _by_lines(images, factors)
@@ -75,7 +75,7 @@ def _zoom_line(size: int, factor: float) -> tuple[Ints, Ints, Floats]:
 
 
 def affine(images: Floats, moves: Floats) -> Floats:
-    """Move three corners of a square about the centre, and everything else with them.
+    """Move three corners of a square about the center, and everything else with them.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def affine(images: Floats, moves: Floats) -> Floats:
     """
     height, width = images.shape[1:3]
     half = min(height, width) // 3
-    centre = np.array([width // 2, height // 2])
-    corners = centre + half * np.array([[1, 1], [1, -1], [-1, -1]])
+    center = np.array([width // 2, height // 2])
+    corners = center + half * np.array([[1, 1], [1, -1], [-1, -1]])
     goals = corners + moves
     across = (goals[:, 1] - goals[:, 2]) / (2 * half)
     down = (goals[:, 0] - goals[:, 1]) / (2 * half)

@@ -61,5 +61,5 @@ def brightness(images: Floats, draws: Draws, more: float) -> Floats:
     """Raise the value of hue, saturation and value."""
     value = images.max(axis=3, keepdims=True)
     brighter = np.minimum(value + more, 1)
-    # Black has no hue: it becomes grey.
+    # Black has no hue: it becomes gray.
     return np.asarray(np.where(value > 0, images * (brighter / np.where(value > 0, value, 1)), brighter))

@@ -31,7 +31,7 @@ class Dataset:
         An example a row: uint8 images, channels last, or int16 sound at 16 kHz.
     y : array of int64
         A label a row.
-    licence : str
+    license : str
     source : str
         Where the examples come from, and what was done to them.
     """
@@ -40,7 +40,7 @@ class Dataset:
     split: str
     x: npt.NDArray[Any]
     y: npt.NDArray[np.int64]
-    licence: str
+    license: str
     source: str
 
 
@@ -58,7 +58,7 @@ class Entry:
     """What is known of a data set without looking at its files."""
 
     splits: tuple[str, ...]
-    licence: str
+    license: str
     source: str
 
 
@@ -177,7 +177,7 @@ def load(name: str, split: str) -> Dataset:
         )
     x, y = form.read(*(folder / file for file in form.files))
     known = _ENTRIES[name]
-    return Dataset(name, split, x, y.astype(np.int64), known.licence, f"{known.source}; {form.source}")
+    return Dataset(name, split, x, y.astype(np.int64), known.license, f"{known.source}; {form.source}")
 
 
 def _forms(name: str, split: str) -> Iterator[Form]:
@@ -216,7 +216,7 @@ def _forms(name: str, split: str) -> Iterator[Form]:
 
 
 def _speech(name: str, split: str) -> Iterator[Form]:
-    lossy = "packed subset, lossy: quantised MDCT"
+    lossy = "packed subset, lossy: quantized MDCT"
     folder = f"speech_commands_v0.0{2 if name.endswith('v2') else 1}"
     if name == "speech_noise":
         yield Form((folder,), folders.read_noise, "official wav files, cut in seconds")

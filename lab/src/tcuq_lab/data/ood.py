@@ -4,7 +4,7 @@ What is seen in development differs from what is seen in the test:
 
 | task            | dev                                                     | test                          |
 | --------------- | ------------------------------------------------------- | ----------------------------- |
-| mnist           | CIFAR-10, dev part, grey, 28 x 28                       | Fashion-MNIST, test           |
+| mnist           | CIFAR-10, dev part, gray, 28 x 28                       | Fashion-MNIST, test           |
 | cifar10         | Fashion-MNIST, test, 32 x 32, three equal channels      | SVHN, test                    |
 | speech_commands | ten `OTHER_WORDS` of validation, noise recordings 1-3   | the other ten of test, 4-6    |
 | tinyimagenet20  | SVHN, train, 64 x 64                                    | val of the 4 held-out classes |
@@ -119,22 +119,22 @@ def _find(task: str, part: str) -> _Set:
     return sets[known(f"OOD part of {task}", part, sets)]
 
 
-def _resized(data: Dataset, name: str, side: int, grey: bool) -> Dataset:
-    """Return pictures in another size, grey or with three channels."""
+def _resized(data: Dataset, name: str, side: int, gray: bool) -> Dataset:
+    """Return pictures in another size, gray or with three channels."""
     try:
         image: Any = import_module("PIL.Image")
     except ImportError:
-        raise ImportError("Pillow is needed to resize pictures: pip install 'tcuq[vision]'") from None
-    mode = "L" if grey else "RGB"
-    x = np.empty((len(data.x), side, side) if grey else (len(data.x), side, side, 3), dtype=np.uint8)
+        raise ImportError("Pillow is needed to resize pictures: pip install 'tcuq-lab[vision]'") from None
+    mode = "L" if gray else "RGB"
+    x = np.empty((len(data.x), side, side) if gray else (len(data.x), side, side, 3), dtype=np.uint8)
     for row, pixels in enumerate(data.x):
         picture = image.fromarray(pixels).convert(mode)
         x[row] = picture.resize((side, side), image.Resampling.BICUBIC)
-    how = f"{'grey' if grey else 'three channels'}, resized to {side} x {side} (bicubic)"
-    return Dataset(name, data.split, x, data.y, data.licence, f"{data.source}; {how}")
+    how = f"{'gray' if gray else 'three channels'}, resized to {side} x {side} (bicubic)"
+    return Dataset(name, data.split, x, data.y, data.license, f"{data.source}; {how}")
 
 
-def _grey_cifar10() -> Dataset:
+def _gray_cifar10() -> Dataset:
     return _resized(load_part("cifar10", "dev"), "cifar10", 28, True)
 
 
@@ -159,7 +159,7 @@ def _held_out() -> Dataset:
     rows = np.isin(whole.y, HELD_OUT)
     y = np.searchsorted(HELD_OUT, whole.y[rows]).astype(np.int64)
     about = f"{whole.source}; val of the classes {', '.join(map(str, HELD_OUT))}"
-    return Dataset("held_out", "val", whole.x[rows], y, whole.licence, about)
+    return Dataset("held_out", "val", whole.x[rows], y, whole.license, about)
 
 
 class _Other(NamedTuple):
@@ -198,11 +198,11 @@ def _other_speech(part: str, name: str) -> Dataset:
     speech = load("speech_commands", other.split)
     x = np.concatenate([speech.x[other.said], other.noise.x[other.heard]])
     source = f"{speech.source}, {other.split}: {other.about}"
-    return Dataset(name, other.split, x, other.y, speech.licence, source)
+    return Dataset(name, other.split, x, other.y, speech.license, source)
 
 
 _TABLE = {
-    "mnist": {"dev": _Set("cifar10", _grey_cifar10), "test": _Set("fashion_mnist", _fashion)},
+    "mnist": {"dev": _Set("cifar10", _gray_cifar10), "test": _Set("fashion_mnist", _fashion)},
     "cifar10": {"dev": _Set("fashion_mnist", _wide_fashion), "test": _Set("svhn", _svhn)},
     "speech_commands": {
         "dev": _Set("other_a", partial(_other_speech, "dev", "other_a")),

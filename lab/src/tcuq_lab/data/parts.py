@@ -82,7 +82,7 @@ def load_part(name: str, which: str) -> Dataset:
     if name == "tinyimagenet20":
         y = y - np.searchsorted(HELD_OUT, y)
     about = _ABOUT[name][PARTS.index(which)]
-    return Dataset(name, which, whole.x[rows], y, whole.licence, f"{whole.source}; {about}")
+    return Dataset(name, which, whole.x[rows], y, whole.license, f"{whole.source}; {about}")
 
 
 def _rows(name: str, which: str, y: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Running text that every Python brings along: chunks of the sources of ten modules, a class each.
 
-No download is needed, the licence is Python's own, and each document is long enough for parts that share no
+No download is needed, the license is Python's own, and each document is long enough for parts that share no
 byte. The data sheets of scikit-learn were the other candidate; they are too short, 700 to 11,000 bytes each.
 """
 
@@ -69,7 +69,7 @@ def load_text(which: str, stride: int = STRIDE) -> Dataset:
                 x.append(chunks)
                 y.append(np.full(len(chunks), label, dtype=np.int64))
     source = f"source of {len(DOCUMENTS)} modules of Python {sys.version.split()[0]}; {which} stretches"
-    return Dataset("text", which, np.concatenate(x), np.concatenate(y), "Python (PSF) licence", source)
+    return Dataset("text", which, np.concatenate(x), np.concatenate(y), "Python (PSF) license", source)
 
 
 def document(name: str) -> npt.NDArray[np.uint8]:

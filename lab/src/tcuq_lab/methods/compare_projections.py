@@ -10,13 +10,13 @@ import numpy as np
 from tcuq.base.checks import integer, known_only
 from tcuq.fitting.projection import KINDS, WIDTH
 
-from .method import Labelled
+from .method import Labeled
 from .objective import errors_alone
 from .temporal.tcuq import Tcuq, TcuqPaper
 
 
 def compare_projections(
-    dev: Labelled, method: type[Tcuq] = TcuqPaper, draws: int = 3, **changes: Any
+    dev: Labeled, method: type[Tcuq] = TcuqPaper, draws: int = 3, **changes: Any
 ) -> dict[str, float]:
     """Return the held-out AUROC of errors with each projection, and without features.
 
@@ -25,7 +25,7 @@ def compare_projections(
 
     Parameters
     ----------
-    dev : Labelled
+    dev : Labeled
         A development stream with features wider than 32.
     method : class
         `Tcuq` or one of its kind. The signals of the paper by default: of these one reads features.

@@ -24,7 +24,7 @@ class Conformal(Method):
     at most a level with at most that chance. No labels are used.
 
     The score never falls where the doubt rises. As a ranking it is BASE up to ties: doubts between two
-    neighbours of the clean ones become equal, and so do all beyond the largest. What it adds is the unit: a
+    neighbors of the clean ones become equal, and so do all beyond the largest. What it adds is the unit: a
     threshold can be told beforehand, see `refused`. There is nothing to tune.
     """
 

@@ -65,7 +65,7 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Labeled:
     """A development stream: what is observed, true labels (below 0: none of the classes), kinds of shift."""
 
     observed: Observed
@@ -172,7 +172,7 @@ class Method(ABC):
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
 
-    def fit(self, dev: Labelled) -> None:
+    def fit(self, dev: Labeled) -> None:
         """Keep the setting whose scores find the method's own errors and drops of accuracy best."""
         from .objective import objective
 

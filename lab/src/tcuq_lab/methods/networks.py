@@ -31,7 +31,7 @@ CHOICES = "choices.json"
 def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -> list[str]:
     """Return the names of the networks that a method takes, in its order.
 
-    Members of an ensemble have consecutive seeds, so that ensembles of neighbouring seeds share members.
+    Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ODIN and its generalisation share: inputs moved towards more confidence by a small step."""
+"""What ODIN and its generalization share: inputs moved towards more confidence by a small step."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class PostNet(Rowwise):
 
         network = self.network
         assert isinstance(network, Posterior)
-        depth, classes, latent = network.flows.centre.shape
+        depth, classes, latent = network.flows.center.shape
         # A distance and a move a flow, and the square of the end point.
         flows = (2 * depth + 1) * classes * latent
         return counted(self.loaded(), shape, more=flows, stored=-parameters(network.backbone.head))

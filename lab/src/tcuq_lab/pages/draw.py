@@ -1,6 +1,6 @@
 """Plots as HTML and inline SVG: rows with intervals, curves, and tinted grids.
 
-Colour never stands alone: rows of TCUQ are squares and others dots, curves differ in dashes and marks, tinted
+Color never stands alone: rows of TCUQ are squares and others dots, curves differ in dashes and marks, tinted
 cells hold their number. No library draws, so that the bytes are the same everywhere.
 """
 

@@ -14,12 +14,12 @@ from tcuq.metrics import risk_coverage
 from ..comparison.events import finite
 from ..comparison.records import TOGETHER, Record, mean_over, pick
 from .style import (
-    COLOURS,
+    COLORS,
     GRID,
     MARKERS,
     MUTED,
     drawable,
-    labelled,
+    labeled,
     legend_beside,
     line_style,
     new_figure,
@@ -95,17 +95,17 @@ def comparison_figure(
         figure, (axis,) = new_figure(7.5, 1.3 + 0.32 * len(means))
         for at, row in enumerate(means):
             single = pick(chosen, method=row["method"])
-            colour = COLOURS[0]
+            color = COLORS[0]
             if len(single) == 1:
                 low, high = single[0]["low"], single[0]["high"]
                 if not (math.isnan(low) or math.isnan(high)):
-                    axis.hlines(at, low, high, color=colour, linewidth=2.0, alpha=0.55)
+                    axis.hlines(at, low, high, color=color, linewidth=2.0, alpha=0.55)
             else:
                 each = [row["value"] for row in single]
                 axis.plot(
-                    each, [at] * len(each), "o", color=colour, alpha=0.3, markersize=4, markeredgewidth=0
+                    each, [at] * len(each), "o", color=color, alpha=0.3, markersize=4, markeredgewidth=0
                 )
-            axis.plot([row["value"]], [at], "o", color=colour, markersize=6.5, markeredgecolor="white")
+            axis.plot([row["value"]], [at], "o", color=color, markersize=6.5, markeredgecolor="white")
         shares = [row["prevalence"] for row in chosen if not math.isnan(row["prevalence"])]
         if shares and metric.endswith(("auprc", "lift")):
             share = 0.0 if metric.endswith("lift") else sum(shares) / len(shares)
@@ -170,7 +170,7 @@ def severity_figure(
         for i, (method, found) in enumerate(values.items()):
             line, name = series(f"values of {method}", found, len(at)), drawable("method", method)
             looks: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": 5, "linewidth": 1.4}
-            axis.plot(at, line, **line_style(i), **looks, label=labelled(name))
+            axis.plot(at, line, **line_style(i), **looks, label=labeled(name))
             if intervals is not None and method in intervals:
                 low, high = (
                     series(f"interval of {method}", end, len(at))
@@ -218,7 +218,7 @@ def risk_coverage_figure(
             kept = np.unique(np.linspace(0, len(curve.error) - 1, MOST_POINTS).round().astype(int))
             share, wrong_share = 100 * curve.coverage[kept], 100 * curve.error[kept]
             axis.plot(
-                share, wrong_share, **line_style(i), linewidth=1.4, label=labelled(drawable("method", method))
+                share, wrong_share, **line_style(i), linewidth=1.4, label=labeled(drawable("method", method))
             )
         axis.set_xlim(0, 100)
         axis.set_ylim(bottom=0)

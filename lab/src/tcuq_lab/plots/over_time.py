@@ -14,7 +14,7 @@ from tcuq.base.checks import number
 from tcuq.metrics.inputs import flags, wholes
 
 from ..comparison.events import WINDOW, finite, pieces, smooth, windowed_accuracy
-from .style import COLOURS, drawable, labelled, legend_beside, new_figure, same_steps, style
+from .style import COLORS, drawable, labeled, legend_beside, new_figure, same_steps, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,13 +40,13 @@ def _shade(axis: Axes, kinds: npt.NDArray[np.int64], names: Sequence[str], label
                 color=tint,
                 linewidth=0,
                 zorder=0,
-                label=labelled(text) if label and text not in named else None,
+                label=labeled(text) if label and text not in named else None,
             )
             named.add(text)
 
 
 def _ticks(
-    axis: Axes, at: npt.NDArray[np.int64], height: float, width: float, colour: str, label: str
+    axis: Axes, at: npt.NDArray[np.int64], height: float, width: float, color: str, label: str
 ) -> None:
     """Mark steps by upright ticks at a height of the axis."""
     if len(at):
@@ -58,9 +58,9 @@ def _ticks(
             marker="|",
             markersize=7,
             markeredgewidth=width,
-            color=colour,
+            color=color,
             clip_on=False,
-            label=labelled(label),
+            label=labeled(label),
         )
 
 
@@ -131,26 +131,26 @@ def stream_figure(
             _shade(axis, shift, names, label=axis is upper)
         upper.plot(
             *_parts(steps, segments, values),
-            color=COLOURS[0],
+            color=COLORS[0],
             linewidth=1.2,
-            label=labelled(f"risk, mean of {m} steps"),
+            label=labeled(f"risk, mean of {m} steps"),
         )
         if threshold is not None:
             level = np.asarray(threshold)
             line = finite("threshold", np.full(steps, level) if level.ndim == 0 else level)
             same_steps("threshold", line, steps)
             dashes = (0, (4, 2))
-            upper.plot(line, color="#000000", linewidth=1.0, linestyle=dashes, label=labelled("threshold"))
-        _ticks(upper, raised, 1.03, 0.9, COLOURS[1], "alarm")
+            upper.plot(line, color="#000000", linewidth=1.0, linestyle=dashes, label=labeled("threshold"))
+        _ticks(upper, raised, 1.03, 0.9, COLORS[1], "alarm")
         if abstain is not None:
             held = flags("abstain", abstain)
             same_steps("abstain", held, steps)
-            _ticks(upper, np.flatnonzero(held), 0.02, 0.35, COLOURS[3], "abstained")
+            _ticks(upper, np.flatnonzero(held), 0.02, 0.35, COLORS[3], "abstained")
         lower.plot(
             *_parts(steps, segments, windowed_accuracy(hits, m, segments).value),
-            color=COLOURS[2],
+            color=COLORS[2],
             linewidth=1.2,
-            label=labelled(f"accuracy, last {m} steps"),
+            label=labeled(f"accuracy, last {m} steps"),
         )
         if accuracy_limit is not None:
             lower.axhline(
@@ -158,7 +158,7 @@ def stream_figure(
                 color="#000000",
                 linewidth=1.0,
                 linestyle=(0, (1, 1.5)),
-                label=labelled("drop limit"),
+                label=labeled("drop limit"),
             )
         upper.set_ylabel("risk")
         lower.set_ylabel("accuracy")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's, which stay apart for colour-blind readers; markers differ too."""
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, which stay apart for color-blind readers; markers differ too."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", ":")
@@ -53,7 +53,7 @@ def style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("matplotlib is needed for figures: pip install 'tcuq[plots]'") from None
+        raise ImportError("matplotlib is needed for figures: pip install 'tcuq-lab[plots]'") from None
     # The backend would not be put back, and a figure with a canvas of its own needs none.
     defaults: dict[Any, Any] = {
         key: value
@@ -102,7 +102,7 @@ def drawable(name: str, text: str) -> str:
     )
 
 
-def labelled(text: str) -> str:
+def labeled(text: str) -> str:
     """Return the label of a line; matplotlib leaves names with an underscore in front out of legends.
 
     `legend_beside` takes the mark away again.
@@ -152,8 +152,8 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 
 
 def line_style(at: int) -> dict[str, Any]:
-    """Return colour and dashes of the line number `at`; the dashes change when colours come again."""
-    return {"color": COLOURS[at % len(COLOURS)], "linestyle": LINES[at // len(COLOURS) % len(LINES)]}
+    """Return color and dashes of the line number `at`; the dashes change when colors come again."""
+    return {"color": COLORS[at % len(COLORS)], "linestyle": LINES[at // len(COLORS) % len(LINES)]}
 
 
 def legend_beside(axis: Axes) -> None:

@@ -3,8 +3,8 @@
 Raise a number in the same commit as a change that can move a figure; moving or rewording code raises nothing.
 
 - ``RECORDING``: data, corruptions, networks, or what a method records. Older recordings are not used again.
-- ``PROTOCOL``: the monitor, the fit, methods, streams, or how they are compared. Older comparisons are not used
-  again, and result files carry the number that they were made with.
+- ``PROTOCOL``: the monitor, the fit, methods, streams, or how they are compared. Older comparisons are not
+  used again, and result files carry the number that they were made with.
 """
 
 from __future__ import annotations

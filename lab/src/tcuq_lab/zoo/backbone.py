@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Backbone(nn.Module):
     """Stages one after the other, then the mean over all places (the features) and a linear head.
 
-    Input is normalised inside, so that a network takes what its data set gives.
+    Input is normalized inside, so that a network takes what its data set gives.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Backbone(nn.Module):
         return self.head.in_features
 
     def prepare(self, x: Tensor) -> Tensor:
-        """Turn a batch of the data set, channels last or without, into normalised channels first."""
+        """Turn a batch of the data set, channels last or without, into normalized channels first."""
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
         right = planes.ndim == 4 and planes.shape[-1] == len(self.mean)
         if not right or self.trained not in (None, tuple(planes.shape[1:3])):

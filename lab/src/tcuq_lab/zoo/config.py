@@ -11,7 +11,7 @@ from typing import Any
 
 from tcuq.base.checks import integer, known, known_only, number
 
-OPTIMISERS = ("sgd", "adam")
+OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")
 PRECISIONS = ("float32", "bfloat16")
 NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
@@ -32,7 +32,7 @@ class Augment:
     erase : int
         Side of a square that is blanked in each example.
     noise : float
-        Spread of normal noise, in units of the normalised input.
+        Spread of normal noise, in units of the normalized input.
     """
 
     shift: tuple[int, int] = (0, 0)
@@ -66,8 +66,8 @@ class Config:
     settings : mapping
         Of the recipe.
     epochs, batch, seed : int
-    optimiser : str
-        One of `OPTIMISERS`.
+    optimizer : str
+        One of `OPTIMIZERS`.
     rate : float
         Learning rate at its highest.
     decay : float
@@ -94,7 +94,7 @@ class Config:
     options: Mapping[str, Any] = field(default_factory=dict)
     recipe: str = "plain"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    optimiser: str = "sgd"
+    optimizer: str = "sgd"
     decay: float = 5e-4
     schedule: str = "cosine"
     warmup: float = 0.1
@@ -122,7 +122,7 @@ class Config:
         number("warmup", self.warmup, 0, 1)
         number("gamma", self.gamma, 0, 1)
         number("smoothing", self.smoothing, 0, 0.9)
-        known("optimiser", self.optimiser, OPTIMISERS)
+        known("optimizer", self.optimizer, OPTIMIZERS)
         known("schedule", self.schedule, SCHEDULES)
         known("precision", self.precision, PRECISIONS)
         if not isinstance(self.augment, (Mapping, Augment)):

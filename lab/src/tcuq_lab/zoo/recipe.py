@@ -99,7 +99,7 @@ class Recipe:
         return {"head": self.entropy(parts[0], batch)}
 
     def after(self, module: nn.Module) -> None:
-        """Do something after every step of the optimiser."""
+        """Do something after every step of the optimizer."""
 
     def kept(self, module: nn.Module) -> nn.Module:
         """Return what is needed at inference."""

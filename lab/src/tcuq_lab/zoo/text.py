@@ -37,7 +37,7 @@ class Bytes(nn.Module):
 
 
 class Text(Backbone):
-    """A backbone that takes uint8 chunks (n, length); bytes are symbols, so nothing is normalised."""
+    """A backbone that takes uint8 chunks (n, length); bytes are symbols, so nothing is normalized."""
 
     symbols = True
 

@@ -78,10 +78,10 @@ def train(
         for each in module.parameters():
             each.data = _laid(each.data, device) if each.ndim == 4 else each.data
     x, y = examples.x.to(device), examples.y.to(device)
-    optimiser = _optimiser(module, config)
+    optimizer = _optimizer(module, config)
     losses: list[float] = []
     if state is not None and state.exists():
-        losses = _resume(state, config, module, optimiser, curves)
+        losses = _resume(state, config, module, optimizer, curves)
     module.train()
     forward = _graphed(module, _laid(network.prepare(x[: config.batch]), device), config, device)
     began, already = time.monotonic(), len(losses)
@@ -89,7 +89,7 @@ def train(
         total, seen = torch.zeros((), device=device), 0
         first = epoch * steps_per_epoch(config, len(x))
         for step, (at, chosen, draw) in enumerate(_batches(config, len(x), epoch, device), first):
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = config.rate * rate_at(config, epoch + at)
             inputs = _laid(augmented(network.prepare(x[chosen]), config.augment, draw), device)
             with _precision(config, device):
@@ -99,9 +99,9 @@ def train(
                 if curves is not None and curves.wants(step):
                     with torch.no_grad():
                         curves.note(loss, plan.terms(parts, batch))
-            optimiser.zero_grad(set_to_none=True)
+            optimizer.zero_grad(set_to_none=True)
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             plan.after(module)
             total += loss.detach() * len(chosen)
             seen += len(chosen)
@@ -111,7 +111,7 @@ def train(
         if curves is not None:
             curves.end_epoch()
         if state is not None:
-            _keep(state, config, module, optimiser, losses, curves)
+            _keep(state, config, module, optimizer, losses, curves)
         if progress is not None:
             spent = (time.monotonic() - began) / (epoch + 1 - already)
             progress(epoch + 1, config.epochs, f"loss {losses[-1]:.3f}, {spent:.1f} s an epoch")
@@ -215,8 +215,8 @@ def _generator(device: str, seed: int, epoch: int, use: int) -> torch.Generator:
     return torch.Generator(device).manual_seed(_number(seed, epoch, use))
 
 
-def _optimiser(network: nn.Module, config: Config) -> torch.optim.Optimizer:
-    if config.optimiser == "adam":
+def _optimizer(network: nn.Module, config: Config) -> torch.optim.Optimizer:
+    if config.optimizer == "adam":
         return torch.optim.Adam(network.parameters(), lr=config.rate, weight_decay=config.decay, fused=True)
     decayed = [each for each in network.parameters() if each.ndim > 1]
     spared = [each for each in network.parameters() if each.ndim <= 1]
@@ -228,7 +228,7 @@ def _keep(
     path: Path,
     config: Config,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     losses: list[float],
     curves: Curves | None,
 ) -> None:
@@ -236,7 +236,7 @@ def _keep(
     content: dict[str, Any] = {
         "config": config.to_dict(),
         "network": network.state_dict(),
-        "optimiser": optimiser.state_dict(),
+        "optimizer": optimizer.state_dict(),
         "losses": losses,
     }
     if curves is not None:
@@ -249,7 +249,7 @@ def _resume(
     path: Path,
     config: Config,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     curves: Curves | None,
 ) -> list[float]:
     try:
@@ -266,5 +266,5 @@ def _resume(
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
     network.load_state_dict(content["network"])
-    optimiser.load_state_dict(content["optimiser"])
+    optimizer.load_state_dict(content["optimizer"])
     return list(content["losses"])

@@ -40,6 +40,6 @@ def made_stream(classes: int, features: int, steps: int, seed: int = 0) -> npt.N
     u = (256 - top)[:, None] * share // share.sum(axis=1, keepdims=True)
     # What rounding loses goes to the label.
     u[np.arange(steps), labels] = np.minimum(255, 256 - u.sum(axis=1))
-    centres = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
+    centers = draw(120, classes, features) if features else np.zeros((classes, 0), np.int64)
     noise = draw(60, steps, features) if features else np.zeros((steps, 0), np.int64)
-    return np.concatenate([u - 128, centres[labels] + noise - 128], axis=1).astype(np.int8)
+    return np.concatenate([u - 128, centers[labels] + noise - 128], axis=1).astype(np.int8)

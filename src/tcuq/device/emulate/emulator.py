@@ -116,7 +116,7 @@ def plugin(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as name:
             made = Path(name) / target.name
-            call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "count.c", "-o", made])
+            call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "emulate" / "count.c", "-o", made])
             made.replace(target)  # whole or not at all
     return target.resolve()
 

@@ -1,4 +1,4 @@
-"""An int8 network as a list of steps over typed tensors: what the quantiser makes and everything else reads.
+"""An int8 network as a list of steps over typed tensors: what the quantizer makes and everything else reads.
 
 Arithmetic, the same on every machine (`>>` rounds down, all values are integers):
 

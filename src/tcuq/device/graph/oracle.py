@@ -55,7 +55,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     graph : Graph
         One that `check` accepts.
     x : int8 array (n, ...)
-        As `quantise.input_of` gives it.
+        As `quantize.input_of` gives it.
     random : Random, optional
         For graphs that drop values, example after example; begins at state 1 by default.
     every : bool
@@ -63,7 +63,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
 
     Examples
     --------
-    >>> from .graph import Tensor
+    >>> from tcuq.device.graph.model import Tensor
     >>> tensors = {"a": Tensor("a", (2,), 1.0, 0), "b": Tensor("b", (1,), 2.0, 0)}
     >>> half = np.array([2**31 - 1], dtype=np.int32)
     >>> both = Dense("a", "b", np.array([[3, 1]], np.int8), np.array([4], np.int32), half)
@@ -133,10 +133,10 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
     if isinstance(step, MeanPool):
         return _sat8(_scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero)
     if isinstance(step, Drop):
-        centre = graph.tensors[step.source].zero
-        scaled = (((x.astype(np.int64) - centre) * step.multiplier + 2**14) >> 15) + centre
+        center = graph.tensors[step.source].zero
+        scaled = (((x.astype(np.int64) - center) * step.multiplier + 2**14) >> 15) + center
         dropped = next(drawn).reshape(x.shape) < step.threshold
-        return np.where(dropped, np.int8(centre), _sat8(scaled))
+        return np.where(dropped, np.int8(center), _sat8(scaled))
     assert isinstance(step, Softmax)
     return softmax(x, step.table)
 

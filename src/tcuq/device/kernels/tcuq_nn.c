@@ -38,7 +38,7 @@ static int32_t least(int32_t a, int32_t b)
 
 #if DSP
 
-/* Hides a function's inside from the optimiser, which cannot see which registers its assembler uses. Aligned
+/* Hides a function's inside from the optimizer, which cannot see which registers its assembler uses. Aligned
  * for ADR, which counts from a multiple of 4. */
 #ifdef __clang__
 #define ASSEMBLER static __attribute__((naked, noinline, used, aligned(4)))
@@ -89,7 +89,7 @@ static inline int32_t sat8(int32_t value)
 }
 
 /* SMMLAR adds in the upper half, so that the zero comes for free. */
-static inline int8_t requantise(int32_t sum, int32_t multiplier, int32_t zero)
+static inline int8_t requantize(int32_t sum, int32_t multiplier, int32_t zero)
 {
     int32_t value;
     __asm__("smmlar %0, %1, %2, %3" : "=r"(value) : "r"(sum), "r"(multiplier), "r"(zero));
@@ -122,7 +122,7 @@ static inline int32_t sat8(int32_t value)
     return value < -128 ? -128 : value > 127 ? 127 : value;
 }
 
-static inline int8_t requantise(int32_t sum, int32_t multiplier, int32_t zero)
+static inline int8_t requantize(int32_t sum, int32_t multiplier, int32_t zero)
 {
     int64_t product = (int64_t)sum * multiplier + ((int64_t)1 << 31);
     return (int8_t)sat8((int32_t)(product >> 32) + zero);
@@ -177,9 +177,9 @@ ONCE void one_column(const uint32_t *weights, const int32_t *affine, const int16
             a = first_output(pair, x, a);
             b = second_output(pair, x, b);
         }
-        out[o] = requantise(a, affine[2], zero);
+        out[o] = requantize(a, affine[2], zero);
         if (o + 1 < outputs) {
-            out[o + 1] = requantise(b, affine[3], zero);
+            out[o + 1] = requantize(b, affine[3], zero);
         }
     }
 }
@@ -315,9 +315,9 @@ static void four_columns(const block_t *b)
         }
         for (i = 0; i < BLOCK; i++) {
             int32_t sum = affine[0] + first[2 * i] + first[2 * i + 1];
-            b->out[i][2 * pair] = requantise(sum, affine[2], b->zero);
+            b->out[i][2 * pair] = requantize(sum, affine[2], b->zero);
             sum = affine[1] + second[2 * i] + second[2 * i + 1];
-            b->out[i][2 * pair + 1] = requantise(sum, affine[3], b->zero);
+            b->out[i][2 * pair + 1] = requantize(sum, affine[3], b->zero);
         }
     }
 }
@@ -344,8 +344,8 @@ static void four_columns(const block_t *b)
             }
         }
         for (i = 0; i < BLOCK; i++) {
-            b->out[i][2 * pair] = requantise(first[i], affine[2], b->zero);
-            b->out[i][2 * pair + 1] = requantise(second[i], affine[3], b->zero);
+            b->out[i][2 * pair] = requantize(first[i], affine[2], b->zero);
+            b->out[i][2 * pair + 1] = requantize(second[i], affine[3], b->zero);
         }
     }
 }
@@ -824,7 +824,7 @@ static void depthwise_row(const tcuq_nn_window *c, const rows_t *w, const int16_
             }
         }
         for (i = 0; i < w->lanes; i++) {
-            out[i] = requantise(sums[i], affine[4 + i], c->zero);
+            out[i] = requantize(sums[i], affine[4 + i], c->zero);
         }
         corner += c->stride * w->slots * CELL;
     }
@@ -1046,7 +1046,7 @@ void tcuq_nn_mean(const int8_t *in, int8_t *out, int32_t pixels, int32_t channel
             sums[3] += (int16_t)(odd >> 16);
         }
         for (i = 0; i < 4; i++) {
-            out[channel + i] = requantise(sums[i], multiplier, zero);
+            out[channel + i] = requantize(sums[i], multiplier, zero);
         }
     }
 #endif
@@ -1056,7 +1056,7 @@ void tcuq_nn_mean(const int8_t *in, int8_t *out, int32_t pixels, int32_t channel
         for (i = 0; i < pixels; i++, at += channels) {
             sum += *at;
         }
-        out[channel] = requantise(sum, multiplier, zero);
+        out[channel] = requantize(sum, multiplier, zero);
     }
 }
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tcuq.metrics import aurc
 
-from ..method import Answer, Labelled, Observed
+from ..method import Answer, Labeled, Observed
 from ..scores import unsure
 from .streaming import COUNTER, Streaming, ages, mean_of_last
 
@@ -42,7 +42,7 @@ class MeanAnswer(MeanPosterior):
     name = "mean_answer"
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = tuple({"last": last, "answer": "mean"} for last in LAST)
 
-    def fit(self, dev: Labelled) -> None:
+    def fit(self, dev: Labeled) -> None:
         """Keep the setting with the least area under risk and coverage.
 
         Labels, and so errors, differ between settings: one that errs more may rank its errors better.

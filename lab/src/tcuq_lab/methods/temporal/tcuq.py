@@ -19,7 +19,7 @@ from tcuq.monitor.params import COEF_LIMIT, Params
 from tcuq.monitor.quantize import choose_feature_scale
 from tcuq.monitor.signals import FEATURE_BASED, ordered, profile_signals
 
-from ..method import Answer, Cost, Floats, Labelled, Observed
+from ..method import Answer, Cost, Floats, Labeled, Observed
 from ..objective import Measure, objective
 from .reading import reads_features
 from .streaming import Streaming
@@ -116,7 +116,7 @@ class Tcuq(Streaming):
         super().__init__(networks)
         self.held_out: tuple[float, ...] = ()
         """Held-out `objective` of each setting of the grid."""
-        self._dev: Labelled | None = None
+        self._dev: Labeled | None = None
         self._with_features: dict[tuple[str, str], bool] = {}
         self._fitted: dict[tuple[tuple[str, Any], ...], Fitted] = {}
 
@@ -136,7 +136,7 @@ class Tcuq(Streaming):
         """Return what is kept of fitted parameters; variants differ here."""
         return params
 
-    def fit(self, dev: Labelled) -> None:
+    def fit(self, dev: Labeled) -> None:
         """Choose a setting on held-out steps, then fit it to the whole stream."""
         self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
         self._monitor(self.setting)
@@ -169,12 +169,12 @@ class Tcuq(Streaming):
         """Return whether parameters are all that a fit finds; `resume` needs that."""
         return cls.fit is Tcuq.fit
 
-    def resume(self, dev: Labelled, held_out: Sequence[float], params: Params) -> None:
+    def resume(self, dev: Labeled, held_out: Sequence[float], params: Params) -> None:
         """Take up what an earlier fit to the same stream found, which is not computed again.
 
         Parameters
         ----------
-        dev : Labelled
+        dev : Labeled
         held_out : sequence of float
         params : Params
             Both as they are after that `fit`.
@@ -187,12 +187,12 @@ class Tcuq(Streaming):
         used = self.changed(self.setting)
         if params.features and not used["features"]:  # read by the evidence alone
             used = {**used, "features": self.alarmed}
-        _, through = self._labelled(dev, used)
+        _, through = self._labeled(dev, used)
         self._fitted[_key(self.setting)] = Fitted(params, through if params.features else None)
 
     def _choose(
         self,
-        dev: Labelled,
+        dev: Labeled,
         held_out: tuple[float, ...],
         with_features: dict[tuple[str, str], bool] | None = None,
     ) -> None:
@@ -220,7 +220,7 @@ class Tcuq(Streaming):
         if self._dev is None:
             raise ValueError(f"{self.name} is not fitted; a development stream is needed first")
         used, weighed = self._used(self.setting)
-        found = self._params(self._labelled(self._dev, used)[0], used, weighed, explain=True)
+        found = self._params(self._labeled(self._dev, used)[0], used, weighed, explain=True)
         return bool(found.notes["fit"]["time_helps"])
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
@@ -297,7 +297,7 @@ class Tcuq(Streaming):
         key = _key(setting)
         if key not in self._fitted:
             used, weighed = self._used(setting)
-            log, through = self._labelled(self._dev, used)
+            log, through = self._labeled(self._dev, used)
             params = self._params(log, used, weighed)
             self._fitted[key] = Fitted(self.settled(params, log), through if params.features else None)
         return self._fitted[key]
@@ -356,7 +356,7 @@ class Tcuq(Streaming):
         key = self.profile, self.alarmed
         if key not in self._with_features:
             setting = _leaning(features=self.alarmed)
-            log, _ = self._labelled(self._dev, setting)
+            log, _ = self._labeled(self._dev, setting)
             self._with_features[key] = reads_features(self._scaled(setting, log), log)
         return self._with_features[key]
 
@@ -383,7 +383,7 @@ class Tcuq(Streaming):
             anchor=setting["anchor"],
         )
 
-    def _labelled(self, dev: Labelled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
+    def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
         seen, through = dev.observed, None
         if setting["features"] and seen.features is not None:
             through = projection(
@@ -392,9 +392,9 @@ class Tcuq(Streaming):
         features = _projected(through, seen) if setting["features"] else None
         return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
 
-    def quality(self, dev: Labelled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
+    def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
         """Return the mean over folds of a measure, each from a fit on the other folds."""
-        log, _ = self._labelled(dev, setting)
+        log, _ = self._labeled(dev, setting)
         params = self._scaled(setting, log)
         values, past = signals_of(params, log)
         wrong, fold = log.errors(), folds(log)

@@ -16,7 +16,7 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
 
 from ..given import networks_of
-from ..method import Floats, Labelled, Observed
+from ..method import Floats, Labeled, Observed
 from ..scores import softmax
 from ..temperature import fitted
 from .tcuq import NEAR, NOW, Tcuq
@@ -36,7 +36,7 @@ class TcuqTs(Tcuq):
     name = "tcuq_ts"
     temperature = 1.0
 
-    def fit(self, dev: Labelled) -> None:
+    def fit(self, dev: Labeled) -> None:
         """Fit the temperature, then the rest."""
         clean = (dev.kinds == 0) & (dev.labels >= 0)
         self.temperature = fitted(_logs(dev.observed.probs[clean]), dev.labels[clean])

@@ -54,14 +54,14 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     Those of clean examples carry an interval from examples drawn again, the same ones for every row.
     """
     with_corrupted = _asked(experiment)
-    programme = unit.programme(recordings)
-    unseen = [each for each in programme.sources("test") if each.partition("/")[0] in programme.unseen]
-    dev = recordings.banks(unit.task, "dev", unit.seed, experiment.rows, programme.sources("dev"))
+    schedule = unit.schedule(recordings)
+    unseen = [each for each in schedule.sources("test") if each.partition("/")[0] in schedule.unseen]
+    dev = recordings.banks(unit.task, "dev", unit.seed, experiment.rows, schedule.sources("dev"))
     wanted = [CLEAN, *(unseen if with_corrupted else ())]
     test = recordings.banks(unit.task, "test", unit.seed, experiment.rows, wanted)
-    labels = programme.labels["test"]
+    labels = schedule.labels["test"]
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
+    for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
         for source in wanted:
             probs = posteriors(method, test[label][source])
             if source == CLEAN:

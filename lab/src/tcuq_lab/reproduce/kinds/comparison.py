@@ -18,14 +18,14 @@ from ...comparison.protocol import length_records
 from ...comparison.records import Record, record
 from ...comparison.runlength import find_limit
 from ...methods.gather import observed
-from ...methods.method import Answer, Labelled, Method, Observed, Recorded
+from ...methods.method import Answer, Labeled, Method, Observed, Recorded
 from ...methods.temporal.tcuq import Tcuq
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings
 from ..rows import Row
 from .fits import fit_once
-from .programme import Programme
+from .schedule import Schedule
 from .unit import Unit
 
 Bank = Mapping[str, Recorded]
@@ -65,7 +65,7 @@ def known_options(experiment: Experiment, *names: str) -> None:
     known_only(f"option of {experiment.name}", experiment.options, names)
 
 
-def fitted(row: Row, bank: Bank, programme: Programme, place: Path | None = None) -> Method:
+def fitted(row: Row, bank: Bank, schedule: Schedule, place: Path | None = None) -> Method:
     """Return a row's method, fitted to the development streams.
 
     Parameters
@@ -73,17 +73,17 @@ def fitted(row: Row, bank: Bank, programme: Programme, place: Path | None = None
     row : Row
     bank : mapping of str to Recorded
         What its networks said to development examples.
-    programme : Programme
+    schedule : Schedule
     place : path, optional
         File that keeps the fit; see `fits`.
     """
     found = row.method()
-    found.learn(bank["clean"], programme.labels["dev"])
-    fit_once(found, joined(programme.learned(), bank), place)
+    found.learn(bank["clean"], schedule.labels["dev"])
+    fit_once(found, joined(schedule.learned(), bank), place)
     return found
 
 
-def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
+def joined(streams: Sequence[Stream], bank: Bank) -> Labeled:
     """Return streams as one, each a segment of its own; a kind of shift has one number in all of them."""
     seen = [observed(stream, bank) for stream in streams]
     whole = Observed(
@@ -95,7 +95,7 @@ def joined(streams: Sequence[Stream], bank: Bank) -> Labelled:
     numbers = {name: at for at, name in enumerate(dict.fromkeys(k for each in streams for k in each.kinds))}
     kinds = [np.array([numbers[name] for name in each.kinds])[each.shift] for each in streams]
     labels = np.concatenate([stream.label for stream in streams])
-    return Labelled(whole, labels, np.concatenate(kinds).astype(np.uint8))
+    return Labeled(whole, labels, np.concatenate(kinds).astype(np.uint8))
 
 
 def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Mapping[str, Bank]) -> Case:
@@ -114,10 +114,10 @@ def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Map
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Compare the rows of an experiment; those of TCUQ also with the first row, kind by kind."""
     known_options(experiment)
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
-    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
-    arena = Arena.of(programme, methods, dev, test)
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
+    methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
+    arena = Arena.of(schedule, methods, dev, test)
     ours = [row.label for row in experiment.rows if issubclass(row.method, Tcuq)]
     pairs = [(label, experiment.rows[0].label) for label in ours]
     found = arena.records() + arena.strange_records()
@@ -127,7 +127,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 def fit_rows(
     rows: Sequence[Row],
     dev: Mapping[str, Bank],
-    programme: Programme,
+    schedule: Schedule,
     fits: Callable[[Row], Path] | None = None,
 ) -> dict[str, Method]:
     """Return the methods of rows by label, each fitted to the development streams.
@@ -139,7 +139,7 @@ def fit_rows(
     rows : sequence of Row
     dev : mapping of str to bank
         What networks said to development examples, by label.
-    programme : Programme
+    schedule : Schedule
     fits : callable, optional
         Gives the file that keeps the fit of a row; see `Unit.fits`.
     """
@@ -148,7 +148,7 @@ def fit_rows(
     for row in rows:
         bank = dev[row.label]
         full = [found[name] for name in found if dev[name] is bank]
-        found[row.label] = followed(row, full) or fitted(row, bank, programme, fits and fits(row))
+        found[row.label] = followed(row, full) or fitted(row, bank, schedule, fits and fits(row))
     return found
 
 
@@ -185,7 +185,7 @@ class Judge:
 
     Parameters
     ----------
-    programme : Programme
+    schedule : Schedule
     methods : mapping of str to method
         The first one's predictions are the common ones.
     test : mapping of str to bank
@@ -193,7 +193,7 @@ class Judge:
     clean_dev : list of Case
     """
 
-    programme: Programme
+    schedule: Schedule
     methods: Mapping[str, Answering]
     test: Mapping[str, Bank]
     clean_dev: list[Case]
@@ -201,18 +201,18 @@ class Judge:
     @classmethod
     def over(
         cls,
-        programme: Programme,
+        schedule: Schedule,
         methods: Mapping[str, Answering],
         dev: Mapping[str, Bank],
         test: Mapping[str, Bank],
     ) -> Judge:
         """Let methods answer the clean development stream."""
-        return cls(programme, methods, test, [case("clean dev", programme.clean("dev"), methods, dev)])
+        return cls(schedule, methods, test, [case("clean dev", schedule.clean("dev"), methods, dev)])
 
     @property
     def settings(self) -> Settings:
         """What the comparison holds fixed."""
-        return Settings(base=next(iter(self.methods)), seen=self.programme.suite.seen)
+        return Settings(base=next(iter(self.methods)), seen=self.schedule.suite.seen)
 
     def cases(self, streams: Mapping[str, Stream]) -> list[Case]:
         """Return what all methods answer to test streams."""
@@ -243,7 +243,7 @@ class Arena(Judge):
 
     Parameters
     ----------
-    programme, methods, test, clean_dev
+    schedule, methods, test, clean_dev
         See `Judge`.
     clean_test, shifted_dev, tests : list of Case
     """
@@ -255,21 +255,21 @@ class Arena(Judge):
     @classmethod
     def of(
         cls,
-        programme: Programme,
+        schedule: Schedule,
         methods: Mapping[str, Answering],
         dev: Mapping[str, Bank],
         test: Mapping[str, Bank],
         tests: Mapping[str, Stream] | None = None,
     ) -> Arena:
         """Let methods answer all streams; those of every kind in segments unless others are given."""
-        streams = programme.tests() if tests is None else tests
+        streams = schedule.tests() if tests is None else tests
         return cls(
-            programme,
+            schedule,
             methods,
             test,
-            [case("clean dev", programme.clean("dev"), methods, dev)],
-            [case("clean test", programme.clean("test"), methods, test)],
-            [case("shifted dev", programme.chosen(), methods, dev)],
+            [case("clean dev", schedule.clean("dev"), methods, dev)],
+            [case("clean test", schedule.clean("test"), methods, test)],
+            [case("shifted dev", schedule.chosen(), methods, dev)],
             [case(name, stream, methods, test) for name, stream in streams.items()],
         )
 
@@ -283,10 +283,10 @@ class Arena(Judge):
 
     def strange_records(self) -> list[Record]:
         """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
-        if "test" not in self.programme.strangers:
+        if "test" not in self.schedule.strangers:
             return []
         found = []
-        for name, stream in self.programme.strange().items():
+        for name, stream in self.schedule.strange().items():
             asked = self.metrics(self.cases({name: stream}), *STRANGE_FIGURES)
             found += [{**row, "variant": f"own/plain/{name}"} for row in asked]
         return found
@@ -296,14 +296,14 @@ class Arena(Judge):
         found = []
         for first, second in pairs:
             for number, each in enumerate(self.tests):
-                group = "seen" if each.name in self.programme.suite.seen else "unseen"
+                group = "seen" if each.name in self.schedule.suite.seen else "unseen"
                 row = interval(
                     [each],
                     self.clean_dev,
                     (first, second),
                     DROP,
                     f"own/smoothed/{group}",
-                    np.random.default_rng([self.programme.seed, number]),
+                    np.random.default_rng([self.schedule.seed, number]),
                     self.settings,
                     replicates,
                 )

@@ -9,20 +9,20 @@ from typing import Any
 from tcuq.base.whole_files import write_whole
 from tcuq.monitor.params import Params
 
-from ...methods.method import Labelled, Method
+from ...methods.method import Labeled, Method
 from ...methods.temporal.tcuq import Tcuq
 
 FORMAT = "tcuq fit 1"
 
 
-def fit_once(method: Method, dev: Labelled, place: Path | None = None) -> None:
+def fit_once(method: Method, dev: Labeled, place: Path | None = None) -> None:
     """Fit a method to a development stream, or take up its fit from a file; write one where there is none.
 
     Parameters
     ----------
     method : Method
         Only monitors are kept: their fit takes seconds, that of the others tenths of one.
-    dev : Labelled
+    dev : Labeled
     place : path, optional
         Whose name must change with anything that decides the fit.
     """

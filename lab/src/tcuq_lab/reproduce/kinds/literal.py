@@ -32,13 +32,13 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     same kinds at the same severities. The clock's predictions are those of the first row.
     """
     known_options(experiment)
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
     methods: dict[str, Answering] = {
-        **fit_rows(experiment.rows, dev, programme, unit.fits(recordings)),
+        **fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)),
         Clock.name: Clock(),
     }
     first = experiment.rows[0].label
-    judge = Judge.over(programme, methods, {**dev, Clock.name: dev[first]}, {**test, Clock.name: test[first]})
-    found = judge.drops(judge.cases(programme.rising_tests()), "literal")
-    return found + judge.drops(judge.cases(programme.unseen_tests()), "segments")
+    judge = Judge.over(schedule, methods, {**dev, Clock.name: dev[first]}, {**test, Clock.name: test[first]})
+    found = judge.drops(judge.cases(schedule.rising_tests()), "literal")
+    return found + judge.drops(judge.cases(schedule.unseen_tests()), "segments")

@@ -15,7 +15,7 @@ from ...methods.temporal.tcuq import Tcuq
 from ..experiment import Experiment
 from ..recordings import Recordings
 from .comparison import DROP, Answering, Judge, fit_rows, known_options
-from .programme import BURSTS
+from .schedule import BURSTS
 from .unit import Unit
 
 INTEGERS, REALS = "integers", "float64"
@@ -48,11 +48,11 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     of its risk from the first.
     """
     known_options(experiment)
-    programme = unit.programme(recordings)
-    banks = unit.banks(experiment, recordings, programme)
+    schedule = unit.schedule(recordings)
+    banks = unit.banks(experiment, recordings, schedule)
     methods: dict[str, Answering] = {}
     pairs: list[tuple[str, str]] = []
-    for label, method in fit_rows(experiment.rows, banks[0], programme, unit.fits(recordings)).items():
+    for label, method in fit_rows(experiment.rows, banks[0], schedule, unit.fits(recordings)).items():
         if not isinstance(method, Tcuq):
             methods[label] = method
             continue
@@ -60,8 +60,8 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
         methods |= dict(zip(pairs[-1], (method, InFloat64(method)), strict=True))
         for bank in banks:
             bank.update(dict.fromkeys(pairs[-1], bank[label]))
-    judge = Judge.over(programme, methods, *banks)
-    tests, strange = judge.cases(programme.unseen_tests()), judge.cases({BURSTS: programme.strange()[BURSTS]})
+    judge = Judge.over(schedule, methods, *banks)
+    tests, strange = judge.cases(schedule.unseen_tests()), judge.cases({BURSTS: schedule.strange()[BURSTS]})
     found = judge.metrics(tests, (DROP, "own/smoothed/unseen"), ("mixed_failure_auroc", "own/plain/unseen"))
     asked = judge.metrics(strange, ("ood_auroc", "own/plain/all"))
     found += [{**row, "variant": f"own/plain/{BURSTS}"} for row in asked]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tcuq.audit.derive import audit
 from tcuq.io.decisions import Decisions
-from tcuq.metrics import budget_utilisation, exceedance_deviation, threshold_spread, worst_window
+from tcuq.metrics import budget_utilization, exceedance_deviation, threshold_spread, worst_window
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
@@ -23,7 +23,7 @@ from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings
 from .comparison import fit_rows, known_options
-from .programme import Programme
+from .schedule import Schedule
 from .unit import Unit
 
 WINDOW = 100
@@ -54,25 +54,25 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     for row in experiment.rows:
         if not issubclass(row.method, Tcuq):
             raise ValueError(f"row {row.label} decides nothing; rows of TCUQ are accepted")
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
-    shown = every_stream(programme)
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
+    shown = every_stream(schedule)
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
+    for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
         assert isinstance(method, Tcuq)
         logs = {
             name: watched(method, observed(stream, test[label]), stream) for name, stream in shown.items()
         }
-        found += _records(label, method.params, logs, programme.unseen)
+        found += _records(label, method.params, logs, schedule.unseen)
     return found
 
 
-def every_stream(programme: Programme) -> dict[str, Stream]:
+def every_stream(schedule: Schedule) -> dict[str, Stream]:
     """Return all test streams of a comparison, the clean one first, and those in other orders."""
-    found = {CLEAN: programme.clean("test"), **programme.tests()}
-    if "test" in programme.strangers:
-        found |= programme.strange()
-    orders = {"shifted first": programme.shifted_first(), "rising": programme.rising_tests()}
+    found = {CLEAN: schedule.clean("test"), **schedule.tests()}
+    if "test" in schedule.strangers:
+        found |= schedule.strange()
+    orders = {"shifted first": schedule.shifted_first(), "rising": schedule.rising_tests()}
     for order, streams in orders.items():
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
     return found
@@ -95,7 +95,7 @@ def _records(
         return record(stream, label, metric, variant, value, n)
 
     off = {name: exceedance_deviation(each.steps["flagged"], params.level) for name, each in logs.items()}
-    used = {name: budget_utilisation(each.steps["abstain"], params.budget) for name, each in logs.items()}
+    used = {name: budget_utilization(each.steps["abstain"], params.budget) for name, each in logs.items()}
     nearest = max(off[name] / params.flag_bound(len(each.steps)) for name, each in logs.items())
     burst = max(int(worst_window(each.steps["abstain"], [WINDOW])[0]) for each in logs.values())
     settled = slice(int(params.warmup or 0), len(clean.steps))

@@ -32,11 +32,11 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor accepts.
     """
     blends, levels = _checked(experiment)
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
-    streams = programme.unseen_tests()
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
+    streams = schedule.unseen_tests()
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, programme, unit.fits(recordings)).items():
+    for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
         bank = test[label]
         found += curves(label, method, streams, bank)
         if isinstance(method, Tcuq):

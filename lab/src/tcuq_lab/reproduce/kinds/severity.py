@@ -16,11 +16,11 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     stream has no drop event, which is likely at severity 1, the figure is undefined.
     """
     known_options(experiment)
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
-    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
-    judge = Judge.over(programme, methods, dev, test)
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
+    methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
+    judge = Judge.over(schedule, methods, dev, test)
     found = []
-    for level, streams in programme.severe_tests().items():
+    for level, streams in schedule.severe_tests().items():
         found += judge.drops(judge.cases(streams), f"severity {level}")
     return found

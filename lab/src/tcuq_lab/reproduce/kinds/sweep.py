@@ -28,7 +28,7 @@ from ..experiment import Experiment
 from ..recordings import Recordings
 from ..rows import Row
 from .comparison import Bank, case, fit_rows, known_options
-from .programme import Programme
+from .schedule import Schedule
 from .unit import Unit
 
 EARLY = 500
@@ -68,16 +68,16 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     for row in experiment.rows:
         if not issubclass(row.method, Tcuq):
             raise ValueError(f"row {row.label} has nothing to alter; rows of TCUQ are accepted")
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
-    methods = fit_rows(experiment.rows, dev, programme, unit.fits(recordings))
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
+    methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     found: list[Record] = []
     ready: dict[int, dict[str, Asked]] = {}  # rows on the same networks share what is asked
     for row in experiment.rows:
         full, shared = methods[row.label], id(test[row.label])
         assert isinstance(full, Tcuq)
         if shared not in ready:
-            ready[shared] = questions(row, programme, dev, test)
+            ready[shared] = questions(row, schedule, dev, test)
         asked = ready[shared]
         if full.setting["signals"] is not None:
             full = altered(full)
@@ -92,16 +92,16 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 
 
 def questions(
-    row: Row, programme: Programme, dev: Mapping[str, Bank], test: Mapping[str, Bank]
+    row: Row, schedule: Schedule, dev: Mapping[str, Bank], test: Mapping[str, Bank]
 ) -> dict[str, Asked]:
     """Return what is asked of every altered monitor, by unseen kind; their answers are the network's."""
     plain = {row.label: Base()}
-    clean = [case("clean dev", programme.clean("dev"), plain, dev)]
-    fixed = Settings(base=row.label, seen=programme.suite.seen)
+    clean = [case("clean dev", schedule.clean("dev"), plain, dev)]
+    fixed = Settings(base=row.label, seen=schedule.suite.seen)
     bands = bands_of(clean, row.label, fixed)
-    starts = programme.shifted_first()
+    starts = schedule.shifted_first()
     found = {}
-    for kind, stream in programme.unseen_tests().items():
+    for kind, stream in schedule.unseen_tests().items():
         each = case(kind, stream, plain, test)
         answer = each.answer(row.label)
         built = []

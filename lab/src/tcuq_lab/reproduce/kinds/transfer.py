@@ -23,18 +23,18 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     dwells = fitted_at(experiment)
     refuse_twice(experiment.rows)
-    programme = unit.programme(recordings)
-    dev, test = unit.banks(experiment, recordings, programme)
+    schedule = unit.schedule(recordings)
+    dev, test = unit.banks(experiment, recordings, schedule)
     methods: dict[str, Answering] = {}
     for row in experiment.rows:
         remembers = issubclass(row.method, Streaming)
         for dwell in dwells if remembers else [unit.dwell]:
             title = f"{row.label}, fitted at {dwell:g}" if remembers else row.label
             place = unit._replace(dwell=dwell).fits(recordings)(row)
-            methods[title] = fitted(row, dev[row.label], programme.at(dwell), place)
+            methods[title] = fitted(row, dev[row.label], schedule.at(dwell), place)
             dev[title], test[title] = dev[row.label], test[row.label]
-    judge = Judge.over(programme, methods, dev, test)
-    return judge.metrics(judge.cases(programme.unseen_tests()), *METRICS)
+    judge = Judge.over(schedule, methods, dev, test)
+    return judge.metrics(judge.cases(schedule.unseen_tests()), *METRICS)
 
 
 def fitted_at(experiment: Experiment) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ from ..experiment import Experiment
 from ..protocol import PROTOCOL
 from ..recordings import Bank, Recordings
 from ..rows import Row
-from .programme import Programme
+from .schedule import Schedule
 
 
 class Unit(NamedTuple):
@@ -28,25 +28,25 @@ class Unit(NamedTuple):
         """As it stands in file names."""
         return f"{self.task}-dwell{self.dwell:g}-seed{self.seed}"
 
-    def programme(self, recordings: Recordings) -> Programme:
+    def schedule(self, recordings: Recordings) -> Schedule:
         """Return the streams."""
         parts = ("dev", "test")
         labels = {part: recordings.part(self.task, part).y for part in parts}
         strangers = {part: recordings.strangers(self.task, part) for part in parts}
-        return Programme(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
+        return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
 
     def banks(
-        self, experiment: Experiment, recordings: Recordings, programme: Programme
+        self, experiment: Experiment, recordings: Recordings, schedule: Schedule
     ) -> tuple[dict[str, Bank], dict[str, Bank]]:
         """Return what the networks of all rows say to the examples of development and test, by label."""
         dev, test = (
-            recordings.banks(self.task, part, self.seed, experiment.rows, programme.sources(part))
+            recordings.banks(self.task, part, self.seed, experiment.rows, schedule.sources(part))
             for part in ("dev", "test")
         )
         return dev, test
 
     def fits(self, recordings: Recordings) -> Callable[[Row], Path]:
-        """Return the file that keeps the fit of a row; other data, weights, sizes or protocols have another."""
+        """Return the file that keeps the fit of a row; other data, weights or protocols have another."""
 
         def place(row: Row) -> Path:
             given = recordings.place(self.task, "dev", self.seed, row).relative_to(recordings.folder)

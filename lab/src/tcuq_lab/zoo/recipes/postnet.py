@@ -24,19 +24,19 @@ class Radial(nn.Module):
     def __init__(self, classes: int, latent: int, depth: int) -> None:
         super().__init__()
         bound = 1 / math.sqrt(latent)
-        self.centre = nn.Parameter(torch.empty(depth, classes, latent).uniform_(-bound, bound))
+        self.center = nn.Parameter(torch.empty(depth, classes, latent).uniform_(-bound, bound))
         self.reach = nn.Parameter(torch.empty(depth, classes).uniform_(-bound, bound))
         self.pull = nn.Parameter(torch.empty(depth, classes).uniform_(-bound, bound))
 
     def forward(self, z: Tensor) -> Tensor:
         """Return log-densities (n, classes) of latent vectors (n, latent)."""
         latent = z.shape[1]
-        point = z[:, None, :].expand(-1, self.centre.shape[1], -1)
+        point = z[:, None, :].expand(-1, self.center.shape[1], -1)
         log_volume = torch.zeros(point.shape[:2], device=z.device)
-        for centre, reach, pull in zip(self.centre, self.reach, self.pull, strict=True):
+        for center, reach, pull in zip(self.center, self.reach, self.pull, strict=True):
             a = softplus(reach)
             b = softplus(pull) - a  # above -a: the flow can be inverted
-            away = point - centre
+            away = point - center
             r = away.norm(dim=2)
             h = 1 / (a + r)
             along = 1 + b * h
@@ -64,7 +64,7 @@ class Posterior(nn.Module):
     @property
     def beside(self) -> int:
         """Multiply-adds in no layer: a distance and a move a flow, and the square of the end point."""
-        depth, classes, latent = self.flows.centre.shape
+        depth, classes, latent = self.flows.center.shape
         return (2 * depth + 1) * classes * latent
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:

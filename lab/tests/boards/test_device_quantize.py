@@ -1,4 +1,4 @@
-"""Quantised networks follow their float ones, whatever their weights; what cannot be quantised is named."""
+"""Quantized networks follow their float ones, whatever their weights; what cannot be quantized is named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="pip install 'tcuq[zoo]'")
+torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from places import LAB  # noqa: E402
 from torch import nn  # noqa: E402
@@ -28,7 +28,7 @@ from tcuq.device.graph.model import (  # noqa: E402
 from tcuq.device.graph.storage import save_graph  # noqa: E402
 from tcuq.fitting.projection import projection  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
-from tcuq_lab.boards.quantize import input_of, posteriors, quantise  # noqa: E402
+from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
 from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402
 from tcuq_lab.boards.steps import Settings  # noqa: E402
 from tcuq_lab.boards.trace import INPUT, plan_of, values_of  # noqa: E402
@@ -146,7 +146,7 @@ def test_balancing_changes_no_output(name: str) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_int8_follows_float(name: str, seed: int) -> None:
     module, x = built(name, seed)
-    graph = quantise(module, x, "net")
+    graph = quantize(module, x, "net")
     fresh = pictures(40, channels_of(name), seed + 50)
     found = oracle.run(graph, input_of(graph, fresh), every=True)
     with torch.inference_mode():
@@ -173,7 +173,7 @@ def test_scales_hold_on_other_settings() -> None:
         Settings(True, True, 1.0),
         Settings(headroom=4.0),
     ):
-        graph = quantise(module, x, "net", settings=settings)
+        graph = quantize(module, x, "net", settings=settings)
         found = oracle.run(graph, input_of(graph, x))
         errors[settings] = np.abs(real(graph, "probs", found["probs"]) - wanted.probs).mean()
     assert max(errors.values()) < 0.03
@@ -182,7 +182,7 @@ def test_scales_hold_on_other_settings() -> None:
 
 def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
     module, x = built("resnet8")
-    graph = quantise(module, x, "net")
+    graph = quantize(module, x, "net")
     assert np.array_equal(input_of(graph, x).astype(np.int16) + 128, x)
     first = graph.steps[0]
     assert isinstance(first, Conv)
@@ -205,7 +205,7 @@ def test_real_input_has_a_scale_of_its_own() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(-1, 3, (48, 12, 12)).astype(np.float32)
     module = lively(NETWORKS["dscnn"], x)
-    graph = quantise(module, x, "net")
+    graph = quantize(module, x, "net")
     tensor = graph.tensors[INPUT]
     assert 0.02 < tensor.scale <= (x.max() - x.min()) / 255
     assert input_of(graph, np.full((1, 12, 12), 1e6)).max() == 127
@@ -227,7 +227,7 @@ def test_extreme_weights_stay_within_32_bits() -> None:
         norm.bias[3], norm.bias[4] = 1e5, -1e5
         norm.weight[5], norm.bias[5] = 0, 3.0
     for settings in (Settings(), Settings(False, False, 0.0)):
-        graph = check(quantise(module, x, "net", settings=settings))
+        graph = check(quantize(module, x, "net", settings=settings))
         for step in graph.steps:
             if isinstance(step, (Conv, Dense)):
                 assert (step.multiplier > 0).all() and (step.multiplier <= HIGHEST).all()
@@ -238,8 +238,8 @@ def test_extreme_weights_stay_within_32_bits() -> None:
         for layer in still.modules():
             if isinstance(layer, nn.Conv2d):
                 layer.weight.zero_()
-    check(quantise(still, x, "net"))
-    check(quantise(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
+    check(quantize(still, x, "net"))
+    check(quantize(still, np.zeros((1, 12, 12, 1), dtype=np.uint8), "net"))
 
 
 def test_a_scale_is_enlarged_where_its_multiplier_would_not_fit() -> None:
@@ -252,7 +252,7 @@ def test_a_scale_is_enlarged_where_its_multiplier_would_not_fit() -> None:
         network.head.weight.copy_(torch.eye(2))
         network.head.bias.zero_()
     x = np.arange(256, dtype=np.uint8).reshape(-1, 1, 1)
-    graph = quantise(network.eval(), x, "net", softmax=False)
+    graph = quantize(network.eval(), x, "net", softmax=False)
     found = oracle.run(graph, input_of(graph, x), every=True)
     logits = real(graph, "logits", found["logits"])
     assert np.abs(logits[:, 0] - x.ravel() / 255).max() < 0.02
@@ -261,7 +261,7 @@ def test_a_scale_is_enlarged_where_its_multiplier_would_not_fit() -> None:
 
 def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
     module, x = built("dropped")
-    graph = quantise(module, x, "net")
+    graph = quantize(module, x, "net")
     drops = [step for step in graph.steps if isinstance(step, Drop)]
     assert [step.threshold for step in drops] == [51, 51]
     first = drops[0]
@@ -291,7 +291,7 @@ def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
 
 def test_logits_and_their_posteriors_are_those_of_the_whole_graph() -> None:
     module, x = built("exits")
-    whole, bare = quantise(module, x, "net"), quantise(module, x, "net", softmax=False)
+    whole, bare = quantize(module, x, "net"), quantize(module, x, "net", softmax=False)
     assert list(bare.outputs) == ["logits", "logits_1", "logits_2", "features"]
     assert not any(isinstance(step, Softmax) for step in bare.steps)
     some = input_of(whole, x)
@@ -307,7 +307,7 @@ def test_a_projection_takes_the_place_of_the_features() -> None:
     module, x = built("resnet8")
     through = projection("pca", outputs(module, x).features, kept=8)
     assert through is not None
-    graph = quantise(module, x, "net", projection=(through.matrix, through.offset))
+    graph = quantize(module, x, "net", projection=(through.matrix, through.offset))
     assert graph.tensors[graph.outputs["features"]].shape == (8,)
     found = real(graph, "projected", oracle.run(graph, input_of(graph, x))["features"])
     wanted = through(outputs(module, x).features)
@@ -318,16 +318,16 @@ def test_a_projection_takes_the_place_of_the_features() -> None:
         (np.ones((32, 8)), 0),
     ):
         with pytest.raises(ValueError, match=r"\(32, kept\) and \(kept,\) are accepted, with 1 to 32 kept"):
-            quantise(module, x, "net", projection=(matrix, np.asarray(offset)))
+            quantize(module, x, "net", projection=(matrix, np.asarray(offset)))
 
 
 def test_the_same_network_gives_the_same_bytes(tmp_path: Path) -> None:
     module, x = built("dropped")
     for number in range(2):
         torch.manual_seed(number)
-        save_graph(tmp_path / f"{number}.npz", quantise(module, x, "net", about={"seed": 3}))
+        save_graph(tmp_path / f"{number}.npz", quantize(module, x, "net", about={"seed": 3}))
     assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "1.npz").read_bytes()
-    assert quantise(module, x, "net", about={"seed": 3}).about == {"seed": 3, "calibration": 48}
+    assert quantize(module, x, "net", about={"seed": 3}).about == {"seed": 3, "calibration": 48}
 
 
 def spoilt(change: Callable[[Backbone], None]) -> Backbone:
@@ -359,7 +359,7 @@ def _put(at: int, module: nn.Module) -> Callable[[Backbone], None]:
 )
 def test_modules_without_a_counterpart_are_named(change: Callable[[Backbone], None], message: str) -> None:
     with pytest.raises(ValueError) as caught:
-        quantise(spoilt(change), pictures(2, 1), "net")
+        quantize(spoilt(change), pictures(2, 1), "net")
     assert message in str(caught.value)
 
 
@@ -367,17 +367,17 @@ def test_other_networks_and_inputs_are_refused() -> None:
     network = cnn4(width=4)
     x = pictures(3, 1)
     with pytest.raises(ValueError, match="network is a Decomposed; a backbone of stages"):
-        quantise(Decomposed(network), x, "net")
+        quantize(Decomposed(network), x, "net")
     with pytest.raises(ValueError, match="calibration has 0 examples; at least 1 is needed"):
-        quantise(network, x[:0], "net")
+        quantize(network, x[:0], "net")
     with pytest.raises(ValueError, match="name of the graph is 'cnn-4'"):
-        quantise(network, x, "cnn-4")
+        quantize(network, x, "cnn-4")
     with pytest.raises(ValueError, match=r"headroom is 0\.5; 1 to 64 is accepted"):
         Settings(headroom=0.5)
     with pytest.raises(ValueError, match="stages_0_0 reads the input; a Conv2d with one group"):
         deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
-        quantise(deep, pictures(3, 3), "net")
-    graph = quantise(network, x, "net")
+        quantize(deep, pictures(3, 3), "net")
+    graph = quantize(network, x, "net")
     for odd, message in (
         (np.zeros((1, 9, 12), np.uint8), r"examples are \(1, 9, 12\); \(n, 12, 12, 1\) is accepted"),
         (np.zeros((1, 12, 12), np.int32), "examples are int32; uint8 or float is accepted"),
@@ -417,13 +417,13 @@ def test_logits_that_add_nothing_are_cut_off() -> None:
 @pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
 @pytest.mark.parametrize("name", ["cnn4-0", "cnn4_exits-0"])
 def test_trained_networks_answer_as_in_float(name: str) -> None:
-    from tcuq_lab.boards.calibrate import calibration, quantise_file
+    from tcuq_lab.boards.calibrate import calibration, quantize_file
     from tcuq_lab.data.parts import load_part
     from tcuq_lab.zoo.weights import load_weights
 
     path = WEIGHTS / f"{name}.npz"
     module, card = load_weights(path)
-    graph = quantise_file(path, given=calibration(card["config"]["dataset"], clean=100, shifted=0))
+    graph = quantize_file(path, given=calibration(card["config"]["dataset"], clean=100, shifted=0))
     assert graph.about["weights"] == path.name and graph.about["calibration"] == 100
     dev = load_part(card["config"]["dataset"], "dev")
     x = dev.x[1000:1200]
@@ -434,16 +434,16 @@ def test_trained_networks_answer_as_in_float(name: str) -> None:
 
 
 def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
-    from tcuq_lab.boards.calibrate import narrowed, quantise_file
+    from tcuq_lab.boards.calibrate import narrowed, quantize_file
     from tcuq_lab.cli import main
     from tcuq_lab.zoo.weights import save_weights
 
     card = {"backbone": "cnn4", "options": {}, "recipe": "plain", "settings": {}}
     save_weights(tmp_path / "w.npz", cnn4(), card)
-    for read in (narrowed, quantise_file):
+    for read in (narrowed, quantize_file):
         with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
             read(tmp_path / "w.npz")
-    assert main(["device", "quantise", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
+    assert main(["device", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
 
 
 def test_float_and_int8_are_judged_by_what_is_lost() -> None:

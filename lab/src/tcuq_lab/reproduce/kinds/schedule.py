@@ -37,7 +37,7 @@ STRANGE: Mapping[str, Layout] = {
 """How inputs that are none of the classes are shown: for a while, and one step at a time."""
 
 
-class Programme:
+class Schedule:
     """Streams of a task at a dwell, by the end that they serve.
 
     Parameters
@@ -150,9 +150,9 @@ class Programme:
             for kind, stream in self.unseen_tests().items()
         }
 
-    def at(self, dwell: float) -> Programme:
+    def at(self, dwell: float) -> Schedule:
         """Return the streams of the same data at another dwell."""
-        return Programme(self.task, self.setting, dwell, self.seed, self.labels, self.strangers)
+        return Schedule(self.task, self.setting, dwell, self.seed, self.labels, self.strangers)
 
     def levels(self, kind: str) -> tuple[int, ...]:
         """Return the severities at which a kind is shown."""

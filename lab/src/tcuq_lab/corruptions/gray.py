@@ -19,7 +19,7 @@ def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) ->
     """Look through frosted glass: smooth, let every other pixel change places with a near one, smooth again.
 
     The setting is the deviation of the smoothing, the reach of a change and the rounds. As in the published
-    pictures, it smooths downwards alone: the width of a grey picture was taken for its colours there.
+    pictures, it smooths downwards alone: the width of a gray picture was taken for its colors there.
     """
     sigma, reach, rounds = setting
     height, width = images.shape[1:3]
@@ -31,7 +31,7 @@ def glass_blur(images: Floats, draws: Draws, setting: tuple[float, int, int]) ->
 
 
 def spatter(images: Floats, draws: Draws, setting: tuple[float, float, float, float, float, str]) -> Floats:
-    """Spatter mud as `liquid.spatter` does; on grey pictures it is as bright as its red part in colour."""
+    """Spatter mud as `liquid.spatter` does; on gray pictures it is as bright as its red part in color."""
     if images.shape[3] == 3:
         return liquid.spatter(images, draws, setting)
     return liquid.spatter(np.repeat(images, 3, axis=3), draws, setting)[..., :1]
