@@ -1,32 +1,44 @@
-# Thin: each target is one command after its set-up.
+# Each target sets up what it needs, then runs one command.
 BIN := .venv/bin
-SOURCES := pyproject.toml setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
+SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow check bench device results vectors tables sheets compare clean
 
 help:
-	@echo "make demo     set up, then train, stream, fit, watch and report on real digits (out/demo)"
-	@echo "make test     set up, then lint, type-check and run all tests"
-	@echo "make bench    set up, then time the monitor beside its peers"
-	@echo "make device   set up, then build firmware for boards, run it under emulation, hold its cost against results/"
-	@echo "make results  rewrite the pages of results (docs/RESULTS.md, docs/results.html) from results/"
-	@echo "make vectors  rewrite the test vectors from the oracle"
-	@echo "make tables   rewrite the core's constant tables"
-	@echo "make sheets   draw every corruption again (docs/corruptions); needs TCUQ_DATA for mnist and speech"
-	@echo "make compare  hold our corruptions against the package imagecorruptions"
-	@echo "make clean    remove environments, builds and out/"
+	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
+	@echo "make test          set up, then lint, type-check, check imports and run all tests but the slow ones"
+	@echo "make test-product  the same for the product alone, without the lab"
+	@echo "make test-slow     the tests that take longer"
+	@echo "make bench         time the monitor beside its peers"
+	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
+	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
+	@echo "make vectors       rewrite the test vectors from the oracle"
+	@echo "make tables        rewrite the core's constant tables"
+	@echo "make sheets        draw every corruption again (docs/corruptions); mnist and speech need TCUQ_DATA"
+	@echo "make compare       compare our corruptions with the package imagecorruptions"
+	@echo "make clean         remove environments, builds and out/"
 
 demo: .venv/.demo
 	$(BIN)/tcuq demo --out out/demo
 
-# Two processes of one thread. A file stays in one of them, so that its fixtures are made once; files in their
-# own order end with the doctests, which are short and even out.
-TWO := -n 2 --dist loadfile --no-loadscope-reorder
-test: .venv/.test
+check: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(TWO)
+	$(BIN)/lint-imports
+
+# Two processes of one thread each. A file stays in one of them, so that its fixtures are made once; files in their
+# own order end with the doctests, which are short and even out.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: check
+	$(PYTEST) -m "not slow" --cov=tcuq --cov=tcuq_lab --cov-report=
+	$(BIN)/python tools/covered.py
+
+test-product: check
+	$(PYTEST) -m "not slow" tests src
+
+test-slow: .venv/.test
+	$(PYTEST) -m slow
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
@@ -34,9 +46,9 @@ bench: .venv/.bench
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	$(BIN)/tcuq device bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
-		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page; \
+		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page --check; \
 	else \
-		echo "networks on boards need data sets: set TCUQ_DATA (tcuq-lab data list), then make device again"; \
+		echo "networks on boards need datasets: set TCUQ_DATA (tcuq-lab data list), then make device again"; \
 	fi
 
 results: .venv/.test
@@ -56,16 +68,16 @@ sheets: .venv/.test
 	$(BIN)/tcuq-lab corrupt sheet speech_commands --out docs/corruptions/speech_c.png
 
 compare: .venv/.compare
-	.venv-compare/bin/python tools/compare_corruptions.py
+	.venv-compare/bin/python lab/tools/compare_corruptions.py
 
 # An environment of its own: the package needs an old setuptools.
 .venv/.compare: $(SOURCES)
 	python3 -m venv .venv-compare
-	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e ".[compare]" scikit-image pooch pytest
+	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check -e . -e "./lab[compare]" scikit-image pooch pytest
 	@mkdir -p .venv && touch $@
 
 .venv/.demo: $(SOURCES)
-	sh tools/setup.sh run demo
+	sh tools/setup.sh product demo
 	@touch $@
 
 .venv/.test: $(SOURCES)
@@ -78,12 +90,12 @@ compare: .venv/.compare
 
 # Networks on boards: PyTorch to read weights, and what corrupts pictures and sound.
 .venv/.networks: $(SOURCES)
-	sh tools/setup.sh networks lab
+	sh tools/setup.sh lab
 	@touch $@
 
 .venv/.bench: $(SOURCES)
-	sh tools/setup.sh run bench,demo
+	sh tools/setup.sh product bench,demo
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-compare build out src/tcuq.egg-info src/tcuq/*.so
+	rm -rf .venv .venv-compare build lab/build out src/*.egg-info lab/src/*.egg-info src/tcuq/*.so .coverage .coverage.*

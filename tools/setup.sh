@@ -1,7 +1,10 @@
 #!/bin/sh
-# Make the virtual environment with the given extras; with "test" as the first argument, also fetch
-# the tools that some tests use, with "device" those that build and run firmware, with "networks" PyTorch. What
-# cannot be installed is named; tests that need it skip themselves.
+# Make the virtual environment. First argument, what it is for:
+#   product  the product, with the extras of the second argument
+#   device   the product and the tools that build and run firmware
+#   lab      the product and the lab, with PyTorch
+#   test     all of these, and the tools that some tests use
+# What cannot be installed is named; tests that need it skip themselves.
 set -eu
 cd "$(dirname "$0")/.."
 kind=$1
@@ -51,9 +54,16 @@ if [ "$kind" = test ]; then
     fi
 fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-if { [ "$kind" = test ] || [ "$kind" = networks ]; } && ! .venv/bin/python -c 'import torch' 2>/dev/null; then
+install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+product=".${extras:+[$extras]}"
+if [ "$kind" != test ] && [ "$kind" != lab ]; then
+    install -e "$product"
+    exit 0
+fi
+if ! .venv/bin/python -c 'import torch' 2>/dev/null; then
     # This version comes as a CPU build; the newest may bring gigabytes for GPUs.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 ||
+    install torch==2.13.0 ||
         echo "setup: not installed: torch (pip install torch); what needs networks is skipped or refused" >&2
 fi
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".${extras:+[$extras]}"
+# Together: the lab asks for this very version of the product.
+install -e "$product" -e "./lab[vision,sound,plots]"
