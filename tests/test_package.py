@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from places import ROOT
 
 import tcuq
+from tcuq.io import read_log
 
 PACKAGE = ROOT / "src" / "tcuq"
 
@@ -140,30 +144,77 @@ def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:
     assert "ABSTAIN" in result["text"]
 
 
-PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-C_BLOCKS = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
 
 
-def test_the_readme_runs_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tcuq.demo import DEV_CORRUPTIONS, make_log, train
-    from tcuq.demo.digits import load
-    from tcuq.io import write_log
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the commands of the README have been run."""
+    folder = tmp_path_factory.mktemp("readme")
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines() if line]
+    assert [line for line in lines if line.startswith("pip install")] and len(lines) >= 6
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in lines:
+        if not line.startswith("pip install"):
+            done = subprocess.run(
+                ["sh", "-c", line],
+                cwd=folder,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, (line, done.stderr)
+    return folder
 
-    train_part, dev_part, _ = load(0)
-    write_log(tmp_path / "dev.npz", make_log(train(train_part, 0), dev_part, DEV_CORRUPTIONS, 3000, 1))
+
+def test_the_readme_runs_in_an_empty_folder(demo: Path) -> None:
+    assert {path.name for path in demo.iterdir()} == {
+        "demo",
+        "params.json",
+        "decisions.csv",
+        "report.html",
+        "firmware",
+    }
+
+
+def test_the_readme_runs_in_python(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(demo)
+    (block,) = blocks("README.md", "python")
+    names: dict[str, Any] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    log = read_log("demo/test.npz")
+    said = {names["on_inference"](row).partition(" ")[0] for row in log.probs[:3000]}
+    assert said == {"class", "not", "degraded:"}
+
+
+def test_the_page_on_python_runs(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(demo / "demo" / "dev.npz", tmp_path / "dev.npz")
     monkeypatch.chdir(tmp_path)
-    assert PYTHON_BLOCKS
-    for block in PYTHON_BLOCKS:
-        exec(compile(block, "README.md", "exec"), {})
-    assert (tmp_path / "params.json").exists()
+    names: dict[str, Any] = {}
+    for block in blocks("docs/PYTHON.md", "python"):
+        exec(compile(block, "docs/PYTHON.md", "exec"), names)
+    assert (tmp_path / "params.json").exists() and names["again"].save() == names["state"]
 
 
-def test_the_readme_compiles_in_c(tmp_path: Path) -> None:
-    from tcuq.export import export
-
-    export(tcuq.Params(classes=10, features=32, feature_zero_point=-128), tmp_path / "c", name="kws")
-    assert C_BLOCKS
-    for block in C_BLOCKS:
-        (tmp_path / "c" / "readme.c").write_text(block)
-        command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "readme.c", "-o", "readme.o"]
-        subprocess.run(command, check=True, cwd=tmp_path / "c")
+def test_the_picture_of_the_design_shows_the_contracts() -> None:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    design = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
+    picture = design[design.index("tcuq (product)") :].partition("```")[0]
+    lines = [re.split(r"\s{3,}", line.strip(" ")) if line.strip() else [] for line in picture.splitlines()]
+    for contract in contracts:
+        if contract["type"] != "layers":
+            continue
+        (name,) = contract["containers"]
+        right = name == "tcuq_lab"
+        if name == "tcuq.device":
+            shown = [cells[0] for cells in lines[lines.index(["tcuq.device"]) + 1 :] if cells]
+        else:
+            above = lines[: lines.index(["tcuq.device"])]
+            shown = [
+                line[39:].strip() if right else line[:39].strip()
+                for line in picture.splitlines()[2 : len(above)]
+            ]
+            shown = [each for each in shown if each and "no imports" not in each]
+        assert shown == contract["layers"], name
