@@ -1,0 +1,52 @@
+"""What the documentation names is there: files, commands, links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+PAGES = sorted(
+    path
+    for path in [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("lab/*.md"),
+        *ROOT.glob("examples/**/*.md"),
+    ]
+    if path.name != "CHANGELOG.md"  # speaks of the past
+)
+FOLDERS = "bench|docs|examples|lab|src|tests|tools|vectors"
+NAMED = re.compile(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*\w)")
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+MADE = {"docs/results.html"}
+"""Files that a command makes and that are not tracked."""
+EXPORTED = {"src/kws_arduino.h", "examples/Watch/Watch.ino"}
+"""Files of an exported package."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = {
+        each
+        for each in NAMED.findall(text)
+        if each not in MADE | EXPORTED and not re.search("[A-Z]{4}-", each)
+    }
+    missing = [
+        each for each in sorted(named) if not (ROOT / each).exists() and not (page.parent / each).exists()
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        path = (page.parent / target).resolve()
+        assert path.exists() or path.relative_to(ROOT).as_posix() in MADE, target
+        if anchor and path.suffix == ".md":
+            heads = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
+            anchors = {"#" + re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+            assert anchor in anchors, (target, anchor)
