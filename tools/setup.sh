@@ -47,8 +47,12 @@ if [ "$kind" = test ]; then
     have g++ || fetch g++ || true
     have valgrind || fetch valgrind || true
     have chromium || fetch chromium || true
-    # Instruction counts are promised for x86-64; other machines count them in an emulator.
-    if [ "$(uname -m)" != x86_64 ]; then
+    # Both architectures must give the same bits: the other one runs in an emulator. Instruction counts are
+    # promised for x86-64 and counted there as well.
+    if [ "$(uname -m)" = x86_64 ]; then
+        have aarch64-linux-gnu-gcc || fetch gcc-aarch64-linux-gnu libc6-dev-arm64-cross || true
+        have qemu-aarch64 || fetch qemu-user || true
+    else
         have x86_64-linux-gnu-gcc || fetch gcc-x86-64-linux-gnu libc6-dev-amd64-cross || true
         have qemu-x86_64 || fetch qemu-user || true
     fi
