@@ -79,8 +79,13 @@ def test_version_and_citation_agree() -> None:
 
 def test_the_changelog_names_every_module_and_command_that_moved() -> None:
     rows = dict(re.findall(r"^\| `([^|]+)` \| `([^|]+)` \|$", CHANGES, re.M))
+    assert "The first ten modules" in CHANGES and len(tcuq._MOVED) == 10
+    modules = [old for old in rows if re.fullmatch(r"tcuq\.\w+", old)]
+    assert modules[:10] == [f"tcuq.{old}" for old in sorted(tcuq._MOVED)]
     for old, new in tcuq._MOVED.items():
         assert rows[f"tcuq.{old}"] == f"tcuq.{new}"
+    for new in (new for old, new in rows.items() if old.startswith("tcuq.") and "," not in old + new):
+        assert importlib.util.find_spec(new) is not None, new
     for name in moved.COMMANDS:
         assert rows[f"tcuq {name}"] == f"tcuq-lab {name}"
     for name in tcuq._LAB:
