@@ -76,7 +76,7 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
     )
 
 
-def centerd(params: Params, signals: Any) -> Params:
+def centered(params: Params, signals: Any) -> Params:
     """Move the bias so that the logistic works in its steep part, where differences show."""
     assert params.coef is not None
     z = signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
@@ -96,7 +96,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         if rng.random() < 0.15:
             ints = rng.integers(-128, 128, ints.shape).astype(np.int8)
         real = reference(params, ints, raw)
-        params = centerd(params, real.signals)
+        params = centered(params, real.signals)
         real = weighed(params, real.signals, real.doubted)  # the bias is in no signal
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH

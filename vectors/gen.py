@@ -63,7 +63,7 @@ class Dice:
         return order
 
 
-# Posterior (0..255) at a step; one centerd feature at a step.
+# Posterior (0..255) at a step; one centered feature at a step.
 MakeU = Callable[[Dice, int], list[int]]
 MakeX = Callable[[Dice, int, int], int]
 

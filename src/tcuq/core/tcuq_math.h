@@ -138,7 +138,7 @@ static uint32_t root(uint32_t value)
 }
 
 #if HAS(TCUQ_MAGNITUDE)
-/* Root mean square of `count` centerd features in 1/256, Q0.16; at most 255 / 256. */
+/* Root mean square of `count` centered features in 1/256, Q0.16; at most 255 / 256. */
 static uint16_t magnitude_of(uint32_t squares, uint32_t count)
 {
     return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);

@@ -93,7 +93,7 @@ def learn_head(
 ) -> Learned:
     """Learn how much more likely a step is on degraded input than on clean.
 
-    Signals are centerd by their clean mean under the same answer, so that a hard class that stays does
+    Signals are centered by their clean mean under the same answer, so that a hard class that stays does
     not look like a degradation; the centering ends up in the offsets. The regression gives both kinds of
     steps the same weight, so that its logit is a log-likelihood ratio. Shifts that cost no accuracy
     take no part: they should not raise the alarm, nor teach what clean looks like.
@@ -167,7 +167,7 @@ def regression(
     ----------
     x : array (n, signals)
     answers : array of n integers
-        Classes that were answered; signals are centerd by their clean mean under the same answer.
+        Classes that were answered; signals are centered by their clean mean under the same answer.
     degraded : array of n booleans
         The others are clean.
     classes : int

@@ -93,8 +93,8 @@ def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int 
         if len(clean) < 2:
             raise ValueError(f"clean features have {len(clean)} rows; pca needs 2 or more")
         given = clean.astype(np.float64)
-        centerd = given - given.mean(axis=0)
-        _, vectors = np.linalg.eigh(centerd.T @ centerd)
+        centered = given - given.mean(axis=0)
+        _, vectors = np.linalg.eigh(centered.T @ centered)
         matrix = _signed(vectors[:, ::-1][:, :kept])
         offset = -given.mean(axis=0) @ matrix
     else:
