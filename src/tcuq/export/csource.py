@@ -174,7 +174,12 @@ def rows_of(values: Iterable[int]) -> list[str]:
     >>> rows_of([1, -2])
     ['    1, -2']
     """
-    return textwrap.wrap(", ".join(map(str, values)), 100, initial_indent="    ", subsequent_indent="    ")
+    return lines_of(map(str, values))
+
+
+def lines_of(values: Iterable[str]) -> list[str]:
+    """Return literals as the lines of an initializer."""
+    return textwrap.wrap(", ".join(values), 100, initial_indent="    ", subsequent_indent="    ")
 
 
 def _weights(params: Params) -> str:
