@@ -61,7 +61,7 @@ A mask in `TCUQ_SIGNALS` must then have the bits of all monitors; a header whose
 """
 
 _CHECK_RAM = """\
-| RAM: buffer of the self-check, only where it is linked; `-DTCUQ_SELFCHECK_SAVE=0` leaves it out | {state:,} |
+| RAM: buffer of the self-check, if linked; `-DTCUQ_SELFCHECK_SAVE=0` leaves it out | {state:,} |
 """
 
 _C_USE = """\
