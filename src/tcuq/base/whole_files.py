@@ -49,7 +49,7 @@ def write_synced(handle: int, data: bytes) -> None:
 
 
 def sync_folder(path: str | Path) -> None:
-    """Wait until the disk has the names in a folder; does nothing where folders cannot be opened (Windows)."""
+    """Wait until the disk has the names in a folder; nothing where folders cannot be opened (Windows)."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .whole_files import sync_folder, write_synced
@@ -82,10 +82,8 @@ def _refuse_fixed(target: Path) -> None:
 def _shop(target: Path) -> Iterator[Path]:
     """Give an empty folder beside the target that nobody else uses, and take it away in the end."""
     shop = _shop_of(target)
-    try:
+    with suppress(FileExistsError):
         os.mkdir(shop)
-    except FileExistsError:
-        pass
     handle = _lock(shop, target)
     try:
         # What is there now was left by a process that was killed.
