@@ -286,7 +286,7 @@ def test_posteriors_are_within_one_unit_of_the_real_ones() -> None:
 
 def test_logits_of_another_kind_are_refused() -> None:
     for bad in (np.zeros((2, 2), np.int16), np.zeros(3, np.int8)):
-        with pytest.raises(ValueError, match="int8 of 2 is accepted"):
+        with pytest.raises(ValueError, match="expected int8 of 2"):
             posteriors(bad, softmax_table(0.1))
 
 
@@ -351,21 +351,20 @@ def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: st
     [
         (
             {"matrix": np.ones((8, 3)), "offset": None},
-            "has 3 outputs; 4, the monitor's features, is accepted",
+            "has 3 outputs, expected 4, the monitor's features",
         ),
-        ({"matrix": np.ones(8)}, "has 1 dimensions; 2 are needed"),
+        ({"matrix": np.ones(8)}, "has 1 dimensions, expected 2"),
         ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0; 1 to 16384"),
         ({"matrix": np.full((8, 4), np.nan)}, "holds inf or nan"),
         ({"matrix": np.full((8, 4), "a")}, "holds no numbers"),
         ({"matrix": np.full((8, 4), 1e5)}, "a weight of 10000 "),
-        ({"offset": np.ones(3)}, r"has shape \(3,\); \(4,\) is accepted"),
+        ({"offset": np.ones(3)}, r"has shape \(3,\), expected \(4,\)"),
         ({"offset": np.full(4, 1e12)}, "an offset of 1e"),
         ({"scale": 0.0}, "scale of the wide features is 0"),
-        ({"scale": np.ones(2)}, "one number is needed"),
+        ({"scale": np.ones(2)}, "expected one number"),
         ({"zero_point": 200}, "zero_point of the wide features is 200"),
         ({"zero_point": 0.5}, "not an integer"),
-        ({"zero_point": None}, "key 'zero_point' is missing"),
-        ({"more": 1}, "key 'more' is unknown"),
+        ({"zero_point": None}, "array 'zero_point' is missing"),
     ],
 )
 def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -378,7 +377,7 @@ def test_projections_that_are_refused(tmp_path: Path, change: dict[str, Any], me
 
 def test_a_projection_must_fit_the_monitor(tmp_path: Path) -> None:
     made = integer_projection(np.ones((8, 4)), np.zeros(4), 0.1, 0, Params(classes=3, features=4))
-    with pytest.raises(ValueError, match="has 4 outputs; 2, the monitor's features"):
+    with pytest.raises(ValueError, match="has 4 outputs, expected 2, the monitor's features"):
         export(Params(classes=3, features=2), tmp_path / "c", projection=made)
     wide = Params(classes=3, features=40)
     with pytest.raises(ValueError, match="outputs of the projection is 40; 1 to 32"):

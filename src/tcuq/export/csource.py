@@ -29,7 +29,7 @@ _HEADER = """\
 #error "{name} was exported for another version of tcuq.h; export it again"
 #endif
 #if ((TCUQ_SIGNALS) & {mask}) != {mask}
-#error "TCUQ_SIGNALS leaves out a signal that {name} uses; {mask} is needed"
+#error "TCUQ_SIGNALS leaves out a signal that {name} uses; compile with -DTCUQ_SIGNALS={mask} or more bits"
 #endif
 {evidence_guard}
 #define {NAME}_CLASSES {classes}u
@@ -52,7 +52,7 @@ extern const tcuq_params_t {name};
 
 _GUARD = """\
 #if !TCUQ_EVIDENCE
-#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; 1 is needed"
+#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; compile with -DTCUQ_EVIDENCE=1"
 #endif
 """
 
