@@ -382,6 +382,6 @@ def test_a_projection_must_fit_the_monitor(tmp_path: Path) -> None:
     wide = Params(classes=3, features=40)
     with pytest.raises(ValueError, match="outputs of the projection is 40; 1 to 32"):
         integer_projection(np.ones((80, 40)), np.zeros(40), 0.1, 0, wide)
-    with pytest.raises(ValueError, match=r"int8 of shape \(T, 8\) is accepted"):
+    with pytest.raises(ValueError, match=r"expected int8 of shape \(T, 8\)"):
         made(np.zeros((1, 7), np.int8))
     assert list(tmp_path.iterdir()) == []
