@@ -128,6 +128,8 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["inspect", "-"], "FILE is '-'; a file name is needed"),
         (["export", "m.json", "-"], "FOLDER is '-'; a file name is needed"),
         (["demo", "--out", "-"], "--out is '-'; a file name is needed"),
+        (["demo", "--out", "m.json"], "m.json: is a file, expected a folder"),
+        (["export", "m.json", "."], "is the current folder"),
         (["run", "in.npz", "in.csv"], "in.npz"),
         (["run", "m.json", "missing.csv"], "missing.csv: No such file"),
         (["run", "m.json", "in.txt"], "extension '.txt' is unknown"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.monitor import Monitor
 
 Int8 = npt.NDArray[np.int8]
@@ -98,7 +99,7 @@ def take(monitor: Monitor, probs: Int8, features: Int8) -> Transcript:
     given = features if monitor.params.features else None
     steps, signals = monitor.run(probs, given, signals=True)
     columns: list[Any] = [
-        steps[name] * (65536 if steps.dtype[name].kind == "f" else 1) for name in step_fields()
+        steps[name] * (ONE if steps.dtype[name].kind == "f" else 1) for name in step_fields()
     ]
     fields = np.stack([column.astype(np.int64) for column in columns], axis=1)
-    return Transcript(fields, np.asarray(signals * 65536).astype(np.int64))
+    return Transcript(fields, np.asarray(signals * ONE).astype(np.int64))

@@ -64,7 +64,7 @@ class Header(NamedTuple):
             if name in known and name in names[:place]:
                 raise ValueError(f"column {name!r} is there twice, expected once")
         if not probs:
-            raise ValueError(f"column 'p0' is missing, expected {ACCEPTED}.{guess(names, 'p0')}")
+            raise ValueError(f"column 'p0' is missing, expected {ACCEPTED}{guess(names, 'p0')}")
         note_unknown("column", names, [*probs, *features, *PLAIN], where)
         return cls(names, probs, features)
 

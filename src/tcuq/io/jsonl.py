@@ -89,7 +89,7 @@ class RowParser:
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]
         if "probs" not in content:
-            raise ValueError(f"key 'probs' is missing, expected {', '.join(KEYS)}.{guess(unknown, 'probs')}")
+            raise ValueError(f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}")
         if unknown and not self._told:
             note_unknown("key", list(content), KEYS, self._where)
             self._told = True

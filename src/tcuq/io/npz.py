@@ -23,7 +23,7 @@ KEYS = ("probs", "features", "labels", "segments", "shifted")
 def arrays_of(
     content: bytes,
     where: str,
-    accepted: Sequence[str],
+    accepted: Sequence[str] | None = None,
     needed: Sequence[str] = (),
     max_bytes: int = MAX_BYTES,
 ) -> dict[str, npt.NDArray[Any]]:
@@ -37,8 +37,10 @@ def arrays_of(
     content : bytes
     where : str
         Name of the file in messages.
-    accepted, needed : sequences of str
-        Names of the arrays that are read, and of those that must be there.
+    accepted : sequence of str, optional
+        Names of the arrays that are read; all of them by default.
+    needed : sequence of str
+        Names of those that must be there.
     max_bytes : int
         All arrays together may take this much memory.
     """
@@ -53,9 +55,10 @@ def arrays_of(
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         for key in needed:
             if key not in members:
+                names = ", ".join(needed if accepted is None else accepted[:9])
                 hint = guess(list(members), key)
-                raise ValueError(f"{where}: array {key!r} is missing, expected {', '.join(accepted)}.{hint}")
-        wanted = [key for key in members if key in accepted]
+                raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}")
+        wanted = [key for key in members if accepted is None or key in accepted]
         left = max_bytes
         for key in wanted:
             size = _unpacked_size(archive, members[key], key, where)
@@ -69,7 +72,8 @@ def arrays_of(
         for key in wanted:
             with _whole(key, where), archive.open(members[key]) as member:
                 arrays[key] = np.asarray(np.lib.format.read_array(member, allow_pickle=False))
-    note_unknown("array", list(members), accepted, where)
+    if accepted is not None:
+        note_unknown("array", list(members), accepted, where)
     return arrays
 
 

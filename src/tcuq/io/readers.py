@@ -128,7 +128,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
     for name in COLUMNS:
         if name not in names:
             raise ValueError(
-                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}.{guess(names, name)}"
+                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}"
             )
     found = [name for name in names if name in known]
     if len(set(found)) != len(found):

@@ -68,7 +68,7 @@ def guess(names: Sequence[str], missing: str) -> str:
     Examples
     --------
     >>> guess(["prob", "label"], "probs")
-    " Did you mean 'probs' by 'prob'?"
+    ". Did you mean 'probs' by 'prob'?"
     """
     near = meant(missing, names)
-    return "" if near is None else f" Did you mean {missing!r} by {near!r}?"
+    return "" if near is None else f". Did you mean {missing!r} by {near!r}?"
