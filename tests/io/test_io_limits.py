@@ -137,6 +137,13 @@ def test_arrays_that_are_not_used_are_not_unpacked(tmp_path: Path) -> None:
         assert len(read_log(path)) == 3
 
 
+def test_what_is_there_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(probs=np.full((3, 2), 0.5), labels=np.zeros(3, int), lable=np.zeros(3)))
+    with pytest.warns(InputNote, match=r"array 'lable' is not used\.$"):
+        read_log(path)
+
+
 def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,p0,p1,lable\n12:30,0.5,0.5,1\n12:31,0.25,0.75,1\n")
     with pytest.warns(InputNote, match=r"'time', 'lable' are not used. Did you mean 'label' by 'lable'\?"):

@@ -42,7 +42,8 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
         return
     shown = ", ".join(map(repr, unknown[:8])) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
     verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
-    free = [name for name in known if name not in names]
+    # Either number of a word may be there: label or labels.
+    free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
     guesses = [f" Did you mean {near!r} by {name!r}?" for name in unknown if (near := meant(name, free))]
     warnings.warn(InputNote(f"{where}: {verb} not used.{''.join(guesses[:3])}"), stacklevel=4)
 
