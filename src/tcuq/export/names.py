@@ -19,7 +19,7 @@ friend goto if import inline int long module mutable namespace new noexcept not 
 or_eq override private protected public register reinterpret_cast requires restrict return short signed
 sizeof static static_assert static_cast std struct switch template this thread_local throw true try typedef
 typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
-main linux unix
+main linux unix i386 mips sparc sun
 """
 
 # math.h; each also ends in f and in l, for the other floating types.
