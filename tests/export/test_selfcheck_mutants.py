@@ -52,18 +52,13 @@ PROFILES = {
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>
-static int mutant;
-#define tcuq_step tcuq_true_step
-#define tcuq_save tcuq_true_save
-#define tcuq_load tcuq_true_load
-#define tcuq_reset tcuq_true_reset
-#include "tcuq.c"
-#undef tcuq_step
-#undef tcuq_save
-#undef tcuq_load
-#undef tcuq_reset
 #include "monitor.h"
 #include "monitor_selfcheck.h"
+static int mutant;
+void tcuq_true_step(tcuq_t *, const int8_t *, const int8_t *, tcuq_step_t *, uint16_t *);
+int tcuq_true_save(const tcuq_t *, uint8_t *, size_t);
+int tcuq_true_load(tcuq_t *, const uint8_t *, size_t);
+void tcuq_true_reset(tcuq_t *);
 void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out, uint16_t *signals)
 {
     static tcuq_step_t last;
@@ -188,8 +183,13 @@ def test_every_broken_output_fails_the_self_check(tmp_path: Path, profile: str) 
         cases[where].append(f"    case {number}: {statement} break;")
     text = PROGRAM % {where: "\n".join(lines) for where, lines in cases.items()}
     (folder / "mutants.c").write_text(text)
-    command = ["cc", "-std=c99", "-O1", "mutants.c", "monitor.c", "monitor_selfcheck.c", "-o", "mutants"]
-    subprocess.run(command, cwd=folder, check=True)
+    compile = ["cc", "-std=c99", "-O1"]
+    core = sorted(file.name for file in folder.glob("tcuq*.c"))
+    renamed = [f"-Dtcuq_{name}=tcuq_true_{name}" for name in ("step", "save", "load", "reset")]
+    subprocess.run([*compile, *renamed, "-c", *core], cwd=folder, check=True)
+    objects = [file.replace(".c", ".o") for file in core]
+    own = ["mutants.c", "monitor.c", "monitor_selfcheck.c"]
+    subprocess.run([*compile, *own, *objects, "-o", "mutants"], cwd=folder, check=True)
     names = ["none", *mutants, "no reset", *(f"saved byte {at}" for at in range(of.state_bytes))]
     numbers = [*range(len(mutants) + 1), 99999, *range(100000, 100000 + of.state_bytes)]
     run = [folder / "mutants", *map(str, numbers)]
