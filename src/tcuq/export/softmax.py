@@ -52,7 +52,7 @@ def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.N
     [[59, -59]]
     """
     if logits.dtype != np.int8 or logits.ndim != 2:
-        raise ValueError(f"logits are {logits.dtype} of {logits.ndim} dimensions, expected int8 of 2")
+        raise ValueError(f"logits are {logits.dtype} of {logits.ndim} dimensions; int8 of 2 is accepted")
     values = logits.astype(np.int64)
     shares = table.astype(np.int64)[values.max(axis=1, keepdims=True) - values]
     total = shares.sum(axis=1, keepdims=True)
