@@ -128,6 +128,8 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["inspect", "-"], "FILE is '-'; a file name is needed"),
         (["export", "m.json", "-"], "FOLDER is '-'; a file name is needed"),
         (["demo", "--out", "-"], "--out is '-'; a file name is needed"),
+        (["demo", "--out", "m.json"], "m.json: is a file, expected a folder"),
+        (["export", "m.json", "."], "is the current folder"),
         (["run", "in.npz", "in.csv"], "in.npz"),
         (["run", "m.json", "missing.csv"], "missing.csv: No such file"),
         (["run", "m.json", "in.txt"], "extension '.txt' is unknown"),
@@ -139,7 +141,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "-o", "d.csv", "--state-in", "in.csv"], "in.csv: state of"),
         (["inspect", "missing"], "missing: No such file"),
         (["inspect", "in.npz"], "in.npz: is neither"),
-        (["audit", "in.csv", "m.json"], "column 'p0' is unknown"),
+        (["audit", "in.csv", "m.json"], "in.csv: column 'step' is missing, expected step, label"),
         (["audit", "missing.csv", "m.json"], "missing.csv: No such file"),
         (["export", "m.json", "c", "--name", "while"], "name is 'while'"),
         (["export", "m.json", "m.json"], "m.json: is a file"),
@@ -150,7 +152,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
         (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
         (["export", "m.json", "c", "--projection", "in.csv"], "in.csv: is not an NPZ file"),
-        (["export", "m.json", "c", "--projection", "in.npz"], "in.npz: key 'probs' is unknown"),
+        (["export", "m.json", "c", "--projection", "in.npz"], "in.npz: array 'matrix' is missing"),
         (["report", "missing.csv", "-o", "r.html"], "missing.csv: No such file"),
         (["report", "missing.csv", "-o", "missing/r.html"], "folder missing does not exist"),
     ],
@@ -248,7 +250,7 @@ def test_a_bad_line_stops_a_live_run_with_its_number(place, capsys, monkeypatch)
     assert main(["run", "m.json", "-", "--state-out", "state.bin"]) == 2
     out, err = capsys.readouterr()
     assert out.count("\n") == 2 and Monitor(PARAMS).load("state.bin").steps == 2
-    assert err == "tcuq: standard input, line 3: probs[2] is nan; 0 to 1 is accepted\n"
+    assert err == "tcuq: standard input, line 3: probs[2] is nan, expected 0 to 1\n"
 
 
 def test_bad_lines_are_skipped_counted_and_reported(place, capsys, monkeypatch):
@@ -284,13 +286,9 @@ def test_an_empty_stream_is_refused(place, capsys, monkeypatch, content):
 
 def test_inputs_of_another_shape_are_refused(place, capsys, monkeypatch):
     (place / "two.csv").write_text("p0,p1\n0.5,0.5\n")
-    assert "two.csv: has 2 classes; 3 are accepted" in refused(
-        capsys, "run", "m.json", "two.csv", "-o", "d.csv"
-    )
+    assert "two.csv: has 2 classes, expected 3" in refused(capsys, "run", "m.json", "two.csv", "-o", "d.csv")
     Params(classes=3, features=4).save("f.json")
-    assert "in.csv: has 0 features; 4 are accepted" in refused(
-        capsys, "run", "f.json", "in.csv", "-o", "d.csv"
-    )
+    assert "in.csv: has 0 features, expected 4" in refused(capsys, "run", "f.json", "in.csv", "-o", "d.csv")
     feed(monkeypatch, '{"probs": [0.5, 0.5]}\n')
     assert "line 1: probs has 2 values" in refused(capsys, "run", "m.json", "-")
     feed(monkeypatch, '{"probs": [0.5, 0.25, 0.25]}\n')
@@ -492,7 +490,7 @@ def test_report_and_demo_are_called(place, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out) == {"report": "r.html", "steps": 120}
     assert "A &lt;title&gt;" in (place / "r.html").read_text(encoding="utf-8")
     (place / "short.csv").write_text("p0,p1,p2\n0.5,0.25,0.25\n")
-    assert "short.csv: has 1 steps; 120" in refused(
+    assert "short.csv: has 1 steps, expected 120" in refused(
         capsys, "report", "d.csv", "-o", "q.html", "--log", "short.csv"
     )
     fake = types.ModuleType("tcuq.demo")
@@ -513,18 +511,20 @@ def test_a_full_standard_output_is_one_line(place, args):
     assert done.returncode == 2 and done.stderr == "tcuq: standard output: No space left on device\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("source", ["in.jsonl", "-"])
-def test_a_reader_that_leaves_is_no_error(place, source):
+def test_a_reader_that_leaves_ends_the_run_as_a_signal_would(place, source, unbuffered):
     # Far more than a pipe holds, so that writing goes on after the reader has left.
     (place / "in.jsonl").write_text("".join(lines_of(stream())) * 40)
     with open("in.jsonl", "rb") as lines:
         command = [sys.executable, "-m", "tcuq", "run", "m.json", source]
         pipes = {"stdin": lines, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes["env"] = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
         with subprocess.Popen(command, **pipes) as process:
             process.stdout.readline()
             process.stdout.close()
             assert process.stderr.read() == b""
-            assert process.wait() == 0
+            assert process.wait() == 141
 
 
 def test_an_interrupt_ends_quietly(place, capsys, monkeypatch):
@@ -668,7 +668,7 @@ def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
                 process.stdout.close()
                 process.stdin.write(lines[3])
                 process.stdin.flush()
-            assert process.wait() == (130 if end == "interrupt" else 0)
+            assert process.wait() == (130 if end == "interrupt" else 141)
             assert process.stderr.read() == ""
         # The step whose answer nobody read was taken nevertheless.
         assert Monitor(PARAMS).load("state.bin").steps == (3 if end == "interrupt" else 4)

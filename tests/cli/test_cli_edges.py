@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,15 @@ def test_rooms_can_be_reached_without_importing_them() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         tcuq.nonsense  # noqa: B018
+
+
+def test_a_demo_without_its_data_leaves_no_folder(
+    tmp_path: Path, here: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(seed: int) -> None:
+        raise ImportError("scikit-learn is missing")
+
+    import_module("tcuq.demo")
+    monkeypatch.setattr(sys.modules["tcuq.demo.main"], "load", missing)
+    assert here("demo", "--out", tmp_path / "d") == (2, "tcuq: scikit-learn is missing\n")
+    assert not (tmp_path / "d").exists()

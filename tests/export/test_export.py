@@ -228,6 +228,9 @@ def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
         "a_softmax",
         "a_projection",
         "a_arduino",
+        "a\u202eb",
+        "\u2066a",
+        "a*/b",
     ],
 )
 def test_names_that_c_would_not_take(tmp_path, name):
@@ -286,19 +289,41 @@ def test_all_files_or_none(tmp_path, monkeypatch, fails_at, form):
     for file in ("main.c", "tcuq.h") if form == "c" else ("README.md", "keywords.txt"):
         (folder / file).write_text("mine")
     before = sorted(os.listdir(folder))
-    replace, calls = os.replace, []
+    fsync, calls = os.fsync, []
 
     def sometimes(*args):
         calls.append(args)
         if len(calls) == fails_at:
             raise OSError(28, "No space left on device")
-        replace(*args)
+        fsync(*args)
 
-    monkeypatch.setattr(os, "replace", sometimes)
+    monkeypatch.setattr(os, "fsync", sometimes)
     with pytest.raises(OSError, match="No space left"):
         export(CASES["posteriors"], folder, force=True, form=form)
     assert sorted(os.listdir(folder)) == before and os.listdir(tmp_path) == ["c"]
     assert {(folder / file).read_text() for file in os.listdir(folder)} == {"mine"}
+
+
+def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
+    folder = tmp_path / "c"
+    export(CASES["posteriors"], folder)
+    litter = tmp_path / ".c.tcuq-export"
+    # As a process leaves it that is killed between two renames.
+    litter.mkdir()
+    folder.rename(litter / "old")
+    (litter / "new").mkdir()
+    (litter / "new" / "tcuq.c").write_text("half")
+    with pytest.raises(ValueError, match="exists already"):
+        export(CASES["extended"], folder)
+    assert os.listdir(tmp_path) == ["c"]
+    assert (folder / "monitor.c").read_text() == sources(CASES["posteriors"])["monitor.c"]
+
+
+def test_all_that_is_exported_is_ascii():
+    # No character that an editor shows as something else, or not at all, reaches a compiler.
+    for form in ("c", "arduino"):
+        for file, text in sources(CASES["extended"], form=form, logits_scale=0.1).items():
+            assert text.isascii(), file
 
 
 def test_folders_that_cannot_be(tmp_path):

@@ -155,7 +155,7 @@ def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
     assert "TCUQ_H" in mine.read_text()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "examples").write_text("mine")
-    with pytest.raises(ValueError, match="examples: is a file; a folder is needed"):
+    with pytest.raises(ValueError, match="examples: is a file, expected a folder"):
         export(PLAIN, tmp_path / "other", form="arduino", force=True)
     with pytest.raises(ValueError, match="form 'rust' is unknown"):
         export(PLAIN, tmp_path / "other", form="rust")

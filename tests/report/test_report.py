@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import shutil
@@ -89,7 +90,7 @@ def unpack(text: str, dtype: str) -> Any:
 def check_whole(page: str) -> None:
     """What must hold for every page."""
     assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
-    assert "http" not in page
+    assert "http" not in page.replace("<meta http-equiv=", "")
     assert not re.search(r"\b(src|href|srcset|action)\s*=", page)
     assert "@import" not in page and not re.search(r"url\((?!#hatch-)", page)
     drawn = re.sub(r"<script.*?</script>|<style>.*?</style>", "", page, flags=re.S)
@@ -449,6 +450,14 @@ root.dataset.drawn = pixels.some((v, i) => i % 4 === 3 && v > 0);
 </script>"""
 
 
+def driven(page: str) -> str:
+    """The page with the script that drives it, which its policy has to let in."""
+    text = DRIVE.removeprefix("<script>").removesuffix("</script>").encode()
+    allowed = base64.b64encode(hashlib.sha256(text).digest()).decode()
+    page = page.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
+    return page.replace("</body>", DRIVE + "</body>")
+
+
 def opened(path: Path, folder: Path) -> str:
     """The start tag of the page after its scripts ran in a browser."""
     browser = next(
@@ -470,6 +479,31 @@ def opened(path: Path, folder: Path) -> str:
     return found[0].replace("&quot;", '"')
 
 
+def test_the_policy_lists_every_script_and_the_style(case: Any) -> None:
+    page = case[-1]
+    found = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert found and page.index(found[0]) < page.index("<style") < page.index("<script")
+    policy = dict(part.split(" ", 1) for part in found[1].split("; "))
+    assert policy["default-src"] == "'none'" and "unsafe" not in policy["script-src"]
+    texts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+    assert policy["script-src"] == " ".join(f"'sha256-{text}'" for text in hashes) and len(hashes) == 3
+    style = re.search(r"<style>(.*?)</style>", page, re.S)
+    assert style is not None
+    text = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+    assert policy["style-src-elem"] == f"'sha256-{text}'"
+    # No handler in an attribute, which the policy would forbid, and nothing that is fetched.
+    drawn = re.sub(r"<script.*?</script>|<style>.*?</style>", "", page, flags=re.S)
+    assert not re.search(r"<[^>]* on[a-z]+=", drawn) and not re.search(r"<(link|img|iframe|object)\b", drawn)
+
+
+def test_the_policy_stops_a_script_that_is_not_of_the_page(tmp_path: Path, case: Any) -> None:
+    page = case[-1].replace("</body>", "<script>document.documentElement.dataset.foreign = 1</script></body>")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    assert 'data-ready="1"' in tag and "data-foreign" not in tag
+
+
 @pytest.mark.parametrize("steps", [5000, 1, 210_000])
 def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
     params, log, decisions, _, page = case
@@ -477,7 +511,7 @@ def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
         page = render(decisions[:1], params, log.take(slice(0, 1)))
     if steps > 5000:
         page = render(np.tile(decisions, steps // 5000), first=1_000_000)
-    (tmp_path / "page.html").write_text(page.replace("</body>", DRIVE + "</body>"), encoding="utf-8")
+    (tmp_path / "page.html").write_text(driven(page), encoding="utf-8")
     tag = opened(tmp_path / "page.html", tmp_path / "profile")
     assert 'data-ready="1"' in tag and "data-error" not in tag, tag
     assert 'data-drawn="true"' in tag

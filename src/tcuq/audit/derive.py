@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..io.decisions import Decisions
 from ..monitor.log import Log, watch
 from ..monitor.monitor import NO_REASON, Monitor, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
-from .rules import ONE, TOP, Ints, Rules
+from .rules import TOP, Ints, Rules
 from .verdict import Audit, Check
 
 _FRACTIONS = ("risk", "threshold", "uncertainty")
@@ -78,7 +79,7 @@ def audit(
     if not isinstance(decisions, Decisions):
         decisions = Decisions(decisions, start.steps if start else 0)
     if not len(decisions):
-        raise ValueError("the decision log is empty; at least one step is needed")
+        raise ValueError("the decision log is empty, expected at least one step")
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
@@ -208,9 +209,8 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     excess = balance - np.minimum.accumulate(before)
     worst = int(excess.max())
     over = excess > burst * den
-    detail = (
-        f"worst window holds {worst / den:g} abstentions more than {num / den:g} a step; {burst} are accepted"
-    )
+    held = f"worst window holds {worst / den:g} abstentions more than {num / den:g} a step"
+    detail = f"{held}; at most {burst} are allowed"
     at = int(numbers[int(over.argmax())]) if over.any() else None
     return [budget, Check("burst", at is None, detail, at)]
 

@@ -11,7 +11,9 @@ from pathlib import Path
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file so that a reader sees all of it or the previous one, whatever fails in between.
 
-    A device or pipe is written in place: replacing it by a plain file would destroy it.
+    The content is on the disk before it takes the name, and the name is before this returns: a loss of
+    power leaves the old file or the new one, not an empty one. A device or pipe is written in place:
+    replacing it by a plain file would destroy it.
 
     Parameters
     ----------
@@ -38,18 +40,42 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
+def write_synced(handle: int, data: bytes) -> None:
+    """Write bytes to an open file, wait until the disk has them, and close it."""
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: str | Path) -> None:
+    """Wait until the disk has the names in a folder; nothing where folders cannot be opened (Windows)."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # File systems that keep no folders of their own say so in one of these ways.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES):
+            raise
+    finally:
+        os.close(handle)
+
+
 def _replace(target: Path, data: bytes) -> None:
     import tempfile  # takes as long to import as the rest of the package's small modules together
 
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tcuq.")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        write_synced(handle, data)
         os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+    sync_folder(target.parent)
 
 
 def _mode(target: Path) -> int:

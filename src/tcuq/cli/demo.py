@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from .common import answer, declare, need_files, progress
@@ -25,6 +26,8 @@ def command(args: argparse.Namespace) -> int:
     from importlib import import_module
 
     need_files(args, "--out")
+    if os.path.exists(args.out) and not os.path.isdir(args.out):
+        raise ValueError(f"{args.out}: is a file, expected a folder; name another one with --out")
     with progress(args) as bar:
         found = dict(import_module("tcuq.demo").main(args.out, args.seed, bar))
     lines = [f"{name}: {value}" for name, value in found.items() if not isinstance(value, (dict, list))]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all else here
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from .common import Parser
+
+
+SIGPIPE = 13
+"""Number of the signal on POSIX systems; Windows has none, and its status is the same."""
 
 
 class UsageError(Exception):
@@ -57,6 +62,21 @@ def bug(command: str, error: Exception) -> int:
     return complain(command, f"this is a bug, please report it: {type(error).__name__}: {error}")
 
 
+def notes_as_lines(command: str, quiet: bool) -> None:
+    """Print what the library warns users of as notes of one line each, without the place in its code."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if not issubclass(category, UserWarning):
+            shown(message, category, *rest, **more)
+        elif not quiet:
+            tell(f"{command}: {' '.join(str(message).split())}")
+
+    warnings.showwarning = show
+    if not sys.warnoptions:  # -W, and PYTHONWARNINGS, go first
+        warnings.simplefilter("always", UserWarning)
+
+
 def silence(stream: TextIO) -> None:
     """Send what is left in a stream's buffer nowhere, so that leaving Python does not fail on it."""
     try:
@@ -82,13 +102,17 @@ def run_command(command: str, build_parser: Callable[[], Parser], argv: Sequence
     Returns
     -------
     int
-        0 on success, 1 when a check failed, 2 for bad input, 130 when interrupted, 128 + N when a live run
-        was ended by signal N.
+        0 on success, 1 when a check failed, 2 for bad input, 128 + N when signal N ended the work: 130 for
+        an interrupt, 141 for a reader of standard output that closed its end (``tcuq run ... | head``), as
+        tools of POSIX systems end there. Nothing is printed then. A shell that is to notice such an end
+        of a pipeline needs ``set -o pipefail``.
     """
     try:
         open_streams()
         args = build_parser().parse_args(argv)
-        status: int = args.command(args)
+        with warnings.catch_warnings():
+            notes_as_lines(command, getattr(args, "quiet", False))
+            status: int = args.command(args)
         sys.stdout.flush()
         return status
     except SystemExit as stop:  # --help and --version end this way
@@ -99,10 +123,12 @@ def run_command(command: str, build_parser: Callable[[], Parser], argv: Sequence
     except Stopped as stop:
         silence(sys.stdout)
         return 128 + stop.number
-    except BrokenPipeError:
-        # The reader has seen enough (head, less): not an error.
+    except BrokenPipeError as error:
+        if error.filename is not None:  # a pipe that was named as an output, not standard output
+            return complain(command, f"{error.filename}: {error.strerror}")
+        # The reader has seen enough (head, less): nothing to complain about, yet not all was written.
         silence(sys.stdout)
-        return 0
+        return 128 + SIGPIPE
     except OSError as error:
         if error.filename is None:
             silence(sys.stdout)

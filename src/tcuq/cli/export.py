@@ -35,7 +35,11 @@ def add(subparsers: Subparsers) -> None:
         metavar="FILE",
         help="add a projection of wide features: NPZ with matrix, scale, zero_point and perhaps offset",
     )
-    parser.add_argument("--force", action="store_true", help="replace files that are there already")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace files that are there already, all at once; your own files stay",
+    )
 
 
 def command(args: argparse.Namespace) -> int:

@@ -66,9 +66,9 @@ def main(
 
     integer("seed", seed, 0, 2**31)
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
     tell(0)
-    train_part, dev_part, test_part = load(seed)
+    train_part, dev_part, test_part = load(seed)  # needs scikit-learn; without it nothing is left behind
+    folder.mkdir(parents=True, exist_ok=True)
     classifier = train(train_part, seed)
     tell(1)
     dev = make_log(classifier, dev_part, DEV_CORRUPTIONS, STEPS, seed + 1)

@@ -103,10 +103,10 @@ def check_arduino_name(name: str) -> str:
     >>> check_arduino_name("setup")
     Traceback (most recent call last):
     ...
-    ValueError: name is 'setup'; this word is taken in Arduino sketches, another one is needed
+    ValueError: name is 'setup', a word that Arduino sketches use already; choose another one
     """
     if name in TAKEN:
-        raise ValueError(f"name is {name!r}; this word is taken in Arduino sketches, another one is needed")
+        raise ValueError(f"name is {name!r}, a word that Arduino sketches use already; choose another one")
     return name
 
 

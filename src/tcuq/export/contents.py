@@ -14,8 +14,8 @@ from .names import check_name
 from .projection import IntegerProjection, check_outputs
 from .softmax import softmax_table
 
-PARAMS_BYTES, HEAD_BYTES, STEP_BYTES = 152, 44, 16
-"""`sizeof` tcuq_params_t, tcuq_evidence_t (32-bit pointers) and tcuq_step_t."""
+PARAMS_BYTES, HEAD_BYTES = 152, 44
+"""`sizeof` tcuq_params_t and tcuq_evidence_t with 32-bit pointers."""
 
 PROJECTION_BYTES = 16
 """`sizeof(tcuq_projection_t)` with 32-bit pointers."""

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from .._version import VERSION
+from ..base.fixed import ONE
 from ..monitor.params import COEF_UNIT, Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
@@ -29,7 +30,7 @@ _HEADER = """\
 #error "{name} was exported for another version of tcuq.h; export it again"
 #endif
 #if ((TCUQ_SIGNALS) & {mask}) != {mask}
-#error "TCUQ_SIGNALS leaves out a signal that {name} uses; {mask} is needed"
+#error "TCUQ_SIGNALS leaves out a signal that {name} uses; compile with -DTCUQ_SIGNALS={mask} or more bits"
 #endif
 {evidence_guard}
 #define {NAME}_CLASSES {classes}u
@@ -52,7 +53,7 @@ extern const tcuq_params_t {name};
 
 _GUARD = """\
 #if !TCUQ_EVIDENCE
-#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; 1 is needed"
+#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; compile with -DTCUQ_EVIDENCE=1"
 #endif
 """
 
@@ -151,15 +152,14 @@ def _head(params: Params, name: str) -> list[str]:
         return []
     head = params.evidence.integers()
     coef = ", ".join(map(str, head["coef"]))
-    one = 65536
     return [
         f"static const int16_t {name}_evidence_offset[] = {{ /* one a class, value * 256 */",
         *rows_of(head["offset"]),
         "};",
         f"static const tcuq_evidence_t {name}_evidence = {{",
         f"    {name}_evidence_offset, /* offset */",
-        f"    {head['clip']}u, /* clip: {head['clip'] / one:.4f} */",
-        f"    {head['allowance']}u, /* allowance: {head['allowance'] / one:.4f} */",
+        f"    {head['clip']}u, /* clip: {head['clip'] / ONE:.4f} */",
+        f"    {head['allowance']}u, /* allowance: {head['allowance'] / ONE:.4f} */",
         f"    {{{coef}}}, /* coef: {_weights(params)} */",
         "};",
         "",
@@ -174,7 +174,12 @@ def rows_of(values: Iterable[int]) -> list[str]:
     >>> rows_of([1, -2])
     ['    1, -2']
     """
-    return textwrap.wrap(", ".join(map(str, values)), 100, initial_indent="    ", subsequent_indent="    ")
+    return lines_of(map(str, values))
+
+
+def lines_of(values: Iterable[str]) -> list[str]:
+    """Return literals as the lines of an initializer."""
+    return textwrap.wrap(", ".join(values), 100, initial_indent="    ", subsequent_indent="    ")
 
 
 def _weights(params: Params) -> str:
@@ -200,7 +205,7 @@ def params_source(params: Params, name: str) -> str:
     Values stand in the order of the struct, without designators, which C++ knows since C++20 only.
     """
     p = params.integers()
-    flag, one = p["level_den"], 65536
+    flag = p["level_den"]
     summed = "of evidence" if params.evidence else "risk x steps"
 
     def entry(value: str, field: str, note: str = "") -> str:
@@ -213,7 +218,7 @@ def params_source(params: Params, name: str) -> str:
         if p[f"{which}_limit"] == 0:
             return [line(f"{which}_limit", "this side is off"), line(f"{which}_cap")]
         return [
-            line(f"{which}_{part}", f"{p[f'{which}_{part}'] / one:.4f} {summed}") for part in ("limit", "cap")
+            line(f"{which}_{part}", f"{p[f'{which}_{part}'] / ONE:.4f} {summed}") for part in ("limit", "cap")
         ]
 
     lines = [
@@ -230,29 +235,29 @@ def params_source(params: Params, name: str) -> str:
         entry(f"{len(p['lags'])}u", "lag_count"),
         entry(f"{name}_lags" if p["lags"] else "NULL", "lags"),
         entry(f"{name}_lag_weights" if p["lags"] else "NULL", "lag_weights"),
-        entry(str(p["bias"]), "bias", f"{p['bias'] / one:.4f}"),
-        line("doubt_mix", f"{p['doubt_mix'] / one:.4f} confidence, the rest margin"),
-        line("blend", f"{p['blend'] / one:.4f} uncertainty, the rest low {params.anchor}"),
+        entry(str(p["bias"]), "bias", f"{p['bias'] / ONE:.4f}"),
+        line("doubt_mix", f"{p['doubt_mix'] / ONE:.4f} confidence, the rest margin"),
+        line("blend", f"{p['blend'] / ONE:.4f} uncertainty, the rest low {params.anchor}"),
         line("spread_scale", "65536 / log2 of the classes"),
         line("level_num", f"flag a share of {p['level_num'] / flag:.4f}"),
         line("level_den"),
-        line("reference", f"threshold {p['reference'] / one:.4f} at zero debt"),
+        line("reference", f"threshold {p['reference'] / ONE:.4f} at zero debt"),
         line("anchor", f"risk leans on the {params.anchor}"),
-        line("slope", f"{p['slope'] * flag / 256 / one:.6f} risk a flag"),
-        line("steep_slope", f"{p['steep_slope'] * flag / 256 / one:.6f} risk a flag"),
+        line("slope", f"{p['slope'] * flag / 256 / ONE:.6f} risk a flag"),
+        line("steep_slope", f"{p['steep_slope'] * flag / 256 / ONE:.6f} risk a flag"),
         entry(str(p["knee"]), "knee", f"{p['knee'] / flag:g} flags"),
         line("budget_num", f"abstain on a share of at most {p['budget_num'] / p['budget_den']:.4f}"),
         line("budget_den"),
         line("burst", "abstentions that may come at once"),
-        line("rise_reference", f"{p['rise_reference'] / one:.4f}"),
-        line("fall_reference", f"{p['fall_reference'] / one:.4f}"),
+        line("rise_reference", f"{p['rise_reference'] / ONE:.4f}"),
+        line("fall_reference", f"{p['fall_reference'] / ONE:.4f}"),
         entry("0u", "reserved"),
         line("warmup", "steps that never abstain"),
         *side("rise"),
         *side("fall"),
         entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
         *_by_signal(params, "coef", COEF_UNIT),
-        *_by_signal(params, "clean_mean", one),
+        *_by_signal(params, "clean_mean", ONE),
         "};",
     ]
     return banner() + "\n".join(lines) + "\n"

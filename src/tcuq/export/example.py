@@ -65,7 +65,7 @@ int main(void)
         count++;
     }}
     if (status < 0) {{
-        fprintf(stderr, "row %lu: {row_width} integers in -128 to 127 are accepted\\n", count + 1);
+        fprintf(stderr, "row %lu: expected {row_width} integers in -128 to 127\\n", count + 1);
         return 2;
     }}
     return 0;

@@ -19,7 +19,7 @@ friend goto if import inline int long module mutable namespace new noexcept not 
 or_eq override private protected public register reinterpret_cast requires restrict return short signed
 sizeof static static_assert static_cast std struct switch template this thread_local throw true try typedef
 typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
-main linux unix
+main linux unix i386 mips sparc sun
 """
 
 # math.h; each also ends in f and in l, for the other floating types.
@@ -74,21 +74,23 @@ def check_name(name: str) -> str:
     >>> check_name("while")
     Traceback (most recent call last):
     ...
-    ValueError: name is 'while'; this word is taken in C or C++, another one is needed
+    ValueError: name is 'while', a word that C or C++ uses already; choose another one
     """
-    accepted = f"a letter, then letters, digits and _, {MAX_NAME} at most, are accepted"
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or len(name) > MAX_NAME:
-        raise ValueError(f"name is {name!r}; {accepted}")
+        raise ValueError(
+            f"name is {name!r}, expected a letter, then letters, digits and _, at most {MAX_NAME} in all"
+        )
     if name in TAKEN or name.lower() == "main" or name.endswith("_t"):
-        raise ValueError(f"name is {name!r}; this word is taken in C or C++, another one is needed")
+        raise ValueError(f"name is {name!r}, a word that C or C++ uses already; choose another one")
     if name.endswith(ENDINGS):
-        accepted = f"none of the endings {', '.join(ENDINGS)} is accepted"
-        raise ValueError(f"name is {name!r}; {accepted}, they are for what belongs to a monitor")
+        raise ValueError(
+            f"name is {name!r}, but {', '.join(ENDINGS)} end the names of its own files; choose another"
+        )
     if name == name.upper():
-        raise ValueError(f"name is {name!r}; names in capitals are for macros, small letters are needed")
+        raise ValueError(f"name is {name!r}, but capitals are for macros; use lower case")
     # File systems and macros do not tell Tcuq from tcuq.
     if name.lower().startswith("tcuq"):
         raise ValueError(
-            f"name is {name!r}; names that begin with tcuq belong to the core, another one is needed"
+            f"name is {name!r}, but names that begin with tcuq belong to the core; choose another one"
         )
     return name

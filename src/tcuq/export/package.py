@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from importlib import resources
 from pathlib import Path
 
 from ..base.checks import known
+from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
 from .arduino import library_files
 from .contents import Contents
@@ -82,6 +80,9 @@ def export(
 ) -> list[Path]:
     """Write a monitor as a package for firmware, all files or none.
 
+    Also a process that is killed leaves all new files or all old ones; the next export into the same folder
+    removes what it left beside it. Files of other names in the folder stay.
+
     Parameters
     ----------
     params : Params
@@ -99,74 +100,26 @@ def export(
     """
     texts = sources(params, name, form, logits_scale, projection)
     target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"{target}: is a file; a folder is needed")
     if not target.parent.is_dir():
-        raise ValueError(f"{target}: folder {target.parent} does not exist")
+        raise ValueError(f"{target}: folder {target.parent} does not exist; make it first")
+    recover(target)
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{target}: is a file, expected a folder; name another one")
     _refuse_other_kinds(texts, target)
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
         raise ValueError(
             f"{target / present[0]}: exists already; name another folder, or replace it with force (--force)"
         )
-    try:
-        _place(texts, target)
-    except OSError as error:
-        # The error names a temporary file that the user never asked for.
-        raise OSError(error.errno, error.strerror, str(target)) from None
+    write_folder(target, texts)
     return sorted(target / file for file in texts)
-
-
-def _folders(texts: dict[str, str]) -> list[str]:
-    """Return the folders inside a package, outer ones first."""
-    inner = {str(parent) for file in texts for parent in Path(file).parents} - {"."}
-    return sorted(inner)
 
 
 def _refuse_other_kinds(texts: dict[str, str], target: Path) -> None:
     """Refuse a folder where a file is to be and the other way round: force must not take those away."""
     for file in sorted(texts):
         if (target / file).is_dir():
-            raise ValueError(f"{target / file}: is a folder; a file is to be written there")
-    for folder in _folders(texts):
-        if (target / folder).exists() and not (target / folder).is_dir():
-            raise ValueError(f"{target / folder}: is a file; a folder is needed")
-
-
-def _place(texts: dict[str, str], target: Path) -> None:
-    """Build everything beside the target, then move it there; put back what was there when a move fails."""
-    fresh = not target.exists()
-    build = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    moved: list[str] = []
-    made: list[Path] = []
-    try:
-        new, old = build / "new", build / "old"
-        for folder in (new, old):
-            folder.mkdir()
-            for inner in _folders(texts):
-                (folder / inner).mkdir()
-        for file, text in texts.items():
-            (new / file).write_text(text, encoding="utf-8")
-        if fresh:
-            os.rename(new, target)
-            return
-        for inner in _folders(texts):
-            if not (target / inner).exists():
-                (target / inner).mkdir()
-                made.append(target / inner)
-        for file in texts:
-            if (target / file).exists():
-                os.replace(target / file, old / file)
-            moved.append(file)
-            os.replace(new / file, target / file)
-    except BaseException:
-        for file in moved:
-            if (old / file).exists():
-                os.replace(old / file, target / file)
-            else:
-                (target / file).unlink(missing_ok=True)
-        for inner_folder in reversed(made):
-            inner_folder.rmdir()
-        raise
-    finally:
-        shutil.rmtree(build, ignore_errors=True)
+            raise ValueError(f"{target / file}: is a folder, expected a file or nothing; move it away")
+        for folder in Path(file).parents:
+            if (target / folder).exists() and not (target / folder).is_dir():
+                raise ValueError(f"{target / folder}: is a file, expected a folder or nothing; move it away")

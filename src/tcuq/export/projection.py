@@ -61,7 +61,7 @@ class IntegerProjection:
         """Return the features of int8 rows (T, inputs), bit for bit as `tcuq_project` does."""
         if wide.dtype != np.int8 or wide.ndim != 2 or wide.shape[1] != self.inputs:
             shape = f"{wide.dtype} of shape {wide.shape}"
-            raise ValueError(f"wide features are {shape}; int8 of shape (T, {self.inputs}) is accepted")
+            raise ValueError(f"wide features are {shape}, expected int8 of shape (T, {self.inputs})")
         sums = wide.astype(np.int64) @ self.matrix.astype(np.int64).T + self.bias
         return np.asarray(np.clip(sums >> self.shift.astype(np.int64), -128, 127), np.int8)
 
@@ -105,13 +105,13 @@ def _table(
     try:
         weights, added = np.asarray(matrix, np.float64), np.asarray(offset, np.float64)
     except (TypeError, ValueError):
-        raise ValueError("matrix or offset of the projection holds no numbers; numbers are needed") from None
+        raise ValueError("matrix or offset of the projection holds no numbers, expected numbers") from None
     if weights.ndim != 2:
-        raise ValueError(f"matrix of the projection has {weights.ndim} dimensions; 2 are needed")
+        raise ValueError(f"matrix of the projection has {weights.ndim} dimensions, expected 2")
     if added.shape != weights.shape[1:]:
-        raise ValueError(f"offset of the projection has shape {added.shape}; {weights.shape[1:]} is accepted")
+        raise ValueError(f"offset of the projection has shape {added.shape}, expected {weights.shape[1:]}")
     if not (np.isfinite(weights).all() and np.isfinite(added).all()):
-        raise ValueError("the projection holds inf or nan; finite numbers are needed")
+        raise ValueError("the projection holds inf or nan, expected finite numbers")
     return weights, added
 
 
@@ -128,7 +128,7 @@ def _row(
     largest = float(np.abs(weights).max())
     raise ValueError(
         f"output {number_} of the projection has a weight of {largest:g} and an offset of {added:g} in units"
-        " of the monitor's features; -127 to 127 and sums of 32 bits are accepted"
+        " of the monitor's features, expected -127 to 127 and sums of 32 bits"
     )
 
 
@@ -136,7 +136,7 @@ def check_outputs(outputs: int, params: Params) -> None:
     """Refuse a projection that does not give what a monitor reads."""
     if outputs != params.features:
         raise ValueError(
-            f"the projection has {outputs} outputs; {params.features}, the monitor's features, is accepted"
+            f"the projection has {outputs} outputs, expected {params.features}, the monitor's features"
         )
 
 
@@ -151,16 +151,15 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
     params : Params
     """
     from ..io.npz import arrays_of
+    from ..io.sources import read_bytes
 
-    arrays = arrays_of(Path(path).read_bytes(), str(path), KEYS)
-    missing = [key for key in KEYS if key not in arrays and key != "offset"]
-    if missing:
-        raise ValueError(f"{path}: key {missing[0]!r} is missing; {', '.join(KEYS)} are accepted")
+    needed = [key for key in KEYS if key != "offset"]
+    arrays = arrays_of(read_bytes(path), str(path), KEYS, needed)
     matrix = arrays["matrix"]
     offset = arrays.get("offset", np.zeros(matrix.shape[1:]))
     for key in ("scale", "zero_point"):
         if arrays[key].size != 1:
-            raise ValueError(f"{path}: {key} has {arrays[key].size} values; one number is needed")
+            raise ValueError(f"{path}: {key} has {arrays[key].size} values, expected one number")
     try:
         scale, zero_point = arrays["scale"].item(), arrays["zero_point"].item()
         return integer_projection(matrix, offset, scale, zero_point, params)

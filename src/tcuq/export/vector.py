@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from .contents import STEP_BYTES, Contents
+from .contents import Contents
+from .laps import Lap, Laps
 from .softmax import posteriors, softmax_table
+from .transcript import Int8, Transcript, take
 
 LARGEST = 16384
-"""Bytes of the steps at most; the widest monitor there can be has 12 of them."""
+"""Bytes of the rows at most; the widest monitor there can be has 12 of them."""
 
 MOST = 48
-"""Steps at most."""
+"""Rows at most, before those that laps add."""
 
 LARGEST_STATE = 8192
 """A saved state of more bytes is left out, and with it the second part of the vector."""
@@ -26,28 +27,30 @@ SEARCHED = 600
 """Steps after the warm-up among which the second part is looked for."""
 
 LONGEST_WARMUP = 2000
-FIELDS = (
-    *("threshold", "label", "risk", "uncertainty", "flagged", "abstain", "alarm"),
-    *("warming_up", "reason", "low_mass"),
-)
-"""Of `tcuq_step_t`, in its order."""
 
-Int8 = npt.NDArray[np.int8]
+DIGEST_BYTES, LAP_BYTES = 4, 16
+"""Of one step, and `sizeof` the entry of a lap in the generated file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """Steps from a fresh start, then steps from a saved state.
+    """Rows played once from a fresh start, then once from a saved state, then in laps.
 
     Parameters
     ----------
-    probs : int8 array (steps, classes)
-    features : int8 array (steps, features)
-    expected : int array (steps, fields)
-        `FIELDS` of every step, risk and the like in units of 1/65536.
+    probs : int8 array (rows, classes)
+    features : int8 array (rows, features)
+    singles : int
+        Rows that are played once, in order, before the laps; the others belong to laps alone.
     late : int
-        The step, from 0, before which `state` is loaded; the number of steps where there is no state.
+        The row, from 0, before which `state` is loaded; `singles` where there is no state.
     state : bytes
+    said : Transcript
+        Everything that the monitor gives at every step, laps included.
+    laps : tuple of Lap
+        Stretches of rows that are repeated until something happens that the single rows did not show.
+    unseen : tuple of str
+        What these parameters did not do in this stream, in words.
     logits, shares : int8 arrays (rows, classes), or None
         Logits, and the posteriors that they become.
     wide, narrow : int8 arrays (rows, inputs) and (rows, features), or None
@@ -56,27 +59,31 @@ class Vector:
 
     probs: Int8
     features: Int8
-    expected: npt.NDArray[np.int64]
+    singles: int
     late: int
     state: bytes
+    said: Transcript
+    laps: tuple[Lap, ...] = ()
+    unseen: tuple[str, ...] = ()
     logits: Int8 | None = None
     shares: Int8 | None = None
     wide: Int8 | None = None
     narrow: Int8 | None = None
 
     def __len__(self) -> int:
-        return len(self.probs)
+        """Return the steps that are taken."""
+        return len(self.said)
 
     def count(self, field: str) -> int:
         """Return the steps whose field is not 0."""
-        return int(np.count_nonzero(self.expected[:, FIELDS.index(field)]))
+        return int(np.count_nonzero(self.said.column(field)))
 
     @property
     def bytes(self) -> int:
         """Bytes of all its tables."""
         tables = (self.logits, self.shares, self.wide, self.narrow)
         rows = self.probs.size + self.features.size + sum(t.size for t in tables if t is not None)
-        return rows + STEP_BYTES * len(self) + len(self.state)
+        return rows + DIGEST_BYTES * self.singles + LAP_BYTES * len(self.laps) + len(self.state)
 
 
 class _Draws:
@@ -101,30 +108,42 @@ def vector(contents: Contents) -> Vector:
     Examples
     --------
     >>> found = vector(Contents(Params(classes=10)))
-    >>> len(found), found.late, found.count("flagged") > 0, found.count("abstain") > 0
+    >>> found.singles, found.late, found.count("flagged") > 0, found.count("abstain") > 0
     (48, 16, True, True)
     """
     params = contents.params
-    width = params.classes + params.features + STEP_BYTES
-    steps = min(MOST, LARGEST // width)
+    rows = min(MOST, LARGEST // (params.classes + params.features))
     resumes = params.state_bytes <= LARGEST_STATE
-    first = steps // 3 if resumes else steps
+    first = rows // 3 if resumes else rows
     assert params.warmup is not None
-    last = steps - first
+    last = rows - first
     probs, features = _stream(params, min(params.warmup, LONGEST_WARMUP) + SEARCHED)
     edges = _edges(params)
     few = first - len(edges[0])
     shown = [np.concatenate([edges[0], probs[:few]]), np.concatenate([edges[1], features[:few]])]
-    expected = [_said(Monitor(params), *shown)]
+    monitor = Monitor(params)
+    parts = [take(monitor, *shown)]
     state = b""
     if last:
-        start = _liveliest(_said(Monitor(params), probs, features), last)
+        start = _liveliest(take(Monitor(params), probs, features), last)
         monitor, part = Monitor(params), slice(start, start + last)
-        _said(monitor, probs[:start], features[:start])
+        take(monitor, probs[:start], features[:start])
         state = monitor.save()
-        expected.append(_said(monitor, probs[part], features[part]))
+        parts.append(take(monitor, probs[part], features[part]))
         shown = [np.concatenate([shown[0], probs[part]]), np.concatenate([shown[1], features[part]])]
-    return Vector(shown[0], shown[1], np.concatenate(expected), first, state, *_before(contents))
+    more = Laps(monitor, shown[0], shown[1], parts)
+    said = parts[0] if not last else parts[0] + parts[1]
+    return Vector(
+        more.probs,
+        more.features,
+        rows,
+        first,
+        state,
+        said,
+        tuple(more.laps),
+        tuple(more.unseen),
+        *_before(contents),
+    )
 
 
 def _stream(params: Params, steps: int) -> tuple[Int8, Int8]:
@@ -151,23 +170,17 @@ def _edges(params: Params) -> tuple[Int8, Int8]:
     return probs, features
 
 
-def _said(monitor: Monitor, probs: Int8, features: Int8) -> npt.NDArray[np.int64]:
-    steps: Any = monitor.run(probs, features if monitor.params.features else None)
-    units = [65536 if steps.dtype[name].kind == "f" else 1 for name in FIELDS]
-    columns = [steps[name] * unit for name, unit in zip(FIELDS, units, strict=True)]
-    return np.stack([column.astype(np.int64) for column in columns], axis=1)
-
-
-def _liveliest(said: npt.NDArray[np.int64], length: int) -> int:
+def _liveliest(said: Transcript, length: int) -> int:
     """Return where the last stretch begins that has most decisions both ways, then most kinds of steps."""
 
     def both(field: str) -> npt.NDArray[np.int64]:
-        on = np.lib.stride_tricks.sliding_window_view(said[:, FIELDS.index(field)] > 0, length)
+        on = np.lib.stride_tricks.sliding_window_view(said.column(field) > 0, length)
         return np.asarray(on.any(axis=1) & ~on.all(axis=1), np.int64)
 
     # An alarm may change once only, before anything else can happen: abstaining weighs more.
     ways = 4 * both("abstain") + 2 * both("alarm") + both("flagged")
-    columns = said[:, [FIELDS.index(name) for name in ("flagged", "abstain", "alarm", "reason", "low_mass")]]
+    names = ("flagged", "abstain", "alarm", "reason", "low_mass")
+    columns = np.stack([said.column(name) for name in names], axis=1)
     starts = np.flatnonzero(ways == ways.max()).tolist()
     return max(starts, key=lambda at: (len(np.unique(columns[at : at + length], axis=0)), at))
 

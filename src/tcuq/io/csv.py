@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log
-from .sources import at_line
+from .sources import at_line, check_length
+from .unknown import guess, note_unknown
 from .values import ALIASES, Bad, Kind, check_label, make_log, number_shown, refuse
 
 PLAIN = ("label", "segment", "shifted", "step")
@@ -30,13 +31,13 @@ def numbered(names: Sequence[str], letter: str) -> list[str]:
     >>> numbered(["p0", "p2"], "p")
     Traceback (most recent call last):
     ...
-    ValueError: column 'p1' is missing; p0 to p2 without a gap are accepted
+    ValueError: column 'p1' is missing, expected p0 to p2 without a gap
     """
     found = {name for name in names if re.fullmatch(rf"{letter}(0|[1-9][0-9]*)", name)}
     last = max((int(name[1:]) for name in found), default=-1)
     if len(found) <= last:
         gap = next(f"{letter}{i}" for i in range(last + 1) if f"{letter}{i}" not in found)
-        raise ValueError(f"column {gap!r} is missing; {letter}0 to {letter}{last} without a gap are accepted")
+        raise ValueError(f"column {gap!r} is missing, expected {letter}0 to {letter}{last} without a gap")
     return [f"{letter}{i}" for i in range(last + 1)]
 
 
@@ -48,11 +49,11 @@ class Header(NamedTuple):
     features: list[str]
 
     @classmethod
-    def of(cls, cells: Sequence[str]) -> Header:
-        """Read the first row; refuse one that does not name columns that are known."""
+    def of(cls, cells: Sequence[str], where: str = "log.csv") -> Header:
+        """Read the first row; refuse one without posteriors, and note columns that are not known."""
         names = [ALIASES.get(name.strip(), name.strip()) for name in cells]
         if len(names) == 1 and ";" in names[0]:
-            raise ValueError("the columns are parted by semicolons; commas are accepted")
+            raise ValueError("the columns are separated by semicolons, expected commas")
         if all(_is_number(name) for name in names):
             raise ValueError("the first line must name the columns: p0,p1,...")
         if "p" in names and "p0" not in names:
@@ -60,12 +61,11 @@ class Header(NamedTuple):
         probs, features = numbered(names, "p"), numbered(names, "f")
         known = {*probs, *features, *PLAIN}
         for place, name in enumerate(names):
-            if name not in known:
-                raise ValueError(f"column {name!r} is unknown; {ACCEPTED} are accepted")
-            if name in names[:place]:
-                raise ValueError(f"column {name!r} stands twice")
+            if name in known and name in names[:place]:
+                raise ValueError(f"column {name!r} is there twice, expected once")
         if not probs:
-            raise ValueError(f"column 'p0' is missing; {ACCEPTED} are accepted")
+            raise ValueError(f"column 'p0' is missing, expected {ACCEPTED}{guess(names, 'p0')}")
+        note_unknown("column", names, [*probs, *features, *PLAIN], where)
         return cls(names, probs, features)
 
 
@@ -85,7 +85,7 @@ def _number(name: str, text: str) -> float:
     value = float(text) if _is_number(text) else np.nan
     # float() also takes 1_000, which no writer means.
     if "_" in text or not np.isfinite(value):
-        raise ValueError(f"{name} is {text!r}; {accepted} is accepted{hint}")
+        raise ValueError(f"{name} is {text!r}, expected {accepted}{hint}")
     return value
 
 
@@ -120,7 +120,7 @@ class _Table:
     def add(self, cells: Sequence[str], line: int) -> None:
         """Take one row."""
         if len(cells) != len(self._names):
-            count = f"{len(cells)} values; {len(self._names)} are accepted, as in the header"
+            count = f"{len(cells)} values, expected {len(self._names)} as in the header"
             raise ValueError(f"the row has {count}")
         rows, raw = [], []
         for columns, places, kind in self._parts:
@@ -144,7 +144,7 @@ class _Table:
         most = 255 if name == "shifted" else 2**53
         if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
             accepted = "0 to 255" if name == "shifted" else "an integer"
-            raise ValueError(f"{name} is {number_shown(value)}; {accepted} is accepted")
+            raise ValueError(f"{name} is {number_shown(value)}, expected {accepted}")
         if name == "label":
             check_label(int(value), self._classes)
         return int(value)
@@ -181,14 +181,14 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
     >>> read_csv(["p0,p1", "0.75,x"], "log.csv")
     Traceback (most recent call last):
     ...
-    ValueError: log.csv, line 2: p1 is 'x'; a number is accepted
+    ValueError: log.csv, line 2: p1 is 'x', expected a number
     """
     numbered_lines = enumerate(lines, 1)
     first = next(numbered_lines, None)
     if first is None:
-        raise ValueError(f"{where}: is empty; a header with {ACCEPTED} is accepted")
+        raise ValueError(f"{where}: is empty, expected a header with {ACCEPTED}")
     try:
-        table = _Table(Header.of(_cells(first[1])))
+        table = _Table(Header.of(_cells(first[1]), where))
     except ValueError as error:
         raise ValueError(at_line(where, 1, str(error))) from None
     for number, line in numbered_lines:
@@ -199,7 +199,7 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
         except ValueError as error:
             refuse(at_line(where, number, str(error)), on_bad)
     if not table.rows:
-        raise ValueError(f"{where}: holds no steps; at least one row is needed")
+        raise ValueError(f"{where}: holds no steps, expected at least one row")
     try:
         return table.log()
     except ValueError as error:
@@ -207,6 +207,7 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
 
 
 def _cells(line: str) -> list[str]:
+    check_length(line)
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error as error:

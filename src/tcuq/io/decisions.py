@@ -53,15 +53,13 @@ class Decisions:
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
-            raise TypeError(
-                f"steps is {type(self.steps).__name__}; a row of tcuq.STEP_DTYPE a step is needed"
-            )
+            raise TypeError(f"steps is {type(self.steps).__name__}, expected a row of tcuq.STEP_DTYPE a step")
         if self.signals is not None and self.signals.shape != (len(self.steps), len(SIGNALS)):
             raise ValueError(
-                f"signals have shape {self.signals.shape}; ({len(self.steps)}, {len(SIGNALS)}) is needed"
+                f"signals have shape {self.signals.shape}, expected ({len(self.steps)}, {len(SIGNALS)})"
             )
         if self.numbers is not None and self.numbers.shape != (len(self.steps),):
-            raise ValueError(f"numbers have shape {self.numbers.shape}; ({len(self.steps)},) is needed")
+            raise ValueError(f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)")
 
     def __len__(self) -> int:
         return len(self.steps)

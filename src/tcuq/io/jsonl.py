@@ -12,7 +12,8 @@ import numpy.typing as npt
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .shape import Shape
-from .sources import at_line
+from .sources import at_line, check_length
+from .unknown import guess, note_unknown
 from .values import ALIASES, Bad, Kind, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
@@ -36,6 +37,8 @@ class RowParser:
     shape : Shape, optional
         What the parameters ask for, where they are known: a line of another shape is then the bad
         one, also when it is the first.
+    where : str
+        Name of the stream in messages.
 
     Examples
     --------
@@ -48,10 +51,12 @@ class RowParser:
     ValueError: key 'label' is missing; the first line has probs, label
     """
 
-    def __init__(self, shape: Shape | None = None) -> None:
+    def __init__(self, shape: Shape | None = None, where: str = "standard input") -> None:
         self._shape = shape
+        self._where = where
         self._keys: frozenset[str] = frozenset()
         self._first = ""
+        self._told = False
         self._widths: dict[str, int] = {}
         self._kinds = {name: Kind(name) for name in ("probs", "features")}
 
@@ -82,11 +87,14 @@ class RowParser:
         return row
 
     def _check_keys(self, content: dict[str, Any]) -> None:
-        for key in content:
-            if key not in KEYS:
-                raise ValueError(f"key {key!r} is unknown; {', '.join(KEYS)} are accepted")
+        unknown = [key for key in content if key not in KEYS]
         if "probs" not in content:
-            raise ValueError(f"key 'probs' is missing; {', '.join(KEYS)} are accepted")
+            raise ValueError(f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}")
+        if unknown and not self._told:
+            note_unknown("key", list(content), KEYS, self._where)
+            self._told = True
+        for key in unknown:
+            del content[key]
         if self._first and content.keys() != self._keys:
             odd = next(key for key in KEYS if (key in content) != (key in self._keys))
             what = "new" if odd in content else "missing"
@@ -94,21 +102,19 @@ class RowParser:
 
     def _numbers(self, key: str, values: Any) -> list[float]:
         if not isinstance(values, list) or not values:
-            raise ValueError(f"{key} is {_short(values)}; a list of numbers is accepted")
+            raise ValueError(f"{key} is {_short(values)}, expected a list of numbers")
         if not set(map(type, values)) <= {int, float}:
             odd = next(value for value in values if type(value) not in (int, float))
-            raise ValueError(f"{key} holds {_short(odd)}; numbers are accepted")
+            raise ValueError(f"{key} holds {_short(odd)}, expected numbers")
         most = self._widths.get(key, 1000 if key == "probs" else 256)
         if self._first and len(values) != most:
-            raise ValueError(f"{key} has {len(values)} values; {most} are accepted, as on the first line")
+            raise ValueError(f"{key} has {len(values)} values, expected {most} as on the first line")
         if len(values) > most:
-            raise ValueError(f"{key} has {len(values)} values; at most {most} are accepted")
+            raise ValueError(f"{key} has {len(values)} values, expected at most {most}")
         try:
             return list(map(float, values))
         except OverflowError:
-            raise ValueError(
-                f"{key} holds an integer of more than 300 digits; numbers are accepted"
-            ) from None
+            raise ValueError(f"{key} holds an integer of more than 300 digits, expected numbers") from None
 
     @staticmethod
     def _row(
@@ -118,10 +124,10 @@ class RowParser:
             value = content.get(key)
             if key in content and (type(value) is not int or abs(value) > 2**53):
                 hint = " (-1: none of the classes)" if key == "label" and value is None else ""
-                raise ValueError(f"{key} is {_short(value)}; an integer is accepted{hint}")
+                raise ValueError(f"{key} is {_short(value)}, expected an integer{hint}")
         shifted = content.get("shifted")
         if "shifted" in content and not (isinstance(shifted, int) and 0 <= shifted <= 255):
-            raise ValueError(f"shifted is {_short(shifted)}; true, false or 0 to 255 is accepted")
+            raise ValueError(f"shifted is {_short(shifted)}, expected true, false or 0 to 255")
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
@@ -138,7 +144,9 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
         names = [name for name, _ in items]
-        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r} stands twice")
+        raise ValueError(
+            f"key {next(n for n in names if names.count(n) > 1)!r} is there twice, expected once"
+        )
     return content
 
 
@@ -162,8 +170,9 @@ def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[st
     >>> parse_object('[1]')
     Traceback (most recent call last):
     ...
-    ValueError: the line holds [1]; an object in braces is accepted
+    ValueError: the line holds [1], expected an object in braces
     """
+    check_length(text)
     try:
         content = _DECODE(text.strip())
     except json.JSONDecodeError as error:
@@ -171,7 +180,7 @@ def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[st
     except RecursionError:
         raise ValueError("not a step: the line nests too deeply") from None
     if not isinstance(content, dict):
-        raise ValueError(f"the line holds {_short(content)}; an object in braces is accepted")
+        raise ValueError(f"the line holds {_short(content)}, expected an object in braces")
     if aliases and not aliases.keys().isdisjoint(content):
         return _pairs([(aliases.get(key, key), value) for key, value in content.items()])
     return content
@@ -206,7 +215,7 @@ def read_jsonl(
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
-    parser = RowParser(shape)
+    parser = RowParser(shape, where=where)
     rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if text.strip():
@@ -215,7 +224,7 @@ def read_jsonl(
             except ValueError as error:
                 refuse(at_line(where, line, str(error)), on_bad)
     if not rows:
-        raise ValueError(f"{where}: holds no steps; at least one line is needed")
+        raise ValueError(f"{where}: holds no steps, expected at least one line")
     columns: list[Any] = [
         None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
     ]

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log
+from .sources import MAX_BYTES, TOO_LARGE
+from .unknown import guess, note_unknown
 from .values import ALIASES, bad_features, bad_posteriors, make_log
 
 KEYS = ("probs", "features", "labels", "segments", "shifted")
 
 
 def arrays_of(
-    content: bytes, where: str, accepted: Sequence[str] | None = None
+    content: bytes,
+    where: str,
+    accepted: Sequence[str] | None = None,
+    needed: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of an NPZ file; refuse keys that are not accepted, and anything pickled.
+    """Return the arrays of an NPZ file; anything pickled is refused.
+
+    Sizes are read from the headers, and judged, before any array is unpacked. Arrays that are not accepted
+    are not unpacked at all; a note names them.
 
     Parameters
     ----------
@@ -26,35 +38,74 @@ def arrays_of(
     where : str
         Name of the file in messages.
     accepted : sequence of str, optional
-        All keys are by default.
+        Names of the arrays that are read; all of them by default.
+    needed : sequence of str
+        Names of those that must be there.
+    max_bytes : int
+        All arrays together may take this much memory.
     """
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
-        archive = np.load(io.BytesIO(content), allow_pickle=False)
+        archive = zipfile.ZipFile(io.BytesIO(content))
     except MemoryError:
         raise
     except Exception:
-        archive = None
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise ValueError(f"{where}: is not an NPZ file, or is damaged")
+        raise ValueError(f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez") from None
     with archive:
-        for key in archive.files:
-            if accepted is not None and key not in accepted:
-                raise ValueError(f"{where}: key {key!r} is unknown; {', '.join(accepted)} are accepted")
-        arrays = {}
-        for key in archive.files:
-            try:
-                arrays[key] = np.asarray(archive[key])
-            except MemoryError:
-                raise
-            except Exception:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        for key in needed:
+            if key not in members:
+                names = ", ".join(needed if accepted is None else accepted[:9])
+                hint = guess(list(members), key)
+                raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}")
+        wanted = [key for key in members if accepted is None or key in accepted]
+        left = max_bytes
+        for key in wanted:
+            size = _unpacked_size(archive, members[key], key, where)
+            if size > left:
                 raise ValueError(
-                    f"{where}: array {key!r} is damaged or holds objects; numbers are accepted"
-                ) from None
+                    f"{where}: its arrays take more than {max_bytes:,} bytes when unpacked ({key!r} alone "
+                    f"{size:,}); {TOO_LARGE}"
+                )
+            left -= size
+        arrays = {}
+        for key in wanted:
+            with _whole(key, where), archive.open(members[key]) as member:
+                arrays[key] = np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+    if accepted is not None:
+        note_unknown("array", list(members), accepted, where)
     return arrays
 
 
-def read_npz(content: bytes, where: str) -> Log:
+@contextmanager
+def _whole(key: str, where: str) -> Iterator[None]:
+    """Turn whatever a damaged array leads to into one message."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        raise ValueError(
+            f"{where}: array {key!r} is damaged or holds objects, expected numbers as numpy.savez writes them"
+        ) from None
+
+
+def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str) -> int:
+    """Return the bytes that an array will take, from its header alone."""
+    with _whole(key, where), archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, _, dtype = read[version](member)
+        if dtype.hasobject:
+            raise ValueError("objects")
+        size = math.prod(shape) * int(dtype.itemsize)
+        # A header that promises more than the archive holds is damage, whatever the limit.
+        if size > info.file_size:
+            raise ValueError("truncated")
+    return size
+
+
+def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES) -> Log:
     """Read a log from the bytes of an NPZ file.
 
     Parameters
@@ -62,6 +113,8 @@ def read_npz(content: bytes, where: str) -> Log:
     content : bytes
     where : str
         Name of the file in messages.
+    max_bytes : int
+        All arrays together may take this much memory.
 
     Examples
     --------
@@ -71,18 +124,17 @@ def read_npz(content: bytes, where: str) -> Log:
     1
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for key, values in arrays_of(content, where, (*KEYS, *ALIASES.values())).items():
+    found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), max_bytes)
+    for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
-            raise ValueError(f"{where}: key {key!r} stands twice, under another name")
+            raise ValueError(f"{where}: array {key!r} is there twice, once under another name; remove one")
         arrays[ALIASES.get(key, key)] = values
-    if "probs" not in arrays:
-        raise ValueError(f"{where}: key 'probs' is missing; {', '.join(KEYS)} are accepted")
     try:
         log = make_log(**arrays)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
     if not len(log):
-        raise ValueError(f"{where}: holds no steps; at least one row is needed")
+        raise ValueError(f"{where}: holds no steps, expected at least one row")
     bad: dict[int, str] = {}
     if log.features is not None and log.features.dtype.kind == "f":
         bad.update(bad_features(log.features))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
@@ -18,10 +19,10 @@ from .decisions import COLUMNS, Decisions
 from .jsonl import parse_object, read_jsonl
 from .npz import arrays_of, read_npz
 from .shape import Shape
-from .sources import at_line, decode_lines, format_of, read_bytes, read_lines, shown
+from .sources import MAX_BYTES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
+from .unknown import guess, note_unknown
 from .values import Bad, number_shown
 
-ONE = 65536
 MAX_INT32 = 2**31 - 1
 _LIMITS: dict[str, tuple[float, float]] = {
     "step": (0, 2**53),
@@ -40,7 +41,12 @@ _FLAGS = {"abstain", "warming_up", "low_mass"}
 
 
 def read_log(
-    path: str | Path, format: str | None = None, on_bad: Bad | None = None, params: Params | None = None
+    path: str | Path,
+    format: str | None = None,
+    on_bad: Bad | None = None,
+    params: Params | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> Log:
     """Read a log of a classifier's outputs.
 
@@ -55,17 +61,25 @@ def read_log(
         first bad line is an error that names the line.
     params : Params, optional
         Of the monitor that will read the log: a log of another shape is refused.
+    max_bytes : int
+        An NPZ file may take this much memory, 2 GiB by default; its headers tell before it is unpacked.
+        A line of a text format may always have 1 MiB; a longer one is a bad line.
 
     Returns
     -------
     Log
         In the text formats, the first valid row tells whether posteriors and features are int8
         (written as integers) or float; see `tcuq.io.values.written_int8`.
+
+    Warns
+    -----
+    InputNote
+        Where the file has columns that are not read.
     """
     kind, where = format_of(path, format), shown(path)
     shape = None if params is None else Shape.of(params)
     if kind == "npz":
-        log = read_npz(read_bytes(path), where)
+        log = read_npz(read_bytes(path, max_bytes), where, max_bytes)
     else:
         lines = decode_lines(read_lines(path))
         log = read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad, shape)
@@ -86,50 +100,63 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
     """
     kind, where = format_of(path, format), shown(path)
     if kind == "npz":
-        columns = arrays_of(read_bytes(path), where, (*COLUMNS, "low_mass", *SIGNALS))
-        _check_columns(list(columns), where)
+        columns = arrays_of(read_bytes(path), where, (*COLUMNS, "low_mass", *SIGNALS), COLUMNS)
+        _known_columns(list(columns), where)
         for name, values in columns.items():
             if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
                 shape = f"{values.dtype} of shape {values.shape}"
-                raise ValueError(f"{where}: {name} is {shape}; one number a step is accepted")
+                raise ValueError(f"{where}: {name} is {shape}, expected one number a step")
         lines = list(range(len(columns["step"])))
         return _assemble(columns, lines, where, "row")
-    texts = ((n, text.rstrip("\r\n")) for n, text in enumerate(decode_lines(read_lines(path)), 1))
-    filled = [(n, text) for n, text in texts if text.strip()]
+    filled = []
+    for number, text in enumerate(decode_lines(read_lines(path)), 1):
+        try:
+            check_length(text)
+        except ValueError as error:
+            raise ValueError(at_line(where, number, str(error))) from None
+        if text.strip():
+            filled.append((number, text.rstrip("\r\n")))
     names, rows = _csv_rows(filled, where) if kind == "csv" else _jsonl_rows(filled, where)
     numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
     return _assemble({name: table[:, i] for i, name in enumerate(names)}, numbers, where, "line")
 
 
-def _check_columns(names: list[str], where: str) -> None:
-    """Refuse other columns than those that are written, in the order that they are written."""
-    for name in names:
-        if name not in COLUMNS and name != "low_mass" and name not in NUMBER:
-            raise ValueError(f"{where}: column {name!r} is unknown; {', '.join(COLUMNS)} are accepted")
+def _known_columns(names: list[str], where: str) -> list[str]:
+    """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
+    known = (*COLUMNS, "low_mass", *SIGNALS)
     for name in COLUMNS:
         if name not in names:
-            raise ValueError(f"{where}: column {name!r} is missing; {', '.join(COLUMNS)} are accepted")
-    extra = [name for name in names if name in NUMBER]
-    if (extra and "low_mass" not in names) or len(set(names)) != len(names):
+            raise ValueError(
+                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}"
+            )
+    found = [name for name in names if name in known]
+    if len(set(found)) != len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{where}: column {twice!r} is there twice, expected once")
+    if "low_mass" not in found and any(name in NUMBER for name in found):
         raise ValueError(
-            f"{where}: columns are {', '.join(names)}; each once, and low_mass with signals, is accepted"
+            f"{where}: column 'low_mass' is missing, expected beside signals; run again with --signals"
         )
+    note_unknown("column", names, known, where)
+    return found
 
 
 def _csv_rows(lines: list[tuple[int, str]], where: str) -> tuple[list[str], list[list[float]]]:
-    names = lines[0][1].split(",") if lines else []
-    _check_columns(names, where)
+    header = lines[0][1].split(",") if lines else []
+    names = _known_columns(header, where)
+    places = [header.index(name) for name in names]
     at = names.index("reason")
     rows = []
     for number, text in lines[1:]:
         cells = text.split(",")
-        if len(cells) != len(names):
-            message = f"the row has {len(cells)} values; {len(names)} are accepted, as in the header"
+        if len(cells) != len(header):
+            message = f"the row has {len(cells)} values, expected {len(header)} as in the header"
             raise ValueError(at_line(where, number, message))
         try:
-            cells[at] = str(_code(cells[at]))
-            rows.append([_number(name, text) for name, text in zip(names, cells, strict=True)])
+            kept = [cells[place] for place in places]
+            kept[at] = str(_code(kept[at]))
+            rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
         except ValueError as error:
             raise ValueError(at_line(where, number, str(error))) from None
     return names, rows
@@ -139,36 +166,38 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{name} is {text!r}; a number is accepted") from None
+        raise ValueError(f"{name} is {text!r}, expected a number") from None
 
 
 def _code(reason: Any) -> int:
     if reason == "":
         return NO_REASON
     if not isinstance(reason, str) or reason not in NUMBER:
-        raise ValueError(f"reason is {reason!r}; empty or one of {', '.join(SIGNALS)} is accepted")
+        raise ValueError(f"reason is {reason!r}, expected empty or one of {', '.join(SIGNALS)}")
     return NUMBER[reason]
 
 
 def _jsonl_rows(lines: Iterable[tuple[int, str]], where: str) -> tuple[list[str], list[list[float]]]:
     names: list[str] = []
+    extra: set[str] = set()
     rows = []
     for number, text in lines:
         try:
             content = parse_object(text)
             if not names:
-                _check_columns(list(content), where)
-                names = list(content)
+                names = _known_columns(list(content), where)
+                extra = content.keys() - set(names)
+            content = {name: value for name, value in content.items() if name not in extra}
             if content.keys() != set(names):
                 raise ValueError(
-                    f"keys are {', '.join(content)}; {', '.join(names)} are accepted, as on the first line"
+                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"
                 )
             content["reason"] = _code(content["reason"])
             for name, value in content.items():
                 kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
                 if type(value) not in kinds:
                     accepted = "true or false" if name in _FLAGS else "a number"
-                    raise ValueError(f"{name} is {value!r}; {accepted} is accepted")
+                    raise ValueError(f"{name} is {value!r}, expected {accepted}")
             rows.append([float(content[name]) for name in names])
         except (ValueError, OverflowError) as error:
             text = str(error)
@@ -179,7 +208,7 @@ def _jsonl_rows(lines: Iterable[tuple[int, str]], where: str) -> tuple[list[str]
 def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str, unit: str) -> Decisions:
     """Check every value against its range and put the columns together."""
     if not lines:
-        raise ValueError(f"{where}: holds no steps; at least one is needed")
+        raise ValueError(f"{where}: holds no steps, expected at least one")
     steps = np.zeros(len(lines), dtype=STEP_DTYPE)
     signals = np.zeros((len(lines), len(SIGNALS)))
     for name, given in columns.items():
@@ -197,7 +226,7 @@ def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str
                 exact = np.round(values * ONE)
                 off = ~wrong & (np.abs(values * ONE - exact) > 0.04)
                 accepted = (
-                    "a multiple of 1/65536, to six decimals," if off.any() and not wrong.any() else accepted
+                    "a multiple of 1/65536, to six decimals" if off.any() and not wrong.any() else accepted
                 )
                 wrong, values = wrong | off, exact / ONE
             else:
@@ -205,7 +234,7 @@ def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str
         if wrong.any():
             row = int(wrong.argmax())
             value = number_shown(float(given[row]))
-            raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}; {accepted} is accepted")
+            raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
         if name in NUMBER:
             signals[:, NUMBER[name]] = values
         elif name != "step":

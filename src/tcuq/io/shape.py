@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     >>> Shape.of(Params(classes=3)).check_row(2, None)
     Traceback (most recent call last):
     ...
-    ValueError: probs has 2 values; 3 are accepted, as the parameters say
+    ValueError: probs has 2 values, expected 3 as the parameters say
     """
 
     classes: int
@@ -40,16 +40,16 @@ class Shape(NamedTuple):
     def check_row(self, probs: int, features: int | None) -> None:
         """Refuse a row with another number of values; one sigmoid output stands for two classes."""
         if max(2, probs) != self.classes:
-            raise ValueError(f"probs has {probs} values; {self.classes} are accepted, {_SAID}")
+            raise ValueError(f"probs has {probs} values, expected {self.classes} {_SAID}")
         if features is None and self.needed:
-            raise ValueError(f"features are missing; {self.features} are accepted, {_SAID}")
+            raise ValueError(f"features are missing, expected {self.features} {_SAID}")
         if features is not None and self.features and features != self.features:
-            raise ValueError(f"features has {features} values; {self.features} are accepted, {_SAID}")
+            raise ValueError(f"features has {features} values, expected {self.features} {_SAID}")
 
     def check_log(self, log: Log, where: str) -> None:
         """Refuse a log of another shape; `where` is its name in messages."""
         if log.classes != self.classes:
-            raise ValueError(f"{where}: has {log.classes} classes; {self.classes} are accepted, {_SAID}")
+            raise ValueError(f"{where}: has {log.classes} classes, expected {self.classes} {_SAID}")
         given = self.needed or log.features is not None
         if self.features and given and log.width != self.features:
-            raise ValueError(f"{where}: has {log.width} features; {self.features} are accepted, {_SAID}")
+            raise ValueError(f"{where}: has {log.width} features, expected {self.features} {_SAID}")

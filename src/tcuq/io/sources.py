@@ -17,6 +17,12 @@ FORMATS = ("csv", "jsonl", "npz")
 STANDARD = "-"
 """Stands for standard input or output."""
 
+MAX_LINE = 1 << 20
+"""Bytes of one line at most. The widest step that there is, written with all decimals, has 32 KB."""
+
+MAX_BYTES = 1 << 31
+"""Bytes at most of an NPZ file, and of its arrays when they are unpacked, unless the caller allows more."""
+
 _EXTENSIONS = {".csv": "csv", ".npz": "npz", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
@@ -37,18 +43,18 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
     >>> format_of("log.txt")
     Traceback (most recent call last):
     ...
-    ValueError: log.txt: extension '.txt' is unknown; .csv, .npz, .jsonl or .ndjson is accepted
+    ValueError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl or .ndjson
     """
     if chosen is not None:
         if chosen not in FORMATS:
-            raise ValueError(f"format is {chosen!r}; one of {', '.join(FORMATS)} is accepted")
+            raise ValueError(f"format is {chosen!r}, expected one of {', '.join(FORMATS)}")
         return chosen
     if str(path) == STANDARD:
         return "jsonl"
     extension = Path(path).suffix.lower()
     if extension not in _EXTENSIONS:
         raise ValueError(
-            f"{path}: extension {extension!r} is unknown; .csv, .npz, .jsonl or .ndjson is accepted"
+            f"{path}: extension {extension!r} is unknown, expected .csv, .npz, .jsonl or .ndjson"
         )
     return _EXTENSIONS[extension]
 
@@ -90,10 +96,58 @@ def _named(path: str | Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Return all bytes of a file or of standard input."""
+def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return all bytes of a file or of standard input; refuse more than a limit before reading them."""
     with _named(path):
-        return _standard_input().read() if str(path) == STANDARD else Path(path).read_bytes()
+        if str(path) == STANDARD:
+            content = _standard_input().read(max_bytes + 1)
+            size = len(content)
+        else:
+            size = os.stat(path).st_size
+            content = Path(path).read_bytes() if size <= max_bytes else b""
+    if size > max_bytes:
+        raise ValueError(f"{shown(path)}: is larger than {max_bytes:,} bytes; {TOO_LARGE}")
+    return content
+
+
+TOO_LARGE = "split the log, store int8, or raise max_bytes of tcuq.io.read_log"
+
+
+class LongLine(str):
+    """The beginning of a line that is too long to be a step; the rest of it was not kept."""
+
+
+class _LongBytes(bytes):
+    """The same, before it is decoded."""
+
+
+def check_length(text: str) -> None:
+    """Refuse a line that is too long to be a step.
+
+    Examples
+    --------
+    >>> check_length("a short one")
+    >>> check_length(LongLine("[[0.1, 0.9], [0.8"))
+    Traceback (most recent call last):
+    ...
+    ValueError: the line is longer than 1,048,576 bytes, expected one step a line; it begins with \
+'[[0.1, 0.9], [0.8'
+    """
+    if isinstance(text, LongLine):
+        raise ValueError(
+            f"the line is longer than {MAX_LINE:,} bytes, expected one step a line; "
+            f"it begins with {str(text)!r}"
+        )
+
+
+def _next_line(stream: BinaryIO) -> bytes:
+    """Return one line; of one that is too long its beginning, without ever holding all of it."""
+    line = stream.readline(MAX_LINE + 1)
+    if len(line) <= MAX_LINE or line.endswith(b"\n"):
+        return line
+    while (rest := stream.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+        pass
+    return _LongBytes(line[:40])
 
 
 def read_lines(path: str | Path) -> Iterator[bytes]:
@@ -103,14 +157,14 @@ def read_lines(path: str | Path) -> Iterator[bytes]:
         while True:
             with _named(path):
                 # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-                line = stream.readline()
+                line = _next_line(stream)
             if not line:
                 return
             yield line
     with open(path, "rb") as file:
         while True:
             with _named(path):
-                line = file.readline()
+                line = _next_line(file)
             if not line:
                 return
             yield line
@@ -129,7 +183,8 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
     """
     for number, line in enumerate(lines):
         text = line.decode("utf-8", errors="backslashreplace")
-        yield text.removeprefix("\ufeff") if number == 0 else text
+        text = text.removeprefix("\ufeff") if number == 0 else text
+        yield LongLine(text) if isinstance(line, _LongBytes) else text
 
 
 def check_target(path: str | Path) -> None:
@@ -138,7 +193,7 @@ def check_target(path: str | Path) -> None:
         return
     target = Path(path)
     if target.is_dir():
-        raise ValueError(f"{path}: is a folder; a file name is needed")
+        raise ValueError(f"{path}: is a folder, expected a file name")
     if target.exists() and not target.is_file():
         return  # a device or pipe is written in place
     if not target.parent.is_dir():
@@ -158,7 +213,9 @@ def put(path: str | Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     if str(path) == STANDARD:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        left = memoryview(data)
+        while left:  # with PYTHONUNBUFFERED one call may write a part only
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
     check_target(path)

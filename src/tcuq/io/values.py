@@ -99,7 +99,7 @@ class Kind:
     >>> kind.judge([0.5, 0.5], [0.5, 0.5])
     Traceback (most recent call last):
     ...
-    ValueError: probs[0] is 0.5; an integer in -128 to 127 is accepted, as posteriors were read as int8 \
+    ValueError: probs[0] is 0.5, expected an integer in -128 to 127, as posteriors were read as int8 \
 from line 1 on (write a float 1 as 1.0)
     """
 
@@ -128,13 +128,13 @@ from line 1 on (write a float 1 as 1.0)
     def _judge_int8(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
         if not written_whole(cells):
             at = next(i for i in range(len(cells)) if not written_whole(cells[i : i + 1]))
-            accepted = f"an integer in {LOW} to {HIGH} is accepted{self._since('int8')}"
+            expected = f"an integer in {LOW} to {HIGH}{self._since('int8')}"
             shown = str(cells[at]).strip()
-            raise ValueError(f"{self._column(at)} is {shown}; {accepted} (write a float 1 as 1.0)")
+            raise ValueError(f"{self._column(at)} is {shown}, expected {expected} (write a float 1 as 1.0)")
         if min(values) < LOW or max(values) > HIGH:
             at = next(i for i, value in enumerate(values) if not LOW <= value <= HIGH)
-            accepted = f"{LOW} to {HIGH} is accepted{self._since('int8')}"
-            raise ValueError(f"{self._column(at)} is {number_shown(values[at])}; {accepted}")
+            expected = f"{LOW} to {HIGH}{self._since('int8')}"
+            raise ValueError(f"{self._column(at)} is {number_shown(values[at])}, expected {expected}")
 
     def _judge_float(self, values: Sequence[float], cells: Sequence[str] | Sequence[float]) -> None:
         table = np.array([values], dtype=np.float64)
@@ -186,7 +186,7 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
     """
     with np.errstate(invalid="ignore", over="ignore"):
         single = values.astype(np.float32)
-    bad = _outside(single, values, 0, 1, "0 to 1 is accepted", "probs", names)
+    bad = _outside(single, values, 0, 1, "0 to 1", "probs", names)
     if values.size == 0 or values.shape[1] == 1:  # a sigmoid output stands alone
         return bad
     with np.errstate(invalid="ignore"):  # infinities are reported above, with the column that holds them
@@ -209,9 +209,9 @@ def bad_features(values: npt.NDArray[Any], names: Sequence[str] | None = None) -
     Examples
     --------
     >>> bad_features(np.array([[1.0], [np.inf]]))
-    {1: 'features[0] is inf; a finite number is accepted'}
+    {1: 'features[0] is inf, expected a finite number'}
     """
-    return _outside(values, values, -MOST, MOST, "a finite number is accepted", "features", names)
+    return _outside(values, values, -MOST, MOST, "a finite number", "features", names)
 
 
 def _outside(
@@ -219,7 +219,7 @@ def _outside(
     shown: npt.NDArray[Any],
     low: float,
     high: float,
-    accepted: str,
+    expected: str,
     name: str,
     names: Sequence[str] | None,
 ) -> dict[int, str]:
@@ -229,7 +229,7 @@ def _outside(
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
         column = int(wrong[row].argmax())
         called = names[column] if names else f"{name}[{column}]"
-        found[row] = f"{called} is {number_shown(float(shown[row, column]))}; {accepted}"
+        found[row] = f"{called} is {number_shown(float(shown[row, column]))}, expected {expected}"
     return found
 
 
@@ -241,10 +241,10 @@ def check_label(label: int, classes: int) -> None:
     >>> check_label(5, classes=3)
     Traceback (most recent call last):
     ...
-    ValueError: label is 5; at most 2 is accepted
+    ValueError: label is 5, expected at most 2
     """
     if label >= classes:
-        raise ValueError(f"label is {label}; at most {classes - 1} is accepted")
+        raise ValueError(f"label is {label}, expected at most {classes - 1}")
 
 
 def make_log(

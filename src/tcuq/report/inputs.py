@@ -20,27 +20,25 @@ def checked(
     steps = np.asarray(decisions)
     missing = [name for name in STEP_DTYPE.names or () if name not in (steps.dtype.names or ())]
     if missing:
-        raise TypeError(
-            f"decisions lack the field {missing[0]!r}; an array as Monitor.run gives it is needed"
-        )
+        raise TypeError(f"decisions lack the field {missing[0]!r}, expected an array as Monitor.run gives it")
     if steps.ndim != 1:
-        raise ValueError(f"decisions have {steps.ndim} dimensions; one row a step is needed")
+        raise ValueError(f"decisions have {steps.ndim} dimensions, expected one row a step")
     if not len(steps):
-        raise ValueError("decisions are empty; at least one step is needed")
+        raise ValueError("decisions are empty, expected at least one step")
     for name in ("risk", "threshold"):
         if not np.isfinite(steps[name]).all():
             raise ValueError(f"decisions hold a {name} that is not finite")
     if params is not None and not isinstance(params, Params):
-        raise TypeError(f"params is {type(params).__name__}; a Params or None is needed")
+        raise TypeError(f"params is {type(params).__name__}, expected a Params or None")
     if log is not None and not isinstance(log, Log):
-        raise TypeError(f"log is {type(log).__name__}; a Log or None is needed")
+        raise TypeError(f"log is {type(log).__name__}, expected a Log or None")
     if log is not None and len(log) != len(steps):
         raise ValueError(f"log has {len(log)} steps, decisions have {len(steps)}")
     if signals is None:
         return steps, None
     values = np.asarray(signals, dtype=np.float64)
     if values.shape != (len(steps), len(SIGNALS)):
-        raise ValueError(f"signals have shape {values.shape}; {(len(steps), len(SIGNALS))} is needed")
+        raise ValueError(f"signals have shape {values.shape}, expected {(len(steps), len(SIGNALS))}")
     if not np.isfinite(values).all():
         raise ValueError("signals hold a value that is not finite")
     return steps, values

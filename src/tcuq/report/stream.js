@@ -1,5 +1,5 @@
 // Unpacking the stream and thinning it to one sample a pixel.
-// The scripts of the page share one function scope: this one, draw.js, timeline.js, then report.js.
+// The scripts of the page share one function scope, in the order of document.SCRIPTS.
 
 const BIT = { flagged: 1, abstain: 2, rise: 4, fall: 8, warm: 16, lowMass: 32, shifted: 64, border: 128 };
 

@@ -1,0 +1,188 @@
+"""Putting several files into a folder, all of them or none."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .whole_files import sync_folder, write_synced
+
+_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EACCES)
+_NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+
+
+def write_folder(folder: str | Path, texts: Mapping[str, str]) -> None:
+    """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment.
+
+    A copy of the whole folder is built beside it, with the new files in place of the old ones, and then takes
+    its place in one rename. Everything else in the folder stays as it is: other files are linked into
+    the copy, not rewritten. Where the system cannot exchange two folders in one operation, the folder is
+    missing between two renames; `recover` brings it back when the process was killed just there.
+
+    Parameters
+    ----------
+    folder : path
+        Made when it does not exist; the folder around it must.
+    texts : mapping of str to str
+        Text by path inside the folder, with ``/`` between the parts.
+
+    Raises
+    ------
+    ValueError
+        When the folder cannot be exchanged as a whole, or holds something that cannot be taken along.
+    OSError
+        Naming the folder, which then holds all old files, or all new ones.
+    """
+    target = Path(folder).resolve()
+    _refuse_fixed(target)
+    try:
+        with _shop(target) as shop:
+            new = shop / "new"
+            _stage(target, new, texts)
+            _swap(new, target, shop / "old")
+            sync_folder(target.parent)
+    except OSError as error:
+        # The error names a temporary file that the user never asked for.
+        raise OSError(error.errno, error.strerror, str(folder)) from None
+
+
+def recover(folder: str | Path) -> None:
+    """Undo what a killed `write_folder` left half done, and remove what it left behind."""
+    target = Path(folder).resolve()
+    if _shop_of(target).is_dir():
+        with _shop(target):
+            pass
+
+
+def _shop_of(target: Path) -> Path:
+    return target.parent / f".{target.name}.tcuq-export"
+
+
+def _refuse_fixed(target: Path) -> None:
+    """Refuse a folder that other things hold on to: they would keep the old one."""
+    if not target.exists():
+        return
+    here = Path.cwd()
+    what = "a mount point" if os.path.ismount(target) else "the current folder" if here == target else ""
+    if not what and target in here.parents:
+        what = "around the current folder"
+    if what:
+        raise ValueError(
+            f"{target}: is {what}, which cannot be replaced as a whole; "
+            f"name a folder inside it, such as {target / 'monitor'}"
+        )
+
+
+@contextmanager
+def _shop(target: Path) -> Iterator[Path]:
+    """Give an empty folder beside the target that nobody else uses, and take it away in the end."""
+    shop = _shop_of(target)
+    with suppress(FileExistsError):
+        os.mkdir(shop)
+    handle = _lock(shop, target)
+    try:
+        # What is there now was left by a process that was killed.
+        if (shop / "old").is_dir() and not target.exists():
+            os.rename(shop / "old", target)
+            sync_folder(target.parent)
+        for left in list(shop.iterdir()):
+            shutil.rmtree(left)
+        yield shop
+    finally:
+        shutil.rmtree(shop, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(shop: Path, target: Path) -> int | None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    handle = os.open(shop, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            raise ValueError(f"{target}: another export is writing to it; wait until it has ended") from None
+        return None  # a file system without locks
+    return handle
+
+
+def _stage(target: Path, new: Path, texts: Mapping[str, str]) -> None:
+    """Build what the folder will be."""
+    os.mkdir(new)
+    if target.exists():
+        _take_along(target, new, {Path(file) for file in texts}, Path())
+    for file, text in texts.items():
+        place = new / file
+        for parent in reversed(Path(file).parents):
+            if not (new / parent).is_dir():
+                os.mkdir(new / parent)
+        write_synced(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), text.encode())
+    for inner, _, _ in os.walk(new, topdown=False):
+        sync_folder(inner)
+
+
+def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> None:
+    """Link everything that is not replaced into the copy of a folder."""
+    for entry in sorted(os.scandir(source), key=lambda found: found.name):
+        path, place = inside / entry.name, copy / entry.name
+        if entry.is_symlink():
+            if path not in replaced:
+                os.symlink(os.readlink(entry.path), place)
+        elif entry.is_dir():
+            if os.path.ismount(entry.path):
+                raise ValueError(f"{entry.path}: is a mount point; export into a folder without one")
+            os.mkdir(place)
+            _take_along(Path(entry.path), place, replaced, path)
+        elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+            raise ValueError(f"{entry.path}: is a device, pipe or socket; export into a folder without one")
+        elif path not in replaced:
+            _link(entry.path, place)
+    shutil.copystat(source, copy)
+
+
+def _link(source: str, place: Path) -> None:
+    try:
+        os.link(source, place)
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        shutil.copy2(source, place)
+
+
+def _swap(new: Path, target: Path, old: Path) -> None:
+    if not target.exists():
+        os.rename(new, target)
+        return
+    try:
+        exchange(new, target)
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        os.rename(target, old)
+        try:
+            os.rename(new, target)
+        except BaseException:
+            os.rename(old, target)
+            raise
+
+
+def exchange(one: Path, two: Path) -> None:
+    """Exchange two folders in one operation; an OSError where the system has none."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    current, flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if call(current, os.fsencode(one), current, os.fsencode(two), flag) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

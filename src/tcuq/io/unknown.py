@@ -1,0 +1,75 @@
+"""Columns that nobody reads: a note about them, and a guess at what was meant."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+
+
+class InputNote(UserWarning):
+    """Something about an input that you may want to know; it is read all the same."""
+
+
+def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
+    """Say once which columns of an input are not used.
+
+    Parameters
+    ----------
+    what : str
+        ``"column"``, ``"key"`` or ``"array"``.
+    names : sequence of str
+        The columns that the input has.
+    known : collection of str
+        The columns that are read.
+    where : str
+        Name of the input in messages.
+
+    Warns
+    -----
+    InputNote
+        Where there is one that is not known.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     note_unknown("column", ["p0", "lable", "time"], ("p0", "label"), "dev.csv")
+    >>> str(seen[0].message)
+    "dev.csv: columns 'lable', 'time' are not used. Did you mean 'label' by 'lable'?"
+    """
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return
+    shown = ", ".join(map(repr, unknown[:8])) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
+    verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
+    # Either number of a word may be there: label or labels.
+    free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
+    guesses = [f" Did you mean {near!r} by {name!r}?" for name in unknown if (near := meant(name, free))]
+    warnings.warn(InputNote(f"{where}: {verb} not used.{''.join(guesses[:3])}"), stacklevel=4)
+
+
+def meant(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that was probably meant, or None.
+
+    Examples
+    --------
+    >>> meant("Probs", ["probs", "label"]), meant("time", ["probs", "label"])
+    ('probs', None)
+    """
+    import difflib  # slow to import, and seldom needed
+
+    lower = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.75)
+    return lower[near[0]] if near else None
+
+
+def guess(names: Sequence[str], missing: str) -> str:
+    """Return the question to add when a name is missing and another one looks like it, or nothing.
+
+    Examples
+    --------
+    >>> guess(["prob", "label"], "probs")
+    ". Did you mean 'probs' by 'prob'?"
+    """
+    near = meant(missing, names)
+    return "" if near is None else f". Did you mean {missing!r} by {near!r}?"

@@ -1,0 +1,33 @@
+// The view: which steps are seen. Everything that moves it goes through `look`.
+
+function makeView(stream, changed) {
+  const steps = stream.steps;
+  const least = Math.min(steps, Math.max(8, 4 * stream.per));
+  const view = { from: 0, to: steps, steps, least };
+  const within = (from, span) => Math.max(0, Math.min(steps - span, from));
+
+  view.span = () => view.to - view.from;
+  view.middle = () => (view.from + view.to) / 2;
+
+  view.look = (from, to) => {
+    const span = Math.max(least, Math.min(steps, to - from));
+    view.from = within((from + to) / 2 - span / 2, span);
+    view.to = view.from + span;
+    changed();
+  };
+
+  view.zoom = (factor, around) => {
+    const span = Math.max(least, Math.min(steps, view.span() * factor));
+    const share = (around - view.from) / view.span();
+    const from = within(around - share * span, span);
+    view.look(from, from + span);
+  };
+
+  view.pan = (distance) => {
+    const span = view.span(), from = within(view.from + distance, span);
+    view.look(from, from + span);
+  };
+
+  view.whole = () => view.look(0, steps);
+  return view;
+}

@@ -1,0 +1,216 @@
+"""Folders that are replaced whole: killed or failing at every single file operation."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tcuq.base import whole_folders
+from tcuq.base.whole_folders import recover, write_folder
+
+OLD = {"README.md": "old", "src/a.c": "old a", "src/b.c": "old b"}
+NEW = {"README.md": "new", "src/a.c": "new a", "src/b.c": "new b", "src/deep/c.c": "new c"}
+MINE = {"mine.txt": "mine", "src/mine.c": "mine", "notes/deep/x": "mine"}
+OPERATIONS = (
+    *("mkdir", "rename", "replace", "link", "symlink", "unlink", "rmdir", "open", "close"),
+    *("write", "fsync", "chmod", "utime", "scandir", "remove"),
+)
+DEAD = 77
+
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+ways = pytest.mark.parametrize("way", ["exchange", "two renames"])
+
+
+def fill(folder: Path, texts: dict[str, str]) -> None:
+    for file, text in texts.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_text() for file in folder.rglob("*") if file.is_file()
+    }
+
+
+def no_exchange(one: Path, two: Path) -> None:
+    raise OSError(errno.ENOSYS, "Function not implemented")
+
+
+def before_each(act: Callable[[int], None], way: str, patch: Callable[[Any, str, Any], None]) -> None:
+    """Call `act` with a running number before every file operation."""
+    count = [0]
+
+    def counted(true: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            count[0] += 1
+            act(count[0])
+            return true(*args, **named)
+
+        return call
+
+    for name in OPERATIONS:
+        patch(os, name, counted(getattr(os, name)))
+    patch(whole_folders, "exchange", no_exchange if way == "two renames" else counted(whole_folders.exchange))
+
+
+def killed(folder: Path, at: int, way: str) -> bool:
+    """Write the new files in a process that dies before its n-th operation; return whether it died."""
+    child = os.fork()
+    if child == 0:
+
+        def die(number: int) -> None:
+            if number == at:
+                os._exit(DEAD)
+
+        try:
+            before_each(die, way, setattr)
+            write_folder(folder, NEW)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, DEAD)
+    return status == DEAD
+
+
+@posix
+@ways
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_kill_at_any_point_leaves_all_old_or_all_new_files(tmp_path: Path, way: str, fresh: bool) -> None:
+    old, new = OLD | MINE, NEW | MINE
+    seen = {"old": 0, "new": 0, "missing": 0}
+    at = 0
+    while True:
+        at += 1
+        place = tmp_path / str(at)
+        folder = place / "c"
+        place.mkdir()
+        if not fresh:
+            fill(folder, old)
+        died = killed(folder, at, way)
+        if not folder.exists():
+            seen["missing"] += 1
+        else:
+            found = content(folder)
+            expected = (NEW,) if fresh else (old, new)
+            assert found in expected, at
+            seen["old" if found == old else "new"] += 1
+        if not fresh:
+            # The next run brings back a folder that was on its way, and then removes what is left.
+            recover(folder)
+            assert content(folder) in (old, new)
+        write_folder(folder, NEW)
+        assert content(folder) == (NEW if fresh else new)
+        assert os.listdir(place) == ["c"]
+        if not died:
+            break
+    assert at > 30 and seen["new"] > 1
+    if not fresh:
+        assert seen["old"] > 10
+        # Without an exchange there is one moment between two renames.
+        assert seen["missing"] == (0 if way == "exchange" else 1)
+
+
+@ways
+def test_an_error_at_any_point_leaves_all_old_or_all_new_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    old, new = OLD | MINE, NEW | MINE
+    reached, at = [0], 0
+    while reached[0] >= at:
+        at += 1
+        place = tmp_path / str(at)
+        place.mkdir()
+        fill(place / "c", old)
+
+        def full(number: int, at: int = at) -> None:
+            reached[0] = number
+            if number == at:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            before_each(full, way, patch.setattr)
+            try:
+                write_folder(place / "c", NEW)
+            except OSError as error:
+                assert error.filename == str(place / "c") and "No space left" in str(error)
+        assert content(place / "c") in (old, new), at
+        recover(place / "c")
+        assert os.listdir(place) == ["c"]
+    assert at > 60
+
+
+def test_what_others_put_there_stays_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    fill(folder, OLD | MINE)
+    (folder / "link").symlink_to("../elsewhere")
+    (folder / "mine.txt").chmod(0o640)
+    (folder / "empty").mkdir(mode=0o700)
+    same = (folder / "mine.txt").stat()
+    write_folder(folder, NEW)
+    after = (folder / "mine.txt").stat()
+    assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (same.st_ino, same.st_mode, same.st_mtime_ns)
+    assert after.st_nlink == 1
+    assert os.readlink(folder / "link") == "../elsewhere"
+    assert (folder / "empty").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "c", OLD | MINE)
+
+    def no_link(*args: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_link)
+    write_folder(tmp_path / "c", NEW)
+    assert content(tmp_path / "c") == NEW | MINE
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    fill(tmp_path / "true", OLD)
+    (tmp_path / "c").symlink_to("true")
+    write_folder(tmp_path / "c", NEW)
+    assert (tmp_path / "c").is_symlink() and content(tmp_path / "true") == NEW
+    assert sorted(os.listdir(tmp_path)) == ["c", "true"]
+
+
+def test_folders_that_others_hold_on_to_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "c", OLD)
+    for here, what in (("c", "is the current folder"), ("c/src", "is around the current folder")):
+        monkeypatch.chdir(tmp_path / here)
+        with pytest.raises(ValueError, match=f"{what}.*name a folder inside it, such as "):
+            write_folder(tmp_path / "c", NEW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os.path, "ismount", lambda path: True)
+    with pytest.raises(ValueError, match="is a mount point"):
+        write_folder(tmp_path / "c", NEW)
+    assert content(tmp_path / "c") == OLD and os.listdir(tmp_path) == ["c"]
+
+
+def test_a_pipe_cannot_be_taken_along(tmp_path: Path) -> None:
+    fill(tmp_path / "c", OLD)
+    os.mkfifo(tmp_path / "c" / "pipe")
+    with pytest.raises(ValueError, match="pipe: is a device, pipe or socket"):
+        write_folder(tmp_path / "c", NEW)
+    assert os.listdir(tmp_path) == ["c"] and (tmp_path / "c" / "README.md").read_text() == "old"
+
+
+def test_two_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path / "c", OLD)
+    true, messages = whole_folders.exchange, []
+
+    def meanwhile(one: Path, two: Path) -> None:
+        with pytest.raises(ValueError, match="another export is writing to it") as error:
+            write_folder(tmp_path / "c", OLD)
+        messages.append(error.value)
+        true(one, two)
+
+    monkeypatch.setattr(whole_folders, "exchange", meanwhile)
+    write_folder(tmp_path / "c", NEW)
+    assert len(messages) == 1 and content(tmp_path / "c") == NEW and os.listdir(tmp_path) == ["c"]

@@ -1,0 +1,205 @@
+"""What a reader does with input that is too large, and with columns that it does not know."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tcuq
+from tcuq import Monitor, Params
+from tcuq.io import Decisions, read_decisions, read_log, write_decisions
+from tcuq.io.sources import MAX_LINE
+from tcuq.io.unknown import InputNote
+
+GOOD = '{"probs": [0.5, 0.5], "label": 1}\n'
+
+
+def npz(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def bomb(rows: int, claimed: int | None = None, key: str = "probs") -> bytes:
+    """Return an NPZ whose array is all zeros, or whose header claims more rows than there are."""
+    header = io.BytesIO()
+    shape = (rows if claimed is None else claimed, 10)
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(f"{key}.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(header.getvalue())
+        for _ in range(rows * 80 // 1_000_000):
+            member.write(bytes(1_000_000))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("ending", ["\n", ""])
+def test_a_line_that_is_too_long_is_a_bad_line_and_is_never_held(
+    tmp_path: Path, kind: str, ending: str
+) -> None:
+    row = GOOD if kind == "jsonl" else "0.5,0.5,1\n"
+    head = "" if kind == "jsonl" else "p0,p1,label\n"
+    path = tmp_path / f"a.{kind}"
+    path.write_text(head + row + "[" * (40 << 20) + ending + ("" if not ending else row))
+    line = 2 + (kind == "csv")
+    with pytest.raises(ValueError, match=rf"a\.{kind}, line {line}: the line is longer than 1,048,576 bytes"):
+        read_log(path)
+    told: list[str] = []
+    tracemalloc.start()
+    log = read_log(path, on_bad=told.append)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(log) == (2 if ending else 1) and len(told) == 1 and "expected one step a line" in told[0]
+    assert most < 8 * MAX_LINE  # the line has 40 of them
+
+
+def test_a_line_of_just_the_limit_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for more, good in ((0, True), (1, False)):
+        path.write_text(GOOD.strip() + " " * (MAX_LINE - len(GOOD) + 1 + more) + "\n")
+        if good:
+            assert len(read_log(path)) == 1
+        else:
+            with pytest.raises(ValueError, match="longer than"):
+                read_log(path)
+
+
+def test_a_long_header_or_a_long_line_of_decisions(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("p0," * MAX_LINE)
+    for read in (read_log, read_decisions):
+        with pytest.raises(ValueError, match="line 1: the line is longer than"):
+            read(path)
+
+
+def test_a_live_run_skips_a_line_that_is_too_long(tmp_path: Path) -> None:
+    Params(classes=2).save(tmp_path / "m.json")
+    command = [sys.executable, "-m", "tcuq", "run", "m.json", "-", "--skip-bad"]
+    done = subprocess.run(
+        command, input=GOOD + "x" * (3 << 20) + "\n" + GOOD, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
+    assert "skipped 1 bad line" in done.stderr and "line 2: the line is longer" in done.stderr
+
+
+def test_an_npz_that_unpacks_to_too_much_is_refused_by_its_headers(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(bomb(2_000_000))
+    assert path.stat().st_size < 2_000_000  # 160 MB of zeros
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"take more than 100,000,000 bytes.*'probs' alone 160,000,000\)"):
+        read_log(path, max_bytes=100_000_000)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5_000_000
+
+
+def test_the_limit_is_for_all_arrays_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, probs=np.full((100, 2), 0.5), features=np.zeros((100, 2)))
+    assert len(read_log(path, max_bytes=3200)) == 100
+    with pytest.raises(ValueError, match=r"more than 3,100 bytes.*'features' alone 1,600"):
+        read_log(path, max_bytes=3100)
+
+
+def test_a_file_larger_than_the_limit_is_not_even_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    with path.open("wb") as file:
+        file.truncate(3 << 30)
+    with pytest.raises(ValueError, match=r"a\.npz: is larger than 2,147,483,648 bytes; split the log"):
+        read_log(path)
+
+
+def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    for claimed in (10**6, 10**15, 2**61):
+        path.write_bytes(bomb(100_000, claimed))
+        with pytest.raises(ValueError, match="array 'probs' is damaged"):
+            read_log(path)
+
+
+def test_arrays_that_are_not_used_are_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(probs=np.full((3, 2), 0.5), notes=np.array([{}], dtype=object)))
+    with pytest.warns(InputNote, match=r"a\.npz: array 'notes' is not used\.$"):
+        assert len(read_log(path)) == 3
+
+
+def test_what_is_there_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(npz(probs=np.full((3, 2), 0.5), labels=np.zeros(3, int), lable=np.zeros(3)))
+    with pytest.warns(InputNote, match=r"array 'lable' is not used\.$"):
+        read_log(path)
+
+
+def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,p0,p1,lable\n12:30,0.5,0.5,1\n12:31,0.25,0.75,1\n")
+    with pytest.warns(InputNote, match=r"'time', 'lable' are not used. Did you mean 'label' by 'lable'\?"):
+        log = read_log(tmp_path / "a.csv")
+    assert log.labels is None and log.probs.tolist() == [[0.5, 0.5], [0.25, 0.75]]
+    lines = ['{"probs": [0.5, 0.5], "t": 1}', '{"probs": [0.5, 0.5], "t": 2, "who": {"a": []}}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    with pytest.warns(InputNote) as seen:
+        assert len(read_log(tmp_path / "a.jsonl")) == 2
+    assert [str(note.message) for note in seen] == [f"{tmp_path / 'a.jsonl'}: key 't' is not used."]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', r"key 'probs' is missing.* Did you mean 'probs' by 'prob'\?"),
+        ("a.csv", "P0,P1\n0.5,0.5\n", r"column 'p0' is missing.* Did you mean 'p0' by 'P0'\?"),
+    ],
+)
+def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_log(tmp_path / name)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+def test_decisions_with_a_column_of_ones_own(tmp_path: Path, kind: str) -> None:
+    steps = Monitor(Params(classes=2)).run(np.full((3, 2), 0.5))
+    path = tmp_path / f"d.{kind}"
+    write_decisions(path, Decisions(steps))
+    if kind == "npz":
+        with np.load(path) as arrays:
+            path.write_bytes(npz(when=np.arange(3), **arrays))
+    elif kind == "csv":
+        lines = path.read_text().splitlines()
+        path.write_text(
+            "\n".join(["when," + lines[0], *(f"12:3{i}," + line for i, line in enumerate(lines[1:]))])
+        )
+    else:
+        rows = [{"when": "12:30", **json.loads(line)} for line in path.read_text().splitlines()]
+        path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.warns(InputNote, match="'when' is not used"):
+        assert (read_decisions(path).steps == steps).all()
+
+
+def test_the_command_prints_the_note_once_and_in_one_line(tmp_path: Path) -> None:
+    Params(classes=2).save(tmp_path / "m.json")
+    (tmp_path / "a.csv").write_text("time,p0,p1\n1,0.5,0.5\n2,0.5,0.5\n")
+    for more, notes in (((), ["tcuq: a.csv: column 'time' is not used."]), (("--quiet",), [])):
+        command = [sys.executable, "-m", "tcuq", "run", "m.json", "a.csv", *more]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0 and len(done.stdout.splitlines()) == 2
+        assert done.stderr.splitlines() == notes
+
+
+def test_the_note_has_a_name_of_its_own() -> None:
+    assert issubclass(InputNote, UserWarning) and tcuq.io.unknown.InputNote is InputNote
