@@ -20,7 +20,7 @@ from ..graph.model import Graph
 from ..tools import call
 
 Int8 = npt.NDArray[np.int8]
-FLAGS = ("-std=c99", "-O3")
+FLAGS = ("-std=c99", "-O3", "-fno-tree-vectorize")
 _NAME = "network"
 
 
