@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from compilers import need_compiler
 from device_graphs import Maker, dscnn, expected, whole
-from device_programs import HERE, WARNINGS, Case, check, compile_with, prepare, run_here, run_on
+from device_programs import HERE, WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
 
 from tcuq.device.graph.model import Conv, Dense, Graph, Tensor
 
@@ -33,7 +33,7 @@ CORES = {
 }
 
 
-def convolutions(extreme: bool) -> list[Case]:
+def convolutions(extreme: bool) -> list[GraphCase]:
     """One convolution each: shape, outputs, kernel, stride, padding."""
     shapes = [
         ((7, 9, 1), 3, (3, 3), 1, (1, 1, 1, 1)),
@@ -57,7 +57,7 @@ def convolutions(extreme: bool) -> list[Case]:
     return cases
 
 
-def depthwise(extreme: bool) -> list[Case]:
+def depthwise(extreme: bool) -> list[GraphCase]:
     shapes = [
         ((9, 5, 8), (3, 3), 1, (1, 1, 1, 1)),
         ((6, 6, 10), (3, 3), 1, (1, 1, 1, 1)),
@@ -81,7 +81,7 @@ def depthwise(extreme: bool) -> list[Case]:
     return cases
 
 
-def others(extreme: bool) -> list[Case]:
+def others(extreme: bool) -> list[GraphCase]:
     make = Maker((5, 7, 6), 90, extreme, f"o{int(extreme)}_")
     half = make.drop("input", 128)
     total = make.add(half, "input")
@@ -97,7 +97,7 @@ def others(extreme: bool) -> list[Case]:
     return [(make.graph(**outputs), make.input(2)), (long.graph(y=long.mean("input")), lowest)]
 
 
-def random_chain(seed: int) -> Case:
+def random_chain(seed: int) -> GraphCase:
     """A few steps of any kind, with branches that are added up and some values that are asked for."""
     draw = np.random.default_rng(1000 + seed)
     make = Maker(
@@ -131,7 +131,7 @@ def random_chain(seed: int) -> Case:
     return make.graph(probs=make.softmax(make.dense(features, 4)), features=features, **kept), make.input(2)
 
 
-def rounding() -> Case:
+def rounding() -> GraphCase:
     """Sums at the ends of 32 bits and products half way between two integers."""
     sums = [0, 1, -1, 2, -2, 3, -3, 2**31 - 1, 1 - 2**31, 2**30, -(2**30), 2**20 + 1, -(2**20) - 1]
     factors = [0, 1, 2**30, 2**31 - 1, 2**31 - 2, 3 << 29, 2**16, 2**16 + 1]
@@ -144,7 +144,7 @@ def rounding() -> Case:
     return Graph("rounding", tensors, [step], "input", {"y": "rounded"}), np.zeros((1, 1), np.int8)
 
 
-def largest_sum() -> Case:
+def largest_sum() -> GraphCase:
     """The lowest weights on the lowest inputs, with a bias that takes the sum to the end of 32 bits."""
     inputs, channels = 60, 5
     weights = np.full((2, 1, 1, inputs), -128, np.int8)
@@ -168,7 +168,7 @@ def largest_sum() -> Case:
 
 
 @cache
-def cases() -> list[Case]:
+def cases() -> list[GraphCase]:
     found = [rounding(), largest_sum()]
     for extreme in (False, True):
         found += convolutions(extreme) + depthwise(extreme) + others(extreme)

@@ -10,7 +10,7 @@ from typing import Any
 from tcuq.device.boards import board
 from tcuq.device.cost.stored import load
 
-MADE = "<!-- Made by `tcuq-lab boards page` from the files in results/device. -->"
+MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/monitors.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
 METHODS = {
     "base": "plain network",
@@ -35,9 +35,10 @@ shapes (its softmax included)."""
 INTRODUCTION = (
     "Firmware with an int8 network and the monitor, linked under the true limits of two boards, run in "
     "an emulator. No board was at hand: bytes and instructions are measurements of the very image; "
-    "cycles, milliseconds and joules are **estimates** from the board's file. `make device` and `tcuq "
-    "device accuracy` make all of it again; `tcuq device bench --check` fails when code or instructions "
-    "grow by more than 2 % under one compiler.\n\n"
+    "cycles, milliseconds and joules are **estimates** from the board's file. `make device` and "
+    "`tcuq-lab boards accuracy` measure all of it again and say what differs; `tcuq device bench --check` "
+    "fails when code or instructions grow by more than 2 % under one compiler. Networks are the int8 graphs "
+    "in lab/weights/int8, the same on every machine.\n\n"
     "RAM is data, zeroed memory (the arena of the network, the monitor's context) and the deepest stack "
     "that was seen. Test inputs lie outside the board's memories and count nowhere."
 )
@@ -51,16 +52,18 @@ INT8 = (
 )
 
 
-def page(folder: str | Path) -> str:
+def page(folder: str | Path, figures: str | Path) -> str:
     """Return the page in Markdown.
 
     Parameters
     ----------
     folder : path
-        Of `monitors.json`, `table.json`, `accuracy.json` and `paper.json`.
+        Of `table.json`, `accuracy.json` and `paper.json`.
+    figures : path
+        Of monitors, what `tcuq device bench --write` stores.
     """
     home = Path(folder)
-    monitors, table = (load(home / f"{name}.json") for name in ("monitors", "table"))
+    monitors, table = load(figures), load(home / "table.json")
     accuracy, paper = (
         json.loads((home / f"{name}.json").read_text(encoding="utf-8")) for name in ("accuracy", "paper")
     )
