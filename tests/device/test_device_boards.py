@@ -8,6 +8,7 @@ from pathlib import Path
 
 import device_graphs
 import device_programs
+import numpy as np
 import pytest
 from device_replay import HARNESS
 
@@ -21,7 +22,8 @@ from tcuq.device.firmware.build import build
 from tcuq.device.firmware.decision import Label, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware, plan_source
 from tcuq.device.firmware.image import TooLarge, symbols_of
-from tcuq.device.graph.model import Graph
+from tcuq.device.graph.model import Conv, Graph, Tensor
+from tcuq.device.graph.storage import save_graph
 
 tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
 SMALL = board("stm32l432kc")
@@ -171,6 +173,32 @@ def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("rule", [Label(), Watch(Params(classes=10))], ids=type)
 def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
     device_programs.no_warnings_from_clang(rule, [HARNESS], tmp_path)
+
+
+@tooled
+def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params, graph, out = (tmp_path / name for name in ("params.json", "g.npz", "f.elf"))
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    save_graph(graph, device_graphs.graph_of())
+    arguments = [str(graph), "--params", str(params), "--out", str(out), "--json"]
+    assert main(["device", "build", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert 5000 < said["flash"] < 40_000 and said["ram"] < 10_000 and out.read_bytes()[:4] == b"\x7fELF"
+    side = 400
+    wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
+    one = np.ones(1, np.int32)
+    step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
+    save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
+    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
+    for options, message in [
+        ([str(tmp_path / "wide.npz")], "bytes"),
+        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
+        ([str(graph), "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
+        ([str(params)], "params.json"),
+    ]:
+        assert main(["device", "build", *options]) == 2
+        err = capsys.readouterr().err
+        assert message in err and err.count("\n") == 1
 
 
 @tooled

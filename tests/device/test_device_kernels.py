@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 from compilers import need_compiler
 from device_graphs import Maker, dscnn, expected, whole
-from device_programs import HERE, WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
+from device_programs import (
+    HERE,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    kernels_in,
+    prepare,
+    run_here,
+    run_on,
+)
 
 from tcuq.device.graph.model import Conv, Dense, Graph, Tensor
 
@@ -254,4 +264,5 @@ def test_kernels_have_no_warnings_for_a_board(options: list[str], written: Path,
     if shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
     command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, *WARNINGS, "-Werror", "-c"]
-    compile_with(command, written, tmp_path / "kernels.o", [written / "tcuq_nn.c"])
+    for file in kernels_in(written):
+        compile_with(command, written, tmp_path / "kernels.o", [file])

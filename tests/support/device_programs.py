@@ -17,7 +17,7 @@ from tcuq import Params
 from tcuq.device.firmware.decision import CORE, FIRMWARE, Rule
 from tcuq.device.firmware.firmware import Firmware, plan_header, plan_source
 from tcuq.device.firmware.linking import BOARDS, STRICT
-from tcuq.device.generate.source import takes_random, write
+from tcuq.device.generate.source import KERNELS, takes_random, write
 from tcuq.device.graph.model import Graph
 from tcuq.export import sources as exported
 
@@ -55,11 +55,16 @@ def prepare(cases: Sequence[GraphCase], folder: Path) -> None:
     (folder / "networks.h").write_text(text + "\nstatic void run_all(void)\n{\n" + "".join(calls) + "}\n")
 
 
+def kernels_in(folder: Path) -> list[Path]:
+    """The files of the kernels that are compiled."""
+    return [folder / name for name in KERNELS if name.endswith(".c")]
+
+
 def compile_with(
     command: Sequence[str | Path], folder: Path, program: Path, sources: Sequence[Path] | None = None
 ) -> Path:
     """Build a program from a prepared folder: all of it, or what some sources give."""
-    files = sources or [HERE / "run_networks.c", folder / "tcuq_nn.c"]
+    files = sources or [HERE / "run_networks.c", *kernels_in(folder)]
     done = subprocess.run([*command, f"-I{folder}", *files, "-o", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return program

@@ -443,7 +443,7 @@ def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
     for read in (narrowed, quantize_file):
         with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
             read(tmp_path / "w.npz")
-    assert main(["device", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
+    assert main(["boards", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
 
 
 def test_float_and_int8_are_judged_by_what_is_lost() -> None:

@@ -116,14 +116,19 @@ def kernel_texts() -> dict[str, str]:
 
 
 @cache
-def _kernels(compiler: str, flags: tuple[str, ...]) -> bytes:
+def _kernels(compiler: str, flags: tuple[str, ...]) -> dict[str, bytes]:
     """Return the kernels, compiled; they are the same for all graphs and take most of the time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, text in kernel_texts().items():
+        texts = kernel_texts()
+        for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
-        call(compiler, [*flags, "-fPIC", "-c", folder / "tcuq_nn.c", "-o", folder / "kernels.o"])
-        return (folder / "kernels.o").read_bytes()
+        found = {}
+        for file in (each for each in texts if each.endswith(".c")):
+            target = folder / f"{Path(file).stem}.o"
+            call(compiler, [*flags, "-fPIC", "-c", folder / file, "-o", target])
+            found[target.name] = target.read_bytes()
+        return found
 
 
 @cache
@@ -150,8 +155,10 @@ def _library(graphs: Mapping[str, Graph], compiler: str, flags: tuple[str, ...])
         for each, graph in graphs.items():
             write(graph, folder, each)
         (folder / "all.c").write_text("".join(f'#include "{each}.c"\n' for each in graphs), encoding="utf-8")
-        (folder / "kernels.o").write_bytes(_kernels(compiler, flags))
-        parts = [folder / "all.c", folder / "kernels.o"]
+        parts = [folder / "all.c"]
+        for file, content in _kernels(compiler, flags).items():
+            parts.append(folder / file)
+            parts[-1].write_bytes(content)
         call(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", folder / "network.so"])
         # The file may go once it is loaded.
         return ctypes.CDLL(str(folder / "network.so"))
