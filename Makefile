@@ -8,9 +8,9 @@ help:
 	@echo "make demo     set up, then train, stream, fit, watch and report on real digits (out/demo)"
 	@echo "make test     set up, then lint, type-check and run all tests"
 	@echo "make bench    set up, then time the monitor beside its peers"
-	@echo "make device   set up, then build firmware for boards, run it under emulation, hold its cost against results/"
+	@echo "make device   set up, then run firmware for boards under emulation and compare its cost with stored figures"
 	@echo "make results  rewrite the pages of results (docs/RESULTS.md, docs/results.html) from results/"
-	@echo "make vectors  rewrite the test vectors from the oracle"
+	@echo "make vectors  rewrite the test vectors from the oracles"
 	@echo "make tables   rewrite the core's constant tables"
 	@echo "make sheets   draw every corruption again (docs/corruptions); needs TCUQ_DATA for mnist and speech"
 	@echo "make compare  hold our corruptions against the package imagecorruptions"
@@ -31,12 +31,13 @@ test: .venv/.test
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
 
+# Compares and writes nothing: --write of each command stores new figures, after showing what changes.
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	$(BIN)/tcuq device bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
-		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page; \
+		$(BIN)/tcuq-lab boards replay && $(BIN)/tcuq-lab boards table && $(BIN)/tcuq-lab boards page --check; \
 	else \
-		echo "networks on boards need data sets: set TCUQ_DATA (tcuq-lab data list), then make device again"; \
+		echo "networks on boards need datasets: set TCUQ_DATA (tcuq-lab data list), then make device again"; \
 	fi
 
 results: .venv/.test
@@ -44,6 +45,7 @@ results: .venv/.test
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
+	$(BIN)/python tools/make_kernel_vectors.py
 
 tables: .venv/.test
 	$(BIN)/python tools/make_tables.py

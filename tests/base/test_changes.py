@@ -36,8 +36,12 @@ def test_entries_are_matched_by_name_whatever_their_order() -> None:
     assert [str(change) for change in changes([one, two], [three, one, two])] == [
         "speech: nothing -> {'task': 'speech', 'count': 3}"
     ]
-    # Two of one name cannot be matched by it.
-    assert [change.where for change in changes([one, one], [one, two])] == ["1 task", "1 count"]
+    # Two of one name are told apart by their order.
+    more = {"task": "mnist", "count": 5}
+    assert [str(change) for change in changes([one, two, one], [one, more])] == [
+        "cifar10: {'task': 'cifar10', 'count': 2} -> nothing",
+        "mnist (2) count: 1 -> 5 (+400 %)",
+    ]
 
 
 def test_a_part_is_compared_with_its_part() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import device_programs
 import numpy as np
 import pytest
 from device_replay import HARNESS
+from places import ROOT
 
 from tcuq import Params
 from tcuq.cli import main
@@ -300,3 +302,14 @@ def test_the_made_up_stream_is_the_same_everywhere() -> None:
     rows = made_stream(10, 32, 50)
     assert rows.dtype == "int8" and int(rows.astype(int).sum()) == -110744
     assert rows.tobytes() == made_stream(10, 32, 50).tobytes() != made_stream(10, 32, 50, seed=1).tobytes()
+
+
+def test_make_device_stores_nothing() -> None:
+    """`make device` once put false accuracies into a tracked page: its commands may only compare."""
+    recipe = (ROOT / "Makefile").read_text().split("\ndevice:")[1].split("\n\n")[0]
+    commands = re.findall(r"\$\(BIN\)/(tcuq device \w+|tcuq-lab boards \w+)", recipe)
+    assert commands == [
+        "tcuq device bench",
+        *(f"tcuq-lab boards {name}" for name in ("replay", "table", "page")),
+    ]
+    assert "--write" not in recipe

@@ -142,6 +142,8 @@ def test_measured_accuracies_go_nowhere_without_a_word(
     row = {"network": "cnn4-0", "task": "mnist", "settings": {"headroom": 1.0}, "int8_accuracy": 9.9}
     monkeypatch.setattr(accuracy, "report", lambda *_, **__: {"networks": [{**row, "met": False}]})
     monkeypatch.setattr(accuracy, "line", lambda row: "a line")
-    assert main(["boards", "accuracy", "cnn4-0", "--headroom", "1", "--results", str(tmp_path)]) == 1
+    assert main(["boards", "accuracy", "cnn4-0", "--results", str(tmp_path)]) == 1
     assert "int8_accuracy: 99.17 -> 9.9 (-90 %)" in capsys.readouterr().err
+    assert main(["boards", "accuracy", "cnn4-0", "--headroom", "2", "--results", str(tmp_path)]) == 1
+    assert "not compared: " in capsys.readouterr().err
     assert (tmp_path / "accuracy.json").read_text() == text

@@ -72,8 +72,8 @@ ABSENT = _Absent()
 def changes(old: Any, new: Any, part: bool = False) -> list[Change]:
     """Return what differs between two JSON-like values, largest changes first.
 
-    Entries of lists are matched by their names (the text that each holds) where these are unique, else by
-    place, so that a new entry in the middle is one change.
+    Entries of lists are matched by their names (the text that each holds), so that a new entry in the middle
+    is one change; those without any text by their place.
 
     Parameters
     ----------
@@ -107,11 +107,16 @@ def _walk(where: str, old: Any, new: Any, part: bool) -> Iterator[Change]:
 
 
 def _names(values: Sequence[Any]) -> list[str] | None:
-    """Return a name for every entry of a list, from its texts; None where they are not unique."""
+    """Return a name for every entry of a list, from its texts; a second of one name gets a number."""
     if not values or not all(isinstance(value, Mapping) for value in values):
         return None
-    names = [" ".join(v for v in value.values() if isinstance(v, str) and len(v) < 40) for value in values]
-    return names if all(names) and len(set(names)) == len(names) else None
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for value in values:
+        name = " ".join(each for each in value.values() if isinstance(each, str) and len(each) < 40)
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names if all(seen) else None
 
 
 def _is_number(value: Any) -> bool:

@@ -302,7 +302,10 @@ def accuracy(args: argparse.Namespace) -> int:
     settings = [QuantizeSettings(headroom=each) for each in args.headroom]
     found = report(_weights(args), args.networks or NETWORKS, settings=settings, say=_say(args))
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
-    keep(path, found, args.write, _say(args), part=part)
+    if args.headroom == HEADROOMS:
+        keep(path, found, args.write, _say(args), part=part)
+    else:
+        note(args, f"not compared: {path} is of headrooms {', '.join(f'{each:g}' for each in HEADROOMS)}")
     return 0 if all(row["met"] for row in found["networks"]) else 1
 
 
