@@ -12,7 +12,7 @@ help:
 	@echo "make bench         time the monitor beside its peers"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
-	@echo "make vectors       rewrite the test vectors from the oracle"
+	@echo "make vectors       rewrite the test vectors from the oracles"
 	@echo "make tables        rewrite the core's constant tables"
 	@echo "make sheets        draw every corruption again (docs/corruptions); mnist and speech need TCUQ_DATA"
 	@echo "make compare       compare our corruptions with the package imagecorruptions"
@@ -43,6 +43,7 @@ test-slow: .venv/.test
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
 
+# Compares and writes nothing: --write of each command stores new figures, after showing what changes.
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	$(BIN)/tcuq device bench --check
 	@if [ -n "$$TCUQ_DATA" ]; then \
@@ -56,6 +57,7 @@ results: .venv/.test
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
+	$(BIN)/python tools/make_kernel_vectors.py
 
 tables: .venv/.test
 	$(BIN)/python tools/make_tables.py

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from places import ROOT
+import vector_files
 
 from tcuq._core import Core
 from tcuq.monitor.signals import SIGNALS
 
-FILES = sorted((ROOT / "vectors").glob("*.vec"))
-LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
-
-def int8(text: str) -> Any:
-    return None if text == "-" else np.frombuffer(bytes.fromhex(text), dtype=np.int8)
-
-
-def numbers(words: list[str]) -> list[int]:
-    return [] if words == ["-"] else [int(word) for word in words]
-
-
-def check_step(core: Core, words: list[str], where: str) -> None:
-    step = core.step(int8(words[0]), int8(words[1]), True)
+def check_step(core: Core, event: vector_files.Event) -> None:
+    features = None if event.features is None else np.frombuffer(event.features, np.int8)
+    step = core.step(np.frombuffer(event.probs, np.int8), features, True)
     assert step.signals is not None
     reason = 255 if step.reason is None else SIGNALS.index(step.reason)
     got = [
@@ -41,47 +30,24 @@ def check_step(core: Core, words: list[str], where: str) -> None:
         int(step.low_mass),
         *(round(value * 65536) for value in step.signals),
     ]
-    assert got == numbers(words[2:]), where
+    assert got == event.expected, event.where
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", vector_files.FILES, ids=lambda path: path.stem)
 def test_vector(path: Path) -> None:
-    fields: dict[str, Any] = {}
-    core, saved, steps = None, b"", 0
-    for line, text in enumerate(path.read_text("ascii").splitlines(), 1):
-        where = f"{path.name}:{line}"
-        if not text or text.startswith("#"):
-            continue
-        verb, *words = text.split()
-        if verb in ("case", "end"):
-            fields, core = {}, None
-        elif verb == "params":
-            fields.update((key, int(value)) for key, value in (word.split("=") for word in words))
-        elif verb in LISTS:
-            fields[verb] = numbers(words)
-        elif verb == "evidence":
-            clip, allowance, *rest = numbers(words)
-            fields[verb] = {"clip": clip, "allowance": allowance}
-            fields[verb] |= {"coef": rest[: len(SIGNALS)], "offset": rest[len(SIGNALS) :]}
-        elif verb == "sizes":
-            core = Core(fields)
-            assert list(core.sizes()[:2]) == numbers(words), where
-        elif verb == "bounds":
-            assert core is not None and list(core.sizes()[2:]) == numbers(words), where
-        elif verb == "step":
-            assert core is not None
-            check_step(core, words, where)
+    case = vector_files.read(path)
+    core, saved, steps = Core(case.fields), b"", 0
+    assert list(core.sizes()) == [*case.sizes, *case.bounds], path.name
+    for event in case.events:
+        if event.kind == "step":
+            check_step(core, event)
             steps += 1
-        elif verb == "reset":
-            assert core is not None
+        elif event.kind == "reset":
             core.reset()
-        elif verb == "save":
-            assert core is not None
+        elif event.kind == "save":
             saved = core.save()
-            assert saved.hex() == words[0], where
-        elif verb == "load":
-            core = Core(fields)
-            assert core.load(saved) == 0, where
+            assert saved == event.saved, event.where
         else:
-            pytest.fail(f"{where}: {verb} is unknown")
+            core = Core(case.fields)
+            assert core.load(saved) == 0, event.where
     assert steps > 0

@@ -1,4 +1,4 @@
-"""Firmware with networks and rules: the bits of Python, counts that repeat, a table, a check of growth."""
+"""Firmware with networks and monitors: the bits of Python, counts that repeat, a check of growth."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import device_graphs
 import numpy as np
 import pytest
+from device_graphs import graph_of, pictures
 from places import ROOT
 
 from tcuq import Monitor, Params
 from tcuq.cli import main
-from tcuq.cli.device import FILE, RESULTS, render
+from tcuq.cli.device import STORED, render
 from tcuq.device.boards import board
 from tcuq.device.cost import bench
 from tcuq.device.cost.cycles import cycles
 from tcuq.device.cost.made_stream import made_stream
 from tcuq.device.cost.measure import measure, overhead
-from tcuq.device.cost.stored import grown, load, save
+from tcuq.device.cost.stored import grown, load
 from tcuq.device.emulate.agree import digest, words
 from tcuq.device.emulate.emulator import emulate, plugin
 from tcuq.device.firmware.build import Levels, build
-from tcuq.device.firmware.decision import Conformal, Rule, Vote, Watch
+from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import SEED, Firmware, posteriors
 from tcuq.device.graph.model import Graph
 from tcuq.device.kernels.host import Network
-from tcuq.device.tools import call, missing, path_of
-from tcuq_lab.methods.conformal import p_values
-from tcuq_lab.methods.method import Observed
-from tcuq_lab.methods.temporal.vote import Vote as PythonVote
+from tcuq.device.tools import call, missing, path_of, version
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -44,27 +41,6 @@ CLASSES, FEATURES = 10, 32
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
-
-
-def backbone(seed: int = 0, drop: bool = False, heads: int = 1) -> device_graphs.Maker:
-    """A small picture network: two convolutions, a pool, one or more heads with a posterior each."""
-    make = device_graphs.Maker((12, 12, 3), seed)
-    x = make.conv(make.conv("input", 16, (3, 3), 2, (1, 1, 1, 1)), FEATURES, (3, 3), 2, (1, 1, 1, 1))
-    features = make.mean(make.drop(x) if drop else x)
-    make.features = features  # type: ignore[attr-defined]
-    make.probs = [make.softmax(make.dense(features, CLASSES)) for _ in range(heads)]  # type: ignore[attr-defined]
-    return make
-
-
-def graph_of(seed: int = 0, drop: bool = False, heads: int = 1) -> Graph:
-    make = backbone(seed, drop, heads)
-    names = ["probs", *(f"probs_{number}" for number in range(1, heads))]
-    outputs = dict(zip(names, make.probs, strict=True))  # type: ignore[attr-defined]
-    return make.graph(features=make.features, **outputs)  # type: ignore[attr-defined]
-
-
-def pictures(count: int) -> np.ndarray:
-    return backbone().input(count)
 
 
 @pytest.mark.parametrize("profile", ["paper", "extended"])
@@ -104,37 +80,6 @@ def test_members_are_averaged(graphs: list[Graph], passes: int, kept: Path, tmp_
                 total += sum(found[name][0].astype(np.int64) + 128 for name in posteriors(network.graph))
         mean = (total + firmware.members // 2) // firmware.members - 128
         assert line.split()[2] == mean.astype(np.int8).tobytes().hex()
-
-
-def decisions(rule: Rule, rows: np.ndarray, kept: Path, folder: Path) -> np.ndarray:
-    """Return label and score of every step, from a firmware without a network."""
-    image = build(Firmware("f", rule=rule, shape=(CLASSES, 0)), SMALL, folder / "build", kept=kept)
-    return np.array(
-        [[int(word) for word in line.split()[-2:]] for line in emulate(image, rows.tobytes()).lines]
-    )
-
-
-def test_the_conformal_rule_is_that_of_python(kept: Path, tmp_path: Path) -> None:
-    rows = made_stream(CLASSES, 0, 200)
-    u = rows.astype(int) + 128
-    clean = made_stream(CLASSES, 0, 99, seed=1).astype(int).max(axis=1) + 128
-    found = decisions(Conformal(clean.tolist()), rows, kept, tmp_path)
-    expected = 1 - p_values(np.sort(1 - clean / 256), 1 - u.max(axis=1) / 256)
-    assert (found[:, 0] == u.argmax(axis=1)).all()
-    assert np.abs(found[:, 1] / 65536 - expected).max() < 1 / 65536
-    assert len(set(found[:, 1].tolist())) > 20
-
-
-@pytest.mark.parametrize(("last", "weight"), [(1, 0.02), (5, 0.02), (9, 1.0)])
-def test_the_vote_is_that_of_python(last: int, weight: float, kept: Path, tmp_path: Path) -> None:
-    rows = made_stream(CLASSES, 0, 200)
-    probs = (rows.astype(float) + 128) / 256
-    found = decisions(Vote(last, weight), rows, kept, tmp_path)
-    seen = Observed(probs, np.zeros((200, 0)), {}, np.zeros(200, np.int64))
-    expected = PythonVote().score(seen, {"last": last, "weight": weight}).score
-    assert (found[:, 0] == probs.argmax(axis=1)).all()
-    # Rounded down twice, the weight rounded, and the sum held below 1.
-    assert np.abs(found[:, 1] / 65536 - np.minimum(expected, 65535 / 65536)).max() < 4 / 65536
 
 
 def test_counts_repeat_to_the_instruction(kept: Path, tmp_path: Path) -> None:
@@ -283,87 +228,84 @@ def test_growth_is_found(measured: dict[str, Any]) -> None:
     assert grown(after, measured) == [], "what shrinks is welcome"
 
 
-def test_the_command_stores_and_checks(
+def run_bench(measured: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *options: str) -> int:
+    """Run the command with figures that are known, in place of a minute of emulation."""
+    monkeypatch.setattr(bench, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
+    return main(["device", "bench", *options])
+
+
+def changed(measured: dict[str, Any], **more: Any) -> str:
+    content = copy.deepcopy(measured)
+    content["measured"][0]["flash"]["code"] //= 2
+    return json.dumps({**content, **more})
+
+
+def test_the_command_writes_nothing_unless_told_to(
     measured: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(bench, "bench_monitors", lambda *_, **__: copy.deepcopy(measured))
-    where = ["--results", str(tmp_path)]
-    assert main(["device", "bench", *where]) == 0
-    assert load(tmp_path / FILE)["measured"] == measured["measured"]
-    assert main(["device", "bench", "--check", *where]) == 0
-    stored = copy.deepcopy(measured)
-    stored["measured"][0]["flash"]["code"] //= 2
-    save(stored, tmp_path / FILE)
+    """Neither folders nor files, in a checkout or outside; with --write, what changes is shown first."""
+    monkeypatch.chdir(tmp_path)
+    assert run_bench(measured, monkeypatch) == 0
+    assert "bench/monitors.json does not exist: nothing to compare with" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "bench").mkdir()
+    (tmp_path / STORED).write_text(changed(measured))
+    assert run_bench(measured, monkeypatch) == 0
+    assert (tmp_path / STORED).read_text() == changed(measured)
+    said = capsys.readouterr().err
+    code = measured["measured"][0]["flash"]["code"]
+    assert (
+        f"1 value differs from {STORED}" in said
+        and f"flash code: {code // 2:,} -> {code:,} (+1e+02 %)" in said
+    )
+    assert "nothing was written; --write stores this" in said
+    assert run_bench(measured, monkeypatch, "--write") == 0
+    shown, written = capsys.readouterr().err.split("written: ")
+    assert f"{code // 2:,} -> {code:,}" in shown and written == f"{STORED}\n"
+    assert load(tmp_path / STORED)["measured"] == measured["measured"]
+    assert run_bench(measured, monkeypatch) == 0
+    assert f"the same as in {STORED}" in capsys.readouterr().err
+
+
+def test_the_command_checks(
+    measured: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "monitors.json"
+    where = ["--check", "--stored", str(path)]
+    path.write_text(json.dumps(measured))
+    assert run_bench(measured, monkeypatch, *where) == 0
+    path.write_text(changed(measured))
     capsys.readouterr()
-    assert main(["device", "bench", "--check", *where]) == 1
+    assert run_bench(measured, monkeypatch, *where) == 1
     assert capsys.readouterr().err.count("grown: ") == 1
-    save({**stored, "compiler": "another"}, tmp_path / FILE)
-    assert main(["device", "bench", "--check", *where]) == 0
+    assert run_bench(measured, monkeypatch, "--check", "--results", str(tmp_path)) == 1
+    assert "--results FOLDER is deprecated" in capsys.readouterr().err
+    path.write_text(changed(measured, compiler="another"))
+    assert run_bench(measured, monkeypatch, *where) == 0
     assert "not compared: " in capsys.readouterr().err
     for text, said in [
         (b"{}", "a result file of tcuq device is needed"),
         (b'{"format": "tcuq-device"}', "lacks 'compiler'; a result file of tcuq device is needed"),
         (b"\xff", "monitors.json: not JSON: "),
     ]:
-        (tmp_path / FILE).write_bytes(text)
-        assert main(["device", "bench", "--check", *where]) == 2
+        path.write_bytes(text)
+        assert run_bench(measured, monkeypatch, *where) == 2
         assert said in capsys.readouterr().err
 
 
 def test_what_was_stored_is_of_every_board() -> None:
     """The figures of the repository; the check itself is a command, since compilers differ."""
-    content = load(ROOT / RESULTS / FILE)
+    content = load(ROOT / STORED)
     assert content["compiler"] and content["emulator"]
     found = {(entry["board"], entry["name"], entry["level"]) for entry in content["measured"]}
     assert len(found) == 3 * len(bench.monitors()) * len(bench.LEVELS)
     assert json.dumps(content, allow_nan=False)
-
-
-def test_a_table_of_every_method(kept: Path) -> None:
-    """Random networks: five of one kind, with heads, with dropout; one task whose networks are too large."""
-    clean = (made_stream(CLASSES, 0, 50).astype(int).max(axis=1) + 128).tolist()
-    monitors = bench.monitors()
-    sets = {
-        "plain": [graph_of(seed) for seed in range(5)],
-        "exits": [graph_of(heads=2)],
-        "hydra": [graph_of(heads=5)],
-        "dropout": [graph_of(drop=True)],
-    }
-    firmwares = bench.methods(sets, clean, monitors["paper"], monitors["extended"])
-    assert list(firmwares) == [
-        *("base", "conformal", "vote", "tcuq_paper", "tcuq"),
-        *("early_exit", "hydra", "mc_dropout", "deep"),
-    ]
-    makers = [device_graphs.Maker((600,), seed) for seed in range(5)]
-    wide = [make.graph(probs=make.softmax(make.dense("input", 120))) for make in makers]
-    large = {"base": Firmware("base", wide[:1]), "deep": Firmware("deep", wide)}
-    tasks = {"small": (firmwares, pictures(2)), "large": (large, makers[0].input(1))}
-    found = bench.table(tasks, ["stm32l432kc"], steps=20)
-    rows = {(entry["task"], entry["firmware"]): entry for entry in found["measured"]}
-    assert len(rows) == 11
-    small = {name: rows["small", name] for name in firmwares}
-    for name in ("conformal", "vote", "tcuq_paper", "tcuq"):
-        assert small[name]["overhead"]["flash"] > 0 and small[name]["rule"]["instructions"]["steps"] == 20
-        assert small[name]["network"] == small["base"]["network"], "the same network at the same cost"
-    passes = (
-        small["mc_dropout"]["network"]["instructions"]["mean"]
-        / small["base"]["network"]["instructions"]["mean"]
-    )
-    assert 9.5 < passes < 12 and small["mc_dropout"]["members"] == 10
-    assert (
-        4.5
-        < small["deep"]["network"]["instructions"]["mean"] / small["base"]["network"]["instructions"]["mean"]
-        < 5.5
-    )
-    assert "overhead" not in small["deep"]
-    # A network of 72 KB fits the small board, five of them do not: the linker says by how much.
-    assert rows["large", "base"]["network"]["instructions"]["steps"] == 1
-    deep = rows["large", "deep"]
-    assert deep["over"] == {"flash": deep["flash"]["total"] - SMALL.flash_bytes} and "network" not in deep
-    assert deep["said"].startswith("deep is too large for STM32L432KC: flash over by ")
 
 
 def test_levels_reach_the_compiler(kept: Path, tmp_path: Path) -> None:
@@ -373,3 +315,12 @@ def test_levels_reach_the_compiler(kept: Path, tmp_path: Path) -> None:
         for level in ("-Os", "-O3")
     ]
     assert sizes[0] < sizes[1]
+
+
+def test_monitors_have_not_grown() -> None:
+    stored = load(ROOT / STORED)
+    if stored["compiler"] != version("arm-none-eabi-gcc"):
+        pytest.skip(f"figures are of {stored['compiler']}; tcuq device bench --write stores those of another")
+    found = bench.bench_monitors(["stm32l432kc"], levels=("-O2",))
+    assert len(found["measured"]) == len(bench.monitors())
+    assert grown(stored, found) == []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import device_graphs
+import device_programs
+import numpy as np
 import pytest
+from device_replay import HARNESS
+from places import ROOT
 
 from tcuq import Params
 from tcuq.cli import main
@@ -17,14 +20,19 @@ from tcuq.device import tools
 from tcuq.device.boards import board, names
 from tcuq.device.cost.made_stream import made_stream
 from tcuq.device.emulate.emulator import emulate
-from tcuq.device.firmware.build import BOARDS, CORE, FIRMWARE, STRICT, TooLarge, build, symbols_of
-from tcuq.device.firmware.decision import Conformal, Label, Rule, Vote, Watch
-from tcuq.device.firmware.firmware import RULE_FILES, Firmware, plan_header, plan_source
-from tcuq.device.graph.model import Graph
-from tcuq.export import sources as exported
+from tcuq.device.firmware.build import build
+from tcuq.device.firmware.decision import Label, Rule, Watch
+from tcuq.device.firmware.firmware import Firmware, plan_source
+from tcuq.device.firmware.image import TooLarge, symbols_of
+from tcuq.device.graph.model import Conv, Graph, Tensor
+from tcuq.device.graph.storage import save_graph
 
 tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
 SMALL = board("stm32l432kc")
+OUTSIDE = (
+    "bench/monitors.json does not exist, so there is nothing to check against: "
+    "run this in a checkout of tcuq, or pass --stored FILE"
+)
 
 
 def test_limits_are_those_of_the_chips() -> None:
@@ -139,8 +147,7 @@ def test_a_missing_tool_is_named(
     said = tools.missing()
     packages = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
     assert said == f"arm-none-eabi-gcc is missing: on Debian, apt-get install {packages}"
-    (tmp_path / "results").mkdir()
-    assert main(["device", "bench", "--results", str(tmp_path / "results")]) == 2
+    assert main(["device", "bench"]) == 2
     assert capsys.readouterr().err == f"tcuq: {said}\n"
 
 
@@ -165,21 +172,64 @@ def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
 
 
-@pytest.mark.parametrize("rule", [Label(), Conformal([1]), Vote(), Watch(Params(classes=10))], ids=type)
+@pytest.mark.parametrize("rule", [Label(), Watch(Params(classes=10))], ids=type)
 def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
-    if shutil.which("clang") is None:
-        pytest.skip("clang is missing: install the Debian package clang")
-    firmware = Firmware("f", rule=rule, shape=(10, 0))
-    (tmp_path / "plan.h").write_text(plan_header(firmware))
-    (tmp_path / "plan.c").write_text(plan_source(firmware, 0))
-    (tmp_path / "monitor.h").write_text(exported(Params(classes=10), "monitor")["monitor.h"])
-    files = [FIRMWARE / RULE_FILES[type(rule)], tmp_path / "plan.c", BOARDS / "startup.c"]
-    files += [FIRMWARE / name for name in ("main.c", "rule_top.c", "harness.c", "harness_report.c")]
-    files += [FIRMWARE / name for name in ("harness_step.c", "harness_replay.c")]
-    flags = ["--target=thumbv7em-none-eabi", "-ffreestanding", "-fsyntax-only", "-DREPLAY_BYTES=64u"]
-    command = ["clang", *STRICT, *flags, f"-I{tmp_path}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    device_programs.no_warnings_from_clang(rule, [HARNESS], tmp_path)
+
+
+@tooled
+def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params, graph, out = (tmp_path / name for name in ("params.json", "g.npz", "f.elf"))
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    save_graph(graph, device_graphs.graph_of())
+    arguments = [str(graph), "--params", str(params), "--out", str(out), "--json"]
+    assert main(["device", "build", *arguments]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert 5000 < said["flash"] < 40_000 and said["ram"] < 10_000 and out.read_bytes()[:4] == b"\x7fELF"
+    side = 400
+    wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
+    one = np.ones(1, np.int32)
+    step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
+    save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
+    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
+    for options, message in [
+        ([str(tmp_path / "wide.npz")], "bytes"),
+        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
+        ([str(graph), "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
+        ([str(params)], "params.json"),
+    ]:
+        assert main(["device", "build", *options]) == 2
+        err = capsys.readouterr().err
+        assert message in err and err.count("\n") == 1
+
+
+@tooled
+def test_a_rule_of_your_own(tmp_path: Path) -> None:
+    """A rule brings its file, a constant and a table; the firmware needs to know nothing else of it."""
+    (tmp_path / "mine.c").write_text(
+        '#include "rule.h"\n#include "shares.h"\n'
+        "int rule_start(void) { return 0; }\n"
+        "void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)\n"
+        "{ (void)features; out->score = shares[rule_top(probs, &out->label) & PLAN_MASK]; }\n"
+    )
+    header = "#include <stdint.h>\nextern const uint16_t shares[2];\n"
+    shares = '#include "shares.h"\nconst uint16_t shares[2] = {700u, 900u};\n'
+
+    class Mine(Rule):
+        def files(self) -> list[Path]:
+            return [tmp_path / "mine.c"]
+
+        def texts(self) -> dict[str, str]:
+            return {"shares.h": header, "shares.c": shares}
+
+        def macros(self) -> dict[str, int]:
+            return {"MASK": 1}
+
+    rows = made_stream(10, 0, 30)
+    image = build(Firmware("f", rule=Mine(), shape=(10, 0)), SMALL, tmp_path / "build")
+    said = [[int(word) for word in line.split()[-2:]] for line in emulate(image, rows.tobytes()).lines]
+    top = rows.astype(int).max(axis=1) + 128
+    assert said == [[int(row.argmax()), 900 if odd else 700] for row, odd in zip(rows, top % 2, strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -190,13 +240,30 @@ def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) 
             "board is 'esp32'; one of microbit, stm32f767zi, stm32l432kc is accepted",
         ),
         (["--steps", "0"], "--steps is 0; 1 to 100000 is accepted"),
-        (["--results", "/nowhere"], "/nowhere is no folder; --results needs one that exists"),
-        (["--board", "microbit"], "--board stores a part only; it is accepted with --check"),
+        (["--check"], OUTSIDE),
+        (
+            ["--check", "--stored", "x.json"],
+            "x.json does not exist, so there is nothing to check against: pass --stored FILE",
+        ),
+        (
+            ["--write", "--stored", "/nowhere/x.json"],
+            "/nowhere is no folder; --write needs one that exists, see --stored",
+        ),
+        (["--write", "--board", "microbit"], "--write stores the figures of all boards; leave --board out"),
     ],
 )
-def test_bad_options(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_options(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Outside a checkout; no folder is made."""
+    monkeypatch.chdir(tmp_path)
     assert main(["device", "bench", *options]) == 2
     assert capsys.readouterr().err == f"tcuq: {said}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,8 +284,6 @@ def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
             r"is for \(9, 0\) classes and features",
         ),
         (lambda: Firmware("f", shape=(10, 3), passes=0), "passes is 0; 1 to 100 is accepted"),
-        (lambda: Vote(0), "last is 0; 1 to 64 is accepted"),
-        (lambda: Conformal([256]).table(), "top is 256; 0 to 255 is accepted"),
     ],
 )
 def test_a_firmware_that_makes_no_sense(make, said: str) -> None:
@@ -237,3 +302,14 @@ def test_the_made_up_stream_is_the_same_everywhere() -> None:
     rows = made_stream(10, 32, 50)
     assert rows.dtype == "int8" and int(rows.astype(int).sum()) == -110744
     assert rows.tobytes() == made_stream(10, 32, 50).tobytes() != made_stream(10, 32, 50, seed=1).tobytes()
+
+
+def test_make_device_stores_nothing() -> None:
+    """`make device` once put false accuracies into a tracked page: its commands may only compare."""
+    recipe = (ROOT / "Makefile").read_text().split("\ndevice:")[1].split("\n\n")[0]
+    commands = re.findall(r"\$\(BIN\)/(tcuq device \w+|tcuq-lab boards \w+)", recipe)
+    assert commands == [
+        "tcuq device bench",
+        *(f"tcuq-lab boards {name}" for name in ("replay", "table", "page")),
+    ]
+    assert "--write" not in recipe

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from device_graphs import Maker, dscnn, expected, resnet8, whole
-from device_programs import WARNINGS
+from device_programs import WARNINGS, kernels_in
 
-from tcuq.device.generate.arena import SCRATCH, lag_of, plan
+from tcuq.device.generate.arena import SCRATCH, lag_of, lay_out
 from tcuq.device.generate.pack import scratch_of
-from tcuq.device.generate.source import sources, write
+from tcuq.device.generate.source import KERNELS, sources, write
 from tcuq.device.graph.model import Add, Conv, Depthwise, Graph, Step, Tensor, sources_of
+from tcuq.device.kernels import checked, host
 from tcuq.device.kernels.host import Network
 
 RNG = np.random.default_rng(5)
@@ -100,7 +101,7 @@ def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
         drop, step = make.steps
         assert isinstance(step, Depthwise)
         source, target = make.tensors[drop.target], make.tensors[step.target]
-        offsets = plan(make.graph(y=step.target)).offsets
+        offsets = lay_out(make.graph(y=step.target)).offsets
         if offsets[drop.target] == offsets[step.target]:
             assert reads_in_time(step, source, target), (source, target, step.padding)
             same += 1
@@ -114,7 +115,7 @@ def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
 @pytest.mark.parametrize("overlap", [True, False])
 def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool) -> None:
     graph = whole(make)
-    found = plan(graph, overlap)
+    found = lay_out(graph, overlap)
     lives: dict[str, tuple[int, int, int]] = {}
     for number, step in enumerate(graph.steps):
         last = max(
@@ -141,9 +142,9 @@ def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool
 
 def test_known_networks_fit() -> None:
     pictures, words = whole(resnet8()), whole(dscnn())
-    assert plan(pictures).size == plan(pictures).bound == 34496
-    assert plan(words).size == plan(words).bound == 8512
-    assert plan(pictures, overlap=False).size <= 3 * 16384 + 1200
+    assert lay_out(pictures).size == lay_out(pictures).bound == 34496
+    assert lay_out(words).size == lay_out(words).bound == 8512
+    assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
 
 
 # Text.
@@ -152,10 +153,10 @@ def test_known_networks_fit() -> None:
 def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
     graph = whole(small())
     files = write(graph, tmp_path / "new" / "folder", "tiny")
-    assert [file.name for file in files] == ["tcuq_nn.c", "tcuq_nn.h", "tiny.c", "tiny.h"]
+    assert [file.name for file in files] == [*KERNELS, "tiny.c", "tiny.h"]
     header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
     values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
-    arena = str(plan(graph).size)
+    arena = str(lay_out(graph).size)
     assert values == {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
     assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in header
     assert "made for a test" in header
@@ -179,6 +180,34 @@ def test_a_comment_cannot_be_left() -> None:
     assert "\\" not in text
 
 
+def test_comments_are_printable_ascii() -> None:
+    """A right-to-left mark would show code in another order than a compiler reads it."""
+    graph = replace(whole(small()), about={"note": "a\u202e\u2066 b\x07\u00e9"})
+    for name, text in sources(graph, "tiny").items():
+        assert text.isascii() and all(each.isprintable() or each == "\n" for each in text), name
+    assert "a<U+202E><U+2066> b<U+0007><U+00E9>" in sources(graph, "tiny")["tiny.h"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["__FILE__", "_x", "a__b", "linux", "while", "class", "NULL", "INT8_MAX", "int8_t", "errno", "\u202ex"],
+)
+def test_an_output_whose_name_a_compiler_knows_is_refused(name: str) -> None:
+    """`__FILE__` gave C that does not compile."""
+    graph = whole(small())
+    with pytest.raises(ValueError, match=r"^name of an output is ") as caught:
+        sources(replace(graph, outputs={name: "t1"}), "tiny")
+    assert str(caught.value).isascii()
+
+
+def test_tensors_do_not_take_names_of_the_kernels() -> None:
+    """A sum called tcuq_nn would be a constant called like its type."""
+    x, y = Tensor("x", (4,), 1.0, 0), Tensor("tcuq_nn", (4,), 1.0, 0)
+    graph = Graph("g", {"x": x, "tcuq_nn": y}, [Add("x", "x", "tcuq_nn", 1, 1, 0, 1)], "x", {"y": "tcuq_nn"})
+    with pytest.raises(ValueError, match="name of a tensor is 'tcuq_nn'; names that begin with tcuq belong"):
+        sources(graph, "tiny")
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
@@ -190,7 +219,7 @@ def test_generated_code_has_no_warnings(compiler: str, tmp_path: Path) -> None:
         write(graph, tmp_path, name)
     language = ["-x", "c++", "-std=c++11"] if "++" in compiler else ["-std=c99", "-Wstrict-prototypes"]
     strict = ["-Werror", "-Wshadow", "-Wcast-qual", "-Wundef", "-Wmissing-declarations", "-fsyntax-only"]
-    for name in ("tiny.c", "nothing.c", "tcuq_nn.c"):
+    for name in ("tiny.c", "nothing.c", *(file.name for file in kernels_in(tmp_path))):
         done = subprocess.run(
             [compiler, *language, *WARNINGS, *strict, tmp_path / name], capture_output=True, text=True
         )
@@ -220,6 +249,56 @@ def test_a_name_that_c_knows_is_refused() -> None:
 
 
 # On this computer.
+
+BREAKS = {
+    "Conv": ("b->out[i][2 * pair] = requantize(", "b->out[i][2 * pair] = (int8_t)-requantize("),
+    "Depthwise": ("    sums[3] += x[3] * weights[3];", ""),
+    "Dense": ("widen4(column + whole, 2, last);", ""),
+    "Add": ("a[i] * s->left + b[i] * s->right", "b[i] * s->left + a[i] * s->right"),
+    "MeanPool": ("sum += *at;", "sum += i & 1 ? *at : 0;"),
+    "Drop": ("x ^= x >> 17;", "x ^= x >> 16;"),
+    "Softmax": ("p > 255u ? 255u : p", "p > 250u ? 250u : p"),
+}
+
+
+@pytest.mark.parametrize("operator", BREAKS)
+def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line before the first answer: the operator, the compiler, its options, and what to do."""
+    old, new = BREAKS[operator]
+    texts = host.kernel_texts()
+    assert sum(old in text for text in texts.values()) == 1
+    broken = {file: text.replace(old, new) for file, text in texts.items()}
+    monkeypatch.setattr(host, "kernel_texts", lambda: broken)
+    x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
+    graph = Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 1)], "x", {"y": "y"})
+    # Options of its own: what was compiled with others is kept.
+    flags = ["-std=c99", "-O1", f"-DBROKEN_{operator}"]
+    with pytest.raises(ValueError) as caught:
+        Network(graph, flags=flags)
+    said = str(caught.value)
+    assert said.startswith(f"cc {' '.join(flags)} (") and "\n" not in said
+    assert f"breaks the kernel {operator}" in said
+    assert said.endswith("use another compiler, or its options -O1 -fno-tree-vectorize")
+
+
+def test_the_vectors_of_kernels_are_those_of_the_oracle() -> None:
+    folder = Path(checked.__file__).parent
+    assert (folder / checked.VECTORS).read_text("ascii") == checked.made(), "run tools/make_kernel_vectors.py"
+
+
+def test_the_vectors_of_kernels_tell_values_apart() -> None:
+    """Inside and at both ends, and the same as in the arithmetic that tests have of their own."""
+    ends = inner = 0
+    for case in checked.cases():
+        values = expected(case.graph, case.x)["y"]
+        assert values.astype(np.int8).tobytes() == checked.stored()[case.name], case.name
+        inner += int(((values > -128) & (values < 127)).sum())
+        ends += int(((values == -128) | (values == 127)).sum())
+    assert inner > 800 and ends > 200
+
+
+def test_the_host_asks_for_no_vectors() -> None:
+    assert "-fno-tree-vectorize" in host.FLAGS
 
 
 @pytest.fixture(scope="module", autouse=True)

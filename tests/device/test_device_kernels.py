@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 from functools import cache
@@ -12,7 +13,17 @@ import numpy as np
 import pytest
 from compilers import need_compiler
 from device_graphs import Maker, dscnn, expected, whole
-from device_programs import HERE, WARNINGS, Case, check, compile_with, prepare, run_here, run_on
+from device_programs import (
+    HERE,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    kernels_in,
+    prepare,
+    run_here,
+    run_on,
+)
 
 from tcuq.device.graph.model import Conv, Dense, Graph, Tensor
 
@@ -32,8 +43,14 @@ CORES = {
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
 }
 
+MACHINES = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "qemu-x86_64", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64", "gcc-aarch64-linux-gnu qemu-user"),
+}
+"""Compilers for computers that this one may not be, and what runs their programs."""
 
-def convolutions(extreme: bool) -> list[Case]:
+
+def convolutions(extreme: bool) -> list[GraphCase]:
     """One convolution each: shape, outputs, kernel, stride, padding."""
     shapes = [
         ((7, 9, 1), 3, (3, 3), 1, (1, 1, 1, 1)),
@@ -57,7 +74,7 @@ def convolutions(extreme: bool) -> list[Case]:
     return cases
 
 
-def depthwise(extreme: bool) -> list[Case]:
+def depthwise(extreme: bool) -> list[GraphCase]:
     shapes = [
         ((9, 5, 8), (3, 3), 1, (1, 1, 1, 1)),
         ((6, 6, 10), (3, 3), 1, (1, 1, 1, 1)),
@@ -81,7 +98,7 @@ def depthwise(extreme: bool) -> list[Case]:
     return cases
 
 
-def others(extreme: bool) -> list[Case]:
+def others(extreme: bool) -> list[GraphCase]:
     make = Maker((5, 7, 6), 90, extreme, f"o{int(extreme)}_")
     half = make.drop("input", 128)
     total = make.add(half, "input")
@@ -97,7 +114,7 @@ def others(extreme: bool) -> list[Case]:
     return [(make.graph(**outputs), make.input(2)), (long.graph(y=long.mean("input")), lowest)]
 
 
-def random_chain(seed: int) -> Case:
+def random_chain(seed: int) -> GraphCase:
     """A few steps of any kind, with branches that are added up and some values that are asked for."""
     draw = np.random.default_rng(1000 + seed)
     make = Maker(
@@ -131,7 +148,7 @@ def random_chain(seed: int) -> Case:
     return make.graph(probs=make.softmax(make.dense(features, 4)), features=features, **kept), make.input(2)
 
 
-def rounding() -> Case:
+def rounding() -> GraphCase:
     """Sums at the ends of 32 bits and products half way between two integers."""
     sums = [0, 1, -1, 2, -2, 3, -3, 2**31 - 1, 1 - 2**31, 2**30, -(2**30), 2**20 + 1, -(2**20) - 1]
     factors = [0, 1, 2**30, 2**31 - 1, 2**31 - 2, 3 << 29, 2**16, 2**16 + 1]
@@ -144,7 +161,7 @@ def rounding() -> Case:
     return Graph("rounding", tensors, [step], "input", {"y": "rounded"}), np.zeros((1, 1), np.int8)
 
 
-def largest_sum() -> Case:
+def largest_sum() -> GraphCase:
     """The lowest weights on the lowest inputs, with a bias that takes the sum to the end of 32 bits."""
     inputs, channels = 60, 5
     weights = np.full((2, 1, 1, inputs), -128, np.int8)
@@ -168,7 +185,7 @@ def largest_sum() -> Case:
 
 
 @cache
-def cases() -> list[Case]:
+def cases() -> list[GraphCase]:
     found = [rounding(), largest_sum()]
     for extreme in (False, True):
         found += convolutions(extreme) + depthwise(extreme) + others(extreme)
@@ -199,6 +216,21 @@ def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path)
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+    """A compiler for aarch64 broke a kernel that those for x86-64 did not: each side looks at the other."""
+    compiler, emulator, packages = MACHINES[machine]
+    if platform.machine() == machine:
+        pytest.skip("this computer is one, and the tests above are of it")
+    if shutil.which(compiler) is None or shutil.which(emulator) is None:
+        pytest.skip(f"{compiler} or {emulator} is missing: install the Debian packages {packages}")
+    command = [compiler, "-static", "-std=c99", *WARNINGS, "-O3", "-Werror"]
+    program = compile_with(command, written, tmp_path / "program")
+    done = subprocess.run([emulator, program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    check(done.stdout, cases())
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -254,4 +286,5 @@ def test_kernels_have_no_warnings_for_a_board(options: list[str], written: Path,
     if shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
     command = ["arm-none-eabi-gcc", "-std=c99", "-mthumb", *options, *WARNINGS, "-Werror", "-c"]
-    compile_with(command, written, tmp_path / "kernels.o", [written / "tcuq_nn.c"])
+    for file in kernels_in(written):
+        compile_with(command, written, tmp_path / "kernels.o", [file])

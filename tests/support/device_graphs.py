@@ -20,6 +20,8 @@ from tcuq.device.graph.model import (
     sources_of,
 )
 
+CLASSES, FEATURES = 10, 32
+
 
 def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
     assert np.abs(acc).max() < 2**31
@@ -113,6 +115,7 @@ class Maker:
         self.extreme = extreme
         self.tensors = {"input": Tensor("input", shape, 1 / 256, -128)}
         self.steps: list[Step] = []
+        self.features, self.probs = "", [""]
 
     def int8(self, *shape: int) -> np.ndarray:
         if self.extreme:
@@ -238,3 +241,23 @@ def whole(make: Maker) -> Graph:
     """A backbone's graph, with the names that the monitor asks for."""
     features, _, probs = list(make.tensors)[-3:]
     return make.graph(probs=probs, features=features)
+
+
+def backbone(seed: int = 0, drop: bool = False, heads: int = 1) -> Maker:
+    """A small picture network: two convolutions, a pool, one or more heads with a posterior each."""
+    make = Maker((12, 12, 3), seed)
+    x = make.conv(make.conv("input", 16, (3, 3), 2, (1, 1, 1, 1)), FEATURES, (3, 3), 2, (1, 1, 1, 1))
+    features = make.mean(make.drop(x) if drop else x)
+    make.features = features
+    make.probs = [make.softmax(make.dense(features, CLASSES)) for _ in range(heads)]
+    return make
+
+
+def graph_of(seed: int = 0, drop: bool = False, heads: int = 1) -> Graph:
+    make = backbone(seed, drop, heads)
+    names = ["probs", *(f"probs_{number}" for number in range(1, heads))]
+    return make.graph(features=make.features, **dict(zip(names, make.probs, strict=True)))
+
+
+def pictures(count: int) -> np.ndarray:
+    return backbone().input(count)

@@ -13,17 +13,22 @@ import pytest
 from device_graphs import expected
 from places import ROOT
 
-from tcuq.device.generate.source import takes_random, write
+from tcuq import Params
+from tcuq.device.firmware.decision import CORE, FIRMWARE, Rule
+from tcuq.device.firmware.firmware import Firmware, plan_header, plan_source
+from tcuq.device.firmware.linking import BOARDS, STRICT
+from tcuq.device.generate.source import KERNELS, takes_random, write
 from tcuq.device.graph.model import Graph
+from tcuq.export import sources as exported
 
 HERE = ROOT / "tests" / "c"
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-pedantic"]
 SEED = 77
 
-Case = tuple[Graph, np.ndarray]
+GraphCase = tuple[Graph, np.ndarray]
 
 
-def prepare(cases: Sequence[Case], folder: Path) -> None:
+def prepare(cases: Sequence[GraphCase], folder: Path) -> None:
     """Write the networks, their inputs and what runs them in turn."""
     lines = ['#include "tcuq_nn.h"']
     bodies, calls = [], []
@@ -50,11 +55,16 @@ def prepare(cases: Sequence[Case], folder: Path) -> None:
     (folder / "networks.h").write_text(text + "\nstatic void run_all(void)\n{\n" + "".join(calls) + "}\n")
 
 
+def kernels_in(folder: Path) -> list[Path]:
+    """The files of the kernels that are compiled."""
+    return [folder / name for name in KERNELS if name.endswith(".c")]
+
+
 def compile_with(
     command: Sequence[str | Path], folder: Path, program: Path, sources: Sequence[Path] | None = None
 ) -> Path:
     """Build a program from a prepared folder: all of it, or what some sources give."""
-    files = sources or [HERE / "run_networks.c", folder / "tcuq_nn.c"]
+    files = sources or [HERE / "run_networks.c", *kernels_in(folder)]
     done = subprocess.run([*command, f"-I{folder}", *files, "-o", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return program
@@ -77,7 +87,7 @@ def run_on(machine: str, program: Path) -> str:
     return done.stderr  # where the emulator puts what a board prints
 
 
-def check(printed: str, cases: Sequence[Case]) -> None:
+def check(printed: str, cases: Sequence[GraphCase]) -> None:
     """Compare every printed output with the arithmetic in numpy."""
     lines = iter(printed.splitlines())
     for number, (graph, x) in enumerate(cases):
@@ -88,3 +98,24 @@ def check(printed: str, cases: Sequence[Case]) -> None:
                 found = np.frombuffer(bytes.fromhex(line), np.int8)
                 assert np.array_equal(found, values[row].ravel()), (number, row, purpose)
     assert next(lines, None) is None
+
+
+def no_warnings_from_clang(rule: Rule, more: Sequence[Path], folder: Path) -> None:
+    """Let another compiler look at the files of a firmware with a rule."""
+    if shutil.which("clang") is None:
+        pytest.skip("clang is missing: install the Debian package clang")
+    firmware = Firmware("f", rule=rule, shape=(10, 0))
+    texts = {"plan.h": plan_header(firmware), "plan.c": plan_source(firmware, 0), **rule.texts()}
+    texts.setdefault("monitor.h", exported(Params(classes=10), "monitor")["monitor.h"])
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    files = [folder / name for name in texts if name.endswith(".c")]
+    # The core has tests of its own, and wants headers of a library.
+    files += [file for file in rule.files() if file.parent != CORE]
+    files += [*more, BOARDS / "startup.c"]
+    files += [FIRMWARE / name for name in ("main.c", "rule_top.c", "harness.c", "harness_report.c")]
+    files.append(FIRMWARE / "harness_step.c")
+    flags = ["--target=thumbv7em-none-eabi", "-ffreestanding", "-fsyntax-only", "-DREPLAY_BYTES=64u"]
+    command = ["clang", *STRICT, *flags, f"-I{folder}", f"-I{CORE}", f"-I{FIRMWARE}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,50 +1,74 @@
-"""The shared vectors, as cases for a firmware."""
+"""The shared vectors: parameters of a monitor, what happens to it, and what the oracle expects."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from places import ROOT
 
-from tcuq.device.emulate.replay import Case
 from tcuq.monitor.signals import SIGNALS
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 
+@dataclass
+class Event:
+    """Something that happens to a monitor.
+
+    `kind` is "step" (with a posterior, its features or None, and the expected numbers), "reset", "save" (with
+    the expected bytes) or "load" (of what was saved last).
+    """
+
+    kind: str
+    where: str
+    probs: bytes = b""
+    features: bytes | None = None
+    expected: list[int] = field(default_factory=list)
+    saved: bytes = b""
+
+
+@dataclass
+class VectorCase:
+    """One monitor: its parameters as integers, its sizes and bounds, and what happens to it."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+    bounds: list[int] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
 def numbers(words: list[str]) -> list[int]:
     return [] if words == ["-"] else [int(word) for word in words]
 
 
-def row(words: list[str]) -> bytes:
-    return b"".join(b"" if word == "-" else bytes.fromhex(word) for word in words)
-
-
-def read(path: Path) -> tuple[Case, list[str]]:
-    """Return the case of a file, and the lines that the oracle expects of it."""
-    fields: dict[str, Any] = {}
-    case, lines = Case(fields), []
-    for text in path.read_text("ascii").splitlines():
+def read(path: Path) -> VectorCase:
+    """Return the case of a file."""
+    case = VectorCase()
+    for line, text in enumerate(path.read_text("ascii").splitlines(), 1):
         verb, *words = text.split() or ["#"]
+        where = f"{path.name}:{line}"
         if verb == "params":
-            fields.update((key, int(value)) for key, value in (word.split("=") for word in words))
+            case.fields.update((key, int(value)) for key, value in (word.split("=") for word in words))
         elif verb in LISTS:
-            fields[verb] = numbers(words)
+            case.fields[verb] = numbers(words)
         elif verb == "evidence":
             clip, allowance, *rest = numbers(words)
-            fields[verb] = {"clip": clip, "allowance": allowance}
-            fields[verb] |= {"coef": rest[: len(SIGNALS)], "offset": rest[len(SIGNALS) :]}
+            coef, offset = rest[: len(SIGNALS)], rest[len(SIGNALS) :]
+            case.fields[verb] = {"clip": clip, "allowance": allowance, "coef": coef, "offset": offset}
         elif verb == "sizes":
-            sizes = words
+            case.sizes = numbers(words)
         elif verb == "bounds":
-            lines.append(" ".join(["case 0", *sizes, *words]))
+            case.bounds = numbers(words)
         elif verb == "step":
-            case.events.append((verb, row(words[:2])))
-            lines.append(" ".join(["step", *words[2:]]))
-        elif verb in ("reset", "save", "load"):
-            case.events.append((verb, b""))
-            if verb != "reset":
-                lines.append(text if verb == "save" else "load 0")
-    return case, lines
+            features = None if words[1] == "-" else bytes.fromhex(words[1])
+            case.events.append(Event(verb, where, bytes.fromhex(words[0]), features, numbers(words[2:])))
+        elif verb == "save":
+            case.events.append(Event(verb, where, saved=bytes.fromhex(words[0])))
+        elif verb in ("reset", "load"):
+            case.events.append(Event(verb, where))
+        elif verb not in ("case", "end") and not verb.startswith("#"):
+            raise ValueError(f"{where}: {verb} is unknown")
+    return case

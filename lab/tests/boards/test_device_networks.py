@@ -12,6 +12,7 @@ import pytest
 from places import LAB, ROOT
 
 from tcuq import Params
+from tcuq.cli import main as product
 from tcuq.device.boards import board
 from tcuq.device.cost import bench
 from tcuq.device.cost.measure import measure
@@ -20,8 +21,8 @@ from tcuq.device.emulate import agree
 from tcuq.device.emulate.agree import expected, first_difference
 from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.graph.model import Conv, Graph, Tensor
-from tcuq.device.graph.storage import load_graph, save_graph
+from tcuq.device.graph.model import Graph
+from tcuq.device.graph.storage import load_graph
 from tcuq.device.tools import version
 from tcuq_lab.boards.page import page
 from tcuq_lab.cli import main
@@ -82,15 +83,6 @@ def same_compiler(content: dict[str, Any]) -> None:
 
 
 @needed
-def test_monitors_have_not_grown() -> None:
-    stored_figures = load(LAB / "results" / "device" / "monitors.json")
-    same_compiler(stored_figures)
-    found = bench.bench_monitors(["stm32l432kc"], levels=("-O2",))
-    assert len(found["measured"]) == len(bench.monitors())
-    assert grown(stored_figures, found) == []
-
-
-@needed
 @pytest.mark.parametrize(("name", "task"), [("cnn4-0", "mnist"), ("dscnn-0", "speech_commands")])
 def test_networks_have_not_grown(name: str, task: str) -> None:
     stored_figures = load(LAB / "results" / "device" / "table.json")
@@ -119,7 +111,8 @@ def test_networks_take_no_more_than_asked(name: str) -> None:
 
 
 def test_the_page_is_what_the_results_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = page(LAB / "results" / "device")
+    monitors = ROOT / "bench" / "monitors.json"
+    text = page(LAB / "results" / "device", monitors)
     assert text == (ROOT / "docs" / "DEVICE.md").read_text(encoding="utf-8")
     shutil.copytree(LAB / "results" / "device", tmp_path / "r")
     table = json.loads((tmp_path / "r" / "table.json").read_text())
@@ -127,10 +120,16 @@ def test_the_page_is_what_the_results_give(tmp_path: Path, capsys: pytest.Captur
         if entry["firmware"] == "base" and entry["task"] == "cifar10":
             entry["network"]["instructions"]["mean"] = 10**9
     (tmp_path / "r" / "table.json").write_text(json.dumps(table))
-    assert "1,000,000,000" in page(tmp_path / "r") and "not met" in page(tmp_path / "r")
+    changed = page(tmp_path / "r", monitors)
+    assert "1,000,000,000" in changed and "not met" in changed
     where = ["--results", str(tmp_path / "r"), "--out", str(tmp_path / "p.md")]
-    assert main(["device", "page", "--check", *where]) == 1
-    assert main(["device", "page", *where]) == 0 == main(["device", "page", "--check", *where])
+    (tmp_path / "p.md").write_text(text)
+    assert main(["boards", "page", *where]) == 0 and main(["boards", "page", "--check", *where]) == 1
+    assert (tmp_path / "p.md").read_text() == text, "nothing is written unless told to"
+    said = capsys.readouterr().err
+    assert "lines differ from" in said and "1,000,000,000" in said
+    assert main(["boards", "page", "--write", *where]) == 0 == main(["boards", "page", "--check", *where])
+    assert (tmp_path / "p.md").read_text() == changed
     capsys.readouterr()
 
 
@@ -147,21 +146,6 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     Params(classes=10, features=32, feature_zero_point=-128).save(params)
     graph = str(LAB / "weights" / "int8" / "resnet8-0.npz")
     out = tmp_path / "f.elf"
-    assert main(["device", "build", graph, "--params", str(params), "--out", str(out), "--json"]) == 0
+    assert product(["device", "build", graph, "--params", str(params), "--out", str(out), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["flash"] < 100_000 and said["ram"] < 40_000 and out.read_bytes()[:4] == b"\x7fELF"
-    side = 400
-    wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
-    one = np.ones(1, np.int32)
-    step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
-    save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
-    save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
-    for arguments, message in [
-        ([str(tmp_path / "wide.npz")], "bytes"),
-        ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
-        ([graph, "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
-        ([str(params)], "params.json"),
-    ]:
-        assert main(["device", "build", *arguments]) == 2
-        err = capsys.readouterr().err
-        assert message in err and err.count("\n") == 1

@@ -30,8 +30,8 @@ from tcuq.fitting.projection import projection  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402
 from tcuq_lab.boards.quantize import input_of, posteriors, quantize  # noqa: E402
 from tcuq_lab.boards.ranges import Scale, Seen, of_logits, rectified, signed, spanning  # noqa: E402
-from tcuq_lab.boards.steps import Settings  # noqa: E402
-from tcuq_lab.boards.trace import INPUT, plan_of, values_of  # noqa: E402
+from tcuq_lab.boards.steps import QuantizeSettings  # noqa: E402
+from tcuq_lab.boards.trace import INPUT, trace_of, values_of  # noqa: E402
 from tcuq_lab.zoo.backbone import Backbone  # noqa: E402
 from tcuq_lab.zoo.cnn4 import cnn4  # noqa: E402
 from tcuq_lab.zoo.dscnn import dscnn  # noqa: E402
@@ -113,30 +113,30 @@ def prepared(module: nn.Module, x: Any) -> Any:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_layers_compute_what_the_network_does(name: str) -> None:
     module, x = built(name)
-    plan = plan_of(module)
+    traced = trace_of(module)
     with torch.inference_mode():
         said = module(prepared(module, x))
-        values = values_of(plan, prepared(module, x))
+        values = values_of(traced, prepared(module, x))
     wanted = [said[0], *said[2:]] if name != "heads" else said[2:]
-    assert len(plan.logits) == len(wanted)
-    for logits, found in zip(wanted, plan.logits, strict=True):
+    assert len(traced.logits) == len(wanted)
+    for logits, found in zip(wanted, traced.logits, strict=True):
         assert torch.allclose(values[found], logits, atol=1e-3)
-    assert torch.allclose(values[plan.features], said[1], atol=1e-4)
+    assert torch.allclose(values[traced.features], said[1], atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["dscnn", "resnet8", "exits"])
 def test_balancing_changes_no_output(name: str) -> None:
     module, x = built(name)
-    plan = plan_of(module)
+    traced = trace_of(module)
     with torch.inference_mode():
-        before = values_of(plan, prepared(module, x))
+        before = values_of(traced, prepared(module, x))
         highest = {
             key: value.abs().amax(dim=tuple(each for each in range(value.ndim) if each != 1)).double().numpy()
             for key, value in before.items()
         }
-        level = balanced(plan, highest, 1.0, keep=(plan.features,))
+        level = balanced(traced, highest, 1.0, keep=(traced.features,))
         after = values_of(level, prepared(module, x))
-    for key in (*plan.logits, plan.features):
+    for key in (*traced.logits, traced.features):
         assert torch.allclose(before[key], after[key], atol=1e-3)
     moved = [key for key in before if not torch.allclose(before[key], after[key], atol=1e-3)]
     assert moved and INPUT not in moved
@@ -168,16 +168,16 @@ def test_scales_hold_on_other_settings() -> None:
     wanted = outputs(module, x)
     errors = {}
     for settings in (
-        Settings(),
-        Settings(False, False, 0.0),
-        Settings(True, True, 1.0),
-        Settings(headroom=4.0),
+        QuantizeSettings(),
+        QuantizeSettings(False, False, 0.0),
+        QuantizeSettings(True, True, 1.0),
+        QuantizeSettings(headroom=4.0),
     ):
         graph = quantize(module, x, "net", settings=settings)
         found = oracle.run(graph, input_of(graph, x))
         errors[settings] = np.abs(real(graph, "probs", found["probs"]) - wanted.probs).mean()
     assert max(errors.values()) < 0.03
-    assert errors[Settings()] <= 1.1 * errors[Settings(False, False, 0.0)]
+    assert errors[QuantizeSettings()] <= 1.1 * errors[QuantizeSettings(False, False, 0.0)]
 
 
 def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
@@ -191,7 +191,7 @@ def test_pictures_lose_nothing_and_padding_stands_for_the_mean() -> None:
     # The corner, of which five ninths lie outside the picture, is as near as the middle.
     found = oracle.run(graph, input_of(graph, x), every=True)[first.target]
     with torch.inference_mode():
-        wanted = values_of(plan_of(module), prepared(module, x))[first.target].permute(0, 2, 3, 1).numpy()
+        wanted = values_of(trace_of(module), prepared(module, x))[first.target].permute(0, 2, 3, 1).numpy()
     tensor = graph.tensors[first.target]
     # Channels were balanced: each is compared by its own range.
     got = (found.astype(np.float64) - tensor.zero) * tensor.scale
@@ -226,7 +226,7 @@ def test_extreme_weights_stay_within_32_bits() -> None:
         norm.weight[1], norm.weight[2] = 1e4, 1e-9
         norm.bias[3], norm.bias[4] = 1e5, -1e5
         norm.weight[5], norm.bias[5] = 0, 3.0
-    for settings in (Settings(), Settings(False, False, 0.0)):
+    for settings in (QuantizeSettings(), QuantizeSettings(False, False, 0.0)):
         graph = check(quantize(module, x, "net", settings=settings))
         for step in graph.steps:
             if isinstance(step, (Conv, Dense)):
@@ -373,7 +373,7 @@ def test_other_networks_and_inputs_are_refused() -> None:
     with pytest.raises(ValueError, match="name of the graph is 'cnn-4'"):
         quantize(network, x, "cnn-4")
     with pytest.raises(ValueError, match=r"headroom is 0\.5; 1 to 64 is accepted"):
-        Settings(headroom=0.5)
+        QuantizeSettings(headroom=0.5)
     with pytest.raises(ValueError, match="stages_0_0 reads the input; a Conv2d with one group"):
         deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
         quantize(deep, pictures(3, 3), "net")
@@ -443,7 +443,7 @@ def test_weights_of_an_unknown_data_set_are_refused(tmp_path: Path) -> None:
     for read in (narrowed, quantize_file):
         with pytest.raises(ValueError, match=r"w\.npz: its card names no data set"):
             read(tmp_path / "w.npz")
-    assert main(["device", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
+    assert main(["boards", "quantize", str(tmp_path / "w.npz"), "-o", str(tmp_path / "g.npz")]) == 2
 
 
 def test_float_and_int8_are_judged_by_what_is_lost() -> None:

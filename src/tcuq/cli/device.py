@@ -14,8 +14,8 @@ from .moved import add_device as add_moved
 if TYPE_CHECKING:
     from .common import Subparsers
 
-FILE = "monitors.json"
-RESULTS = "lab/results/device"
+STORED = "bench/monitors.json"
+"""Figures of stock monitors, in a checkout."""
 DEFAULT_BOARD = "stm32l432kc"
 LEVELS = ("Os", "O2", "O3")
 MOST_STEPS = 100_000
@@ -45,22 +45,18 @@ def add(subparsers: Subparsers) -> None:
     bench = declare(
         actions,
         "bench",
-        "measure monitors on boards and store the figures, or hold them against stored ones",
+        "measure stock monitors on boards and compare the figures with stored ones",
         "tcuq device bench --board stm32l432kc --check",
         run_bench,
     )
-    bench.add_argument(
-        "--board", action="append", metavar="B", help="measure this board; may be repeated (default: all)"
-    )
-    bench.add_argument("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
-    bench.add_argument(
-        "--results", default=RESULTS, metavar="FOLDER", help=f"where {FILE} is (default: {RESULTS})"
-    )
-    bench.add_argument(
-        "--check",
-        action="store_true",
-        help="store nothing; fail when code or instructions grew by more than 2 %%",
-    )
+    option = bench.add_argument
+    option("--board", action="append", metavar="B", help="measure this board; again for more (default: all)")
+    option("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
+    option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
+    # Where the file was before; one release.
+    option("--results", metavar="FOLDER", help=argparse.SUPPRESS)
+    option("--check", action="store_true", help="exit 1 when code or instructions grew by more than 2 %%")
+    option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
     built = declare(
         actions,
         "build",
@@ -135,18 +131,19 @@ def build(args: argparse.Namespace) -> int:
 
     from ..base.whole_files import write_whole
     from ..device.boards import board
-    from ..device.firmware.build import TooLarge
     from ..device.firmware.build import build as build_image
-    from ..device.firmware.decision import Label, Watch
+    from ..device.firmware.decision import Label, Rule, Watch
     from ..device.firmware.firmware import Firmware
+    from ..device.firmware.image import TooLarge
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
     on = board(args.board)
     graph = load_graph(args.graph)
-    rule = Watch(Params.load(args.params)) if args.params else Label()
-    if isinstance(rule, Watch) and rule.params.features and "features" in graph.outputs:
-        given, made = rule.params, graph.tensors[graph.outputs["features"]]
+    given = Params.load(args.params) if args.params else None
+    rule: Rule = Label() if given is None else Watch(given)
+    if given is not None and given.features and "features" in graph.outputs:
+        made = graph.tensors[graph.outputs["features"]]
         if (given.feature_zero_point, round(given.feature_scale / made.scale, 3)) != (made.zero, 1.0):
             note(
                 args,
@@ -179,21 +176,27 @@ def build(args: argparse.Namespace) -> int:
 
 
 def run_bench(args: argparse.Namespace) -> int:
-    """Measure; store or compare."""
+    """Measure, and compare; store only when told to."""
+    from ..base.changes import keep
     from ..base.checks import integer
     from ..device.boards import board
     from ..device.cost.bench import bench_monitors, goals
-    from ..device.cost.stored import grown, load, save
+    from ..device.cost.stored import grown, load
 
     integer("--steps", args.steps, 1, MOST_STEPS)
     for name in args.board or ():
         board(name)  # refused before anything is built
-    path = Path(args.results) / FILE
+    path = _stored(args)
+    if args.write and args.board:
+        raise UsageError("--write stores the figures of all boards; leave --board out")
+    if args.write and not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder; --write needs one that exists, see --stored")
+    if args.check and not path.exists():
+        where = (
+            "pass --stored FILE" if args.stored else "run this in a checkout of tcuq, or pass --stored FILE"
+        )
+        raise UsageError(f"{path} does not exist, so there is nothing to check against: {where}")
     stored = load(path) if args.check else None
-    if stored is None and not path.parent.is_dir():
-        raise ValueError(f"{path.parent} is no folder; --results needs one that exists")
-    if stored is None and args.board:
-        raise ValueError("--board stores a part only; it is accepted with --check")
     with progress(args) as bar:
         found = bench_monitors(args.board, args.steps, progress=bar)
     found["goals"] = goals(found)
@@ -201,17 +204,24 @@ def run_bench(args: argparse.Namespace) -> int:
         print_json(found)
     elif not args.quiet:
         print(render(found))
-    if stored is None:
-        save(found, path)
-        note(args, f"written: {path}")
-        return 0
-    if stored["compiler"] != found["compiler"]:
+    said = []
+    if stored is not None and stored["compiler"] != found["compiler"]:
         note(args, f"not compared: {path} is of {stored['compiler']}, this is {found['compiler']}")
-        return 0
-    said = grown(stored, found)
-    for line in said:
-        note(args, f"grown: {line}")
+    elif stored is not None:
+        said = grown(stored, found)
+        for line in said:
+            note(args, f"grown: {line}")
+    if args.write or not args.check:
+        keep(path, found, args.write, lambda line: note(args, line), part=bool(args.board))
     return 1 if said else 0
+
+
+def _stored(args: argparse.Namespace) -> Path:
+    if args.results is not None:
+        note(args, "--results FOLDER is deprecated and goes with the next release; use --stored FILE")
+    if args.stored is not None:
+        return Path(args.stored)
+    return Path(STORED) if args.results is None else Path(args.results) / Path(STORED).name
 
 
 def render(found: Mapping[str, Any]) -> str:

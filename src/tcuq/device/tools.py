@@ -1,11 +1,15 @@
-"""Programs that the device room calls, and what to say when one is missing or fails."""
+"""Programs that this part calls, and what to say when one is missing or fails."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
+
+PACKAGE = Path(str(resources.files("tcuq")))
+"""Where the files of C lie."""
 
 PACKAGES = {
     "arm-none-eabi-gcc": "gcc-arm-none-eabi libnewlib-arm-none-eabi",

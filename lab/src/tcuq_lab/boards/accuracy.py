@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import platform
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +13,6 @@ import numpy.typing as npt
 import torch
 
 from tcuq._version import VERSION
-from tcuq.base.whole_files import write_whole
 from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph, Int8
 from tcuq.fitting import fit
@@ -34,8 +30,9 @@ from ..zoo.outputs import outputs
 from ..zoo.weights import load_weights
 from .calibrate import CLEAN, quantize_file
 from .quantize import input_of
-from .shown import Sizes, some_of, stream
-from .steps import Settings
+from .shown import ShownSizes, some_of, stream
+from .steps import QuantizeSettings
+from .stored_graphs import Say, stored_or, stored_path
 
 FORMAT = "tcuq-lab boards accuracy 1"
 NETWORKS = ("cnn4-0", "dscnn-0", "resnet8-0")
@@ -53,8 +50,12 @@ class Banks(NamedTuple):
     small: Bank
 
 
-def measure(
-    path: str | Path, sizes: Sizes | None = None, run: Run = oracle.run, settings: Settings | None = None
+def int8_cost(
+    path: str | Path,
+    sizes: ShownSizes | None = None,
+    run: Run = oracle.run,
+    settings: QuantizeSettings | None = None,
+    say: Say = print,
 ) -> dict[str, Any]:
     """Return what int8 costs a stored network.
 
@@ -62,11 +63,14 @@ def measure(
     ----------
     path : path
         Of weights whose data set is at hand.
-    sizes : Sizes, optional
+    sizes : ShownSizes, optional
     run : callable
         Runs a graph; the oracle by default.
-    settings : Settings, optional
-        Of the quantizer.
+    settings : QuantizeSettings, optional
+        Of the quantizer. The graph of the default ones, with any headroom, is the stored one where there is
+        one.
+    say : callable
+        Takes a remark where a graph is not stored.
 
     Returns
     -------
@@ -74,15 +78,20 @@ def measure(
         JSON-able: accuracies on the whole test part, and the AUROC of errors of a monitor that reads the
         posteriors alone and of one that reads features too.
     """
-    used = sizes or Sizes()
+    used = sizes or ShownSizes()
     module, card = load_weights(path)
     task = card["config"]["dataset"]
     dev, test = (load_part(task, part) for part in ("dev", "test"))
     clean = outputs(module, inputs_of(some_of(dev, CLEAN)))
     through = projection("pca", clean.features)
-    kept = settings or Settings()
+    kept = settings or QuantizeSettings()
     narrow = None if through is None else (through.matrix, through.offset)
-    graph = quantize_file(path, projection=narrow, settings=kept)
+
+    def made() -> Graph:
+        return quantize_file(path, projection=narrow, settings=kept)
+
+    usual = kept == QuantizeSettings(headroom=kept.headroom)
+    graph = stored_or(stored_path(path, kept.headroom), made, say) if usual else made()
 
     def real(x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         said = outputs(module, x)
@@ -110,7 +119,7 @@ def measure(
 
 
 def _monitors(
-    task: str, dev: Dataset, test: Dataset, real: Any, small: Any, graph: Graph, sizes: Sizes
+    task: str, dev: Dataset, test: Dataset, real: Any, small: Any, graph: Graph, sizes: ShownSizes
 ) -> dict[str, Any]:
     suite = suite_of(task)
     unseen = suite.unseen[:: max(1, len(suite.unseen) // sizes.kinds)][: sizes.kinds]
@@ -186,19 +195,13 @@ def _lost(figures: Mapping[str, Any]) -> list[float]:
     return [figures["monitor"][name]["auroc_lost"] for name in ("posteriors", "features")]
 
 
-def _command(names: Sequence[str], settings: Sequence[Settings]) -> str:
-    some = "" if tuple(names) == NETWORKS else f" {' '.join(names)}"
-    return (
-        f"python -m tcuq_lab.boards.accuracy{some} --headroom {' '.join(f'{s.headroom:g}' for s in settings)}"
-    )
-
-
 def report(
     weights: str | Path,
     names: Sequence[str] = NETWORKS,
-    sizes: Sizes | None = None,
+    sizes: ShownSizes | None = None,
     run: Run = oracle.run,
-    settings: Sequence[Settings] = (Settings(),),
+    settings: Sequence[QuantizeSettings] = (QuantizeSettings(),),
+    say: Say = print,
 ) -> dict[str, Any]:
     """Return the figures of several networks, with what is needed to get them again.
 
@@ -208,17 +211,21 @@ def report(
         Folder.
     names : sequence of str
         Files in it, without their ending.
-    sizes : Sizes, optional
+    sizes : ShownSizes, optional
     run : callable
-        As for `measure`.
-    settings : sequence of Settings
+        As for `int8_cost`.
+    settings : sequence of QuantizeSettings
         Each network is measured under each.
+    say : callable
+        As for `int8_cost`.
     """
-    used = sizes or Sizes()
-    rows = [measure(Path(weights) / f"{name}.npz", used, run, each) for name in names for each in settings]
+    used = sizes or ShownSizes()
+    rows = [
+        int8_cost(Path(weights) / f"{name}.npz", used, run, each, say) for name in names for each in settings
+    ]
     return {
         "format": FORMAT,
-        "command": _command(names, settings),
+        "command": "tcuq-lab boards accuracy",
         "bounds": {"points_lost": POINTS, "auroc_lost": GAP},
         "sizes": asdict(used),
         "versions": {
@@ -241,36 +248,3 @@ def line(row: Mapping[str, Any]) -> str:
     rates = f"{row['float_accuracy']:.2f} float and {row['int8_accuracy']:.2f} int8"
     headroom = f"headroom {row['settings']['headroom']:g}"
     return f"{row['network']}, {headroom}: accuracy {rates}; {', '.join(monitors)}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print a line a network, and write the figures where asked to."""
-    parser = argparse.ArgumentParser(prog="python -m tcuq_lab.boards.accuracy", description=__doc__)
-    parser.add_argument(
-        "networks", nargs="*", default=NETWORKS, help="names of files in the folder of weights"
-    )
-    parser.add_argument("--weights", default="weights", help="folder of the weights (default: %(default)s)")
-    parser.add_argument(
-        "--headroom",
-        type=float,
-        nargs="+",
-        default=[1.0],
-        help="how far features and logits reach beyond what was seen; several are measured one by one",
-    )
-    parser.add_argument("--out", help="file for the figures, as JSON")
-    given = parser.parse_args(arguments)
-    try:
-        tried = [Settings(headroom=each) for each in given.headroom]
-        found = report(given.weights, given.networks, settings=tried)
-        if given.out:
-            write_whole(given.out, json.dumps(found, indent=1, allow_nan=False) + "\n")
-    except (ImportError, OSError, ValueError) as error:
-        print(f"tcuq: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    for row in found["networks"]:
-        print(line(row))
-    return 0 if all(row["met"] for row in found["networks"]) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

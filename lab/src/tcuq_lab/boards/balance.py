@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from .trace import Convolution, Floats, Layer, Matrix, Plan, read_by
+from .trace import Convolution, Floats, Layer, Matrix, Trace, read_by
 
 LEAST = 1 / 32
 """Most that a channel is widened: one that is hardly ever used must not be blown up to full range."""
 
 
-def balanced(plan: Plan, highest: Mapping[str, Floats], strength: float, keep: Sequence[str] = ()) -> Plan:
-    """Return a plan whose tensors have channels of similar range.
+def balanced(
+    traced: Trace, highest: Mapping[str, Floats], strength: float, keep: Sequence[str] = ()
+) -> Trace:
+    """Return a trace whose tensors have channels of similar range.
 
     A channel is divided by a factor where it is made and multiplied where it is read, which a rectifier
     without a top lets through. Weights that are made have a scale a channel, so there this costs nothing, nor
@@ -22,7 +24,7 @@ def balanced(plan: Plan, highest: Mapping[str, Floats], strength: float, keep: S
 
     Parameters
     ----------
-    plan : Plan
+    traced : Trace
     highest : mapping of str to arrays (channels,)
         Largest magnitude of every channel.
     strength : float
@@ -30,7 +32,7 @@ def balanced(plan: Plan, highest: Mapping[str, Floats], strength: float, keep: S
     keep : sequence of str
         Tensors that stay as they are.
     """
-    layers = list(plan.layers)
+    layers = list(traced.layers)
     for at, layer in enumerate(layers):
         readers = [other for other in layers if layer.target in read_by(other)]
         if layer.target in keep or not _scalable(layer) or not readers:
@@ -44,7 +46,7 @@ def balanced(plan: Plan, highest: Mapping[str, Floats], strength: float, keep: S
         for place, other in enumerate(layers):
             if other in readers:
                 layers[place] = _read(other, factor)
-    return replace(plan, layers=layers)
+    return replace(traced, layers=layers)
 
 
 def _scalable(layer: Layer) -> bool:

@@ -85,12 +85,12 @@ def quantize_file(
         Projection, softmax and settings, as for `quantize`.
     """
     module, card = load_weights(path)
-    plan, task = card.get("config", {}), _task(path, card)
+    config, task = card.get("config", {}), _task(path, card)
     about = {
         "weights": Path(path).name,
         "backbone": card["backbone"],
         "recipe": card["recipe"],
-        "seed": plan.get("seed"),
+        "seed": config.get("seed"),
         "dataset": task,
     }
     shown = calibration(task) if given is None else given

@@ -10,7 +10,7 @@ from typing import Any
 from tcuq.device.boards import board
 from tcuq.device.cost.stored import load
 
-MADE = "<!-- Made by `tcuq-lab boards page` from the files in results/device. -->"
+MADE = "<!-- Made by `tcuq-lab boards page` from lab/results/device and bench/monitors.json. -->"
 TASKS = {"speech_commands": "Speech Commands", "cifar10": "CIFAR-10", "mnist": "MNIST"}
 METHODS = {
     "base": "plain network",
@@ -33,34 +33,38 @@ The vendor's kernels, commit 99f736a at -O3 under the same compiler and the same
 shapes (its softmax included)."""
 
 INTRODUCTION = (
-    "Firmware with an int8 network and the monitor, linked under the true limits of two boards, run in "
-    "an emulator. No board was at hand: bytes and instructions are measurements of the very image; "
-    "cycles, milliseconds and joules are **estimates** from the board's file. `make device` and `tcuq "
-    "device accuracy` make all of it again; `tcuq device bench --check` fails when code or instructions "
-    "grow by more than 2 % under one compiler.\n\n"
-    "RAM is data, zeroed memory (the arena of the network, the monitor's context) and the deepest stack "
-    "that was seen. Test inputs lie outside the board's memories and count nowhere."
+    "What does a monitor cost on a microcontroller, beside an int8 network? Each firmware here is linked "
+    "under the true memory limits of its board and runs in an emulator.\n\n"
+    "- **Measured:** bytes and instructions, on the linked image. They repeat exactly.\n"
+    "- **Estimated:** cycles, milliseconds and joules, from the board's file. We used no physical board.\n"
+    "- **RAM** is data, zeroed memory (the network's arena, the monitor's state) and the deepest stack seen. "
+    "Test inputs lie outside the board's memories and count nowhere.\n"
+    "- **Networks** are the int8 graphs in `lab/weights/int8`, the same on every machine.\n\n"
+    "`make device` and `tcuq-lab boards accuracy` measure all of it again and say what differs. "
+    "`tcuq device bench --check` fails when code or instructions grow by more than 2 % under one compiler."
 )
 
 INT8 = (
-    "Accuracy on whole test parts, and how well the extended monitor ranks errors on mixed streams with "
-    "the outputs of either; asked: {asked}. Headroom is how many times beyond what was seen in "
-    "calibration features and logits reach. With 1, the default, a network that overshoots on unknown "
-    "input saturates: its posteriors are flatter than in float, which helps the monitor on MNIST. With 4 "
-    "they are those of the float network."
+    "Accuracy on whole test sets, and how well the extended monitor ranks errors on mixed streams with the "
+    "outputs of either. The bounds are {asked}. Headroom is how far features and logits reach beyond what "
+    "calibration saw. With 1, the default, a network that overshoots on unknown input saturates: its "
+    "posteriors are flatter than in float, which helps the monitor on MNIST. With 4 they are those of the "
+    "float network."
 )
 
 
-def page(folder: str | Path) -> str:
+def page(folder: str | Path, figures: str | Path) -> str:
     """Return the page in Markdown.
 
     Parameters
     ----------
     folder : path
-        Of `monitors.json`, `table.json`, `accuracy.json` and `paper.json`.
+        Of `table.json`, `accuracy.json` and `paper.json`.
+    figures : path
+        Of monitors, what `tcuq device bench --write` stores.
     """
     home = Path(folder)
-    monitors, table = (load(home / f"{name}.json") for name in ("monitors", "table"))
+    monitors, table = load(figures), load(home / "table.json")
     accuracy, paper = (
         json.loads((home / f"{name}.json").read_text(encoding="utf-8")) for name in ("accuracy", "paper")
     )
@@ -72,6 +76,7 @@ def page(folder: str | Path) -> str:
         *(_table(table, paper, name) for name in ("stm32l432kc", "stm32f767zi")),
         _accuracy(accuracy),
         _paper(paper),
+        _all_monitors(monitors["measured"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -88,7 +93,7 @@ def _count(found: Mapping[str, Any]) -> str:
     return mean if least == most else f"{mean} ({least:,} to {most:,}, sd {found['sd']:.0f})"
 
 
-def _monitors(measured: Sequence[Mapping[str, Any]]) -> str:
+def _monitor_rows(measured: Iterable[Mapping[str, Any]]) -> str:
     rows = [
         [
             board(each["board"]).core,
@@ -101,12 +106,21 @@ def _monitors(measured: Sequence[Mapping[str, Any]]) -> str:
         for each in measured
     ]
     head = ["core", "monitor", "compiled", "flash, bytes", "RAM, bytes", "instructions a step"]
+    return _rows(head, rows, 3)
+
+
+def _monitors(measured: Sequence[Mapping[str, Any]]) -> str:
+    shown = [each for each in measured if each["board"] == "stm32l432kc"]
     return (
-        "## What the monitor adds\n\n10 classes; 32 features unless it watches posteriors alone. Bytes are "
-        "those of a firmware with the monitor beside a network less those of the firmware without it. "
-        f"{_judged(measured)} The paper's figures are 12 KB of flash and 3 KB of RAM on the larger board.\n\n"
-        + _rows(head, rows, 3)
+        "## What does the monitor add?\n\n10 classes; 32 features unless it watches posteriors alone. Bytes "
+        "are what a firmware with the monitor beside a network has more than the firmware without it. "
+        f"{_judged(measured)} The paper gives 12 KB of flash and 3 KB of RAM on the larger board. "
+        "All cores are at [the end](#the-monitor-on-all-cores).\n\n" + _monitor_rows(shown)
     )
+
+
+def _all_monitors(measured: Sequence[Mapping[str, Any]]) -> str:
+    return "## The monitor on all cores\n\n" + _monitor_rows(measured)
 
 
 def _judged(measured: Sequence[Mapping[str, Any]]) -> str:
@@ -121,7 +135,7 @@ def _judged(measured: Sequence[Mapping[str, Any]]) -> str:
     goal = (
         f"{GOALS['flash']:,} bytes of flash, {GOALS['ram']} of RAM and {GOALS['instructions']:,} instructions"
     )
-    wanted = f"The paper's signals were to fit {goal} on the Cortex-M4: "
+    wanted = f"The goal for the paper's signals on the Cortex-M4 is {goal}: "
     return wanted + (f"met at {' and '.join(met)}." if met else "not met at any level.")
 
 
@@ -144,7 +158,9 @@ def _networks(measured: Sequence[Mapping[str, Any]]) -> str:
             ]
         )
     head = ["network", "core", "instructions an inference", "CMSIS-NN", "goal", "arena, bytes"]
-    return "## The networks alone\n\nSoftmax included, kernels at `-O3`.\n\n" + _rows(head, rows, 2)
+    return "## What do the networks take alone?\n\nSoftmax included, kernels at `-O3`.\n\n" + _rows(
+        head, rows, 2
+    )
 
 
 def _range(found: Mapping[str, Any] | None, name: str, digits: int) -> str:
@@ -159,8 +175,8 @@ def _table(table: Mapping[str, Any], paper: Mapping[str, Any], name: str) -> str
     on = board(name)
     limits = f"{on.flash_bytes // 1024:,} KB of flash, {on.ram_bytes // 1024} KB of RAM, {on.clock_mhz} MHz"
     seen = ", ".join(f"{count:,}" for count in sorted(set(table["examples"].values())))
-    words = f"Accuracy is of {seen} clean test examples, in the arithmetic of the board."
-    out = [f"## {on.title}\n\n{on.core}, {limits}. In brackets what the paper printed. {words}"]
+    words = f"Accuracy: {seen} clean test examples, in the arithmetic of the board."
+    out = [f"## {on.title}\n\n{on.core}, {limits}. The paper's figures are in brackets. {words}"]
     for task, title in TASKS.items():
         here = [each for each in table["measured"] if (each["task"], each["board"]) == (task, name)]
         if not here:
@@ -232,7 +248,7 @@ def _accuracy(found: Mapping[str, Any]) -> str:
     asked = f"within {bounds['points_lost']:g} point of accuracy and {bounds['auroc_lost']:g} of AUROC"
     words = INT8.format(asked=asked)
     again = f"Again: `{found['command']}`."
-    return f"## Int8 against float\n\n{words}\n\n{_rows(head, rows)}\n\n{again}"
+    return f"## What does int8 cost in accuracy?\n\n{words}\n\n{_rows(head, rows)}\n\n{again}"
 
 
 def _kept(each: Mapping[str, Any]) -> str:
@@ -254,6 +270,6 @@ def _paper(paper: Mapping[str, Any]) -> str:
     ]
     head = ["board", "task", "method", "mJ", "ms"]
     return (
-        "## The paper's table of energy\n\nPrinted there beside the tables above, with other latencies for "
-        "the same networks on the same boards.\n\n" + _rows(head, rows, 3)
+        "## The paper's table of energy\n\nThe paper prints other latencies here for the same networks on "
+        "the same boards.\n\n" + _rows(head, rows, 3)
     )

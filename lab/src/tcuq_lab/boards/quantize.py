@@ -19,8 +19,8 @@ from tcuq.export.softmax import softmax_table
 from ..zoo.outputs import core
 from .balance import balanced
 from .ranges import Scale, Seen, spanning
-from .steps import Settings, Steps
-from .trace import INPUT, Floats, Matrix, Plan, plan_of, values_of
+from .steps import QuantizeSettings, Steps
+from .trace import INPUT, Floats, Matrix, Trace, trace_of, values_of
 
 PICTURE = Scale(1 / 255, -128)
 """Pictures: the byte less 128, so that nothing is lost."""
@@ -42,7 +42,7 @@ def quantize(
     softmax: bool = True,
     entry: tuple[float, int] | None = None,
     about: Mapping[str, object] | None = None,
-    settings: Settings | None = None,
+    settings: QuantizeSettings | None = None,
 ) -> Graph:
     """Return the int8 graph of a network.
 
@@ -64,7 +64,7 @@ def quantize(
         default.
     about : mapping, optional
         Noted in the graph.
-    settings : Settings, optional
+    settings : QuantizeSettings, optional
 
     Returns
     -------
@@ -77,21 +77,21 @@ def quantize(
     ValueError
         Where a module has no counterpart.
     """
-    used = settings or Settings()
-    plan, features = _projected(plan_of(module), projection)
+    used = settings or QuantizeSettings()
+    traced, features = _projected(trace_of(module), projection)
     examples = np.asarray(calibration)
     if not len(examples):
         raise ValueError("calibration has 0 examples; at least 1 is needed")
-    seen = _observed(module, plan, examples)
+    seen = _observed(module, traced, examples)
     if used.balance:
-        plan = balanced(plan, {each: seen[each].highest for each in seen}, used.balance, keep=(features,))
-        seen = _observed(module, plan, examples)
-    shown = _input(module, plan, examples) if entry is None else Scale(*entry)
-    made = Steps(plan, seen, used, shown)
-    for layer in plan.layers:
+        traced = balanced(traced, {each: seen[each].highest for each in seen}, used.balance, keep=(features,))
+        seen = _observed(module, traced, examples)
+    shown = _input(module, traced, examples) if entry is None else Scale(*entry)
+    made = Steps(traced, seen, used, shown)
+    for layer in traced.layers:
         made.add(layer)
     outputs = {}
-    for at, logits in enumerate(plan.logits):
+    for at, logits in enumerate(traced.logits):
         end = f"_{at}" if at else ""
         if softmax:
             made.posteriors(logits, f"probs{end}")
@@ -154,23 +154,23 @@ def posteriors(logits: Int8, scale: float) -> Int8:
     return oracle.softmax(logits, softmax_table(scale))
 
 
-def _projected(plan: Plan, projection: tuple[Any, Any] | None) -> tuple[Plan, str]:
-    """Return a plan with a projection of its features, and the tensor that the monitor sees."""
+def _projected(traced: Trace, projection: tuple[Any, Any] | None) -> tuple[Trace, str]:
+    """Return a trace with a projection of its features, and the tensor that the monitor sees."""
     if projection is None:
-        return plan, plan.features
+        return traced, traced.features
     matrix, offset = (np.asarray(each, dtype=np.float64) for each in projection)
-    width = next(layer.weights.shape[1] for layer in plan.layers if layer.target == plan.logits[0])  # type: ignore[union-attr]
+    width = next(layer.weights.shape[1] for layer in traced.layers if layer.target == traced.logits[0])  # type: ignore[union-attr]
     fits = matrix.ndim == 2 and matrix.shape[0] == width and 1 <= matrix.shape[1] <= WIDEST
     if not fits or offset.shape != matrix.shape[1:]:
         raise ValueError(
             f"projection is {matrix.shape} and {offset.shape}; ({width}, kept) and (kept,) are accepted, "
             f"with 1 to {WIDEST} kept"
         )
-    step = Matrix(plan.features, "projected", np.ascontiguousarray(matrix.T), offset)
-    return replace(plan, layers=[*plan.layers, step]), "projected"
+    step = Matrix(traced.features, "projected", np.ascontiguousarray(matrix.T), offset)
+    return replace(traced, layers=[*traced.layers, step]), "projected"
 
 
-def _observed(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> dict[str, Seen]:
+def _observed(module: nn.Module, traced: Trace, examples: npt.NDArray[Any]) -> dict[str, Seen]:
     """Return what every tensor is on the examples; a projection is quantized like any other layer."""
     network = core(module).eval()
     draw = np.random.default_rng(0)
@@ -179,18 +179,18 @@ def _observed(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> dict
     with torch.inference_mode():
         for at in range(0, len(examples), BATCH):
             batch = np.ascontiguousarray(examples[at : at + BATCH])
-            values = values_of(plan, network.prepare(torch.from_numpy(batch)).cpu(), drop)
+            values = values_of(traced, network.prepare(torch.from_numpy(batch)).cpu(), drop)
             for name, value in values.items():
                 last = value.permute(0, 2, 3, 1) if value.ndim == 4 else value
                 rows = last.contiguous().numpy()
                 if name not in found:
                     found[name] = Seen(rows.shape[1:])
                 share = len(batch) / len(examples)
-                found[name].add(rows, share, None if name in plan.logits else draw)
+                found[name].add(rows, share, None if name in traced.logits else draw)
     return found
 
 
-def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
+def _input(module: nn.Module, traced: Trace, examples: npt.NDArray[Any]) -> Scale:
     """Return the scale of the input.
 
     That of real values is the one that changes the logits of the plain head least: how much a rare extreme
@@ -203,7 +203,7 @@ def _input(module: nn.Module, plan: Plan, examples: npt.NDArray[Any]) -> Scale:
     def said(x: npt.NDArray[Any]) -> Floats:
         with torch.inference_mode():
             given = network.prepare(torch.from_numpy(np.asarray(x, dtype=np.float32)))
-            return np.asarray(values_of(plan, given)[plan.logits[0]].double().numpy())
+            return np.asarray(values_of(traced, given)[traced.logits[0]].double().numpy())
 
     some = examples[:: -(-len(examples) // ASKED)]
     wanted = said(some)

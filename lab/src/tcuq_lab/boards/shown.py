@@ -13,7 +13,7 @@ from ..streams import Description, Geometric, Segments, Shift, Stream, build
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ShownSizes:
     """How much is shown to the monitor.
 
     Parameters
@@ -58,7 +58,9 @@ def some_of(data: Dataset, most: int) -> Dataset:
     return replace(data, x=data.x[rows], y=data.y[rows])
 
 
-def stream(data: Dataset, part: str, kinds: Sequence[str], sizes: Sizes, number: int, steps: int) -> Stream:
+def stream(
+    data: Dataset, part: str, kinds: Sequence[str], sizes: ShownSizes, number: int, steps: int
+) -> Stream:
     """Return a stream of clean and corrupted stretches.
 
     Parameters
@@ -67,7 +69,7 @@ def stream(data: Dataset, part: str, kinds: Sequence[str], sizes: Sizes, number:
     part : str
     kinds : sequence of str
         Of corruption.
-    sizes : Sizes
+    sizes : ShownSizes
     number : int
         Of the stream: each has its own.
     steps : int

@@ -27,7 +27,7 @@ from tcuq.device.graph.model import (
 from tcuq.export.softmax import softmax_table
 
 from .ranges import Scale, Seen, of_logits, rectified, signed
-from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Plan, Sum, read_by
+from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Sum, Trace, read_by
 
 LEAST = 2.0**-18
 """Least multiplier: a weaker channel gets coarser weights, or its multiplier would have too few digits."""
@@ -36,7 +36,7 @@ ROOM = 2.001
 
 
 @dataclass(frozen=True)
-class Settings:
+class QuantizeSettings:
     """How scales are chosen.
 
     Parameters
@@ -67,21 +67,23 @@ class Steps:
 
     Parameters
     ----------
-    plan : Plan
+    traced : Trace
     seen : mapping of str to Seen
         What its tensors are on development examples.
-    settings : Settings
+    settings : QuantizeSettings
     first : Scale
         Of the input.
     """
 
-    def __init__(self, plan: Plan, seen: Mapping[str, Seen], settings: Settings, first: Scale) -> None:
-        self.plan, self.seen, self.settings = plan, seen, settings
+    def __init__(
+        self, traced: Trace, seen: Mapping[str, Seen], settings: QuantizeSettings, first: Scale
+    ) -> None:
+        self.traced, self.seen, self.settings = traced, seen, settings
         self.tensors = {INPUT: Tensor(INPUT, seen[INPUT].shape, *first)}
         self.steps: list[Step] = []
 
     def add(self, layer: Layer) -> None:
-        """Add a layer of the plan."""
+        """Add a layer of the trace."""
         if INPUT in read_by(layer) and (not isinstance(layer, Convolution) or layer.depthwise):
             raise ValueError(f"{layer.target} reads the input; a Conv2d with one group is accepted there")
         if isinstance(layer, (Convolution, Matrix)):
@@ -103,7 +105,7 @@ class Steps:
         seen = self.seen[name]
         if top is not None:
             found = rectified(seen, top, self.settings.clip)
-        elif name in self.plan.logits:
+        elif name in self.traced.logits:
             found = of_logits(seen.sample().astype(np.float64).reshape(-1, seen.shape[-1]))
         else:
             found = signed(seen, self.settings.clip)
@@ -150,7 +152,7 @@ class Steps:
 
     def _from_input(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
         """Return a layer that takes the input as it is: its normalization becomes weights and bias."""
-        mean, std = self.plan.mean, self.plan.std
+        mean, std = self.traced.mean, self.traced.std
         assert isinstance(layer, Convolution)
         weights = layer.weights / std[:, None, None]
         bias = layer.bias - np.einsum("oihw,i->o", weights, mean)

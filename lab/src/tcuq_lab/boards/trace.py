@@ -85,7 +85,7 @@ Layer = Convolution | Matrix | Sum | Mean | Dropping
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Trace:
     """A network as float steps.
 
     Parameters
@@ -117,7 +117,7 @@ def read_by(layer: Layer) -> tuple[str, ...]:
     return (layer.first, layer.second) if isinstance(layer, Sum) else (layer.source,)
 
 
-def plan_of(module: nn.Module) -> Plan:
+def trace_of(module: nn.Module) -> Trace:
     """Return the steps of a network.
 
     Parameters
@@ -133,48 +133,48 @@ def plan_of(module: nn.Module) -> Plan:
     Examples
     --------
     >>> from tcuq_lab.zoo.cnn4 import cnn4
-    >>> [type(layer).__name__ for layer in plan_of(cnn4()).layers]
+    >>> [type(layer).__name__ for layer in trace_of(cnn4()).layers]
     ['Convolution', 'Convolution', 'Convolution', 'Convolution', 'Mean', 'Matrix']
     """
     network = getattr(module, "backbone", module)
     # A subclass may do something else between its stages.
     if type(network) is not Backbone or type(module) not in (Backbone, Exits, Heads, Dropped):
         raise ValueError(f"network is a {type(module).__name__}; {NETWORKS} is accepted")
-    trace = _Trace()
+    tracer = _Tracer()
     taps = [INPUT]
     for number, stage in enumerate(network.stages):
-        found = trace.module(stage, taps[-1], f"stages.{number}")
+        found = tracer.module(stage, taps[-1], f"stages.{number}")
         if isinstance(module, Dropped) and str(number) in module.drops:
-            found = trace.drop(module.drops[str(number)], found, f"drops.{number}")
+            found = tracer.drop(module.drops[str(number)], found, f"drops.{number}")
         taps.append(found)
-    features = trace.mean(taps[-1], "features")
-    logits = [trace.linear(network.head, features, "logits")]
+    features = tracer.mean(taps[-1], "features")
+    logits = [tracer.linear(network.head, features, "logits")]
     if isinstance(module, Exits):
         for number, place in enumerate(module.places):
             each: Any = module.exits[number]
-            hidden = trace.mean(taps[place + 1], f"exits.{number}.mean")
-            hidden = trace.module(each.hidden, hidden, f"exits.{number}.hidden")
-            logits.append(trace.linear(each.classifier, hidden, f"logits.{number + 1}"))
+            hidden = tracer.mean(taps[place + 1], f"exits.{number}.mean")
+            hidden = tracer.module(each.hidden, hidden, f"exits.{number}.hidden")
+            logits.append(tracer.linear(each.classifier, hidden, f"logits.{number + 1}"))
     if isinstance(module, Heads):
         for number, tail in enumerate(module.tails):
-            last = trace.mean(trace.module(tail, taps[-2], f"tails.{number}"), f"features.{number + 1}")
-            logits.append(trace.linear(module.classifiers[number], last, f"logits.{number + 1}"))
-    return Plan(trace.layers, _numbers(network.mean), _numbers(network.std), features, logits)
+            last = tracer.mean(tracer.module(tail, taps[-2], f"tails.{number}"), f"features.{number + 1}")
+            logits.append(tracer.linear(module.classifiers[number], last, f"logits.{number + 1}"))
+    return Trace(tracer.layers, _numbers(network.mean), _numbers(network.std), features, logits)
 
 
-def values_of(plan: Plan, x: Tensor, random: torch.Generator | None = None) -> dict[str, Tensor]:
-    """Return every tensor of a plan, channels first.
+def values_of(traced: Trace, x: Tensor, random: torch.Generator | None = None) -> dict[str, Tensor]:
+    """Return every tensor of a trace, channels first.
 
     Parameters
     ----------
-    plan : Plan
+    traced : Trace
     x : tensor (n, channels, height, width)
         Normalized.
     random : torch.Generator, optional
         Of dropout, which is left out without one.
     """
     found = {INPUT: x}
-    for layer in plan.layers:
+    for layer in traced.layers:
         found[layer.target] = _value(layer, found, random)
     return found
 
@@ -210,7 +210,7 @@ def _pair(value: Any) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
 
 
-class _Trace:
+class _Tracer:
     """Layers so far; a tensor has the name of the module that makes it."""
 
     def __init__(self) -> None:

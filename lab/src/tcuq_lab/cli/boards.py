@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.common import answer, comma_list, declare, note, progress
 from tcuq.cli.edge import UsageError
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.common import Parser, Subparsers
+    from tcuq.device.graph.model import Graph
 
     from ..boards.lineup import Lineup
 
-RESULTS = "results/device"
-PAGE = "docs/DEVICE.md"
 TASKS = ("mnist", "speech_commands", "cifar10")
 BOARDS = ("stm32l432kc", "stm32f767zi")
 HEADROOMS = (1.0, 4.0)
@@ -26,86 +26,194 @@ def add(subparsers: Subparsers) -> None:
     group = subparsers.add_parser(
         "boards",
         help="quantize our networks and measure methods on boards",
-        description="Quantize our networks, and measure methods with them on emulated boards.",
+        description="Quantize our networks, and measure methods with them on emulated boards. Figures are "
+        "those of the stored graphs in weights/int8; nothing stored changes without --write.",
         epilog="example:\n  tcuq-lab boards replay --task mnist",
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
-    made = declare(
+    _declare_quantize(actions)
+    table_parser = _declare_measured(
         actions,
-        "quantize",
-        "turn trained weights into an int8 graph",
-        "tcuq-lab boards quantize weights/cnn4-0.npz -o cnn4.graph.npz",
-        quantize,
+        "table",
+        "measure all methods on both boards",
+        "tcuq-lab boards table --task mnist",
+        table,
+        10,
     )
-    made.add_argument("weights", metavar="WEIGHTS", help="file of weights; its data set must be at hand")
-    made.add_argument(
-        "--features",
-        type=int,
-        default=32,
-        metavar="N",
-        help="project wider features to so many (32)",
-    )
-    made.add_argument("-o", "--out", required=True, metavar="FILE", help="graph to write (.npz)")
-    _measured(
-        actions, "table", "measure all methods on both boards", "tcuq-lab boards table --task mnist", table
-    )
-    _measured(
+    _add_store(table_parser, "table.json")
+    replay_parser = _declare_measured(
         actions,
         "replay",
         "run network and monitor on both boards and compare every step with Python",
         "tcuq-lab boards replay --task mnist --steps 200",
         replay,
+        200,
     )
+    _add_store(replay_parser, "replay.json")
     int8 = declare(
         actions,
         "accuracy",
-        "hold int8 against float on whole test parts",
-        "tcuq-lab boards accuracy",
+        "compare int8 with float on whole test sets",
+        "tcuq-lab boards accuracy cnn4-0",
         accuracy,
     )
-    int8.add_argument("--weights", default="weights", metavar="DIR", help="folder of networks")
-    int8.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
+    int8.add_argument(
+        "networks", nargs="*", metavar="NETWORK", help="weights without .npz (default: those on boards)"
+    )
+    int8.add_argument(
+        "--headroom",
+        type=comma_list(float),
+        default=HEADROOMS,
+        metavar="H,...",
+        help="how far features and logits reach beyond calibration (default: 1,4)",
+    )
+    _add_weights(int8)
+    _add_store(int8, "accuracy.json")
     page = declare(
-        actions, "page", f"write {PAGE} from the result files", "tcuq-lab boards page --check", write_page
+        actions, "page", "compare docs/DEVICE.md with the result files", "tcuq-lab boards page", write_page
     )
-    page.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
-    page.add_argument("--out", default=PAGE, metavar="FILE", help=f"default: {PAGE}")
-    page.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page differs")
+    page.add_argument("--monitors", metavar="FILE", help="figures of monitors (default: bench/monitors.json)")
+    page.add_argument("--out", metavar="FILE", help="the page (default: docs/DEVICE.md of the checkout)")
+    page.add_argument("--check", action="store_true", help="exit 1 when the page differs")
+    _add_results(page)
+    page.add_argument("--write", action="store_true", help="show what changed, then overwrite the page")
 
 
-def _measured(actions: Any, name: str, about: str, example: str, run: Any) -> None:
+def _declare_quantize(actions: Any) -> None:
+    made = declare(
+        actions,
+        "quantize",
+        "turn trained weights into an int8 graph and compare it with the stored one",
+        "tcuq-lab boards quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
+        quantize,
+    )
+    option = made.add_argument
+    option("weights_file", nargs="?", metavar="WEIGHTS", help="file of weights; its dataset must be at hand")
+    option("--features", type=int, default=32, metavar="N", help="project wider features to so many (32)")
+    option("-o", "--out", metavar="FILE", help="graph to write (.npz)")
+    option("--task", action="append", metavar="T", help=f"all networks of a task: {', '.join(TASKS)}")
+    _add_weights(made)
+    option("--write", action="store_true", help="with --task: overwrite the stored graphs")
+
+
+def _declare_measured(
+    actions: Any, name: str, about: str, example: str, run: Callable[..., int], steps: int
+) -> Parser:
     parser = declare(actions, name, about, example, run)
-    parser.add_argument(
-        "--task",
-        action="append",
-        metavar="T",
-        help=f"of {', '.join(TASKS)}; again for more; a part of them is not stored",
+    option = parser.add_argument
+    option(
+        "--task", action="append", metavar="T", help=f"one of {', '.join(TASKS)} (default: all); repeatable"
     )
-    parser.add_argument("--weights", default="weights", metavar="DIR", help="folder of networks")
-    parser.add_argument("--results", default=RESULTS, metavar="DIR", help=f"default: {RESULTS}")
-    steps = 200 if name == "replay" else 10
-    parser.add_argument(
-        "--steps", type=int, default=steps, metavar="N", help=f"inferences a firmware (default: {steps})"
-    )
+    option("--steps", type=int, default=steps, metavar="N", help=f"inferences a firmware (default: {steps})")
+    _add_weights(parser)
+    return parser
+
+
+def _add_weights(parser: Parser) -> None:
+    parser.add_argument("--weights", metavar="DIR", help="folder of networks (default: lab/weights)")
+
+
+def _add_results(parser: Parser) -> None:
+    parser.add_argument("--results", metavar="DIR", help="folder of results (default: lab/results/device)")
+
+
+def _add_store(parser: Parser, file: str) -> None:
+    _add_results(parser)
+    parser.add_argument("--write", action="store_true", help=f"show what changed, then overwrite {file}")
+
+
+def _say(args: argparse.Namespace) -> Callable[[str], None]:
+    return lambda line: note(args, line)
+
+
+def _weights(args: argparse.Namespace) -> Path:
+    from ..home import folder
+
+    return folder(args.weights, "weights")
+
+
+def _results(args: argparse.Namespace, file: str, part: bool = False) -> Path:
+    """Return where figures are stored; what cannot be written is refused before minutes of work."""
+    from ..home import folder
+
+    home = folder(args.results, "results/device")
+    if args.write and part:
+        raise UsageError(f"--write stores all of {file}; leave out what chooses a part")
+    if args.write and not home.is_dir():
+        raise UsageError(f"{home} is no folder; --write needs one that exists, see --results")
+    return home / file
 
 
 def quantize(args: argparse.Namespace) -> int:
-    """Write a graph."""
+    """Quantize one network, or all of a task, and compare with what is stored."""
+    if (args.weights_file is None) == (not args.task):
+        raise UsageError("one of WEIGHTS and --task is needed")
+    if args.task and args.out:
+        raise UsageError("--out is for one file of WEIGHTS; --write stores the graphs of a task")
+    if args.write and not args.task:
+        raise UsageError("--write stores the graphs of a task; --out names the file of a single one")
     _torch()
+    return _quantize_tasks(args) if args.task else _quantize_one(args)
+
+
+def _quantize_one(args: argparse.Namespace) -> int:
     from tcuq.base.checks import integer
     from tcuq.device.graph.storage import save_graph
 
     from ..boards.calibrate import narrowed, quantize_file
+    from ..boards.stored_graphs import stored_path
 
     integer("--features", args.features, 1, 32)
-    if not Path(args.out).resolve().parent.is_dir():
+    if args.out and not Path(args.out).resolve().parent.is_dir():
         raise UsageError(f"{Path(args.out).parent} is no folder; -o needs one that exists")
-    graph = quantize_file(args.weights, projection=narrowed(args.weights, args.features))
-    save_graph(args.out, graph)
+    graph = quantize_file(args.weights_file, projection=narrowed(args.weights_file, args.features))
+    count, said = _compared(graph, stored_path(args.weights_file))
+    if args.out:
+        save_graph(args.out, graph)
     weights = sum(step.weights.size for step in graph.steps if hasattr(step, "weights"))
     found = {"file": args.out, "steps": len(graph.steps), "weights": weights, "outputs": dict(graph.outputs)}
-    answer(args, found, f"{args.out}: {len(graph.steps)} steps, {weights:,} bytes of weights")
+    name = args.out or graph.name
+    text = f"{name}: {len(graph.steps)} steps, {weights:,} bytes of weights\n{said}"
+    answer(args, {**found, "differs": count}, text)
     return 0
+
+
+def _quantize_tasks(args: argparse.Namespace) -> int:
+    from tcuq.base.checks import known
+    from tcuq.device.graph.storage import save_graph
+
+    from ..boards.stored_graphs import FOLDER, TaskGraphs
+
+    home = _weights(args)
+    if args.write and not (home / FOLDER).is_dir():
+        raise UsageError(f"{home / FOLDER} is no folder; --write needs one that exists")
+    found: dict[str, Any] = {}
+    for task in [known("task on boards", each, TASKS) for each in args.task]:
+        networks = TaskGraphs(task, home, _say(args))
+        for name in (each for names in networks.names.values() for each in names):
+            graph = networks.quantized(name)
+            found[name], said = _compared(graph, networks.path(name))
+            note(args, f"{name}: {said}")
+            if args.write:
+                save_graph(networks.path(name), graph)
+                note(args, f"written: {networks.path(name)}")
+    same = sum(count == 0 for count in found.values())
+    answer(args, {"differs": found}, f"{same} of {len(found)} graphs are the stored ones to the bit")
+    return 0
+
+
+def _compared(graph: Graph, path: Path) -> tuple[int | None, str]:
+    """Return how many values differ from a stored graph, and that in words."""
+    from tcuq.device.graph.storage import load_graph
+
+    from ..boards.stored_graphs import difference
+
+    if not path.exists():
+        return None, f"no stored graph at {path} to compare with"
+    found = difference(graph, load_graph(path))
+    if found is None:
+        return None, f"{path} has other steps or shapes"
+    return found.values, f"{found.values:,} of {found.of:,} values differ from {path}"
 
 
 def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
@@ -119,32 +227,29 @@ def _lineups(args: argparse.Namespace) -> dict[str, Lineup]:
         version(tool)  # refused before minutes of work
     integer("--steps", args.steps, 1, 100_000)
     tasks = [known("task on boards", task, TASKS) for task in args.task or TASKS]
+    home = _weights(args)
     found = {}
     with progress(args) as bar:
         for number, task in enumerate(tasks):
             bar(number, len(tasks), f"networks of {task}")
-            found[task] = line_up(task, args.weights, args.steps)
+            found[task] = line_up(task, home, args.steps, say=_say(args))
     return found
 
 
 def table(args: argparse.Namespace) -> int:
-    """Measure all methods, and store the figures when all tasks were asked for."""
-    from tcuq.device.cost.bench import table as measured
-    from tcuq.device.cost.stored import save
+    """Measure all methods."""
+    from tcuq.base.changes import keep
 
-    whole = not args.task
-    if whole:
-        Path(args.results).mkdir(parents=True, exist_ok=True)
+    from ..boards.table import table as measured
+
+    path = _results(args, "table.json", bool(args.task))
     ups = _lineups(args)
     with progress(args) as bar:
         found = measured({task: (up.firmwares, up.inputs) for task, up in ups.items()}, progress=bar)
     found["accuracy"] = {task: dict(up.accuracy) for task, up in ups.items()}
     found["examples"] = {task: up.examples for task, up in ups.items()}
-    lines = [_line(entry) for entry in found["measured"]]
-    answer(args, found, "\n".join(lines))
-    if whole:
-        save(found, Path(args.results) / "table.json")
-        note(args, f"written: {Path(args.results) / 'table.json'}")
+    answer(args, found, "\n".join(_line(entry) for entry in found["measured"]))
+    keep(path, found, args.write, _say(args), part=bool(args.task))
     return 0
 
 
@@ -159,11 +264,12 @@ def _line(entry: dict[str, Any]) -> str:
 
 def replay(args: argparse.Namespace) -> int:
     """Compare boards with Python, step by step; exit 1 where they differ."""
+    from tcuq.base.changes import keep
     from tcuq.device.boards import board
-    from tcuq.device.cost.stored import result, save
+    from tcuq.device.cost.stored import result
     from tcuq.device.emulate.agree import first_difference
 
-    whole = not args.task
+    path = _results(args, "replay.json", bool(args.task))
     found, differs = [], False
     for task, up in _lineups(args).items():
         for name in BOARDS:
@@ -179,45 +285,45 @@ def replay(args: argparse.Namespace) -> int:
         for each in found
     ]
     answer(args, {"replayed": found}, "\n".join(lines))
-    if whole:
-        Path(args.results).mkdir(parents=True, exist_ok=True)
-        save(result("replay", found), Path(args.results) / "replay.json")
+    keep(path, result("replay", found), args.write, _say(args), part=bool(args.task))
     return 1 if differs else 0
 
 
 def accuracy(args: argparse.Namespace) -> int:
-    """Measure what int8 costs, and store the figures."""
+    """Measure what int8 costs; exit 1 where it is more than the bounds allow."""
     _torch()
-    import json
+    from tcuq.base.changes import keep
 
-    from tcuq.base.whole_files import write_whole
+    from ..boards.accuracy import NETWORKS, line, report
+    from ..boards.steps import QuantizeSettings
 
-    from ..boards.accuracy import line, report
-    from ..boards.steps import Settings
-
-    Path(args.results).mkdir(parents=True, exist_ok=True)
-    found = report(args.weights, settings=[Settings(headroom=each) for each in HEADROOMS])
-    write_whole(Path(args.results) / "accuracy.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
+    part = bool(args.networks) or args.headroom != HEADROOMS
+    path = _results(args, "accuracy.json", part)
+    settings = [QuantizeSettings(headroom=each) for each in args.headroom]
+    found = report(_weights(args), args.networks or NETWORKS, settings=settings, say=_say(args))
     answer(args, found, "\n".join(line(row) for row in found["networks"]))
+    if args.headroom == HEADROOMS:
+        keep(path, found, args.write, _say(args), part=part)
+    else:
+        note(args, f"not compared: {path} is of headrooms {', '.join(f'{each:g}' for each in HEADROOMS)}")
     return 0 if all(row["met"] for row in found["networks"]) else 1
 
 
 def write_page(args: argparse.Namespace) -> int:
-    """Write the page, or say whether it is what the files give."""
-    from tcuq.base.whole_files import write_whole
+    """Say how the page differs from what the files give, and write it when told to."""
+    from tcuq.base.changes import keep
 
     from ..boards.page import page
+    from ..home import folder
 
-    text, path = page(args.results), Path(args.out)
-    if args.check:
-        same = path.exists() and path.read_text(encoding="utf-8") == text
-        answer(
-            args, {"same": same}, "the page is what the results give" if same else f"{path} is out of date"
-        )
-        return 0 if same else 1
-    write_whole(path, text)
-    answer(args, {"file": str(path)}, f"wrote {path}")
-    return 0
+    home = folder(args.results, "results/device")
+    path = folder(args.out, "../docs/DEVICE.md").resolve()
+    text = page(home, folder(args.monitors, "../bench/monitors.json").resolve())
+    same = path.exists() and path.read_text(encoding="utf-8") == text
+    answer(args, {"same": same}, "the page is what the results give" if same else f"{path} is out of date")
+    if not same or args.write:
+        keep(path, text, args.write, _say(args))
+    return 1 if args.check and not same else 0
 
 
 def _torch() -> None:

@@ -1,4 +1,4 @@
-"""What the monitor costs on every board, and tables of methods."""
+"""What stock monitors cost on every board."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...monitor.params import Params
 from ...monitor.signals import profile_signals
 from ..boards import Board, board, names
 from ..firmware.build import Levels
-from ..firmware.decision import Conformal, Label, Rule, Vote, Watch
+from ..firmware.decision import Watch
 from ..firmware.firmware import Firmware
 from ..graph.model import Conv, Dense, Graph, MeanPool, Softmax, Step, Tensor
 from .made_stream import made_stream
@@ -27,10 +27,7 @@ CLASSES, FEATURES = 10, 32
 LEVELS = ("-Os", "-O2", "-O3")
 GOALS = {"flash": 4096, "ram": 512, "instructions": 2500}
 """What the paper's profile may add to a firmware on the Cortex-M4 with 10 classes and 32 features."""
-PASSES = 10
-"""Passes with dropout."""
 
-Int8 = npt.NDArray[np.int8]
 Progress = Callable[[int, int, str], None]
 
 
@@ -83,15 +80,15 @@ def _row(count: int, value: int) -> npt.NDArray[np.int32]:
     return np.full(count, value, np.int32)
 
 
-def _silent(done: int, total: int, text: str) -> None:
-    pass
+def silent(done: int, total: int, text: str) -> None:
+    """Show no progress."""
 
 
 def bench_monitors(
     boards: Sequence[str] | None = None,
     steps: int = STEPS,
     levels: Sequence[str] = LEVELS,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     only: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Measure every monitor on every board at every level.
@@ -164,90 +161,3 @@ def goals(found: Mapping[str, Any]) -> list[dict[str, Any]]:
         values = {**entry["overhead"], "instructions": entry["step"]["instructions"]["mean"]}
         held.append({"level": entry["level"], **{name: [values[name], most] for name, most in GOALS.items()}})
     return held
-
-
-def methods(
-    graphs: Mapping[str, Sequence[Graph]], tops: Sequence[int], paper: Params, extended: Params
-) -> dict[str, Firmware]:
-    """Return the firmware of every method that is compared on boards.
-
-    Parameters
-    ----------
-    graphs : mapping of str to sequence of Graph
-        "plain": five networks of one recipe; "exits", "hydra" and "dropout": one each, the first two with an
-        output a member, the third with dropout.
-    tops : sequence of int
-        Largest posteriors of clean examples, 0 to 255, for the conformal rule.
-    paper, extended : Params
-    """
-    plain = list(graphs["plain"])
-    if len(plain) != 5:
-        raise ValueError(f"plain has {len(plain)} graphs; 5 are needed")
-    rules: dict[str, Rule] = {
-        "base": Label(),
-        "conformal": Conformal(tuple(tops)),
-        "vote": Vote(),
-        "tcuq_paper": Watch(paper),
-        "tcuq": Watch(extended),
-    }
-    found = {name: Firmware(name, plain[:1], rule=rule) for name, rule in rules.items()}
-    found["early_exit"] = Firmware("early_exit", graphs["exits"])
-    found["hydra"] = Firmware("hydra", graphs["hydra"])
-    found["mc_dropout"] = Firmware("mc_dropout", graphs["dropout"], passes=PASSES)
-    found["deep"] = Firmware("deep", plain)
-    return found
-
-
-def table(
-    tasks: Mapping[str, tuple[Mapping[str, Firmware], Int8]],
-    boards: Sequence[str] = ("stm32l432kc", "stm32f767zi"),
-    steps: int = STEPS,
-    levels: Levels | None = None,
-    progress: Progress = _silent,
-) -> dict[str, Any]:
-    """Measure every method of every task on boards.
-
-    Parameters
-    ----------
-    tasks : mapping of str to (firmwares, inputs)
-        Inputs are the rows that the networks see, a step each; more of them take longer and change little,
-        since a network takes the same instructions for all but dropout.
-    boards : sequence of str
-    steps : int
-        Steps over which the rule alone is counted, on a made-up stream.
-    levels : Levels, optional
-    progress : callable
-
-    Returns
-    -------
-    dict
-        A result file's content. What does not fit has `over`, the linker's verdict in bytes; a rule on the
-        networks of "base" has `overhead`, what it adds to that.
-    """
-    jobs = [(task, name, on) for task, (firmwares, _) in tasks.items() for on in boards for name in firmwares]
-    bases: dict[tuple[str, str], dict[str, Any]] = {}
-    found = []
-    with tempfile.TemporaryDirectory() as kept:
-        for number, (task, name, on) in enumerate(jobs):
-            progress(number, len(jobs), f"{task} {name} {on}")
-            firmware, inputs = tasks[task][0][name], tasks[task][1]
-            entry, ran = measure(firmware, board(on), inputs, levels, Path(kept))
-            entry = {"task": task, **entry, "passes": firmware.passes, "members": firmware.members}
-            if name == "base":
-                bases[task, on] = entry
-            if ran is not None:
-                shape = (firmware.classes, firmware.features)
-                rows = made_stream(*shape, steps)
-                alone, _ = measure(
-                    Firmware(name, rule=firmware.rule, shape=shape), board(on), rows, levels, Path(kept)
-                )
-                entry["rule"] = alone["rule"]
-                base = bases.get((task, on))
-                if (
-                    base is not None
-                    and "over" not in base
-                    and firmware.graphs == tasks[task][0]["base"].graphs
-                ):
-                    entry["overhead"] = overhead(entry, base)
-            found.append(entry)
-    return result("table", found)

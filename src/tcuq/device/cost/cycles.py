@@ -9,7 +9,7 @@ from typing import Any
 
 from ..boards import Cycles
 from ..emulate.emulator import Counts
-from ..firmware.build import Image
+from ..firmware.image import Image
 from ..tools import call
 
 CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from ..boards import Board
 from ..emulate.emulator import REGIONS, Ran, emulate
-from ..firmware.build import Image, Levels, Sizes, TooLarge, build
+from ..firmware.build import Levels, build
 from ..firmware.firmware import Firmware
+from ..firmware.image import Image, MemorySizes, TooLarge
 from .cycles import cycles
 
 Int8 = npt.NDArray[np.int8]
@@ -72,7 +73,7 @@ def measure(
         return found, ran
 
 
-def _memories(sizes: Sizes, stack: int | None) -> dict[str, Any]:
+def _memories(sizes: MemorySizes, stack: int | None) -> dict[str, Any]:
     flash = {"code": sizes.code, "constants": sizes.constants, "data": sizes.data, "total": sizes.flash}
     ram = {"data": sizes.data, "zeroed": sizes.zeroed, "stack": stack, "total": sizes.ram + (stack or 0)}
     among = {"library": sizes.library, "arena": sizes.arena, "input": sizes.input}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ..._version import VERSION
-from ...base.whole_files import write_whole
 from ..tools import version
 
 FORMAT = "tcuq-device"
@@ -36,17 +35,6 @@ def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "measured": measured,
     }
-
-
-def save(content: Mapping[str, Any], path: str | Path) -> None:
-    """Write a result file.
-
-    Parameters
-    ----------
-    content : mapping
-    path : path
-    """
-    write_whole(Path(path), json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def load(path: str | Path) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..firmware.build import ROOM, Image, symbols_of
-from ..tools import call, path_of
+from ..firmware.image import Image, symbols_of
+from ..tools import PACKAGE, call, path_of
 
 REGIONS = ("network", "rule")
 """Parts of a step that are counted; the firmware marks them."""
@@ -116,7 +116,7 @@ def plugin(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as name:
             made = Path(name) / target.name
-            call("gcc", ["-O2", "-shared", "-fPIC", ROOM / "device" / "emulate" / "count.c", "-o", made])
+            call("gcc", ["-O2", "-shared", "-fPIC", PACKAGE / "device" / "emulate" / "count.c", "-o", made])
             made.replace(target)  # whole or not at all
     return target.resolve()
 

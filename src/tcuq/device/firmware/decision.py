@@ -1,72 +1,80 @@
-"""What a firmware makes of the posteriors: one of four rules, each a file of C in `firmware/`."""
+"""What a firmware makes of the posteriors at every step: a rule, which brings its own C."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
 
-from ...base.checks import integer, number
+from ...export import sources as exported
 from ...monitor.params import Params
+from ..tools import PACKAGE
 
-ONE = 65536
-
-
-@dataclass(frozen=True)
-class Label:
-    """The label and its confidence: BASE, and the mean posterior of several members."""
+FIRMWARE = PACKAGE / "device" / "firmware"
+CORE = PACKAGE / "core"
 
 
-@dataclass(frozen=True)
-class Conformal:
-    """How rare a doubt is among clean examples.
+class Rule(ABC):
+    """A rule for firmware: files of C that define `rule_start` and `rule_step` of `firmware/rule.h`.
 
-    Parameters
+    Subclass it to measure a rule of your own beside the monitor.
+
+    Attributes
     ----------
-    tops : sequence of int
-        The largest posterior of every clean example, 0 to 255.
+    monitors : bool
+        Whether a decision is all that the monitor says; else it is a label and a score.
+
+    Examples
+    --------
+    >>> class Never(Rule):
+    ...     def files(self):
+    ...         return ["never.c"]
+    >>> Never().macros(), Never().texts(), Never().options()
+    ({}, {}, ())
     """
 
-    tops: Sequence[int]
+    monitors: ClassVar[bool] = False
 
-    def table(self) -> list[int]:
-        """Return 1 minus the p-value of every largest posterior, Q0.16.
+    @abstractmethod
+    def files(self) -> Sequence[Path]:
+        """Return the files of C to compile; `rule_top` of the header needs no file of its own."""
 
-        Examples
-        --------
-        >>> table = Conformal((100, 200, 200)).table()
-        >>> table[99], table[100], table[200], table[255]
-        (49152, 32768, 0, 0)
+    def texts(self) -> Mapping[str, str]:
+        """Return generated files by name; what ends in .c is compiled with the rule."""
+        return {}
+
+    def macros(self) -> Mapping[str, int]:
+        """Return constants of the rule: ``{"LAST": 5}`` becomes ``PLAN_LAST``."""
+        return {}
+
+    def options(self) -> Sequence[str]:
+        """Return options of the compiler for every file of the firmware."""
+        return ()
+
+    def check(self, name: str, classes: int, features: int) -> None:  # noqa: B027
+        """Refuse a firmware with other classes and features than the rule is for.
+
+        Parameters
+        ----------
+        name : str
+            Of the firmware.
+        classes, features : int
         """
-        tops = [integer("top", top, 0, 255) for top in self.tops]
-        whole = 1 + len(tops)
-        # As doubtful or more: those with a top as low or lower.
-        rare = (Fraction(1 + sum(top <= each for top in tops), whole) for each in range(256))
-        return [min(ONE - 1, int(ONE * (1 - share))) for share in rare]
 
 
 @dataclass(frozen=True)
-class Vote:
-    """The share of the last labels that differ from the present one.
+class Label(Rule):
+    """The label and its confidence: a network without a monitor."""
 
-    Parameters
-    ----------
-    last : int
-        Labels that vote, the present one among them, 1 to 64.
-    weight : float
-        What 1 - max p adds to the share, 0 to 1.
-    """
-
-    last: int = 5
-    weight: float = 0.02
-
-    def __post_init__(self) -> None:
-        integer("last", self.last, 1, 64)
-        number("weight", self.weight, 0, 1)
+    def files(self) -> Sequence[Path]:
+        """Return the files of C to compile."""
+        return [FIRMWARE / "rule_label.c"]
 
 
 @dataclass(frozen=True)
-class Watch:
+class Watch(Rule):
     """The monitor.
 
     Parameters
@@ -75,6 +83,26 @@ class Watch:
     """
 
     params: Params
+    monitors: ClassVar[bool] = True
 
+    def files(self) -> Sequence[Path]:
+        """Return the files of C to compile: the monitor's core among them."""
+        return [FIRMWARE / "rule_monitor.c", CORE / "tcuq.c"]
 
-Rule = Label | Conformal | Vote | Watch
+    def texts(self) -> Mapping[str, str]:
+        """Return the parameters as C."""
+        texts = exported(self.params, "monitor")
+        return {name: texts[name] for name in ("monitor.h", "monitor.c")}
+
+    def options(self) -> Sequence[str]:
+        """Return what leaves out the code of signals that are not used."""
+        signals = self.params.integers()["signals"]
+        return [f"-DTCUQ_SIGNALS={signals}u", f"-DTCUQ_EVIDENCE={int(self.params.evidence is not None)}"]
+
+    def check(self, name: str, classes: int, features: int) -> None:
+        """Refuse a firmware with other classes and features than the monitor was fitted to."""
+        wanted, found = (self.params.classes, self.params.features), (classes, features)
+        if wanted[0] != found[0] or (wanted[1] and wanted[1] != found[1]):
+            raise ValueError(
+                f"the monitor of firmware {name} is for {wanted} classes and features, not {found}"
+            )

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...base.checks import integer
 from ..generate.source import takes_random
 from ..graph.model import Graph
-from .decision import ONE, Conformal, Label, Rule, Vote, Watch
-
-RULE_FILES = {
-    Label: "rule_label.c",
-    Conformal: "rule_conformal.c",
-    Vote: "rule_vote.c",
-    Watch: "rule_monitor.c",
-}
-RULE_NUMBERS = {Label: 0, Conformal: 1, Vote: 2, Watch: 3}
+from .decision import Label, Rule
 
 SEED = 1
 """First state of the generator of dropped values."""
@@ -73,13 +64,7 @@ class Firmware:
             raise ValueError(
                 f"firmware {self.name} averages {self.members} posteriors; 1 to {MOST_MEMBERS} are accepted"
             )
-        if isinstance(self.rule, Watch):
-            wanted = (self.rule.params.classes, self.rule.params.features)
-            found = (self.classes, self.features)
-            if wanted[0] != found[0] or (wanted[1] and wanted[1] != found[1]):
-                raise ValueError(
-                    f"the monitor of firmware {self.name} is for {wanted} classes and features, not {found}"
-                )
+        self.rule.check(self.name, self.classes, self.features)
 
     @staticmethod
     def _classes(graph: Graph) -> int:
@@ -126,22 +111,19 @@ def posteriors(graph: Graph) -> list[str]:
 
 def plan_header(firmware: Firmware) -> str:
     """Return plan.h: sizes and the rule, for the preprocessor."""
-    rule = firmware.rule
-    lines = [
-        "#ifndef PLAN_H",
-        "#define PLAN_H",
-        f"#define PLAN_RULE {RULE_NUMBERS[type(rule)]}",
-        f"#define PLAN_INPUT {firmware.input_bytes}u",
-        f"#define PLAN_CLASSES {firmware.classes}u",
-        f"#define PLAN_FEATURES {firmware.features}u",
-    ]
-    if isinstance(rule, Vote):
-        lines += [f"#define PLAN_LAST {rule.last}u", f"#define PLAN_WEIGHT {round(rule.weight * ONE)}u"]
-    return "\n".join([*lines, "#endif", ""])
+    constants = {
+        "MONITORS": int(firmware.rule.monitors),
+        "INPUT": firmware.input_bytes,
+        "CLASSES": firmware.classes,
+        "FEATURES": firmware.features,
+        **firmware.rule.macros(),
+    }
+    lines = [f"#define PLAN_{name} {value}u" for name, value in constants.items()]
+    return "\n".join(["#ifndef PLAN_H", "#define PLAN_H", *lines, "#endif", ""])
 
 
 def plan_source(firmware: Firmware, arena: int) -> str:
-    """Return plan.c: the function that runs the networks, and tables of the rule.
+    """Return plan.c: the function that runs the networks.
 
     Parameters
     ----------
@@ -151,10 +133,6 @@ def plan_source(firmware: Firmware, arena: int) -> str:
     """
     names = firmware.names()
     lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
-    if isinstance(firmware.rule, Conformal):
-        rows = textwrap.wrap(", ".join(f"{entry}u" for entry in firmware.rule.table()), 100)
-        lines += ["extern const uint16_t conformal_score[256];", "const uint16_t conformal_score[256] = {"]
-        lines += [*(f"    {row}" for row in rows), "};", ""]
     if not names:
         body = ["*probs = input;", f"*features = {'input + PLAN_CLASSES' if firmware.features else 'NULL'};"]
     else:

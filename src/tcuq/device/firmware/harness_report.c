@@ -33,7 +33,7 @@ void report(const int8_t *probs, const int8_t *features, const decision_t *decis
         harness_text(" ");
         harness_hex(bytes, 4);
     }
-#if PLAN_RULE == RULE_MONITOR
+#if PLAN_MONITORS
     harness_step(decision);
 #else
     harness_number(decision->label);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made of a posterior at every step: one of the files rule_*.c. plan.h, written by build.py, says which one
- * and for what sizes. */
+/* What is made of a posterior at every step: a rule defines rule_start() and rule_step(). plan.h, written by build.py,
+ * has its constants and sizes; PLAN_MONITORS says whether a decision is all that the monitor says. */
 #ifndef RULE_H
 #define RULE_H
 
@@ -9,12 +9,7 @@
 #include "plan.h"
 #include "tcuq.h"
 
-#define RULE_LABEL 0     /* the label and its confidence, nothing else */
-#define RULE_CONFORMAL 1 /* how rare its doubt is among clean examples */
-#define RULE_VOTE 2      /* how many of the last labels differ */
-#define RULE_MONITOR 3   /* tcuq */
-
-#if PLAN_RULE == RULE_MONITOR
+#if PLAN_MONITORS
 typedef tcuq_step_t decision_t;
 #else
 typedef struct {

@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ArenaLayout:
     """Offsets of all places, and the bytes that they take together.
 
     Parameters
@@ -58,19 +58,30 @@ class Plan:
     offsets : mapping of str to int
     size : int
     bound : int
-        Bytes that the fullest step needs, overlaps counted once: no plan is smaller.
+        Bytes that the fullest step needs, overlaps counted once: no layout is smaller.
     """
 
     offsets: Mapping[str, int]
     size: int
     bound: int
 
+    @property
+    def bytes(self) -> int:
+        """Bytes that a caller provides: one word at least, since C has no array of nothing.
+
+        Examples
+        --------
+        >>> ArenaLayout({}, 0, 0).bytes
+        4
+        """
+        return max(self.size, 4)
+
     def scratch(self, step: int) -> int:
         """Return the offset of a step's scratch."""
         return self.offsets[f"{SCRATCH}{step}"]
 
 
-def plan(graph: Graph, overlap: bool = True) -> Plan:
+def lay_out(graph: Graph, overlap: bool = True) -> ArenaLayout:
     """Return where everything lies; the input of the graph is the caller's and has no place.
 
     Parameters
@@ -83,7 +94,7 @@ def plan(graph: Graph, overlap: bool = True) -> Plan:
     --------
     >>> tensors = {name: Tensor(name, (100,), 1.0, 0) for name in "xab"}
     >>> steps = [Drop("x", "a", 0, 1 << 15), Drop("a", "b", 0, 1 << 15)]
-    >>> plan(Graph("g", tensors, steps, "x", {"b": "b"})).size
+    >>> lay_out(Graph("g", tensors, steps, "x", {"b": "b"})).size
     100
     """
     places = _places(graph)
@@ -98,7 +109,7 @@ def plan(graph: Graph, overlap: bool = True) -> Plan:
             best, size = offsets, found
         if size <= bound:
             break
-    return Plan(best, size, bound)
+    return ArenaLayout(best, size, bound)
 
 
 def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:

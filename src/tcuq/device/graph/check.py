@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...base.checks import integer
+from ...export.names import TAKEN
 from .model import (
     HIGHEST,
     Add,
@@ -35,6 +36,10 @@ RESERVED = frozenset(
     )
 )
 """Words of C that cannot be names."""
+OUTPUT = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")
+"""Outputs are members of a struct: a name that a compiler or a header defines would break it."""
+MACRO = re.compile(r"[A-Z0-9_]+|\w+_t")
+"""Names in capitals are for macros, and those of types end in _t."""
 MOST_CLASSES = 32_000
 """With more, the sum of a softmax would leave 32 bits."""
 
@@ -81,7 +86,7 @@ def check(graph: Graph) -> Graph:
     if not graph.outputs:
         raise ValueError("outputs are none; at least one is needed")
     for use, name in graph.outputs.items():
-        _identifier("name of an output", use)
+        _output(use)
         if name not in graph.tensors:
             raise ValueError(f"output {use} is {name!r}; {_all(graph.tensors)} is accepted")
     return graph
@@ -93,7 +98,20 @@ def _all(names: Iterable[str]) -> str:
 
 def _identifier(what: str, name: Any) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
-        raise ValueError(f"{what} is {name!r}; a C identifier of up to 63 characters is accepted")
+        raise ValueError(f"{what} is {name!a}; a C identifier of up to 63 characters is accepted")
+    # Constants are called after tensors, and those of the kernels begin so.
+    if name.lower().startswith("tcuq"):
+        raise ValueError(f"{what} is {name!r}; names that begin with tcuq belong to the kernels")
+
+
+def _output(name: Any) -> None:
+    """Refuse names that mean something to compilers or headers: `__FILE__`, `while`, `linux`, `NULL`."""
+    _identifier("name of an output", name)
+    if not OUTPUT.fullmatch(name) or MACRO.fullmatch(name) or name in TAKEN:
+        raise ValueError(
+            f"name of an output is {name!r}; C or C++ may know it already: "
+            "a word like 'probs' or 'features_2' is accepted"
+        )
 
 
 def _tensor(name: str, tensor: Tensor) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..generate.arena import plan
+from ..generate.arena import lay_out
 from ..generate.source import KERNELS, takes_random, write
 from ..graph.check import check
 from ..graph.model import Graph
-from ..tools import call
+from ..tools import call, version
+from .checked import cases, first_broken
 
 Int8 = npt.NDArray[np.int8]
-FLAGS = ("-std=c99", "-O3")
+FLAGS = ("-std=c99", "-O3", "-fno-tree-vectorize")
 _NAME = "network"
 
 
@@ -33,7 +34,8 @@ class Network:
     compiler : str
         Command of a C compiler.
     flags : sequence of str
-        Its options.
+        Its options. The default asks for no vectors: gcc 12 for aarch64 breaks a loop of the kernels with
+        them.
     seed : int
         First state of the generator of dropped values, 1 to 2**32 - 1; it goes on from run to run.
 
@@ -41,6 +43,12 @@ class Network:
     ----------
     arena : int
         Bytes that a run needs beside its input.
+
+    Raises
+    ------
+    ValueError
+        Where the compiler is missing or fails, or where what it makes of the kernels gives other numbers than
+        the vectors that come with them.
 
     Examples
     --------
@@ -57,12 +65,9 @@ class Network:
         if not 1 <= seed < 2**32:
             raise ValueError(f"seed is {seed}; 1 to {2**32 - 1} is accepted")
         self.graph = check(graph)
-        self.arena = plan(graph).size
-        self._run = _build(graph, compiler, flags)[f"{_NAME}_run"]
-        self._run.restype = None
-        self._memory = (ctypes.c_uint32 * (self.arena // 4 + 1))()
-        self._outputs = (ctypes.c_void_p * len(graph.outputs))()
-        self._random = ctypes.c_uint32(seed)
+        self.arena = lay_out(graph).bytes
+        _verified(compiler, tuple(flags))
+        self._run = _Run(graph, _library({_NAME: graph}, compiler, tuple(flags))[f"{_NAME}_run"], seed)
 
     def run(self, x: Int8) -> dict[str, Int8]:
         """Return the outputs of a batch of int8 inputs.
@@ -80,34 +85,80 @@ class Network:
         shape = tensors[self.graph.input].shape
         if x.dtype != np.int8 or x.shape[1:] != shape:
             raise ValueError(f"x is {x.dtype} {x.shape}; int8 (n, {', '.join(map(str, shape))}) is accepted")
-        shapes = {purpose: tensors[name].shape for purpose, name in self.graph.outputs.items()}
+        return self._run(x)
+
+
+class _Run:
+    """A compiled function of a graph, with memory of its own."""
+
+    def __init__(self, graph: Graph, function: Any, seed: int = 1) -> None:
+        function.restype = None
+        self._function, self._graph = function, graph
+        self._memory = (ctypes.c_uint32 * (lay_out(graph).size // 4 + 1))()
+        self._outputs = (ctypes.c_void_p * len(graph.outputs))()
+        self._random = ctypes.c_uint32(seed)
+
+    def __call__(self, x: Int8) -> dict[str, Int8]:
+        shapes = {purpose: self._graph.tensors[name].shape for purpose, name in self._graph.outputs.items()}
         found = {purpose: np.empty((len(x), *part), np.int8) for purpose, part in shapes.items()}
-        extra: list[Any] = [ctypes.byref(self._random)] if takes_random(self.graph) else []
+        extra: list[Any] = [ctypes.byref(self._random)] if takes_random(self._graph) else []
         for row, one in enumerate(np.ascontiguousarray(x)):
-            self._run(ctypes.c_void_p(one.ctypes.data), self._memory, self._outputs, *extra)
+            self._function(ctypes.c_void_p(one.ctypes.data), self._memory, self._outputs, *extra)
             for at, target in zip(self._outputs, found.values(), strict=True):
                 ctypes.memmove(target[row : row + 1].ctypes.data, at, target[row].size)
         return found
 
 
+def kernel_texts() -> dict[str, str]:
+    """Return the files of the kernels, text by name."""
+    folder = resources.files(__package__)
+    return {file: (folder / file).read_text(encoding="utf-8") for file in KERNELS}
+
+
 @cache
-def _kernels(compiler: str, flags: tuple[str, ...]) -> bytes:
+def _kernels(compiler: str, flags: tuple[str, ...]) -> dict[str, bytes]:
     """Return the kernels, compiled; they are the same for all graphs and take most of the time."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file in KERNELS:
-            text = (resources.files("tcuq") / "device" / "kernels" / file).read_text(encoding="utf-8")
+        texts = kernel_texts()
+        for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
-        call(compiler, [*flags, "-fPIC", "-c", folder / "tcuq_nn.c", "-o", folder / "kernels.o"])
-        return (folder / "kernels.o").read_bytes()
+        found = {}
+        for file in (each for each in texts if each.endswith(".c")):
+            target = folder / f"{Path(file).stem}.o"
+            call(compiler, [*flags, "-fPIC", "-c", folder / file, "-o", target])
+            found[target.name] = target.read_bytes()
+        return found
 
 
-def _build(graph: Graph, compiler: str, flags: Sequence[str]) -> ctypes.CDLL:
+@cache
+def _verified(compiler: str, flags: tuple[str, ...]) -> None:
+    """Refuse a compiler that breaks a kernel, before anything is answered with it."""
+    graphs = {case.graph.outputs["y"]: case.graph for case in cases()}
+    library = _library(graphs, compiler, flags)
+
+    def answers(graph: Graph, x: Int8) -> Int8:
+        return _Run(graph, library[f"{graph.outputs['y']}_run"])(x)["y"]
+
+    broken = first_broken(answers)
+    if broken is not None:
+        raise ValueError(
+            f"{compiler} {' '.join(flags)} ({version(compiler)}) breaks the kernel {broken}, "
+            "whose numbers are wrong: use another compiler, or its options -O1 -fno-tree-vectorize"
+        )
+
+
+def _library(graphs: Mapping[str, Graph], compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
+    """Return graphs by name, compiled and loaded."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(graph, folder, _NAME)
-        (folder / "kernels.o").write_bytes(_kernels(compiler, tuple(flags)))
-        parts = [folder / f"{_NAME}.c", folder / "kernels.o"]
+        for each, graph in graphs.items():
+            write(graph, folder, each)
+        (folder / "all.c").write_text("".join(f'#include "{each}.c"\n' for each in graphs), encoding="utf-8")
+        parts = [folder / "all.c"]
+        for file, content in _kernels(compiler, flags).items():
+            parts.append(folder / file)
+            parts[-1].write_bytes(content)
         call(compiler, [*flags, "-fPIC", "-shared", *parts, "-o", folder / "network.so"])
         # The file may go once it is loaded.
         return ctypes.CDLL(str(folder / "network.so"))

@@ -1,0 +1,89 @@
+"""Rules of other methods in firmware: a conformal p-value, and a vote over the last labels."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+
+from tcuq.base.checks import integer, number
+from tcuq.device.firmware.decision import Rule
+
+ONE = 65536
+SOURCES = Path(str(resources.files("tcuq_lab"))) / "boards" / "c"
+
+
+@dataclass(frozen=True)
+class ConformalRule(Rule):
+    """How rare a doubt is among clean examples.
+
+    Parameters
+    ----------
+    tops : sequence of int
+        The largest posterior of every clean example, 0 to 255.
+    """
+
+    tops: Sequence[int]
+
+    def table(self) -> list[int]:
+        """Return 1 minus the p-value of every largest posterior, Q0.16.
+
+        Examples
+        --------
+        >>> table = ConformalRule((100, 200, 200)).table()
+        >>> table[99], table[100], table[200], table[255]
+        (49152, 32768, 0, 0)
+        """
+        tops = [integer("top", top, 0, 255) for top in self.tops]
+        whole = 1 + len(tops)
+        # As doubtful or more: those with a top as low or lower.
+        rare = (Fraction(1 + sum(top <= each for top in tops), whole) for each in range(256))
+        return [min(ONE - 1, int(ONE * (1 - share))) for share in rare]
+
+    def files(self) -> Sequence[Path]:
+        """Return the files of C to compile."""
+        return [SOURCES / "rule_conformal.c"]
+
+    def texts(self) -> Mapping[str, str]:
+        """Return the table as C."""
+        rows = textwrap.wrap(", ".join(f"{entry}u" for entry in self.table()), 100)
+        lines = ["#include <stdint.h>", "", "extern const uint16_t conformal_score[256];"]
+        lines += ["const uint16_t conformal_score[256] = {", *(f"    {row}" for row in rows), "};", ""]
+        return {"conformal_score.c": "\n".join(lines)}
+
+
+@dataclass(frozen=True)
+class VoteRule(Rule):
+    """The share of the last labels that differ from the present one.
+
+    Parameters
+    ----------
+    last : int
+        Labels that vote, the present one among them, 1 to 64.
+    weight : float
+        What 1 - max p adds to the share, 0 to 1.
+    """
+
+    last: int = 5
+    weight: float = 0.02
+
+    def __post_init__(self) -> None:
+        integer("last", self.last, 1, 64)
+        number("weight", self.weight, 0, 1)
+
+    def files(self) -> Sequence[Path]:
+        """Return the files of C to compile."""
+        return [SOURCES / "rule_vote.c"]
+
+    def macros(self) -> Mapping[str, int]:
+        """Return how many labels vote, and the weight in Q0.16.
+
+        Examples
+        --------
+        >>> VoteRule().macros()
+        {'LAST': 5, 'WEIGHT': 1311}
+        """
+        return {"LAST": self.last, "WEIGHT": round(self.weight * ONE)}

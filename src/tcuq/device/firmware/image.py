@@ -1,0 +1,139 @@
+"""A linked image: how many bytes lie in which memory, and where its symbols are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..boards import Board
+from ..tools import call
+
+LIBRARY = re.compile(r"mem(cpy|set|move)$|__")
+"""Names of library functions."""
+
+
+@dataclass(frozen=True)
+class MemorySizes:
+    """Bytes of an image in the board's memories, the harness left out.
+
+    Parameters
+    ----------
+    code, constants, data : int
+        What lies in flash; `data` lies in RAM as well.
+    zeroed : int
+        RAM that begins as zero, `arena` and `input` among it.
+    arena, input : int
+        The networks' working memory and the buffer of an input.
+    library : int
+        Of the code, functions of the compiler's libraries: copying, clearing, division.
+    """
+
+    code: int
+    constants: int
+    data: int
+    zeroed: int
+    arena: int
+    input: int
+    library: int
+
+    @property
+    def flash(self) -> int:
+        """Bytes of flash.
+
+        Examples
+        --------
+        >>> MemorySizes(code=100, constants=50, data=4, zeroed=20, arena=0, input=0, library=0).flash
+        154
+        """
+        return self.code + self.constants + self.data
+
+    @property
+    def ram(self) -> int:
+        """Bytes of RAM without the stack."""
+        return self.data + self.zeroed
+
+
+@dataclass(frozen=True)
+class Image:
+    """A linked firmware.
+
+    Parameters
+    ----------
+    board : Board
+    path : path
+        The ELF file.
+    sizes : MemorySizes
+    """
+
+    board: Board
+    path: Path
+    sizes: MemorySizes
+
+
+class TooLarge(ValueError):
+    """The linker found no room.
+
+    Parameters
+    ----------
+    name : str
+    board : Board
+    over : dict of str to int
+        Bytes too many by memory, "flash" and "RAM".
+    sizes : MemorySizes
+        Of the image, if the board had room.
+    """
+
+    def __init__(self, name: str, board: Board, over: dict[str, int], sizes: MemorySizes) -> None:
+        self.over, self.sizes = dict(over), sizes
+        other, stack = sizes.ram - sizes.arena - sizes.input, board.stack_bytes
+        parts = {
+            "flash": f"weights and tables {sizes.constants:,}, code {sizes.code:,}, data {sizes.data:,}",
+            "RAM": f"arena {sizes.arena:,}, input {sizes.input:,}, other {other:,}, stack {stack:,}",
+        }
+        said = "; ".join(
+            f"{memory} over by {most:,} bytes ({parts[memory]})" for memory, most in over.items()
+        )
+        super().__init__(f"{name} is too large for {board.title}: {said}")
+
+
+def sizes_of(elf: Path) -> MemorySizes:
+    """Return the sizes of a linked image.
+
+    Parameters
+    ----------
+    elf : path
+    """
+    sections: dict[str, int] = {}
+    for line in call("arm-none-eabi-size", ["-A", elf]).splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0].startswith("."):
+            sections[words[0]] = int(words[1])
+    symbols = symbols_of(elf)
+    return MemorySizes(
+        code=sum(sections.get(name, 0) for name in (".vectors", ".text", ".ARM.exidx")),
+        constants=sections.get(".rodata", 0),
+        data=sections.get(".data", 0),
+        zeroed=sections.get(".bss", 0),
+        arena=symbols.get("arena", (0, 0))[1],
+        input=symbols.get("input", (0, 0))[1],
+        # Several names of one function have one address.
+        library=sum(dict(place for name, place in symbols.items() if LIBRARY.match(name)).values()),
+    )
+
+
+def symbols_of(elf: Path) -> dict[str, tuple[int, int]]:
+    """Return address and bytes of every symbol that has a size.
+
+    Parameters
+    ----------
+    elf : path
+    """
+    found = {}
+    for line in call("arm-none-eabi-nm", ["-S", elf]).splitlines():
+        words = line.split()
+        if len(words) == 4:
+            # The lowest bit of a function's address says Thumb.
+            address = int(words[0], 16)
+            found[words[3]] = (address & ~1 if words[2] in "tT" else address, int(words[1], 16))
+    return found

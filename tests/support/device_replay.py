@@ -1,0 +1,100 @@
+"""The monitor alone in a firmware: what tests/c/harness_replay.c reads, and its build."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from places import ROOT
+from vector_files import VectorCase
+
+from tcuq.device.boards import Board
+from tcuq.device.firmware.decision import CORE, FIRMWARE
+from tcuq.device.firmware.image import Image
+from tcuq.device.firmware.linking import ALONE, BOARDS, START, Group, fresh, link
+
+HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
+
+SCALARS = (
+    "version",
+    "signals",
+    "classes",
+    "features",
+    "zero_point",
+    "bias",
+    "doubt_mix",
+    "blend",
+    "spread_scale",
+    "level_num",
+    "level_den",
+    "reference",
+    "anchor",
+    "slope",
+    "steep_slope",
+    "knee",
+    "budget_num",
+    "budget_den",
+    "burst",
+    "warmup",
+    "rise_reference",
+    "fall_reference",
+    "rise_limit",
+    "rise_cap",
+    "fall_limit",
+    "fall_cap",
+)
+"""Fields of the core's parameters, in the order in which the firmware reads them."""
+
+
+LETTERS = {"step": b"s", "reset": b"r", "save": b"w", "load": b"l"}
+
+
+def _words(values: Iterable[int]) -> bytes:
+    """Return numbers as words of 32 bits; those above 2^31 keep their bits."""
+    return b"".join(struct.pack("<I", value & 0xFFFFFFFF) for value in values)
+
+
+def encode(cases: Sequence[VectorCase]) -> bytes:
+    """Return the input of the firmware."""
+    parts = []
+    for case in cases:
+        fields, head = case.fields, case.fields.get("evidence")
+        lags = list(fields["lags"])
+        numbers = [*(int(fields[name]) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
+        numbers += [*fields["coef"], *fields["clean_mean"], int(head is not None)]
+        if head is not None:
+            numbers += [head["clip"], head["allowance"], *head["coef"], *head["offset"]]
+        parts += [b"c", _words(numbers)]
+        for event in case.events:
+            parts += [LETTERS[event.kind], event.probs, event.features or b""]
+    return b"".join(parts)
+
+
+def expected(case: VectorCase) -> list[str]:
+    """Return the lines that the oracle expects the firmware to print."""
+    lines = [" ".join(map(str, ["case 0", *case.sizes, *case.bounds]))]
+    for event in case.events:
+        if event.kind == "step":
+            lines.append(" ".join(map(str, ["step", *event.expected])))
+        elif event.kind != "reset":
+            lines.append(f"save {event.saved.hex()}" if event.kind == "save" else "load 0")
+    return lines
+
+
+def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Path | None = None) -> Image:
+    """Build the firmware that replays cases through the monitor, every signal compiled in."""
+    harness = [FIRMWARE / "harness.c", HARNESS, FIRMWARE / "harness_step.c"]
+    groups: list[Group] = [
+        ([CORE / "tcuq.c"], [level]),
+        ([BOARDS / "startup.c"], ["-Os", *START]),
+        (harness, ALONE),
+    ]
+    return link("replay", board, fresh(folder), groups, [f"-DREPLAY_BYTES={replay_room(board)}u"], kept)
+
+
+def replay_room(board: Board) -> int:
+    """Return the bytes that a ring or a saved state may have in a replay."""
+    beyond = board.emulated.harness_ram
+    # The rest of a small RAM goes to the buffers of the largest case, see harness_replay.c.
+    return 1 << 18 if beyond else (board.ram_bytes - 6784) // 2 // 4 * 4
