@@ -11,6 +11,8 @@ from typing import Any
 
 from tcuq.base.checks import integer, known, known_only, number
 
+from .matrix import shipped
+
 OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")
 PRECISIONS = ("float32", "bfloat16")
@@ -184,11 +186,16 @@ def config_from(content: Any) -> Config:
 def load_config(path: str | Path) -> Config:
     """Read a configuration file.
 
-    A file may name another of its folder as its `base`; then it holds what differs from that one alone.
+    A file may name another of its folder, or a configuration that comes with the package, as its `base`; then
+    it holds what differs from that one alone.
     """
     files, content = [Path(path)], _content(Path(path))
     while "base" in content:
-        file = _base(files[-1], content.pop("base"))
+        base = content.pop("base")
+        file = _base(files[-1], base)
+        if file is None:
+            content = {**shipped()[base], **content}
+            break
         if file in files:
             raise ValueError(f"{path}: bases form a ring: {' > '.join(each.stem for each in (*files, file))}")
         files.append(file)
@@ -213,14 +220,15 @@ def _content(file: Path) -> dict[str, Any]:
     return content
 
 
-def _base(file: Path, name: Any) -> Path:
-    """Return the file that another one names as its base."""
+def _base(file: Path, name: Any) -> Path | None:
+    """Return the file that another one names as its base; None where the package has it."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise ValueError(f"{file}: base is {name!r}; the name of a configuration beside it is accepted")
     found = file.parent / f"{name}.json"
-    if not found.exists():
-        try:
-            known("base", name, sorted(each.stem for each in file.parent.glob("*.json")))
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
-    return found
+    if found.exists():
+        return found
+    try:
+        known("base", name, sorted({*shipped(), *(each.stem for each in file.parent.glob("*.json"))}))
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    return None

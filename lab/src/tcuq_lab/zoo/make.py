@@ -17,17 +17,17 @@ from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
 
 from ..data.parts import load_part
-from .config import Config, load_config
+from .config import Config, config_from, load_config
 from .count import used
 from .curves import Curves, curves_of, write_curves
 from .examples import inputs_of
+from .matrix import shipped
 from .outputs import accuracy, core
 from .plans import check_config, check_data, file_of, found_card, in_turns
 from .train import Examples, steps_per_epoch, train
 from .weights import round_weights, save_weights
 from .workers import side_by_side
 
-CONFIGS = Path(__file__).parent / "configs"
 Progress = Callable[[int, int, str], None]
 Job = list[tuple[int, Config]]
 
@@ -40,11 +40,11 @@ def find_config(name: str) -> Config:
     >>> find_config("resnet8").dataset
     'cifar10'
     """
-    own = CONFIGS / f"{name}.json"
-    if Path(name).suffix != ".json" and own.exists():
-        return load_config(own)
+    own = shipped()
+    if name in own:
+        return config_from(own[name])
     if not Path(name).exists():
-        known("configuration", name, sorted(path.stem for path in CONFIGS.glob("*.json")))
+        known("configuration", name, sorted(own))
     return load_config(name)
 
 

@@ -22,6 +22,8 @@ from .recipes import recipe
 from .registry import backbone
 
 FORMAT = "tcuq-weights"
+RENAMED = {"flows.centre": "flows.center"}
+"""Tensors that have another name in files than in the network; stored checkpoints keep their bytes."""
 
 
 def round_weights(network: nn.Module) -> None:
@@ -108,7 +110,9 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
         network = build(*about)
     except (ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    state = {name: torch.from_numpy(np.asarray(array)) for name, array in arrays.items()}
+    state = {
+        RENAMED.get(name, name): torch.from_numpy(np.asarray(array)) for name, array in arrays.items()
+    }
     own = network.state_dict()
     for name, value in own.items():
         if name not in state or state[name].shape != value.shape:
