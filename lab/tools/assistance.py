@@ -1,8 +1,8 @@
 """Train and measure what temporal assistance does: on and off, its weights, the number of exits.
 
-    python tools/assistance.py --out out/assistance --seeds 3 --workers 8
-    python tools/assistance.py --out out/assistance --seeds 3 --workers 8 --epochs 50    # none longer
-    python tools/assistance.py --out out/try --epochs 1 --examples 256 --device cpu    # a trial
+    python lab/tools/assistance.py --out out/assistance --seeds 3 --workers 8
+    python lab/tools/assistance.py --out out/assistance --seeds 3 --workers 8 --epochs 50    # none longer
+    python lab/tools/assistance.py --out out/try --epochs 1 --examples 256 --device cpu    # a trial
 
 Needs the data sets (TCUQ_DATA) and the extra zoo. Per seed there are 8 networks of CNN4, DS-CNN and ResNet-8
 each, and 6 of MobileNetV2:

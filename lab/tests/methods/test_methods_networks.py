@@ -36,11 +36,11 @@ from tcuq_lab.methods.rowwise import Rowwise  # noqa: E402
 from tcuq_lab.methods.temperature import Temperature, fitted, likelihood  # noqa: E402
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build  # noqa: E402
 from tcuq_lab.zoo import bank as zoo_bank  # noqa: E402
+from tcuq_lab.zoo.backbones import backbone  # noqa: E402
 from tcuq_lab.zoo.config import config_from  # noqa: E402
 from tcuq_lab.zoo.count import parameters  # noqa: E402
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
 from tcuq_lab.zoo.recipes import recipe  # noqa: E402
-from tcuq_lab.zoo.registry import backbone  # noqa: E402
 from tcuq_lab.zoo.train import Examples, train  # noqa: E402
 from tcuq_lab.zoo.weights import save_weights  # noqa: E402
 

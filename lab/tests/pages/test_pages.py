@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,10 @@ from tcuq_lab.pages.figures import Figure, Found, Place
 from tcuq_lab.pages.load import load_found
 from tcuq_lab.pages.paper import Paper, Part, load_paper
 from tcuq_lab.pages.verdicts import CANNOT, FAILS, HOLDS, MIXED, NOT_RUN, REPORTED, judge
-from tcuq_lab.pages.words import sense
+from tcuq_lab.pages.wording import sense
 from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
 from tcuq_lab.reproduce.result_files import save_result
-from tcuq_lab.reproduce.setting import SETTINGS
+from tcuq_lab.reproduce.run_size import RUN_SIZES
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 INPUTS = ("paper.json", "claims.json", "targets.json")
@@ -68,7 +69,7 @@ def write(folder: Path, name: str, value: Value = level, **changes: Any) -> None
                         line(task, dwell, f"{row} - base", GAIN, lambda *place: 0.1)
                         | {"spans": {kind: [0.05, 0.15] for kind in KINDS}}
                     )
-    save_result(folder / f"{name}.json", experiment, SETTINGS["reduced"], lines, 61.0)
+    save_result(folder / f"{name}.json", experiment, RUN_SIZES["reduced"], lines, 61.0)
 
 
 def line(task: str, dwell: float, row: str, column: str, value: Value) -> dict[str, Any]:
@@ -101,16 +102,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
-    pages = {name: DOCS / name for name in (MARKDOWN, HTML)}
-    if not load_found(RESULTS):
-        # Without results there is nothing to show: a page left behind would be a page of nothing.
-        assert not [path for path in pages.values() if path.exists()]
-        return
-    for name, text in build_pages(RESULTS).items():
-        assert pages[name].exists(), f"{pages[name]} is missing: run tcuq-lab results"
-        assert pages[name].read_text(encoding="utf-8") == text, (
-            f"{pages[name]} is stale: run tcuq-lab results"
-        )
+    pages = build_pages(RESULTS)
+    text = (DOCS / MARKDOWN).read_text(encoding="utf-8")
+    assert text == pages[MARKDOWN], f"{MARKDOWN} is stale: run tcuq-lab results --write"
+    # The HTML page is built where it is wanted: it is not under version control.
+    found = load_found(RESULTS)
+    assert found and HTML in (ROOT / ".gitignore").read_text()
+    for name, each in found.items():
+        assert escape(each.title) in pages[HTML], name
+    assert len(pages[HTML]) > 500_000
 
 
 def test_a_figure_changes_the_page_and_flips_verdicts(folder: Path) -> None:
@@ -409,11 +409,24 @@ def test_the_command_writes_and_checks(
     where = ["--results", str(folder), "--out", str(out)]
     assert main(["results", "--check", *where]) == 1
     assert main(["results", *where]) == 0
+    assert not list(out.iterdir())
+    assert "nothing written; run 'tcuq-lab results --write'" in capsys.readouterr().out
+    assert main(["results", "--write", *where]) == 0
     assert {path.name for path in out.iterdir()} == {MARKDOWN, HTML}
     assert main(["results", "--check", *where]) == 0
     place = {"task": "mnist", "dwell": 1.0, "row": "base", "column": "AUPRC, unseen kinds"}
+    before = (out / MARKDOWN).read_text()
     change(folder / "drop.json", place, 0.1234)
+    capsys.readouterr()
     assert main(["results", "--check", *where]) == 1
+    said = capsys.readouterr().out
+    assert f"{MARKDOWN}: " in said and " -> " in said and "0.123" in said
+    assert (out / MARKDOWN).read_text() == before
+    (out / HTML).unlink()  # is in nobody's repository, so that its absence is no fault
+    (folder / "drop.json").unlink()
+    write(folder, "drop")
+    assert main(["results", "--check", *where]) == 0
+    assert main(["results", "--check", "--write", *where]) == 2
     capsys.readouterr()
 
 

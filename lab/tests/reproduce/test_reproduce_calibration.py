@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from test_reproduce import PLAIN, TINY, Kept
+from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq.metrics import wilson
 from tcuq_lab.comparison.records import Record, Results, pick, record

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
+from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
-from test_reproduce import PLAIN, TINY, Kept
 
 from tcuq import Monitor
 from tcuq.monitor.quantize import quantize_features, quantize_probs

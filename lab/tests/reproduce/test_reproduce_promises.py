@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from test_reproduce import PLAIN, TINY, Kept
+from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
@@ -111,7 +111,7 @@ def test_streams_of_every_order_are_audited() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (["base"], {}, "row base decides nothing; rows of TCUQ are accepted"),
+        (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
         (["tcuq"], {"window": 3}, "options of x are window; promises accepts none"),
     ],
 )

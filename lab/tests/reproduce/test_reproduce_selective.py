@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from test_reproduce import PLAIN, Kept
+from kept_recordings import PLAIN, Kept
 
 from tcuq_lab.comparison.records import Record, pick
 from tcuq_lab.methods.gather import observed

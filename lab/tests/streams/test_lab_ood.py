@@ -14,10 +14,10 @@ from tcuq.metrics import wilson
 from tcuq_lab.data import load, present
 from tcuq_lab.data.dataset import Dataset
 from tcuq_lab.data.folders import KEYWORDS
+from tcuq_lab.data.keywords import keyword_labels, words
 from tcuq_lab.data.ood import OTHER_WORDS, distinct_interval, load_ood, ood_labels, ood_name
 from tcuq_lab.data.packed import members
 from tcuq_lab.data.parts import HELD_OUT, load_part, part, split_of
-from tcuq_lab.data.words import keyword_labels, words
 from tcuq_lab.streams import Description, Geometric, Ood, Segments, build, labels_for, part_labels
 
 EXAMPLES = LAB / "examples" / "streams"

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from places import LAB  # noqa: E402
 
+from tcuq_lab.zoo.backbones import BACKBONES, backbone  # noqa: E402
 from tcuq_lab.zoo.count import multiply_adds, parameters  # noqa: E402
-from tcuq_lab.zoo.registry import BACKBONES, backbone  # noqa: E402
 
 SHAPES = {
     "cnn4": (1, 28, 28),
@@ -209,3 +209,13 @@ def test_options_of_stored_weights_are_checked(tmp_path: Path) -> None:
     save_weights(tmp_path / "w.npz", backbone("cnn4"), card)
     with pytest.raises(ValueError, match=r"w\.npz: option of cnn4 'wdth' is unknown; did you mean width\?$"):
         load_weights(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet", "_wide"])
+def test_checkpoints_of_every_recipe_load(kind: str) -> None:
+    from tcuq_lab.zoo.weights import load_weights
+
+    for name in ("cnn4", "dscnn", "resnet8"):
+        network, card = load_weights(LAB / "weights" / f"{name}{kind}-0.npz")
+        assert card["config"]["name"] == f"{name}{kind}"
+        assert all(bool(torch.isfinite(value).all()) for value in network.state_dict().values())

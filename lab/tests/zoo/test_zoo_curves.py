@@ -14,8 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-from test_zoo_plans import SMALL, refused, words, write  # noqa: E402, F401
-from test_zoo_train import small, squares  # noqa: E402
+import small_trainings  # noqa: E402
+from small_trainings import SMALL, refused, small, squares, write  # noqa: E402
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.zoo.curves import Curves, curves_of, read_curves, thinned  # noqa: E402
@@ -108,7 +108,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_zoo_train import small, squares
+from small_trainings import small, squares
 from tcuq_lab.zoo.curves import Curves
 from tcuq_lab.zoo.train import train
 train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), curves=Curves(2))
@@ -117,7 +117,9 @@ train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), 
 
 def test_curves_of_a_killed_training_go_on(tmp_path: Path) -> None:
     state, plan = tmp_path / "state", small(epochs=500, recipe="assisted")
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(state)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(Path(small_trainings.__file__).parent), str(state)]
+    )
     while not state.exists():
         time.sleep(0.05)
         assert process.poll() is None
@@ -198,7 +200,7 @@ def test_thinned_curves_are_means_of_stretches() -> None:
     }
 
 
-def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(
         words, "t", **{**SMALL, "recipe": "assisted", "settings": {"ramp": 0.2, "first": 3}, "note": "Old."}
     )

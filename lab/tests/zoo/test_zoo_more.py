@@ -12,13 +12,13 @@ torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.data import text as source  # noqa: E402
+from tcuq_lab.zoo.backbones import backbone  # noqa: E402
 from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
 from tcuq_lab.zoo.exits import Exits, stage_widths  # noqa: E402
 from tcuq_lab.zoo.make import find_config, load_parts  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.recipe import Batch  # noqa: E402
 from tcuq_lab.zoo.recipes import RECIPES, recipe  # noqa: E402
-from tcuq_lab.zoo.registry import backbone  # noqa: E402
 from tcuq_lab.zoo.train import Examples, rate_at, train  # noqa: E402
 from tcuq_lab.zoo.transformer import Attention  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402

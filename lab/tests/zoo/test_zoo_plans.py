@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import subprocess
 import sys
 import time
-import wave
 from pathlib import Path
 
 import numpy as np
@@ -15,57 +15,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
+from small_trainings import PLAIN, SMALL, refused, write  # noqa: E402
+
 from tcuq_lab.cli import main  # noqa: E402
-from tcuq_lab.data.folders import KEYWORDS  # noqa: E402
 from tcuq_lab.zoo.config import config_from, load_config  # noqa: E402
-from tcuq_lab.zoo.make import CONFIGS, find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.make import find_config, load_parts, train_all  # noqa: E402
+from tcuq_lab.zoo.matrix import shipped  # noqa: E402
 from tcuq_lab.zoo.plans import check_config, in_turns  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights  # noqa: E402
-
-PLAIN = {
-    "name": "t",
-    "dataset": "speech_commands",
-    "backbone": "dscnn",
-    "epochs": 1,
-    "batch": 10,
-    "rate": 0.05,
-}
-SMALL = {**PLAIN, "options": {"width": 4}}
-
-
-@pytest.fixture
-def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder with four clips a keyword, of the layout of Speech Commands."""
-    root, rng = tmp_path / "data" / "speech_commands_v0.01", np.random.default_rng(0)
-    for number, word in enumerate(KEYWORDS):
-        (root / word).mkdir(parents=True)
-        for name in "abcd":
-            tone = 4000 * np.sin(np.arange(16000) * (0.05 + 0.1 * number)) + rng.normal(0, 400, 16000)
-            with wave.open(str(root / word / f"{name}.wav"), "wb") as file:
-                file.setparams((1, 2, 16000, 0, "NONE", ""))
-                file.writeframes(tone.astype("<i2").tobytes())
-    for name, letter in (("validation", "c"), ("testing", "d")):
-        lines = [f"{word}/{letter}.wav\n" for word in KEYWORDS]
-        (root / f"{name}_list.txt").write_text("".join(lines))
-    monkeypatch.setenv("TCUQ_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # or workers wait for each other on few cores
-    return tmp_path
-
-
-def refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], *names: str, options: tuple[str, ...] = ()
-) -> str:
-    """Run `tcuq-lab train`; return the one line of its error, and see that nothing was made."""
-    files = [str(folder / f"{name}.json") for name in names]
-    assert main(["train", *files, "--out", str(folder / "out" / "weights"), "--device", "cpu", *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.startswith("tcuq-lab: ") and err.count("\n") == 1
-    assert not (folder / "out").exists()
-    return err.removeprefix("tcuq-lab: ").strip()
-
-
-def write(folder: Path, name: str, /, **content: object) -> None:
-    (folder / f"{name}.json").write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +95,27 @@ def test_a_bad_configuration_is_one_line_before_data_is_looked_for(
     assert said in refused(tmp_path, capsys, "good", "bad")
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIGS.glob("*.json")))
+def test_the_matrix_gives_the_configurations_that_the_weights_were_trained_by() -> None:
+    names = sorted(shipped())
+    content = json.dumps({name: find_config(name).to_dict() for name in names}, sort_keys=True)
+    assert len(names) == 52
+    # Of the 52 files that the matrix replaced; stored checkpoints name these configurations.
+    digest = "b4ae8281b1745ac9af553eee78b654a41185d258f256fcded4e088ca4665be05"
+    assert hashlib.sha256(content.encode()).hexdigest() == digest
+
+
+def test_the_matrix_gives_no_caller_its_own_content() -> None:
+    shipped()["cnn4"]["rate"] = 1.0
+    assert find_config("cnn4").rate == 0.3
+
+
+def test_a_file_may_change_a_configuration_that_comes_along(tmp_path: Path) -> None:
+    write(tmp_path, "mine", base="cnn4_dropout_05", name="mine", epochs=1)
+    found = load_config(tmp_path / "mine.json")
+    assert found == find_config("cnn4_dropout_05").with_(name="mine", epochs=1)
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
 def test_every_configuration_that_comes_along_goes_together(name: str) -> None:
     state = torch.random.get_rng_state()
     check_config(find_config(name))

@@ -159,8 +159,8 @@ def check_one(args: argparse.Namespace) -> int:
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
     from ..corruptions import suite_of
     from ..streams.description import Description
-    from ..streams.inputs import known_kinds
     from ..streams.labels import labels_for
+    from ..streams.playback import known_kinds
     from ..streams.stream import Mismatch, build
 
     need_files(args, "FILE")

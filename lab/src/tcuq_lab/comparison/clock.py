@@ -19,9 +19,9 @@ from tcuq.base.checks import integer, number
 from tcuq.metrics import average_precision, prevalence
 from tcuq.metrics.inputs import Bools, Floats
 
+from ..detection.events import WINDOW, Band, clean_band, drop_events
 from ..streams import Description, Geometric, Literal, Segments, Shift, Stationary, Stream, build
 from ..streams.layout import MOST_REVERSED
-from .events import WINDOW, Band, clean_band, drop_events
 
 CLEAN_STEPS = 200_000
 Right = Callable[[Stream], Bools]

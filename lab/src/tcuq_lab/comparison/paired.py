@@ -21,9 +21,11 @@ from tcuq.metrics import Interval
 from tcuq.metrics.inputs import Ints
 from tcuq.metrics.intervals import bootstrap_settings, percentiles, resample
 
-from .answers import Case, Truth, clean_only, evidence_runs, judged_runs
-from .delays import arm, in_group, trials
-from .protocol import Settings, bands_of, having, methods_of, tasks_of
+from ..detection.trials import arm, trials
+from ..detection.truth import Truth
+from .answers import JudgedStream, clean_only, evidence_runs, judged_runs
+from .delays import in_group
+from .protocol import ComparisonRules, bands_of, having, methods_of, tasks_of
 from .records import Record, record
 from .resampled import measured
 from .tasks import split_metric, split_variant
@@ -91,13 +93,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def interval(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     methods: tuple[str, ...],
     metric: str,
     variant: str,
     rng: np.random.Generator,
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
     replicates: int = REPLICATES,
     block: int | None = None,
     level: float = 0.95,
@@ -123,7 +125,7 @@ def interval(
         Of the stream "joint": the value is the mean of those of the streams in `score_part`, `n` the sum of
         the judged steps there, of the first method.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
     if len(methods) not in (1, 2):
@@ -155,12 +157,12 @@ def interval(
 
 
 def delay_interval(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     methods: tuple[str, ...],
     statistics: tuple[str, ...],
     rng: np.random.Generator,
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
     group: str = "all",
     replicates: int = REPLICATES,
     level: float = 0.95,
@@ -179,7 +181,7 @@ def delay_interval(
     group : str
         "all", "seen" or "unseen" kinds.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
     if len(methods) not in (1, 2) or len(methods) != len(statistics):

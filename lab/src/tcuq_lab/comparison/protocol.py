@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from tcuq.base.checks import integer, known, number
 from tcuq.metrics import prevalence
 
-from .answers import GROUPS, Case, Scores, Truth, clean_only, evidence_runs, judged_runs, right_runs
-from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
-from .events import WINDOW, Band, clean_band
+from ..detection.events import WINDOW, Band, clean_band
+from ..detection.runlength import RUN_LENGTH, run_length
+from ..detection.statistics import STATISTICS, Factory
+from ..detection.trials import Armed, Trials, alarms, arm, trials
+from ..detection.truth import GROUPS, Truth
+from .answers import JudgedStream, Scores, clean_only, evidence_runs, judged_runs, right_runs
+from .delays import choose, delay_records, group_records
 from .records import Record, pick, record
-from .runlength import RUN_LENGTH, run_length
-from .statistics import STATISTICS, Factory
 from .tasks import Key, Task, keys, split_metric, split_variant, task, task_records
 
 __all__ = [
-    "Case",
+    "ComparisonRules",
+    "JudgedStream",
     "Scores",
-    "Settings",
     "Truth",
     "alarms",
     "bands_of",
@@ -37,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonRules:
     """What a comparison holds fixed.
 
     Parameters
@@ -55,7 +57,7 @@ class Settings:
 
     Examples
     --------
-    >>> Settings(seen="fog")
+    >>> ComparisonRules(seen="fog")
     Traceback (most recent call last):
     ...
     ValueError: seen is 'fog'; a tuple of texts is accepted
@@ -86,7 +88,7 @@ class Settings:
                 raise ValueError(f"statistic {name} is {factory!r}; a function of a Reference is accepted")
 
 
-def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
+def methods_of(tests: Sequence[JudgedStream], **others: Sequence[JudgedStream]) -> list[str]:
     """Return the methods, which must be the same on all streams.
 
     The same stream in two roles, such as test and development, is refused, and so are two test streams of
@@ -117,7 +119,7 @@ def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
     return names
 
 
-def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict[str, Band]:
+def bands_of(clean_dev: Sequence[JudgedStream], method: str, settings: ComparisonRules) -> dict[str, Band]:
     """Return the clean bands of a method's own predictions and of the base's."""
     judged = judged_runs(clean_dev)
     return {
@@ -127,18 +129,18 @@ def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict
 
 
 def score_part(
-    tests: Sequence[Case], clean_dev: Sequence[Case], settings: Settings | None = None
+    tests: Sequence[JudgedStream], clean_dev: Sequence[JudgedStream], settings: ComparisonRules | None = None
 ) -> list[Record]:
     """Return the records of drop events and failures, for every stream and method.
 
     Parameters
     ----------
-    tests : sequence of Case
-    clean_dev : sequence of Case
+    tests : sequence of JudgedStream
+    clean_dev : sequence of JudgedStream
         Clean development streams, with the same methods.
-    settings : Settings, optional
+    settings : ComparisonRules, optional
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
     for method in methods_of(tests, clean_dev=clean_dev):
@@ -150,13 +152,13 @@ def score_part(
     return rows
 
 
-def having(tests: Sequence[Case], key: Key, settings: Settings) -> list[Case]:
+def having(tests: Sequence[JudgedStream], key: Key, settings: ComparisonRules) -> list[JudgedStream]:
     """Return the streams on which a task makes sense."""
     return [stream for stream in tests if key in keys(stream.truth, settings.seen)]
 
 
 def tasks_of(
-    tests: Sequence[Case], bands: Mapping[str, Band], method: str, key: Key, settings: Settings
+    tests: Sequence[JudgedStream], bands: Mapping[str, Band], method: str, key: Key, settings: ComparisonRules
 ) -> list[Task]:
     """Return one task of a method on each stream; `bands` are those of `bands_of`."""
     return [
@@ -173,10 +175,10 @@ def tasks_of(
 
 
 def metric_part(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     metrics: Sequence[tuple[str, str]],
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
 ) -> list[Record]:
     """Return those records of `score_part` that some metrics ask for, without computing the others.
 
@@ -187,7 +189,7 @@ def metric_part(
     metrics : sequence of (str, str)
         Metric and variant, such as "drop_auprc" and "own/smoothed/all".
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
     for method in methods_of(tests, clean_dev=clean_dev):
@@ -206,7 +208,7 @@ def metric_part(
 
 
 def length_records(
-    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[Case]
+    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[JudgedStream]
 ) -> list[Record]:
     """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches.
 
@@ -216,7 +218,7 @@ def length_records(
         `name` stands for the statistic.
     armed : Armed
     found : sequence of Trials
-    clean_test : sequence of Case
+    clean_test : sequence of JudgedStream
     """
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
@@ -231,11 +233,11 @@ def length_records(
 
 
 def delay_part(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
-    settings: Settings | None = None,
-    shifted_dev: Sequence[Case] = (),
-    clean_test: Sequence[Case] = (),
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
+    settings: ComparisonRules | None = None,
+    shifted_dev: Sequence[JudgedStream] = (),
+    clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
     """Return delays and achieved run lengths, for every method and statistic.
 
@@ -243,9 +245,9 @@ def delay_part(
     ----------
     tests, clean_dev, settings
         See `score_part`.
-    shifted_dev : sequence of Case
+    shifted_dev : sequence of JudgedStream
         Development streams with changes; the statistic that does best on them is reported again as "best".
-    clean_test : sequence of Case
+    clean_test : sequence of JudgedStream
         Clean test streams for the achieved run length. Without them there is only the figure from the clean
         stretches of the tests ("mixed").
 
@@ -254,7 +256,7 @@ def delay_part(
     list of Record
         Variants are statistic/group. A record "chosen" names the best statistic and its delay on development.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     clean_only("clean_test", clean_test)
     rows: list[Record] = []
@@ -283,11 +285,11 @@ def delay_part(
 
 
 def evaluate(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
-    settings: Settings | None = None,
-    shifted_dev: Sequence[Case] = (),
-    clean_test: Sequence[Case] = (),
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
+    settings: ComparisonRules | None = None,
+    shifted_dev: Sequence[JudgedStream] = (),
+    clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
     """Return all records: `score_part` and `delay_part`."""
     methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)

@@ -23,8 +23,9 @@ import numpy as np
 from tcuq.metrics import aurc, auroc, average_precision, fpr_at_tpr, precision_lift, prevalence
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from .answers import GROUPS, Scores, Truth
-from .events import Band, drop_events, reaches, smooth
+from ..detection.events import Band, drop_events, reaches, smooth
+from ..detection.truth import GROUPS, Truth
+from .answers import Scores
 from .records import Record, record
 
 Measure = Callable[[Floats, Bools], float]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from .draws import Draws
-from .registry import suite as find
 from .suite import Suite
+from .suites import suite as find
 
 CHUNK = 200
 """Examples that are corrupted together: enough for numpy to be quick, few enough to stay in the cache."""

@@ -18,7 +18,7 @@ from ..data.dataset import entry
 from ..data.folders import decode_rgb, tiny_classes
 from ..data.packed import members
 from .apply import corrupt
-from .registry import suite_of
+from .suites import suite_of
 
 SEVERITIES = 5
 """Severities of a kind in the archive of CIFAR-10-C."""

@@ -39,7 +39,7 @@ from ..reproduce.table import drawn_again
 from .claims import Rule
 from .figures import NAN, Figure, Found
 from .paper import Paper
-from .words import between, listed, shown, signed
+from .wording import between, listed, shown, signed
 
 NEAR = 1e-9
 """Differences below this are rounding."""

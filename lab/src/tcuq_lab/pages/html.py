@@ -27,7 +27,7 @@ from .verdicts import (
     remarks,
     spread,
 )
-from .words import between, lasting, listed, named, shown, signed
+from .wording import between, lasting, listed, named, shown, signed
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     HOLDS: ("holds", "✓"),

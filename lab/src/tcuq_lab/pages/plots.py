@@ -14,7 +14,7 @@ from .draw import STYLES, curves, drawn, ends, forest, grid, legend
 from .figures import PAIRED, Figure, Found
 from .paper import Paper
 from .tables import OURS
-from .words import named, sense
+from .wording import named, sense
 
 CURVES = ("tcuq", "tcuq_paper", "base", "deep", "early_exit", "mc_dropout", "hydra", "godin")
 """Rows that curves show where an experiment has more than fit into one plot."""

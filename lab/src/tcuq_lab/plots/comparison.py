@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tcuq.metrics import risk_coverage
 
-from ..comparison.events import finite
 from ..comparison.records import TOGETHER, Record, mean_over, pick
+from ..detection.events import finite
 from .style import (
     COLORS,
     GRID,

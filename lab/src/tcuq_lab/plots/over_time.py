@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 from tcuq.metrics.inputs import flags, wholes
 
-from ..comparison.events import WINDOW, finite, pieces, smooth, windowed_accuracy
+from ..detection.events import WINDOW, finite, pieces, smooth, windowed_accuracy
 from .style import COLORS, drawable, labeled, legend_beside, new_figure, same_steps, style
 
 if TYPE_CHECKING:

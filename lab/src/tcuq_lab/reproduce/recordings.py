@@ -15,9 +15,9 @@ from ..data.ood import load_ood, ood_labels, ood_name
 from ..data.parts import load_part
 from ..methods.bank_files import load_bank, save_bank
 from ..methods.method import Method, Recorded
-from .protocol import RECORDING, shown
 from .rows import Row
-from .setting import Setting
+from .run_size import RunSize
+from .versions import RECORDING, shown
 
 Bank = dict[str, Recorded]
 Progress = Callable[[int, int, str], None]
@@ -30,7 +30,7 @@ class Recordings:
     ----------
     weights, folder : str
         Of the networks, and of the files that are kept.
-    setting : Setting
+    setting : RunSize
     device : str
     workers : int
         Processes that corrupt.
@@ -42,7 +42,7 @@ class Recordings:
         self,
         weights: str,
         folder: str,
-        setting: Setting,
+        setting: RunSize,
         device: str = "cpu",
         workers: int = 1,
         progress: Progress | None = None,

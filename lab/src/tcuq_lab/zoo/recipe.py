@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     moment: float
 
 
-class Setting(NamedTuple):
+class RecipeOption(NamedTuple):
     """A number that a recipe can be given.
 
     Parameters
@@ -59,7 +59,7 @@ class Recipe:
         Of the labels.
     """
 
-    accepted: tuple[Setting, ...] = ()
+    accepted: tuple[RecipeOption, ...] = ()
     texts: tuple[str, ...] = ()
 
     def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:

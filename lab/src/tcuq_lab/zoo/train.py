@@ -16,11 +16,11 @@ from tcuq.base.whole_files import write_whole
 
 from .augment import augmented
 from .backbone import Backbone
+from .backbones import backbone
 from .config import Augment, Config
 from .curves import Curves
 from .recipe import Batch
 from .recipes import recipe
-from .registry import backbone
 
 Progress = Callable[[int, int, str], None]
 

@@ -16,10 +16,10 @@ from torch import nn
 
 from tcuq.base.whole_files import write_whole
 
+from .backbones import backbone
 from .examples import form_of
 from .outputs import core
 from .recipes import recipe
-from .registry import backbone
 
 FORMAT = "tcuq-weights"
 RENAMED = {"flows.centre": "flows.center"}
@@ -110,9 +110,7 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
         network = build(*about)
     except (ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    state = {
-        RENAMED.get(name, name): torch.from_numpy(np.asarray(array)) for name, array in arrays.items()
-    }
+    state = {RENAMED.get(name, name): torch.from_numpy(np.asarray(array)) for name, array in arrays.items()}
     own = network.state_dict()
     for name, value in own.items():
         if name not in state or state[name].shape != value.shape:

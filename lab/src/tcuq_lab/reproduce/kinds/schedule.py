@@ -23,7 +23,7 @@ from ...streams import (
     build,
 )
 from ...streams.layout import Layout
-from ..setting import Setting
+from ..run_size import RunSize
 
 Labels = npt.NDArray[np.int64]
 LEARNED, CHOSEN, CLEAN, TEST = 1_000, 2_000, 3_000, 4_000
@@ -43,7 +43,7 @@ class Schedule:
     Parameters
     ----------
     task : str
-    setting : Setting
+    setting : RunSize
     dwell : float
         Mean steps of one class; 1 is a shuffled set.
     seed : int
@@ -56,7 +56,7 @@ class Schedule:
     def __init__(
         self,
         task: str,
-        setting: Setting,
+        setting: RunSize,
         dwell: float,
         seed: int,
         labels: Mapping[str, Labels],

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ...comparison.records import Record
 from ..experiment import Experiment
-from ..protocol import PROTOCOL
 from ..recordings import Bank, Recordings
 from ..rows import Row
+from ..versions import PROTOCOL
 from .schedule import Schedule
 
 

@@ -14,7 +14,7 @@ from .dscnn import dscnn
 from .mobilenetv2 import mobilenetv2
 from .resnet8 import resnet8
 from .resnet50 import resnet50
-from .text import text
+from .text_transformer import text
 from .vit import vit
 
 BACKBONES: dict[str, Callable[..., Backbone]] = {

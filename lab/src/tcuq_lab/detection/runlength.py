@@ -58,7 +58,7 @@ def alarm_steps(statistic: Statistic, score: npt.ArrayLike, limit: float, most: 
 
     Examples
     --------
-    >>> from tcuq_lab.comparison.statistics import Cusum, Reference
+    >>> from tcuq_lab.detection.statistics import Cusum, Reference
     >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
     >>> alarm_steps(cusum, [1, 1, 1, 1, 1], 1.5).tolist()
     [1, 3]
@@ -113,7 +113,7 @@ def run_length(
 
     Examples
     --------
-    >>> from tcuq_lab.comparison.statistics import Cusum, Reference
+    >>> from tcuq_lab.detection.statistics import Cusum, Reference
     >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
     >>> run_length(cusum, [[1, 1, 1, 1, 1]], 1.5, judged=[[0, 0, 1, 1, 1]])
     RunLength(limit=1.5, steps=3, alarms=1)

@@ -14,7 +14,7 @@ INDIFFERENT = ("name", "seeds")
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSize:
     """Sizes of an experiment.
 
     Parameters
@@ -52,7 +52,7 @@ class Setting:
 
         Examples
         --------
-        >>> SETTINGS["reduced"].of("dev")
+        >>> RUN_SIZES["reduced"].of("dev")
         500
         """
         return self.dev_examples if part == "dev" else self.examples
@@ -66,7 +66,7 @@ class Setting:
 
         Examples
         --------
-        >>> Setting("x", 1, 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
+        >>> RunSize("x", 1, 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
         ('a', 'c')
         """
         if self.kinds is None or len(names) <= self.kinds:
@@ -74,22 +74,22 @@ class Setting:
         return tuple(names[number * len(names) // self.kinds] for number in range(self.kinds))
 
 
-SETTINGS: Mapping[str, Setting] = MappingProxyType(
+RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
     {
-        "reduced": Setting("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
-        "full": Setting("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
+        "reduced": RunSize("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
+        "full": RunSize("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
     }
 )
 
 
-def setting_of(name: str) -> Setting:
+def run_size(name: str) -> RunSize:
     """Return a setting by its name.
 
     Examples
     --------
-    >>> setting_of("ful")
+    >>> run_size("ful")
     Traceback (most recent call last):
     ...
     ValueError: setting 'ful' is unknown; did you mean full?
     """
-    return SETTINGS[known("setting", name, SETTINGS)]
+    return RUN_SIZES[known("setting", name, RUN_SIZES)]
