@@ -2,7 +2,7 @@
 
     python lab/examples/compare.py lab/weights/resnet8-0.npz --out out/compare
 
-Needs the network's data set (TCUQ_DATA) and the extra all; about four minutes on two cores. Every
+Needs the network's dataset (TCUQ_DATA) and the extra all; about four minutes on two cores. Every
 monitor is fitted on the dev part under four kinds of corruption, and judged on the test part under others.
 """
 

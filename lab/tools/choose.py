@@ -3,7 +3,7 @@
     python lab/tools/choose.py             # what would change in lab/weights/choices.json
     python lab/tools/choose.py --write     # write it
 
-Needs the data sets (TCUQ_DATA) and the extra all; about ten minutes on two cores. Every network of
+Needs the datasets (TCUQ_DATA) and the extra all; about ten minutes on two cores. Every network of
 seed 0 is shown clean dev examples and the same under the kinds of corruption that development may see, at
 severities 2 and 4 (MNIST-C has one each). The method searches its own grid; the AUROC of its errors counts.
 """
@@ -44,7 +44,7 @@ def quality(each: Method, bank: dict[str, Recorded], y: npt.NDArray[np.int64]) -
     seen = Observed(np.concatenate([row.probs for row in rows]), None, extra)
     labels = np.tile(y, len(rows))
     best, right = -1.0, np.zeros(0, dtype=bool)
-    for setting in each.grid:  # examples in the order of a data set are no stream: drops mean nothing here
+    for setting in each.grid:  # examples in the order of a dataset are no stream: drops mean nothing here
         found = each.score(seen, setting)
         answered = found.predictions() == labels
         quality = auroc(found.score, ~answered)

@@ -1,4 +1,4 @@
-"""Measure what every corruption does to a trained network: accuracy at each kind and severity.
+"""Measure what every corruption does to a trained network: accuracy at each type and severity.
 
     python lab/tools/damage.py lab/weights/resnet8-0.npz    # compare with docs/corruptions/cifar10.json
     python lab/tools/damage.py --page                       # compare docs/corruptions/README.md
@@ -35,7 +35,7 @@ def measure(weights: str, examples: int, seed: int, workers: int) -> dict[str, A
     network, card = load_weights(weights)
     name = card["config"]["dataset"]
     part = load_part(name, "test")
-    # Spread over the whole part: some data sets are sorted by class.
+    # Spread over the whole part: some datasets are sorted by class.
     rows = np.unique(np.linspace(0, len(part.y) - 1, min(examples, len(part.y))).astype(np.int64))
     x, y = part.x[rows], part.y[rows]
 
@@ -79,10 +79,10 @@ def table(found: dict[str, Any]) -> str:
     most = max(len(each["accuracy"]) for each in found["kinds"].values())
     lines = [
         f"{found['weights']}, {found['examples']:,} examples of the test part of {found['dataset']}, seed "
-        f"{found['seed']}: {100 * found['clean']['accuracy']:.1f} % right without corruption.",
+        f"{found['seed']}: accuracy {100 * found['clean']['accuracy']:.1f} % without corruption.",
         "",
-        "| kind | "
-        + " | ".join(f"severity {n}" if most > 1 else "right, %" for n in range(1, most + 1))
+        "| corruption type | "
+        + " | ".join(f"severity {n}" if most > 1 else "accuracy, %" for n in range(1, most + 1))
         + " |",
         "| --- |" + " ---: |" * most,
     ]

@@ -3,7 +3,7 @@
     python lab/tools/record.py             # compare with lab/recorded
     python lab/tools/record.py --write     # replace the recordings there
 
-Needs the data sets (TCUQ_DATA) and the extra all; about two minutes on two cores. The first
+Needs the datasets (TCUQ_DATA) and the extra all; about two minutes on two cores. The first
 dev examples are shown clean and under every kind of corruption that development may see, at severity 3.
 Methods that share networks and recordings share a file. Nothing of the data itself is kept but labels.
 """

@@ -142,11 +142,11 @@ def test_what_is_no_sound_is_refused(clips, message):
 
 
 def test_a_front_end_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="fft is 256; 480 to 65536 is accepted"):
+    with pytest.raises(ValueError, match="fft is 256"):
         FrontEnd(fft=256)
-    with pytest.raises(ValueError, match="high is 9000; 0 to 8000 is accepted"):
+    with pytest.raises(ValueError, match="high is 9000"):
         FrontEnd(high=9000)
-    with pytest.raises(ValueError, match=r"^low is 4000; less than high, 4000, is accepted$"):
+    with pytest.raises(ValueError, match=r"^low is 4000, expected less than high, 4000,$"):
         FrontEnd(low=4000)
 
 

@@ -423,8 +423,11 @@ GOOD_TRUTH = Truth(np.zeros(3, int))
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: Scores("x", [0.0, math.inf], [0, 0]), r"risk of x\[1\] is inf; any finite number"),
-        (lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0], [0]),)), "risk of x has 1 entries; 3 is"),
+        (lambda: Scores("x", [0.0, math.inf], [0, 0]), r"risk of x\[1\] is inf, expected any finite number"),
+        (
+            lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0], [0]),)),
+            "risk of x has 1 entries, expected 3",
+        ),
         (
             lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0]),)),
             "predictions of x has 1 entries",
@@ -434,19 +437,22 @@ GOOD_TRUTH = Truth(np.zeros(3, int))
         (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1; 0 or more"),
         (lambda: score_part([], []), "there are 0 streams"),
         (lambda: ComparisonRules(m=0), "m is 0; 1 to"),
-        (lambda: ComparisonRules(seen="fog"), "seen is 'fog'; a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(seen=None), "seen is None; a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(seen=(1,)), r"seen is \(1,\); a tuple of texts"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(base=None), "base is None; a text"),  # type: ignore[arg-type]
-        (lambda: ComparisonRules(statistics={}), "statistics is {}; names with a factory each"),
+        (lambda: ComparisonRules(seen="fog"), "seen is 'fog', expected a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: ComparisonRules(seen=None), "seen is None, expected a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: ComparisonRules(seen=(1,)), r"seen is \(1,\), expected a tuple of texts"),  # type: ignore[arg-type]
+        (lambda: ComparisonRules(base=None), "base is None, expected text"),  # type: ignore[arg-type]
+        (lambda: ComparisonRules(statistics={}), "statistics is {}, expected names with a factory each"),
         (lambda: ComparisonRules(statistics=["cusum"]), r"statistics is \['cusum'\]"),  # type: ignore[arg-type]
         (lambda: ComparisonRules(statistics={"best": Cusum}), "name of a statistic is 'best'"),
         (
             lambda: ComparisonRules(statistics={"a/b": Cusum}),
-            "name of a statistic is 'a/b'; a text without '/'",
+            "name of a statistic is 'a/b', expected text without '/'",
         ),
-        (lambda: ComparisonRules(statistics={"a": 3}), "statistic a is 3; a function"),  # type: ignore[dict-item]
-        (lambda: stream("pooled", 200, 0), "name of a stream is 'pooled'; a text other than pooled, dev"),
+        (lambda: ComparisonRules(statistics={"a": 3}), "statistic a is 3, expected a function"),  # type: ignore[dict-item]
+        (
+            lambda: stream("pooled", 200, 0),
+            "name of a stream is 'pooled', expected text other than pooled, dev",
+        ),
         (lambda: stream(3, 200, 0), "name of a stream is 3"),  # type: ignore[arg-type]
         (
             lambda: score_part([stream("s", 200, n) for n in (0, 1)], []),
@@ -456,10 +462,16 @@ GOOD_TRUTH = Truth(np.zeros(3, int))
         (lambda: same_against_same([], group="sen"), "group of delay_median 'sen' is unknown"),
         (lambda: best_against_best([], group="clean"), "group of delay_median 'clean' is unknown"),
         (lambda: same_against_same([], "run_length", "all"), "group of run_length 'all' is unknown"),
-        (lambda: stream("s", 200, 0).answer("WHAT"), "'WHAT' has no answer on stream s; one of BASE, GOOD"),
+        (
+            lambda: stream("s", 200, 0).answer("WHAT"),
+            "'WHAT' has no answer on stream s, expected one of BASE, GOOD",
+        ),
         (lambda: score_part([stream("s", 200, 0)], [stream("d", 50, 0)]), "at least m = 100"),
         (lambda: score_part([stream("s", 200, 0)], [stream("d", 200, 0, (0, 1), 60)]), "shifted at step 60"),
-        (lambda: delay_part([stream("s", 200, 0)], [stream("d", 200, 0)]), "10000 clean steps or more; 200"),
+        (
+            lambda: delay_part([stream("s", 200, 0)], [stream("d", 200, 0)]),
+            "10000 clean steps or more; 200",
+        ),
     ],
 )
 def test_errors_are_one_line(call: Any, message: str) -> None:
@@ -475,8 +487,8 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         return interval(tests, clean_dev, ("GOOD",), metric, variant, rng, replicates=1, **options)
 
     for options, message in (
-        ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown; one of drop_auprc"),
-        ({"variant": "own"}, "variant is 'own'; own or base"),
+        ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown, expected one of drop_auprc"),
+        ({"variant": "own"}, "variant is 'own', expected own or base"),
         ({"metric": "ood_auroc", "variant": "own/smoothed/all"}, "plain alone"),
         ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*; all kinds alone"),
         ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
@@ -488,12 +500,12 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="statistic 'luck' is unknown"):
         delay_interval(tests, clean_dev, ("GOOD",), ("luck",), rng)
-    with pytest.raises(ValueError, match="group seen has 0 changes on the test streams; at least 1"):
+    with pytest.raises(ValueError, match="group seen has 0 changes on the test streams, expected at least 1"):
         delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="seen")
     with pytest.raises(ValueError, match="group 'Seen' is unknown; did you mean seen"):
         delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="Seen")
     seed: Any = 0
-    with pytest.raises(TypeError, match=r"rng is int; a numpy\.random\.Generator is needed"):
+    with pytest.raises(TypeError, match=r"rng is int, expected a numpy\.random\.Generator"):
         interval(tests, clean_dev, ("GOOD",), "drop_auprc", "own/plain/all", seed)
 
 

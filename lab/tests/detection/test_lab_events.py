@@ -102,12 +102,12 @@ def test_nothing_is_judged_in_a_short_stream() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: clean_band([np.ones(99)], 100), "longest clean run has 99 steps; at least m = 100"),
+        (lambda: clean_band([np.ones(99)], 100), "longest clean run has 99 steps, expected at least m = 100"),
         (lambda: clean_band([], 100), "longest clean run has 0 steps"),
         (lambda: windowed_accuracy([1], 0), "m is 0; 1 to"),
         (lambda: windowed_accuracy([2], 1), r"right\[0\] is 2; 0 or 1"),
         (lambda: windowed_accuracy([1, 1], 1, [0]), "segments has 1 entries, the stream has 2"),
-        (lambda: smooth([0.0, math.inf]), r"score\[1\] is inf; any finite"),
+        (lambda: smooth([0.0, math.inf]), r"score\[1\] is inf, expected any finite"),
         (lambda: smooth([[0.0]]), "score has 2 dimensions"),
     ],
 )
@@ -207,7 +207,7 @@ def test_the_band_is_made_of_judged_windows() -> None:
     found = clean_band([spoiled], 20, [judged])
     assert found == clean_band([right[10:100], right[110:200], right[210:]], 20)
     assert found.windows == 3 * 71 and found != clean_band([spoiled], 20)
-    with pytest.raises(ValueError, match="none with enough judged ones in a row; at least m = 91"):
+    with pytest.raises(ValueError, match="none with enough judged ones in a row, expected at least m = 91"):
         clean_band([right], 91, [judged])
     with pytest.raises(ValueError, match="judged has 2 entries, the stream has 300 steps"):
         clean_band([right], 20, [[True, True]])

@@ -276,7 +276,7 @@ def test_unjudged_steps_are_run_over_but_not_counted(name: str) -> None:
 
 def test_masks_of_runs_must_fit() -> None:
     cusum = Cusum(Reference.of([[0.0, 1.0]]))
-    with pytest.raises(ValueError, match="judged has 1 runs; 2 is accepted"):
+    with pytest.raises(ValueError, match="judged has 1 runs, expected 2"):
         run_length(cusum, [[0.0], [1.0]], 1, [[True]])
     with pytest.raises(ValueError, match="judged has 1 entries, score has 2"):
         run_length(cusum, [[0.0, 1.0]], 1, [[True]])

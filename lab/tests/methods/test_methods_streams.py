@@ -620,13 +620,13 @@ def test_projections_are_compared_as_the_method_would() -> None:
 
 def test_projections_are_compared_where_there_are_any() -> None:
     narrow = replace(DEV, observed=replace(DEV.observed, features=DEV.observed.features[:, :32]))
-    with pytest.raises(ValueError, match="features are 32 wide; more than 32 is accepted"):
+    with pytest.raises(ValueError, match="features are 32 wide, expected more than 32"):
         compare_projections(narrow)
     with pytest.raises(ValueError, match="features are 0 wide"):
         compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
-    with pytest.raises(ValueError, match="setting 'features' is unknown; one of lags, blend, l2 is accepted"):
+    with pytest.raises(ValueError, match="setting 'features' is unknown, expected one of lags, blend, l2"):
         compare_projections(DEV, features="pca")
-    with pytest.raises(ValueError, match="draws is 0; 1 to 100 is accepted"):
+    with pytest.raises(ValueError, match="draws is 0"):
         compare_projections(DEV, draws=0)
 
 

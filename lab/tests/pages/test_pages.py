@@ -29,7 +29,7 @@ from tcuq_lab.pages.figures import Figure, Found, Place
 from tcuq_lab.pages.load import load_found
 from tcuq_lab.pages.paper import Paper, Part, load_paper
 from tcuq_lab.pages.verdicts import CANNOT, FAILS, HOLDS, MIXED, NOT_RUN, REPORTED, judge
-from tcuq_lab.pages.wording import sense
+from tcuq_lab.pages.wording import readable, sense
 from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
 from tcuq_lab.reproduce.result_files import save_result
 from tcuq_lab.reproduce.run_size import RUN_SIZES
@@ -164,7 +164,9 @@ def test_claims_ask_for_rows_and_columns_that_experiments_have(name: str) -> Non
     for claim in asked:
         assert claim.rule is not None
         experiment = known[claim.rule.experiment]
-        assert set(claim.rule.columns) <= {column.title for column in experiment.columns}, claim.name
+        assert set(claim.rule.columns) <= {readable(column.title) for column in experiment.columns}, (
+            claim.name
+        )
         for row in (*claim.rule.rows, *claim.rule.more.get("than", ())):
             assert _stem(row) in {each.label for each in experiment.rows}, (claim.name, row)
         assert set(claim.rule.tasks) <= set(experiment.tasks), claim.name
@@ -182,7 +184,7 @@ def test_figures_of_the_paper_stand_beside_rows_and_columns_that_experiments_hav
     assert parts
     for part in parts:
         experiment = known[part.experiment]
-        assert part.column in {column.title for column in experiment.columns}, part
+        assert part.column in {readable(column.title) for column in experiment.columns}, part
         assert part.task in experiment.tasks, part
         assert set(part.rows) <= {row.label for row in experiment.rows}, part
 
@@ -433,12 +435,12 @@ def test_the_command_writes_and_checks(
 @pytest.mark.parametrize(
     ("name", "change_", "message"),
     [
-        ("drop.json", lambda c: {**c, "name": "x"}, "name is 'x'; 'drop' is accepted"),
+        ("drop.json", lambda c: {**c, "name": "x"}, "name is 'x', expected 'drop'"),
         ("drop.json", lambda c: {**c, "lines": []}, "there are 0 lines"),
         ("drop.json", lambda c: {**c, "lines": [c["lines"][0]] * 2}, "line 1 repeats mnist"),
         ("drop.json", lambda c: {**c, "lines": [{"task": "a"}]}, "line 0 lacks dwell"),
         ("drop.json", lambda c: {**c, "lines": [{**c["lines"][0], "value": "x"}]}, "number is 'x'"),
-        ("paper.json", lambda c: {**c, "format": "x"}, "'tcuq paper 1' is accepted"),
+        ("paper.json", lambda c: {**c, "format": "x"}, "expected 'tcuq paper 1'"),
         ("paper.json", lambda c: {**c, "parts": [{"where": ""}]}, "part 0 lacks experiment"),
         ("paper.json", lambda c: {**c, "parts": [c["parts"][0]] * 2}, "part 1 repeats drop"),
         ("claims.json", lambda c: {**c, "claims": [{"id": "a"}]}, "claim a: where is None"),
@@ -548,7 +550,7 @@ def test_differences_are_paired_by_kind() -> None:
     )  # kinds vary, the lead does not
     fewer = Figure(0.65, streams={"snow": 0.5, "frost": 0.8})
     (point,) = asked({"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): fewer})
-    assert point.margin == pytest.approx(0.02) and "2 of 3 kinds" in point.note
+    assert point.margin == pytest.approx(0.02) and "2 of 3 corruption types" in point.note
 
 
 def test_ratios_know_of_alarms_that_never_come() -> None:
@@ -634,7 +636,7 @@ def test_what_is_not_there_is_named_or_left_out() -> None:
         asked({"kind": "above", "than": ["b"]}, figures)
     with pytest.raises(ValueError, match="column of x 'k' is unknown; did you mean c"):
         asked({"kind": "reported", "columns": ["k"]}, figures)
-    with pytest.raises(ValueError, match="dwell of x is 16; 4 is accepted"):
+    with pytest.raises(ValueError, match="dwell of x is 16, expected 4"):
         asked({"kind": "reported", "dwells": [16]}, figures)
     assert len(asked({"kind": "reported", "columns": ["c", "later"]}, figures)) == 1
     assert asked({"kind": "reported", "experiment": "y"}, figures) == []

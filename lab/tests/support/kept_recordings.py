@@ -39,7 +39,7 @@ class Kept:
     def part(self, task: str, part: str) -> Dataset:
         return Dataset(task, part, np.zeros((len(self.labels), 1)), self.labels, "", "")
 
-    def strangers(self, task: str, part: str) -> tuple[str, np.ndarray]:
+    def ood(self, task: str, part: str) -> tuple[str, np.ndarray]:
         return "svhn", self.labels
 
     def banks(self, task: str, part: str, seed: int, rows: Any, sources: Any) -> dict[str, Any]:

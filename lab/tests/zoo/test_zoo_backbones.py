@@ -184,7 +184,7 @@ def test_a_trained_network_takes_no_other_size() -> None:
     network = backbone("resnet8")
     assert network.prepare(torch.zeros(2, 40, 40, 3)).shape == (2, 3, 40, 40)
     network.fit_input(torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8))
-    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\); \(n, 32, 32, 3\) is accepted"):
+    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\), expected \(n, 32, 32, 3\)"):
         network.prepare(torch.zeros(2, 40, 40, 3))
 
 
@@ -198,7 +198,7 @@ def test_stored_weights_take_no_other_size(name: str, other: tuple[int, ...]) ->
     network, _ = load_weights(LAB / "weights" / f"{name}-0.npz")
     right = SHAPES[name][1:] + ((3,) if name == "resnet8" else ())
     assert outputs(network, np.zeros((2, *right), np.float32)).probs.shape == (2, 10)
-    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\); \(n, \d+, \d+, [13]\) is accepted"):
+    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\), expected \(n, \d+, \d+, [13]\)"):
         outputs(network, np.zeros((2, *other), np.float32))
 
 

@@ -29,48 +29,48 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
     ("changes", "said"),
     [
         ({"options": {"widht": 4}}, "t: option of dscnn 'widht' is unknown; did you mean width?"),
-        ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', not an integer; 1 to 4096 is"),
-        ({"options": {"width": True}}, "option width of dscnn is True; 1 to 4096 is accepted"),
+        ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', not an integer"),
+        ({"options": {"width": True}}, "option width of dscnn is True"),
         ({"options": {"name": 1}}, "option of dscnn 'name' is unknown; did you mean"),
-        ({"options": {"classes": 4}}, "option classes is 4; 10 or more is accepted"),
+        ({"options": {"classes": 4}}, "option classes is 4, expected 10 or more"),
         (
             {"options": {"channels": 3}},
-            "dscnn cannot take speech_commands: input is (1, 49, 10); (n, height,",
+            "dscnn cannot take speech_commands: input is (1, 49, 10), expected (n, height,",
         ),
-        ({"backbone": "vit", "options": {"heads": 5}}, "width is 64; a multiple of the 5 heads is accepted"),
+        ({"backbone": "vit", "options": {"heads": 5}}, "width is 64, expected a multiple of the 5 heads"),
         ({"backbone": "mobilenetv2", "options": {"width": "1"}}, "option width of mobilenetv2 is '1', not a"),
         ({"recipe": "assited"}, "recipe 'assited' is unknown; did you mean assisted?"),
         (
             {"recipe": "assisted", "settings": {"exits": "two"}},
             "setting exits is 'two', not an integer; 1 to",
         ),
-        ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits; 1 to 3 is accepted"),
+        ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits"),
         (
             {"recipe": "assisted", "settings": {"first": [3]}},
-            "setting first is [3], not a number; 0 to 100 is",
+            "setting first is [3], not a number",
         ),
-        ({"recipe": "assisted", "settings": {"transfer": 2}}, "setting transfer is 2; 0 to 1 is accepted"),
+        ({"recipe": "assisted", "settings": {"transfer": 2}}, "setting transfer is 2"),
         ({"recipe": "dropout", "settings": {"rat": 0.1}}, "setting 'rat' is unknown; did you mean rate?"),
         (
             {"recipe": "dropout", "settings": {"rate": "10 %"}},
-            "setting rate is '10 %', not a number; 0 to 0.95",
+            "setting rate is '10 %', not a number",
         ),
         (
             {"recipe": "early_exit", "settings": {"hidden": 1.5}},
             "setting hidden is 1.5, not an integer; 0 to",
         ),
-        ({"recipe": "postnet", "settings": {"regular": -1}}, "setting regular is -1; 0 to 1 is accepted"),
-        ({"recipe": "hydra", "settings": {"teacher": 3}}, "setting teacher is 3; a text is accepted"),
+        ({"recipe": "postnet", "settings": {"regular": -1}}, "setting regular is -1"),
+        ({"recipe": "hydra", "settings": {"teacher": 3}}, "setting teacher is 3, expected text"),
         ({"recipe": "hydra"}, "setting 'teacher' is missing"),
         ({"recipe": "godin", "settings": {"rate": 1}}, "setting 'rate' is unknown; this recipe takes none"),
         (
             {"backbone": "cnn4", "dataset": "text"},
-            "cnn4 cannot take text: input is (1, 64); (n, height, width, 1)",
+            "cnn4 cannot take text: input is (1, 64), expected (n, height, width, 1)",
         ),
         ({"backbone": "text", "dataset": "mnist"}, "text cannot take mnist: input is torch.uint8 of shape"),
         (
             {"backbone": "resnet8", "dataset": "mnist"},
-            "resnet8 cannot take mnist: input is (1, 28, 28); (n, ",
+            "resnet8 cannot take mnist: input is (1, 28, 28), expected (n, ",
         ),
         (
             {"backbone": "vit", "dataset": "tinyimagenet20"},
@@ -131,7 +131,9 @@ def test_bases_that_lead_nowhere_are_one_line(tmp_path: Path, capsys: pytest.Cap
     write(tmp_path, "c", base="bb")
     assert "c.json: base 'bb' is unknown; did you mean b?" in refused(tmp_path, capsys, "c")
     write(tmp_path, "d", base="../a")
-    assert "d.json: base is '../a'; the name of a configuration beside it" in refused(tmp_path, capsys, "d")
+    assert "d.json: base is '../a', expected the name of a configuration beside it" in refused(
+        tmp_path, capsys, "d"
+    )
     write(tmp_path, "e", base="a", epoch=3)
     assert "e.json: field 'epoch' is unknown; did you mean epochs?" in refused(tmp_path, capsys, "e")
     (tmp_path / "f.json").write_text("[" * 100_000)
@@ -144,7 +146,7 @@ def test_bases_may_be_eight_deep(tmp_path: Path, capsys: pytest.CaptureFixture[s
         write(tmp_path, f"n{depth}", base=f"n{depth - 1}", seed=depth)
     config = load_config(tmp_path / "n8.json")
     assert (config.seed, config.options, config.name) == (8, {"width": 4}, "t")
-    assert "n9.json: 9 bases in a row; up to 8 are accepted" in refused(tmp_path, capsys, "n9")
+    assert "n9.json: 9 bases in a row, expected up to 8" in refused(tmp_path, capsys, "n9")
 
 
 def test_missing_data_is_one_line_and_no_folder_is_made(
@@ -246,5 +248,5 @@ def test_a_card_says_what_was_trained_on_and_a_network_takes_nothing_else(words:
     network, again = load_weights(words / "w" / "t-0.npz")
     assert again["input"] == [1, 49, 10]
     assert outputs(network, load_parts("speech_commands").dev.x.numpy()).probs.shape == (10, 10)
-    with pytest.raises(ValueError, match=r"^input is \(2, 49, 12\); \(n, 49, 10, 1\) is accepted, without"):
+    with pytest.raises(ValueError, match=r"^input is \(2, 49, 12\), expected \(n, 49, 10, 1\), without"):
         outputs(network, np.zeros((2, 49, 12), np.float32))

@@ -152,13 +152,13 @@ def test_transfer_moves_the_head_towards_the_exits() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": "../evil"}, "name is '../evil'; letters"),
-        ({"dataset": ["text"]}, r"dataset is \['text'\]; a text"),
-        ({"options": [1]}, r"options is \[1\]; an object"),
-        ({"augment": None}, "augment is None; an object"),
-        ({"augment": {"shift": 3}}, "augment shift is 3; two numbers"),
-        ({"augment": {"flip": "no"}}, "augment flip is 'no'; true or false"),
-        ({"epochs": -1}, "epochs is -1; 1 to 100000"),
+        ({"name": "../evil"}, "name is '../evil', expected letters"),
+        ({"dataset": ["text"]}, r"dataset is \['text'\], expected text"),
+        ({"options": [1]}, r"options is \[1\], expected an object"),
+        ({"augment": None}, "augment is None, expected an object"),
+        ({"augment": {"shift": 3}}, "augment shift is 3, expected two numbers"),
+        ({"augment": {"flip": "no"}}, "augment flip is 'no', expected true or false"),
+        ({"epochs": -1}, "epochs is -1"),
     ],
 )
 def test_bad_configurations_are_one_line(changes: dict[str, object], said: str) -> None:

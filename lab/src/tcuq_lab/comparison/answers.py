@@ -30,7 +30,7 @@ class Scores:
     >>> Scores("mine", [0.5, float("nan")], [0, 1])
     Traceback (most recent call last):
     ...
-    ValueError: risk of mine[1] is nan; any number but NaN is accepted
+    ValueError: risk of mine[1] is nan, expected any number but NaN
     """
 
     name: str
@@ -40,7 +40,7 @@ class Scores:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"name of a method is {self.name!r}; a text is accepted")
+            raise ValueError(f"name of a method is {self.name!r}, expected text")
         put = object.__setattr__
         put(self, "risk", finite(f"risk of {self.name}", self.risk))
         given = self.risk if self.evidence is None else self.evidence
@@ -52,7 +52,7 @@ class Scores:
         for what in ("risk", "predictions", "evidence"):
             found = len(getattr(self, what))
             if found != steps:
-                raise ValueError(f"{what} of {self.name} has {found} entries; {steps} is accepted")
+                raise ValueError(f"{what} of {self.name} has {found} entries, expected {steps}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +75,14 @@ class JudgedStream:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name in TOGETHER:
             raise ValueError(
-                f"name of a stream is {self.name!r}; a text other than {', '.join(TOGETHER)} is accepted"
+                f"name of a stream is {self.name!r}, expected text other than {', '.join(TOGETHER)}"
             )
         object.__setattr__(self, "answers", tuple(self.answers))
         names = self.methods
         for answer in self.answers:
             answer.check(len(self.truth))
             if names.count(answer.name) > 1:
-                raise ValueError(
-                    f"method {answer.name} answers {names.count(answer.name)} times; 1 is accepted"
-                )
+                raise ValueError(f"method {answer.name} answers {names.count(answer.name)} times, expected 1")
 
     @property
     def methods(self) -> list[str]:
@@ -97,7 +95,7 @@ class JudgedStream:
             if answer.name == method:
                 return answer
         have = ", ".join(self.methods)
-        raise ValueError(f"method {method!r} has no answer on stream {self.name}; one of {have} is accepted")
+        raise ValueError(f"method {method!r} has no answer on stream {self.name}, expected one of {have}")
 
 
 def clean_only(what: str, streams: Sequence[JudgedStream]) -> None:
@@ -108,14 +106,14 @@ def clean_only(what: str, streams: Sequence[JudgedStream]) -> None:
     >>> clean_only("clean_dev", [JudgedStream("a", Truth([0, 0], [0, 3]), ())])
     Traceback (most recent call last):
     ...
-    ValueError: stream a of clean_dev is shifted at step 1; clean steps alone are accepted
+    ValueError: stream a of clean_dev is shifted at step 1, expected clean steps alone
     """
     for stream in streams:
         bad = (stream.truth.kinds > 0) | ~stream.truth.known
         if bad.any():
             raise ValueError(
-                f"stream {stream.name} of {what} is shifted at step {int(bad.argmax())}; "
-                "clean steps alone are accepted"
+                f"stream {stream.name} of {what} is shifted at step {int(bad.argmax())}, expected "
+                "clean steps alone"
             )
 
 

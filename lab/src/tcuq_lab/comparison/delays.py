@@ -74,7 +74,7 @@ def choose(
     for name, each in armed.items():
         found = pooled([trials(each, risk, truth) for risk, truth in zip(risks, truths, strict=True)])
         if not len(found.delays):
-            raise ValueError("the shifted development streams have 0 changes; at least 1 is accepted")
+            raise ValueError("the shifted development streams have 0 changes, expected at least 1")
         costs[name] = float(found.restricted.mean())
     best = min(costs, key=lambda name: costs[name])
     return best, costs[best]

@@ -81,7 +81,7 @@ def joint_bootstrap(
         any defined stream is counted as undefined.
     """
     if not lengths or min(lengths) < 1:
-        raise ValueError(f"the shortest stream has {min(lengths, default=0)} units; at least 1 is accepted")
+        raise ValueError(f"the shortest stream has {min(lengths, default=0)} units, expected at least 1")
     size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, level)
     draws = [_mean([values(i, resample(n, size, rng)) for i, n in enumerate(lengths)]) for _ in range(count)]
     return percentiles(_mean([values(i, None) for i in range(len(lengths))]), draws, inside)
@@ -129,14 +129,12 @@ def interval(
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
     if len(methods) not in (1, 2):
-        raise ValueError(f"methods has {len(methods)} names; 1 or 2 is accepted")
+        raise ValueError(f"methods has {len(methods)} names, expected 1 or 2")
     name, measure = split_metric(metric)
     key = split_variant(name, variant)
     asked = having(tests, key, fixed)
     if not asked:
-        raise ValueError(
-            f"metric {metric}, variant {variant} has a record on 0 streams; at least 1 is accepted"
-        )
+        raise ValueError(f"metric {metric}, variant {variant} has a record on 0 streams, expected at least 1")
     tasks = [tasks_of(asked, bands_of(clean_dev, method, fixed), method, key, fixed) for method in methods]
     truths = [stream.truth for stream in asked]
     size = default_block(truths, fixed.m) if block is None else integer("block", block, fixed.m, 10**9)
@@ -190,7 +188,7 @@ def delay_interval(
     for method, name in zip(methods, statistics, strict=True):
         if name not in fixed.statistics:
             have = ", ".join(fixed.statistics)
-            raise ValueError(f"statistic {name!r} is unknown; one of {have} is accepted")
+            raise ValueError(f"statistic {name!r} is unknown, expected one of {have}")
         one = {name: fixed.statistics[name]}
         armed = arm(evidence_runs(clean_dev, method), fixed.run_length, one, judged_runs(clean_dev))[name]
         found = [
@@ -200,7 +198,7 @@ def delay_interval(
         costs.append(np.concatenate([each.restricted for each in found]))
     cost = costs[0] - costs[1] if len(costs) == 2 else costs[0]
     if not len(cost):
-        raise ValueError(f"group {group} has 0 changes on the test streams; at least 1 is accepted")
+        raise ValueError(f"group {group} has 0 changes on the test streams, expected at least 1")
     got = joint_bootstrap(
         lambda at, index: float((cost if index is None else cost[index]).mean()),
         [len(cost)],

@@ -60,7 +60,7 @@ class ComparisonRules:
     >>> ComparisonRules(seen="fog")
     Traceback (most recent call last):
     ...
-    ValueError: seen is 'fog'; a tuple of texts is accepted
+    ValueError: seen is 'fog', expected a tuple of texts
     """
 
     base: str = "BASE"
@@ -73,19 +73,17 @@ class ComparisonRules:
         integer("m", self.m, 1, 1_000_000)
         number("run length", self.run_length, 1, 1e9)
         if not isinstance(self.base, str):
-            raise ValueError(f"base is {self.base!r}; a text is accepted")
+            raise ValueError(f"base is {self.base!r}, expected text")
         if not isinstance(self.seen, (tuple, list)) or not all(isinstance(each, str) for each in self.seen):
-            raise ValueError(f"seen is {self.seen!r}; a tuple of texts is accepted")
+            raise ValueError(f"seen is {self.seen!r}, expected a tuple of texts")
         object.__setattr__(self, "seen", tuple(self.seen))
         if not isinstance(self.statistics, Mapping) or not self.statistics:
-            raise ValueError(f"statistics is {self.statistics!r}; names with a factory each are accepted")
+            raise ValueError(f"statistics is {self.statistics!r}, expected names with a factory each")
         for name, factory in self.statistics.items():
             if not isinstance(name, str) or not name or "/" in name or name == "best":
-                raise ValueError(
-                    f"name of a statistic is {name!r}; a text without '/', not best, is accepted"
-                )
+                raise ValueError(f"name of a statistic is {name!r}, expected text without '/', not best")
             if not callable(factory):
-                raise ValueError(f"statistic {name} is {factory!r}; a function of a Reference is accepted")
+                raise ValueError(f"statistic {name} is {factory!r}, expected a function of a Reference")
 
 
 def methods_of(tests: Sequence[JudgedStream], **others: Sequence[JudgedStream]) -> list[str]:
@@ -95,14 +93,12 @@ def methods_of(tests: Sequence[JudgedStream], **others: Sequence[JudgedStream]) 
     one name.
     """
     if not tests:
-        raise ValueError("there are 0 streams; at least 1 is accepted")
+        raise ValueError("there are 0 streams, expected at least 1")
     names = tests[0].methods
     titles: set[str] = set()
     for stream in tests:
         if stream.name in titles:
-            raise ValueError(
-                f"stream {stream.name} comes twice among the tests; different names are accepted"
-            )
+            raise ValueError(f"stream {stream.name} comes twice among the tests, expected different names")
         titles.add(stream.name)
     roles: dict[int, str] = {}
     for role, stream in [
@@ -110,11 +106,11 @@ def methods_of(tests: Sequence[JudgedStream], **others: Sequence[JudgedStream]) 
     ]:
         before = roles.setdefault(id(stream), role)
         if before != role:
-            raise ValueError(f"stream {stream.name} is in {before} and in {role}; one of them is accepted")
+            raise ValueError(f"stream {stream.name} is in {before} and in {role}, expected one of them")
         if set(stream.methods) != set(names):
             raise ValueError(
-                f"stream {stream.name} has answers of {', '.join(stream.methods)}; those of "
-                f"{', '.join(names)} are accepted"
+                f"stream {stream.name} has answers of {', '.join(stream.methods)}, expected "
+                f"those of {', '.join(names)}"
             )
     return names
 

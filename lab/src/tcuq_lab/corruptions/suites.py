@@ -45,7 +45,7 @@ def suite(name: str) -> Suite:
 
 
 def suite_of(name: str) -> Suite:
-    """Return the suite that belongs to a data set.
+    """Return the suite that belongs to a dataset.
 
     Examples
     --------
@@ -54,10 +54,9 @@ def suite_of(name: str) -> Suite:
     >>> suite_of("svhn")
     Traceback (most recent call last):
     ...
-    ValueError: data set 'svhn' has no corruptions; one of mnist, cifar10, tinyimagenet, tinyimagenet20, \
-speech_commands, speech_commands_v2 is accepted
+    ValueError: dataset 'svhn' has no corruptions, expected one of mnist, cifar10, ...
     """
-    splits(name)  # a data set that is unknown altogether is named with its nearest
+    splits(name)  # a dataset that is unknown altogether is named with its nearest
     if name not in _OF_DATA:
-        raise ValueError(f"data set {name!r} has no corruptions; one of {', '.join(_OF_DATA)} is accepted")
+        raise ValueError(f"dataset {name!r} has no corruptions, expected one of {', '.join(_OF_DATA)}")
     return suite(_OF_DATA[name])

@@ -45,6 +45,6 @@ def _packed(path: Path, split: str) -> npt.NDArray[np.str_]:
     found = members(path, "word", "words", "split")
     marks, names = found["word"], found["words"]
     if marks.dtype.kind not in "iu" or names.dtype.kind != "U" or int(marks.max(initial=0)) >= len(names):
-        raise ValueError(f"{path}: word is {marks.dtype} and words {names.shape}; places in words are needed")
+        raise ValueError(f"{path}: word is {marks.dtype} and words {names.shape}, expected places in words")
     rows = found["split"] == splits("speech_commands").index(split)
     return np.asarray(names[marks[rows]])

@@ -189,7 +189,7 @@ def clean_band(
     if not len(values):
         longest = max((len(part.full) for part in found), default=0)
         of = "" if judged is None else ", none with enough judged ones in a row"
-        raise ValueError(f"the longest clean run has {longest} steps{of}; at least m = {m} is accepted")
+        raise ValueError(f"the longest clean run has {longest} steps{of}, expected at least m = {m}")
     spread = 0.0 if (values == values[0]).all() else float(values.std())
     return Band(int(m), float(values.mean()), spread, len(values))
 
@@ -230,7 +230,7 @@ def finite(name: str, values: npt.ArrayLike) -> Floats:
     array = numbers(name, values)
     if not np.isfinite(array).all():
         at = int(np.argmin(np.isfinite(array)))
-        raise ValueError(f"{name}[{at}] is {array[at]}; any finite number is accepted")
+        raise ValueError(f"{name}[{at}] is {array[at]}, expected any finite number")
     return array
 
 

@@ -127,7 +127,7 @@ def masks_of(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> 
     if judged is None:
         return [np.ones(len(run), dtype=np.bool_) for run in runs]
     if len(judged) != len(runs):
-        raise ValueError(f"judged has {len(judged)} runs; {len(runs)} is accepted")
+        raise ValueError(f"judged has {len(judged)} runs, expected {len(runs)}")
     masks = [flags("judged", each) for each in judged]
     for mask, run in zip(masks, runs, strict=True):
         same_length("judged", mask, "score", run)

@@ -51,7 +51,7 @@ class Reference:
         """
         scores = np.sort(np.concatenate([finite("score", run) for run in runs] or [np.empty(0)]))
         if not len(scores):
-            raise ValueError("the clean scores have 0 entries; at least 1 is accepted")
+            raise ValueError("the clean scores have 0 entries, expected at least 1")
         # A power of two takes scores near 1, where squares neither overflow nor vanish, and rounds nothing.
         _, exponent = np.frexp(max(abs(scores[0]), abs(scores[-1])))
         near = np.ldexp(scores, -exponent)

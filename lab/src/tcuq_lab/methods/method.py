@@ -183,7 +183,7 @@ class Method(ABC):
     def loaded(self) -> tuple[nn.Module, ...]:
         """Return the networks, for what cannot be done without."""
         if not self.networks:
-            raise ValueError(f"{self.name} has no network; {self.members} of recipe {self.recipe} is needed")
+            raise ValueError(f"{self.name} has no network, expected {self.members} of recipe {self.recipe}")
         return self.networks
 
     @property

@@ -54,8 +54,8 @@ class Perturbed(Rowwise):
 
             if core(self.network).symbols:
                 raise ValueError(
-                    f"{self.name} is given a network of symbols, which have no gradient; "
-                    "one of pictures or sound is accepted"
+                    f"{self.name} is given a network of symbols, which have no gradient, expected "
+                    "one of pictures or sound"
                 )
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 NAMES = {
     "mnist": "MNIST",
@@ -24,8 +25,39 @@ NEITHER = re.compile(
 """Words of columns that tell no better from worse."""
 
 
+READABLE = (
+    (re.compile(r"\b(unseen|seen|all) kinds\b"), r"\1 corruption types"),
+    (re.compile(r"\b(unseen|seen) kind\b"), r"\1 corruption type"),
+    (re.compile(r"\b[Ss]trangers\b"), "OOD inputs"),
+)
+"""Words of result and experiment files, whose names must stay comparable, as a page prints them."""
+UNCHANGED = ("id", "format", "name", "command")
+"""Entries that are names, not words."""
+
+
+def readable(content: Any) -> Any:
+    """Return what a JSON file holds with its words put as the field has them; keys stay.
+
+    Examples
+    --------
+    >>> readable({"column": "AUPRC, unseen kinds", "id": "strangers", "where": ["strangers"]})
+    {'column': 'AUPRC, unseen corruption types', 'id': 'strangers', 'where': ['OOD inputs']}
+    """
+    if isinstance(content, dict):
+        return {
+            key: each if key in UNCHANGED and isinstance(each, str) else readable(each)
+            for key, each in content.items()
+        }
+    if isinstance(content, list):
+        return [readable(each) for each in content]
+    if isinstance(content, str):
+        for pattern, words in READABLE:
+            content = pattern.sub(words, content)
+    return content
+
+
 def named(task: str) -> str:
-    """Return a data set as people call it.
+    """Return a dataset as people call it.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Recordings:
             self._parts[task, part] = replace(found, x=found.x[rows], y=found.y[rows])
         return self._parts[task, part]
 
-    def strangers(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
+    def ood(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
         """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
         return ood_name(task, part), ood_labels(task, part)[: self.setting.of(part)]
 
@@ -106,17 +106,17 @@ class Recordings:
         from ..zoo.examples import inputs_of
 
         name = ood_name(task, part)
-        strange = {}
+        ood = {}
         if f"ood/{name}" in gaps:
             found = load_ood(task, part)
             most = self.setting.of(part)
-            strange = {name: replace(found, x=found.x[:most], y=found.y[:most])}
+            ood = {name: replace(found, x=found.x[:most], y=found.y[:most])}
         clean = self.part(task, "dev")
         ready: dict[Path, Method] = {}
         given = examples(
             self.part(task, part),
             gaps,
-            strange,
+            ood,
             seed=2 * seed + (part == "test"),  # else test examples would meet the very noise of dev
             workers=self.workers,
             progress=self.progress,
@@ -156,7 +156,7 @@ def _loaded(place: Path, source: str) -> Recorded:
     path = place / _file(source)
     found = load_bank(path)
     if source not in found:
-        raise ValueError(f"{path}: holds {', '.join(found)}; {source} is accepted")
+        raise ValueError(f"{path}: holds {', '.join(found)}, expected {source}")
     return found[source]
 
 

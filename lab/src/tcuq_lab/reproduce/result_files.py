@@ -80,8 +80,8 @@ def load_result(path: str | Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no result of an experiment; the format {FORMAT!r} is accepted")
+        raise ValueError(f"{path} is no result of an experiment, expected the format {FORMAT!r}")
     for entry in ENTRIES:
         if entry not in content:
-            raise ValueError(f"{path} lacks {entry}; {', '.join(ENTRIES)} are needed")
+            raise ValueError(f"{path} lacks {entry}, expected {', '.join(ENTRIES)}")
     return content

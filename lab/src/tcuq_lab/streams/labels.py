@@ -33,7 +33,7 @@ def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
     Parameters
     ----------
     description : Description
-        Of a data set with parts, with no OOD set but the one of its part.
+        Of a dataset with parts, with no OOD set but the one of its part.
     """
     about = description
     for each in about.ood:

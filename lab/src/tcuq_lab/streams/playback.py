@@ -49,7 +49,7 @@ def inputs(
     data : Dataset
         The part that the plan was made for, as `tcuq_lab.data.parts.load_part` gives it.
     suite : str, optional
-        Suite of corruptions; by default the one of the data set.
+        Suite of corruptions; by default the one of the dataset.
     ood : mapping of str to Dataset, optional
         OOD sets by name, with examples like those of `data`.
     chunk : int
@@ -65,7 +65,7 @@ def inputs(
     size = integer("chunk", chunk, 1, 2**31)
     if (data.name, data.split) != (about.dataset, about.part):
         raise ValueError(
-            f"data is {data.name} {data.split}; {about.dataset} {about.part} is accepted, as the plan says"
+            f"data is {data.name} {data.split}, expected {about.dataset} {about.part}, as the plan says"
         )
     sets = ood or {}
     corrupting = suite if suite is not None or not about.shifts else suite_of(about.dataset).name
@@ -77,8 +77,8 @@ def inputs(
         found = sets[each.name].x
         if found.dtype != data.x.dtype or found.shape[1:] != data.x.shape[1:]:
             raise ValueError(
-                f"examples of {each.name} are {found.dtype} {found.shape[1:]}; "
-                f"{data.x.dtype} {data.x.shape[1:]} is accepted, as in {data.name}"
+                f"examples of {each.name} are {found.dtype} {found.shape[1:]}, expected "
+                f"{data.x.dtype} {data.x.shape[1:]}, as in {data.name}"
             )
     if isinstance(plan, Description):
         chunks = steps(plan, data.y, {each.name: sets[each.name].y for each in about.ood}, size)

@@ -57,7 +57,7 @@ def check_option(name: str, option: str, value: Any, default: Any) -> None:
     >>> check_option("resnet8", "width", "wide", 16)
     Traceback (most recent call last):
     ...
-    ValueError: option width of resnet8 is 'wide', not an integer; 1 to 4096 is accepted
+    ValueError: option width of resnet8 is 'wide', not an integer...
     """
     what = f"option {option} of {name}"
     if isinstance(default, int):

@@ -70,7 +70,7 @@ class Recipe:
             if known("setting", name, (*self.texts, *numbers)) in numbers:
                 numbers[name].checked(value)
             elif not isinstance(value, str):
-                raise ValueError(f"setting {name} is {value!r}; a text is accepted")
+                raise ValueError(f"setting {name} is {value!r}, expected text")
         self.settings = dict(settings)
         self.smoothing = smoothing
 

@@ -23,7 +23,7 @@ class Bytes(nn.Module):
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
         if integer("length", length, 2, 1 << 16) % 2:
-            raise ValueError(f"length is {length}; an even number is accepted")
+            raise ValueError(f"length is {length}, expected an even number")
         self.size = (1, length)
         self.vectors = nn.Embedding(256, width)
         self.join = nn.Sequential(nn.Conv2d(width, width, (1, 4), (1, 2), (0, 1)), nn.ReLU())
@@ -44,7 +44,7 @@ class Text(Backbone):
     def prepare(self, x: Tensor) -> Tensor:
         """Turn chunks into a row of places with one channel, like all prepared batches of float type."""
         if x.ndim != 2 or x.dtype != torch.uint8:
-            raise ValueError(f"input is {x.dtype} of shape {tuple(x.shape)}; uint8 (n, length) is accepted")
+            raise ValueError(f"input is {x.dtype} of shape {tuple(x.shape)}, expected uint8 (n, length)")
         return x[:, None, None].float()
 
     def fit_input(self, x: Tensor) -> None:

@@ -123,7 +123,7 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
 def _size_of(card: dict[str, Any]) -> tuple[int, int] | None:
     """Return height and width of what a network was trained on, where its card says so."""
     try:
-        # Cards of old name the data set alone.
+        # Cards of old name the dataset alone.
         shape = card["input"][1:] if "input" in card else form_of(card["config"]["dataset"]).blank.shape[1:3]
         height, width = (int(each) for each in shape)
     except (KeyError, ValueError, TypeError):

@@ -171,7 +171,7 @@ class Tcuq(Streaming):
         if not self.keeps_fit:
             raise ValueError(f"{self.name} fits more than parameters; fit is needed")
         if len(held_out) != len(self.grid):
-            raise ValueError(f"held_out has {len(held_out)} entries; {len(self.grid)} is accepted")
+            raise ValueError(f"held_out has {len(held_out)} entries, expected {len(self.grid)}")
         self._choose(dev, tuple(held_out))
         used = self.changed(self.setting)
         if params.features and not used["features"]:  # read by the evidence alone

@@ -44,8 +44,8 @@ FIGURES = (
     ("mixed_failure_auprc", "own/plain/unseen"),
     ("clean_failure_auroc", "own/plain/all"),
 )
-STRANGE_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
-"""What a comparison measures on streams in segments, and on those with strangers; a score has many more."""
+OOD_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
+"""What a comparison measures on streams in segments, and on those with OOD inputs; a score has many more."""
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
 
@@ -61,7 +61,7 @@ def known_options(experiment: Experiment, *names: str) -> None:
     """Refuse options that a kind of measurement does not have."""
     if not names and experiment.options:
         given = ", ".join(experiment.options)
-        raise ValueError(f"options of {experiment.name} are {given}; {experiment.kind} accepts none")
+        raise ValueError(f"options of {experiment.name} are {given}, expected none for {experiment.kind}")
     known_only(f"option of {experiment.name}", experiment.options, names)
 
 
@@ -122,7 +122,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     arena = Arena.of(schedule, methods, dev, test)
     ours = [row.label for row in experiment.rows if row.method.has_monitor]
     pairs = [(label, experiment.rows[0].label) for label in ours]
-    found = arena.records() + arena.strange_records()
+    found = arena.records() + arena.ood_records()
     return found + arena.paired_records(pairs, recordings.setting.replicates)
 
 
@@ -159,7 +159,7 @@ def refuse_twice(rows: Sequence[Row]) -> None:
     names = [row.label for row in rows]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"row {name} comes twice; different labels are accepted")
+            raise ValueError(f"row {name} comes twice, expected different labels")
 
 
 def followed(row: Row, full: Iterable[Method]) -> Method | None:
@@ -281,13 +281,13 @@ class Arena(Judge):
         """Return scores alone."""
         return self.metrics(self.tests, *FIGURES)
 
-    def strange_records(self) -> list[Record]:
+    def ood_records(self) -> list[Record]:
         """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
-        if "test" not in self.schedule.strangers:
+        if "test" not in self.schedule.ood:
             return []
         found = []
-        for name, stream in self.schedule.strange().items():
-            asked = self.metrics(self.cases({name: stream}), *STRANGE_FIGURES)
+        for name, stream in self.schedule.ood_tests().items():
+            asked = self.metrics(self.cases({name: stream}), *OOD_FIGURES)
             found += [{**row, "variant": f"own/plain/{name}"} for row in asked]
         return found
 

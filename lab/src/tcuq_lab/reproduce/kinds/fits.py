@@ -41,5 +41,5 @@ def fit_once(method: Method, dev: Labeled, place: Path | None = None) -> None:
 def _read(place: Path) -> dict[str, Any]:
     content = json.loads(place.read_text(encoding="utf-8"))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"the format {FORMAT!r} is accepted")
+        raise ValueError(f"another format, expected {FORMAT!r}")
     return content

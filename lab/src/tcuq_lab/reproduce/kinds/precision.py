@@ -40,7 +40,7 @@ class InFloat64:
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Return drops, errors and strangers by the risk of the core and by that of float64.
+    """Return drops, errors and OOD inputs by the risk of the core and by that of float64.
 
     A row with a monitor becomes two: "tcuq, integers" and "tcuq, float64". The second also has the largest
     distance of its risk from the first.
@@ -59,11 +59,11 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
         for bank in banks:
             bank.update(dict.fromkeys(pairs[-1], bank[label]))
     judge = Judge.over(schedule, methods, *banks)
-    tests, strange = judge.cases(schedule.unseen_tests()), judge.cases({BURSTS: schedule.strange()[BURSTS]})
+    tests, ood = judge.cases(schedule.unseen_tests()), judge.cases({BURSTS: schedule.ood_tests()[BURSTS]})
     found = judge.metrics(tests, (DROP, "own/smoothed/unseen"), ("mixed_failure_auroc", "own/plain/unseen"))
-    asked = judge.metrics(strange, ("ood_auroc", "own/plain/all"))
+    asked = judge.metrics(ood, ("ood_auroc", "own/plain/all"))
     found += [{**row, "variant": f"own/plain/{BURSTS}"} for row in asked]
-    shown = [*tests, *strange]
+    shown = [*tests, *ood]
     for core, real in pairs:
         gaps = [np.abs(each.answer(core).risk - each.answer(real).risk) for each in shown]
         largest, steps = max(float(gap.max()) for gap in gaps), sum(map(len, gaps))

@@ -48,7 +48,7 @@ class Watched(NamedTuple):
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Audit every row on the clean test stream, all kinds in segments and in other orders, and strangers."""
+    """Audit every row on the clean test stream, all kinds in segments and in other orders, and OOD inputs."""
     known_options(experiment)
     for row in experiment.rows:
         if not row.method.has_monitor:
@@ -69,8 +69,8 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 def every_stream(schedule: Schedule) -> dict[str, Stream]:
     """Return all test streams of a comparison, the clean one first, and those in other orders."""
     found = {CLEAN: schedule.clean("test"), **schedule.tests()}
-    if "test" in schedule.strangers:
-        found |= schedule.strange()
+    if "test" in schedule.ood:
+        found |= schedule.ood_tests()
     orders = {"shifted first": schedule.shifted_first(), "rising": schedule.rising_tests()}
     for order, streams in orders.items():
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}

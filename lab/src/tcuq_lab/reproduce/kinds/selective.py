@@ -97,7 +97,7 @@ def _checked(experiment: Experiment) -> tuple[list[float], list[float]]:
     options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"option {name} is {values!r}; a list of values is accepted")
+            raise ValueError(f"option {name} is {values!r}, expected a list of values")
     blends, levels = (
         [number(name, value, *ends) for value in options.get(name, [])] for name, ends in ranges.items()
     )

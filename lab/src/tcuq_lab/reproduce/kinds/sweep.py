@@ -190,11 +190,11 @@ def _checked(experiment: Experiment) -> dict[str, list[Any]]:
     options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"option {name} is {values!r}; a list of values is accepted")
+            raise ValueError(f"option {name} is {values!r}, expected a list of values")
     return {name: [check(value) for value in options.get(name, [])] for name, check in checks.items()}
 
 
 def _lags(given: Any) -> tuple[int, ...]:
     if not isinstance(given, list) or not given or len(set(map(str, given))) < len(given):
-        raise ValueError(f"lags is {given!r}; a list of lags, each once, is accepted")
+        raise ValueError(f"lags is {given!r}, expected a list of lags, each once")
     return tuple(sorted(integer("lag", lag, 1, MAX_LAG) for lag in given))

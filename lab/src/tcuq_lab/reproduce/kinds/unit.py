@@ -32,8 +32,8 @@ class Unit(NamedTuple):
         """Return the streams."""
         parts = ("dev", "test")
         labels = {part: recordings.part(self.task, part).y for part in parts}
-        strangers = {part: recordings.strangers(self.task, part) for part in parts}
-        return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
+        ood = {part: recordings.ood(self.task, part) for part in parts}
+        return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, ood)
 
     def banks(
         self, experiment: Experiment, recordings: Recordings, schedule: Schedule

@@ -47,7 +47,7 @@ class Assisted(Supervised):
         super().__init__(settings, smoothing)
         if self.setting("probe") and self.setting("transfer"):
             raise ValueError(
-                f"setting transfer is {self.setting('transfer'):g}; 0 is accepted with probe, "
+                f"setting transfer is {self.setting('transfer'):g}, expected 0 with probe, "
                 "under which the head learns nothing from the exits"
             )
 

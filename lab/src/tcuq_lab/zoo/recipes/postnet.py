@@ -81,7 +81,7 @@ class Posterior(nn.Module):
 class PostNet(Recipe):
     """Expected cross-entropy under the Dirichlet, less a little of its entropy.
 
-    Settings: `latent` (6), `depth` (6), `examples` (1000 a data set of ours: evidence at density 1),
+    Settings: `latent` (6), `depth` (6), `examples` (1000 a dataset of ours: evidence at density 1),
     `regular` (1e-5).
     """
 
