@@ -490,7 +490,7 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         ({"metric": "drop_luck"}, "metric 'drop_luck' is unknown, expected one of drop_auprc"),
         ({"variant": "own"}, "variant is 'own', expected own or base"),
         ({"metric": "ood_auroc", "variant": "own/smoothed/all"}, "plain alone"),
-        ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*; all kinds alone"),
+        ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*, expected all kinds alone"),
         ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
         ({"variant": "own/plain/seen"}, "variant own/plain/seen has a record on 0 streams"),
         ({"block": 20}, "block is 20; 100 to"),

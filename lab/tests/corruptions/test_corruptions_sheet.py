@@ -72,7 +72,9 @@ def test_a_sheet_has_a_row_a_kind_and_a_column_a_severity():
 
 def test_a_suite_without_kinds_has_no_sheet():
     empty = Suite("mnist_c", "none", "pictures", {}, ())
-    with pytest.raises(ValueError, match="suite mnist_c has no kinds, expected at least one for a sheet"):
+    with pytest.raises(
+        ValueError, match="suite mnist_c has no corruption types, expected at least one for a sheet"
+    ):
         draw(Dataset("mnist", "test", DIGITS, LABELS, "", ""), empty)
 
 

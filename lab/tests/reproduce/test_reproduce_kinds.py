@@ -154,6 +154,7 @@ def test_steps_that_do_not_divide_are_left_out_of_the_literal_stream() -> None:
     assert [span.stop - span.start for span in stream.spans()] == [498, 166, 166, 166]
 
 
+@pytest.mark.slow
 def test_methods_are_used_at_another_dwell_than_they_were_fitted_at(tmp_path: Path) -> None:
     rows = ["base", "mean_posterior", "tcuq_paper"]
     experiment = plan("transfer", rows=rows, options={"fitted": [1, 16]})
@@ -205,6 +206,7 @@ def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         precision.measure(other, UNIT, kept)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
@@ -234,6 +236,7 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Path) -> None:
     rows = ["base", "tcuq_paper", "tcuq"]
     experiment = plan("precision", rows=rows)

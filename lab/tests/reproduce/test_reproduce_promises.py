@@ -35,6 +35,7 @@ def _value(found: list[Record], method: str, metric: str, variant: str, stream: 
     return float(row["value"])
 
 
+@pytest.mark.slow
 def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     found = measure(_plan("tcuq_paper", "tcuq_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
