@@ -283,8 +283,8 @@ def test_memory_does_not_grow_with_the_sound():
     ("change", "message"),
     [
         ({"clips": CLIPS / 2}, r"clips is float64 \(12, 16000\), expected int16 \(n, samples\)"),
-        ({"labels": LABELS[:3]}, r"labels is int64 \(3,\); 12 integers from 0 on are needed"),
-        ({"labels": LABELS - 1}, "12 integers from 0 on are needed"),
+        ({"labels": LABELS[:3]}, r"labels is int64 \(3,\), expected 12 integers from 0 on"),
+        ({"labels": LABELS - 1}, "expected 12 integers from 0 on"),
         ({"noise": NOISE[:, :100]}, r"noise is int16 \(7, 100\), expected int16 \(m, 16000\)"),
         ({"noise": NOISE[:0]}, r"noise is int16 \(0, 16000\)"),
         (

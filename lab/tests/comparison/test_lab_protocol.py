@@ -505,7 +505,7 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
     with pytest.raises(ValueError, match="group 'Seen' is unknown; did you mean seen"):
         delay_interval(tests, clean_dev, ("GOOD",), ("cusum",), rng, group="Seen")
     seed: Any = 0
-    with pytest.raises(TypeError, match=r"rng is int, expected a numpy\.random\.Generator"):
+    with pytest.raises(TypeError, match=r"rng is int"):
         interval(tests, clean_dev, ("GOOD",), "drop_auprc", "own/plain/all", seed)
 
 

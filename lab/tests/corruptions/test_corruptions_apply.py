@@ -60,9 +60,9 @@ def test_no_examples_give_no_examples(index):
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ([], "index is float64 (0,); 3 integers are needed"),
-        ([0, 1], "index is int64 (2,); 3 integers are needed"),
-        ([0.0, 1.0, 2.0], "index is float64 (3,); 3 integers are needed"),
+        ([], "index is float64 (0,), expected 3 integers"),
+        ([0, 1], "index is int64 (2,), expected 3 integers"),
+        ([0.0, 1.0, 2.0], "index is float64 (3,), expected 3 integers"),
         ([0, -1, 2], "index holds -1"),
         (np.array([0, 2**63, 1], np.uint64), "index holds 9223372036854775808"),
     ],
@@ -106,7 +106,7 @@ for name in suites():
 """
     lines = without(["scipy", "PIL", "audiomentations"], code).splitlines()
     assert len(lines) == 10
-    assert lines[0] == "severity of canny_edges is 9"
+    assert lines[0].startswith("severity of canny_edges is 9")
     assert lines[9] == "corruption of speech_c 'pitch_shiftx' is unknown; did you mean pitch_shift?"
 
 

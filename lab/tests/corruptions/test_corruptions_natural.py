@@ -258,4 +258,4 @@ def test_errors_are_one_line_and_name_the_value(arguments, message):
     good = {"x": np.zeros((1, 32, 32, 3), np.uint8), "suite": "cifar10_c", "kind": "fog", "severity": 1}
     with pytest.raises(ValueError) as caught:
         corrupt(**{**good, **arguments})
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)

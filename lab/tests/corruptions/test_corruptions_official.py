@@ -192,8 +192,12 @@ def test_tiny_imagenet_c_beside_a_packed_split(folder):
         (DIGITS[..., None] / 255, LABELS, r"is float64 \(6, 28, 28, 1\)"),
         (None, LABELS[:5], r"test_labels.npy: is int64 \(5,\), expected integers \(6,\)"),
         (None, LABELS * 1.0, r"test_labels.npy: is float64"),
-        (None, LABELS[::-1], r"row 0 is 9, the dataset's label is 3; .* \(6 of 6 differ\)"),
-        (None, np.array([3, 1, 4, 1, 5, 8]), r"row 5 is 8, the dataset's label is 9; .* \(1 of 6 differ\)"),
+        (None, LABELS[::-1], r"row 0 is 9, the dataset's label is 3, expected .* \(6 of 6 differ\)"),
+        (
+            None,
+            np.array([3, 1, 4, 1, 5, 8]),
+            r"row 5 is 8, the dataset's label is 9, expected .* \(1 of 6 differ\)",
+        ),
         (np.array([{}], dtype=object), LABELS, "is no readable npy file, expected an array of numbers"),
     ],
 )
@@ -242,7 +246,9 @@ def test_what_numpy_raises_for_a_damaged_file_is_one_line(folder, monkeypatch, e
         raise error("many\nlines")
 
     monkeypatch.setattr(np.lib.format, "open_memmap", broken)
-    with pytest.raises(ValueError, match=r"test_images.npy: is no readable npy file; an array of numbers"):
+    with pytest.raises(
+        ValueError, match=r"test_images.npy: is no readable npy file, expected an array of numbers"
+    ):
         corrupted("mnist", "test", "stripe", 1)
 
 

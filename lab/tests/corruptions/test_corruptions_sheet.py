@@ -138,7 +138,7 @@ def test_a_sheet_from_the_command_line(place, capsys):
     assert len(np.unique(pixels)) > 10 and pixels.shape[0] == HEAD + 16 * (56 + GAP)
     before = (place / "s.png").read_bytes()
     assert main(["corrupt", "sheet", "mnist", "--out", "s.png", "--examples", "2"]) == 0
-    assert capsys.readouterr().out.startswith("wrote s.png: 16 kinds, ")
+    assert capsys.readouterr().out.startswith("wrote s.png: 16 corruption types, ")
     assert (place / "s.png").read_bytes() == before and os.listdir() == ["s.png"]
 
 
@@ -155,7 +155,7 @@ def test_a_picture_of_ones_own(place, capsys):
         found = own_picture("p.png", suite(f"{name}_c"))
         assert found.x.shape == ((1, side, side, 3) if side == 32 else (1, side, side))
         assert main(["corrupt", "sheet", name, "--picture", "p.png", "--out", "s.png", "--scale", "1"]) == 0
-        assert capsys.readouterr().out.startswith(f"wrote s.png: {kinds} kinds, ")
+        assert capsys.readouterr().out.startswith(f"wrote s.png: {kinds} corruption types, ")
     with pytest.raises(ValueError, match="speech_c corrupts sound; a picture is for one of mnist_c, "):
         own_picture("p.png", suite("speech_c"))
 
@@ -238,7 +238,7 @@ MAKE = ["make", "mnist", "--out", "a.npz"]
         (["list", "mnistc"], "suite 'mnistc' is unknown; did you mean mnist_c?"),
         (["sheet", "minst", "--out", "a.png"], "dataset 'minst' is unknown; did you mean mnist?"),
         (["sheet", "svhn", "--out", "a.png"], "dataset 'svhn' has no corruptions, expected one of mnist, "),
-        (["sheet", "mnist", "--out", "-"], "--out is '-', expected a file name"),
+        (["sheet", "mnist", "--out", "-"], "--out is '-'"),
         (["sheet", "mnist", "--out", "none/a.png"], "none/a.png: folder none does not exist"),
         (["sheet", "mnist", "--out", "a.png", "--examples", "0"], "examples is 0"),
         (["sheet", "mnist", "--out", "a.png", "--scale", "99"], "scale is 99"),
@@ -249,7 +249,7 @@ MAKE = ["make", "mnist", "--out", "a.npz"]
         ),
         (
             ["sheet", "mnist", "--out", "a.png", "--picture", "-"],
-            "--picture is '-', expected a file name",
+            "--picture is '-'",
         ),
         (["sheet", "mnist", "--out", "a.png", "--picture", "b.png"], "b.png: No such file or directory"),
         (["sheet", "mnist"], "the following arguments are required: --out"),
@@ -259,12 +259,12 @@ MAKE = ["make", "mnist", "--out", "a.npz"]
         ([*MAKE, "--kind", "zigzag", "--severity", "x"], "argument --severity: invalid int value: 'x'"),
         (
             [*MAKE, "--kind", "zigzag", "--split", "val"],
-            "split 'val' of mnist is unknown; one of train, test",
+            "split 'val' of mnist is unknown, expected one of train, test",
         ),
         ([*MAKE, "--kind", "zigzag", "--workers", "0"], "workers is 0"),
         (
             ["make", "mnist", "--kind", "zigzag", "--out", "."],
-            ".: is a folder, expected a file name",
+            ".: is a folder",
         ),
         (["make", "mnist", "--kind", "zigzag", "--out", "none/a.npz"], "folder none does not exist"),
     ],
