@@ -30,7 +30,7 @@ class Scores:
     >>> Scores("mine", [0.5, float("nan")], [0, 1])
     Traceback (most recent call last):
     ...
-    ValueError: risk of mine[1] is nan, expected any number but NaN
+    ValueError: risk of mine[1] is nan...
     """
 
     name: str
