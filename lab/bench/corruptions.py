@@ -1,6 +1,6 @@
 """Time every kind of corruption.
 
-    python bench/corruptions.py [SUITE ...]
+    python lab/bench/corruptions.py [SUITE ...]
 
 Pictures: 10,000 of 32 x 32 x 3 (CIFAR-10's test set where TCUQ_DATA holds it, else random ones) with two
 workers, at every severity; the slowest is printed. Sound: 2,300 clips of a second.

@@ -1,8 +1,8 @@
 """Compare three monitors of a real network on real streams, and draw what happened.
 
-    python examples/compare.py weights/resnet8-0.npz --out out/compare
+    python lab/examples/compare.py lab/weights/resnet8-0.npz --out out/compare
 
-Needs the network's data set (TCUQ_DATA) and the extras lab and zoo; about four minutes on two cores. Every
+Needs the network's dataset (TCUQ_DATA) and the extra all; about four minutes on two cores. Every
 monitor is fitted on the dev part under four kinds of corruption, and judged on the test part under others.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 import tcuq
 from tcuq.monitor.log import watch
 from tcuq_lab.comparison import (
-    Case,
+    ComparisonRules,
+    JudgedStream,
     Scores,
-    Settings,
     Truth,
     best_against_best,
     evaluate,
@@ -45,7 +45,7 @@ def described(dataset: str, part: str, seed: int, kinds: tuple[str, ...], steps:
     return Description(**fixed, layout=layout, shifts=shifts)
 
 
-def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> Case:
+def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> JudgedStream:
     """Let every method answer to a stream."""
     log = stream.log(bank)
     said, doubt = log.predictions(), 1 - log.confidence()
@@ -54,7 +54,7 @@ def case(name: str, stream: Stream, bank: Bank, params: tcuq.Params) -> Case:
     vote = 1 - recent.mean(0)[np.arange(len(log)), said]
     risk = watch(tcuq.Monitor(params), log)["risk"]
     answers = [Scores("BASE", doubt, said), Scores("vote of 4", vote, said), Scores("TCUQ", risk, said)]
-    return Case(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
+    return JudgedStream(name, Truth(stream.label, stream.shift, names=stream.kinds), answers)
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def main() -> None:
         for kind in unseen
         for seed in range(2)
     ]
-    records = evaluate(tests, clean_dev, Settings(seen=suite.seen), shifted_dev, clean_test)
+    records = evaluate(tests, clean_dev, ComparisonRules(seen=suite.seen), shifted_dev, clean_test)
     rng = np.random.default_rng(0)
     drop = {"metric": "drop_auprc", "variant": "own/smoothed/all"}
     bars = [

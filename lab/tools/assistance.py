@@ -1,10 +1,10 @@
 """Train and measure what temporal assistance does: on and off, its weights, the number of exits.
 
-    python tools/assistance.py --out out/assistance --seeds 3 --workers 8
-    python tools/assistance.py --out out/assistance --seeds 3 --workers 8 --epochs 50    # none longer
-    python tools/assistance.py --out out/try --epochs 1 --examples 256 --device cpu    # a trial
+    python lab/tools/assistance.py --out out/assistance --seeds 3 --workers 8
+    python lab/tools/assistance.py --out out/assistance --seeds 3 --workers 8 --epochs 50    # none longer
+    python lab/tools/assistance.py --out out/try --epochs 1 --examples 256 --device cpu    # a trial
 
-Needs the data sets (TCUQ_DATA) and the extra zoo. Per seed there are 8 networks of CNN4, DS-CNN and ResNet-8
+Needs the datasets (TCUQ_DATA) and the extra zoo. Per seed there are 8 networks of CNN4, DS-CNN and ResNet-8
 each, and 6 of MobileNetV2:
 
 - assistance: plain, assisted, and probe, whose exits learn while the backbone is trained as plain;
@@ -109,9 +109,9 @@ def config_of(job: Job) -> Any:
     return config.with_(name=f"{job.backbone}{job.variant.suffix}", seed=job.seed, **changes)
 
 
-@lru_cache(maxsize=4)  # one each: a worker comes back to a data set with every seed
+@lru_cache(maxsize=4)  # one each: a worker comes back to a dataset with every seed
 def parts_of(dataset: str, examples: int | None) -> Parts:
-    """Return the parts of a data set, or only so many examples of each."""
+    """Return the parts of a dataset, or only so many examples of each."""
     from tcuq_lab.zoo.make import load_parts
 
     found = load_parts(dataset)

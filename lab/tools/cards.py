@@ -1,14 +1,16 @@
-"""Write docs/MODELS.md from the cards of all networks; with a file of weights, measure that network again.
+"""Compare docs/MODELS.md with the cards of all networks, or write it; measure one network again.
 
-python tools/cards.py
-python tools/cards.py weights/resnet8-0.npz     # accuracy on dev and test, from the data
+    python lab/tools/cards.py                              # what would change in the page
+    python lab/tools/cards.py --write                      # write it
+    python lab/tools/cards.py lab/weights/resnet8-0.npz    # accuracy on dev and test, from the data
 
-A card lies inside its file of weights, or alone in weights/cards where the weights are not kept. What a
+A card lies inside its file of weights, or alone in lab/weights/cards where the weights are not kept. What a
 network costs is counted on the network itself, which is built for it: both need PyTorch.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable
@@ -19,10 +21,12 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from tcuq_lab.changes import put
+
 if TYPE_CHECKING:
     from tcuq_lab.zoo.count import Use
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 WEIGHTS = ROOT / "weights"
 PAGE = ROOT.parent / "docs" / "MODELS.md"
 
@@ -33,30 +37,33 @@ HEAD = (
 ABOUT = (
     "# Networks",
     "",
-    "Trained on the train part of their data set, measured on dev and test after rounding to half",
-    "precision, as stored. A file in `weights/` holds its card: configuration, versions, losses.",
-    "A row is made by `tcuq-lab train NAME --seed SEED --out weights` (on a GPU not to the last bit), and",
-    "measured again by `python tools/cards.py weights/NAME-SEED.npz`. Parameters and multiply-adds are those",
-    "that an answer takes: a head that a recipe has replaced is not counted.",
-    "This page is written by `python tools/cards.py`.",
+    "These are the trained networks of the lab. Each was trained on the train part of its dataset and "
+    "measured on dev and test after rounding to half precision, as stored.",
+    "",
+    "- A checkpoint in `lab/weights/` also holds its card: configuration, versions, losses.",
+    "- Train one yourself: `tcuq-lab train NAME --seed SEED --out DIR`. On a GPU the last bits may differ.",
+    "- Measure one again: `python lab/tools/cards.py lab/weights/NAME-SEED.npz`.",
+    "- Parameters and multiply-adds are those of one answer. A head that a recipe replaced is not counted.",
+    "- `python lab/tools/cards.py --write` writes this page.",
     "",
 )
 NOT_KEPT = (
     "",
-    "## Weights not kept",
+    "## Networks without stored weights",
     "",
-    "Trained and measured the same way; only the card is kept, in `weights/cards/`.",
+    "These were trained and measured the same way. Only the card is stored, in `lab/weights/cards/`.",
     "",
 )
 CHOSEN = (
     "",
-    "## Chosen on development data",
+    "## How configurations were chosen",
     "",
-    "Where a recipe has several configurations, `python tools/choose.py` shows the networks of seed 0 clean",
-    "dev examples and the same under kinds of corruption that development may see. A later configuration is",
-    "chosen when it ranks its own errors better by 0.005 or more; the chosen one is trained for all seeds.",
+    "Some recipes have several configurations. `python lab/tools/choose.py` compares them on dev examples, "
+    "clean and under the corruption types that development may see. It uses the networks of seed 0. A later "
+    "configuration is chosen if its error AUROC is higher by 0.005 or more. The chosen one is trained for "
+    "all seeds.",
     "",
-    "| network | error AUROC | right on clean examples, % | chosen |",
+    "| network | error AUROC | accuracy on clean examples, % | chosen |",
     "| --- | ---: | ---: | --- |",
 )
 
@@ -167,10 +174,16 @@ def _sorted(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def main(arguments: list[str]) -> int:
     """Run the command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("weights", nargs="*", metavar="FILE", help="checkpoints to measure again")
+    parser.add_argument("--write", action="store_true", help="write the page")
+    args = parser.parse_args(arguments)
     try:
-        if not arguments:
-            PAGE.write_text(page())
-        for path in arguments:
+        if not args.weights:
+            put(PAGE, page(), args.write)
+        for path in args.weights:
             shown = ", ".join(f"{name} {value:.4f}" for name, value in measured(path).items())
             print(f"{path}: {shown}")
     except (ValueError, OSError, ImportError) as error:

@@ -1,8 +1,9 @@
 """Choose, on development data, among networks of one recipe, and write what was found beside the weights.
 
-    python tools/choose.py
+    python lab/tools/choose.py             # what would change in lab/weights/choices.json
+    python lab/tools/choose.py --write     # write it
 
-Needs the data sets (TCUQ_DATA) and the extras lab and zoo; about ten minutes on two cores. Every network of
+Needs the datasets (TCUQ_DATA) and the extra all; about ten minutes on two cores. Every network of
 seed 0 is shown clean dev examples and the same under the kinds of corruption that development may see, at
 severities 2 and 4 (MNIST-C has one each). The method searches its own grid; the AUROC of its errors counts.
 """
@@ -18,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.whole_files import write_whole
 from tcuq.metrics import auroc
+from tcuq_lab.changes import put
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
 from tcuq_lab.methods.gather import record_banks
@@ -28,6 +29,7 @@ from tcuq_lab.methods.networks import CHOICES, SUFFIXES, load_networks
 from tcuq_lab.methods.registry import method
 from tcuq_lab.reproduce.rows import KEPT
 
+WEIGHTS = Path(__file__).resolve().parents[1] / "weights"
 DATASETS = {backbone: task for task, backbone in KEPT.items()}
 METHODS = {"dropout": "mc_dropout", "early_exit": "early_exit", "hydra": "hydra"}
 SEVERITIES = (2, 4)
@@ -42,7 +44,7 @@ def quality(each: Method, bank: dict[str, Recorded], y: npt.NDArray[np.int64]) -
     seen = Observed(np.concatenate([row.probs for row in rows]), None, extra)
     labels = np.tile(y, len(rows))
     best, right = -1.0, np.zeros(0, dtype=bool)
-    for setting in each.grid:  # examples in the order of a data set are no stream: drops mean nothing here
+    for setting in each.grid:  # examples in the order of a dataset are no stream: drops mean nothing here
         found = each.score(seen, setting)
         answered = found.predictions() == labels
         quality = auroc(found.score, ~answered)
@@ -63,7 +65,8 @@ def best(table: dict[str, float]) -> str:
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--weights", default="weights")
+    parser.add_argument("--weights", default=str(WEIGHTS), help="folder of checkpoints")
+    parser.add_argument("--write", action="store_true", help="write choices.json")
     parser.add_argument("--examples", type=int, default=1200, help="dev examples, the first ones")
     args = parser.parse_args()
     chosen: dict[str, dict[str, object]] = {}
@@ -92,7 +95,7 @@ def main() -> int:
             }
             for recipe, table in tables.items()
         }
-    write_whole(Path(args.weights) / CHOICES, json.dumps(chosen, indent=1) + "\n")
+    put(Path(args.weights) / CHOICES, json.dumps(chosen, indent=1) + "\n", args.write)
     return 0
 
 

@@ -1,7 +1,7 @@
 """What the step number alone reaches on streams of the lab.
 
-    python tools/clock.py
-    python tools/clock.py --weights weights/resnet8-0.npz --dwell 16
+    python lab/tools/clock.py
+    python lab/tools/clock.py --weights lab/weights/resnet8-0.npz --dwell 16
 
 The average precision of the clock for drop events must be near their prevalence on alternating streams. On a
 literal stream, clean first and then worse and worse, it is high: such a stream proves nothing of a method.

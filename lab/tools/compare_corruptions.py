@@ -1,11 +1,11 @@
 """How much the corruptions of pictures change, beside the package imagecorruptions.
 
-    python tools/compare_corruptions.py [--pictures 16] [--side 224] [--data NAME] [--kinds KIND ...]
+    python lab/tools/compare_corruptions.py [--pictures 16] [--side 224] [--data NAME] [--kinds KIND ...]
 
 Applies every kind and severity of the suite imagenet_c and the same of imagecorruptions 1.1.2, and prints
 the mean absolute change of a pixel, from 0 to 255, of both and their ratio. Exit status 1 where a ratio is
 outside 0.8 to 1.25 and nothing explains it. The pictures are cut from the photographs of scikit-image, or
-those of a data set (in the folder TCUQ_DATA) enlarged to the side. Needs pip install 'tcuq[compare]'.
+those of a dataset (in the folder TCUQ_DATA) enlarged to the side. Needs pip install 'tcuq-lab[compare]'.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def photographs(count: int, side: int) -> Pictures:
 
 
 def enlarged(name: str, count: int, side: int) -> Pictures:
-    """Take pictures of the last split of a data set, evenly spread, and enlarge them."""
+    """Take pictures of the last split of a dataset, evenly spread, and enlarge them."""
     from PIL import Image
 
     from tcuq_lab.data import load, splits

@@ -1,9 +1,9 @@
-"""Measure what every corruption does to a trained network: accuracy at each kind and severity.
+"""Measure what every corruption does to a trained network: accuracy at each type and severity.
 
-    python tools/damage.py weights/resnet8-0.npz --out docs/corruptions/cifar10.json
-    python tools/damage.py --page
+    python lab/tools/damage.py lab/weights/resnet8-0.npz    # compare with docs/corruptions/cifar10.json
+    python lab/tools/damage.py --page                       # compare docs/corruptions/README.md
 
-The second form writes docs/corruptions/README.md anew from the files. A severity counts as an exception
+Both print what would change; --write writes it. A severity counts as an exception
 when the network is right more often than at the severity before, by more than two standard errors of the
 paired difference.
 """
@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(__file__).parents[2] / "docs" / "corruptions"
+from tcuq_lab.changes import put
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "corruptions"
 
 
 def measure(weights: str, examples: int, seed: int, workers: int) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def measure(weights: str, examples: int, seed: int, workers: int) -> dict[str, A
     network, card = load_weights(weights)
     name = card["config"]["dataset"]
     part = load_part(name, "test")
-    # Spread over the whole part: some data sets are sorted by class.
+    # Spread over the whole part: some datasets are sorted by class.
     rows = np.unique(np.linspace(0, len(part.y) - 1, min(examples, len(part.y))).astype(np.int64))
     x, y = part.x[rows], part.y[rows]
 
@@ -77,10 +79,10 @@ def table(found: dict[str, Any]) -> str:
     most = max(len(each["accuracy"]) for each in found["kinds"].values())
     lines = [
         f"{found['weights']}, {found['examples']:,} examples of the test part of {found['dataset']}, seed "
-        f"{found['seed']}: {100 * found['clean']['accuracy']:.1f} % right without corruption.",
+        f"{found['seed']}: accuracy {100 * found['clean']['accuracy']:.1f} % without corruption.",
         "",
-        "| kind | "
-        + " | ".join(f"severity {n}" if most > 1 else "right, %" for n in range(1, most + 1))
+        "| corruption type | "
+        + " | ".join(f"severity {n}" if most > 1 else "accuracy, %" for n in range(1, most + 1))
         + " |",
         "| --- |" + " ---: |" * most,
     ]
@@ -106,30 +108,31 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("weights", nargs="?")
-    parser.add_argument("--out")
+    parser.add_argument("--out", help="file to compare or write (default: docs/corruptions/DATASET.json)")
     parser.add_argument("--examples", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--page", action="store_true")
-    args = parser.parse_args()
+    parser.add_argument("--page", action="store_true", help="make the page from the files")
+    parser.add_argument("--write", action="store_true", help="write what was compared")
+    args = parser.parse_args(arguments)
     if args.page:
-        (FOLDER / "README.md").write_text(page())
+        put(FOLDER / "README.md", page(), args.write)
         return 0
-    if not args.weights or not args.out:
-        parser.error("WEIGHTS and --out, or --page, are needed")
+    if not args.weights:
+        parser.error("expected a file of weights, or --page")
     try:
         found = measure(args.weights, args.examples, args.seed, args.workers)
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    Path(args.out).write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
+    put(args.out or FOLDER / f"{found['dataset']}.json", json.dumps(found, indent=1) + "\n", args.write)
     return 0
 
 

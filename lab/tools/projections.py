@@ -1,6 +1,6 @@
 """Compare projections of wide features on recorded development examples: held-out AUROC of errors.
 
-    python tools/projections.py
+    python lab/tools/projections.py
 
 Needs no data: the recorded outputs of DS-CNN and ResNet-8, both with 64 features. The monitor has the four
 signals of the paper; coefficients are fitted to some kinds of corruption and judged on the others.
@@ -19,7 +19,7 @@ from tcuq_lab.methods.gather import observed
 from tcuq_lab.methods.method import Labeled
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build
 
-FOLDER = Path(__file__).parent.parent / "recorded"
+FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
 
 def development(backbone: str, dwell: int, steps: int = 9000) -> Labeled:

@@ -1,8 +1,9 @@
 """Record what the networks of every method say to a few development examples, for tests without the data.
 
-    python tools/record.py
+    python lab/tools/record.py             # compare with lab/recorded
+    python lab/tools/record.py --write     # replace the recordings there
 
-Needs the data sets (TCUQ_DATA) and the extras lab and zoo; about two minutes on two cores. The first
+Needs the datasets (TCUQ_DATA) and the extra all; about two minutes on two cores. The first
 dev examples are shown clean and under every kind of corruption that development may see, at severity 3.
 Methods that share networks and recordings share a file. Nothing of the data itself is kept but labels.
 """
@@ -12,31 +13,47 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tcuq._version import VERSION
-from tcuq.base.whole_files import write_whole
+from tcuq_lab.changes import put
 from tcuq_lab.corruptions import suite_of
 from tcuq_lab.data.parts import load_part
-from tcuq_lab.methods.bank_files import save_bank
+from tcuq_lab.methods.bank_files import load_bank, save_bank
 from tcuq_lab.methods.gather import record_banks
+from tcuq_lab.methods.method import Recorded
 from tcuq_lab.methods.networks import load_networks, names_of, suffix_of
 from tcuq_lab.methods.registry import METHODS, WEAKENED
 from tcuq_lab.reproduce.rows import KEPT
 from tcuq_lab.zoo.examples import inputs_of
 
+LAB = Path(__file__).resolve().parents[1]
 DATASETS = {backbone: task for task, backbone in KEPT.items()}
 SEVERITY = 3
+
+
+def differing(path: Path, bank: Mapping[str, Recorded]) -> str:
+    """Say how far recordings are from those in a file."""
+    if not path.exists():
+        return f"{path}: new file"
+    before = load_bank(path)
+    if before.keys() != bank.keys():
+        return f"{path}: other sources: {', '.join(sorted(before.keys() ^ bank.keys()))}"
+    gaps = {source: float(np.abs(before[source].probs - row.probs).max()) for source, row in bank.items()}
+    worst = max(gaps, key=lambda source: gaps[source])
+    return f"{path}: posteriors differ by up to {gaps[worst]:.2g} ({worst})"
 
 
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--weights", default="weights")
-    parser.add_argument("--out", default="recorded")
+    parser.add_argument("--weights", default=str(LAB / "weights"), help="folder of checkpoints")
+    parser.add_argument("--out", default=str(LAB / "recorded"), help="folder of recordings")
+    parser.add_argument("--write", action="store_true", help="replace recordings that differ")
     parser.add_argument("--examples", type=int, default=300)
     args = parser.parse_args()
     # One method a recording: those that share one differ in what they make of it.
@@ -53,13 +70,17 @@ def main() -> int:
             methods[bank] = kind(load_networks(kind, backbone, 0, args.weights))
             methods[bank].ready(inputs_of(data), data.y)
         folder = Path(args.out) / backbone
-        folder.mkdir(parents=True, exist_ok=True)
+        if args.write:
+            folder.mkdir(parents=True, exist_ok=True)
         for bank, found in record_banks(methods, data, ["clean", *shifted]).items():
             # Features serve the monitor alone, which takes the plain networks.
             kept = (
                 found if bank == "plain" else {at: replace(row, features=None) for at, row in found.items()}
             )
-            save_bank(folder / f"{bank}.npz", kept)
+            place = folder / f"{bank}.npz"
+            print(differing(place, kept), flush=True)
+            if args.write:
+                save_bank(place, kept)
         about = {
             "dataset": name,
             "part": "dev",
@@ -69,8 +90,7 @@ def main() -> int:
             "versions": {"tcuq": VERSION, "numpy": np.__version__},
             "labels": data.y.tolist(),
         }
-        write_whole(folder / "about.json", json.dumps(about) + "\n")
-        print(backbone, sum(path.stat().st_size for path in folder.glob("*")), "bytes", flush=True)
+        put(folder / "about.json", json.dumps(about) + "\n", args.write)
     return 0
 
 

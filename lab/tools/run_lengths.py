@@ -1,6 +1,6 @@
 """How often the fitted alarm is false, against what was asked for.
 
-    python tools/run_lengths.py
+    python lab/tools/run_lengths.py
 
 Risk is drawn anew for each row: independent, or with a level that dwells for 8 steps on average. The alarm
 is set on so many clean steps and counted on 400,000 others; each row shows five seeds.

@@ -1,1 +1,1 @@
-"""The laboratory of tcuq: data, streams, networks, rival methods, and the experiments that compare them."""
+"""The laboratory of tcuq: datasets, streams, networks, baselines, and the experiments that compare them."""

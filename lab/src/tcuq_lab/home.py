@@ -1,4 +1,4 @@
-"""Where the laboratory's own files lie: experiments, weights, recorded outputs, results."""
+"""Where the lab's own files are: experiments, weights, recorded outputs, results."""
 
 from __future__ import annotations
 
@@ -9,32 +9,36 @@ MARK = "experiments/fields.json"
 """A file by which the folder is recognized."""
 
 
+class NoCheckout(ValueError):
+    """There is no checkout of the repository, which holds experiments, weights and results."""
+
+
 def home() -> Path:
     """Return the folder `lab` of a checkout.
 
-    That is the folder that the variable TCUQ_LAB names; else the present folder, one above it, or the folder
-    `lab` in one of these; else the checkout from which the package was installed with ``pip install -e``.
+    In this order: the folder that the variable TCUQ_LAB names; the current folder, a folder above it, or the
+    folder `lab` in one of these; the checkout from which the package was installed with ``pip install -e``.
 
     Raises
     ------
-    FileNotFoundError
+    NoCheckout
         Where there is none.
     """
     given = os.environ.get("TCUQ_LAB")
     if given:
         if not (Path(given) / MARK).exists():
-            raise FileNotFoundError(
-                f"TCUQ_LAB is {given}, which lacks {MARK}: set it to the folder 'lab' of a checkout"
+            raise NoCheckout(
+                f"TCUQ_LAB is {given}, which has no {MARK}: set it to the folder 'lab' of a checkout"
             )
         return Path(given)
     here = Path.cwd()
     above = [each / part for each in (here, *here.parents) for part in ("lab", ".")]
     for folder in (*above, Path(__file__).parents[2]):
         if (folder / MARK).exists():
-            return folder
-    raise FileNotFoundError(
-        "no checkout of tcuq here, so no experiments, weights or results: run this inside "
-        "one, or set TCUQ_LAB to the folder 'lab' of one"
+            return folder.resolve()
+    raise NoCheckout(
+        "this command needs a checkout of tcuq, which holds the experiments, weights and results: "
+        "run it inside one, or set TCUQ_LAB to its folder 'lab'"
     )
 
 
@@ -45,5 +49,6 @@ def folder(given: str | None, name: str) -> Path:
     ----------
     given : str, optional
     name : str
+        ``".."`` leads to the checkout.
     """
-    return home() / name if given is None else Path(given)
+    return (home() / name).resolve() if given is None else Path(given)

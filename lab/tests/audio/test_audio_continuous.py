@@ -47,7 +47,7 @@ def test_the_voiced_part_is_found():
     clip[1, 10000:12000] = 0
     clip[1, 14000:15000] = 2000  # a knock that is far away
     assert voiced(clip)[1].tolist() == [4480, 8320]
-    with pytest.raises(ValueError, match=r"clips is float64 \(1, 400\); int16"):
+    with pytest.raises(ValueError, match=r"clips is float64 \(1, 400\), expected int16"):
         voiced(np.zeros((1, 400)))
 
 
@@ -64,20 +64,20 @@ def test_a_description_goes_through_json():
     ("change", "message"),
     [
         ({"tempo": 1}, "field of a sound plan 'tempo' is unknown; one of seed, seconds, mean_pause, "),
-        ({"seconds": 0}, "seconds is 0; 1 to 10000000 is accepted"),
+        ({"seconds": 0}, "seconds is 0"),
         ({"seed": -1}, "seed is -1; 0 to"),
-        ({"hop": 16001}, "hop is 16001; 1 to 16000 is accepted"),
-        ({"inside": 0.5}, "inside is 0.5; 0.51 to 1 is accepted"),
-        ({"mean_pause": float("nan")}, "mean_pause is nan; 0.01 to 3600 is accepted"),
+        ({"hop": 16001}, "hop is 16001"),
+        ({"inside": 0.5}, "inside is 0.5"),
+        ({"mean_pause": float("nan")}, "mean_pause is nan"),
         ({"shifts": [["room", 1]]}, "corruption of speech_c 'room' is unknown; did you mean room_reverb"),
-        ({"shifts": [["room_reverb", 6]]}, "severity of room_reverb is 6; 1 to 5 is accepted"),
-        ({"shifts": None}, "shifts is None; a list of kinds and severities is accepted"),
-        ({"shifts": 5}, "shifts is 5; a list of kinds and severities is accepted"),
-        ({"shifts": "room_reverb"}, "shifts is 'room_reverb'; a list of kinds and severities is accepted"),
-        ({"shifts": ["room_reverb"]}, "shift is 'room_reverb'; a kind and a severity are accepted"),
+        ({"shifts": [["room_reverb", 6]]}, "severity of room_reverb is 6"),
+        ({"shifts": None}, "shifts is None, expected a list of kinds and severities"),
+        ({"shifts": 5}, "shifts is 5, expected a list of kinds and severities"),
+        ({"shifts": "room_reverb"}, "shifts is 'room_reverb', expected a list of kinds and severities"),
+        ({"shifts": ["room_reverb"]}, "shift is 'room_reverb', expected a kind and a severity"),
         (
             {"shifts": [["time_stretch", 1]]},
-            "shift 'time_stretch' moves words in continuous sound; one of gau",
+            "shift 'time_stretch' moves words in continuous sound, expected one of gau",
         ),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_description_out_of_range_is_refused_in_one_line(change, message):
 
 @pytest.mark.parametrize("values", [None, [1, 10], "seed", 3])
 def test_a_description_that_is_no_mapping_is_refused(values):
-    with pytest.raises(ValueError, match=r"^a sound plan is .*; a mapping of its fields is accepted$"):
+    with pytest.raises(ValueError, match=r"^a sound plan is .*, expected a mapping of its fields$"):
         SoundPlan.from_dict(values)
 
 
@@ -282,16 +282,16 @@ def test_memory_does_not_grow_with_the_sound():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"clips": CLIPS / 2}, r"clips is float64 \(12, 16000\); int16 \(n, samples\) is accepted"),
-        ({"labels": LABELS[:3]}, r"labels is int64 \(3,\); 12 integers from 0 on are needed"),
-        ({"labels": LABELS - 1}, "12 integers from 0 on are needed"),
-        ({"noise": NOISE[:, :100]}, r"noise is int16 \(7, 100\); int16 \(m, 16000\) is accepted"),
+        ({"clips": CLIPS / 2}, r"clips is float64 \(12, 16000\), expected int16 \(n, samples\)"),
+        ({"labels": LABELS[:3]}, r"labels is int64 \(3,\), expected 12 integers from 0 on"),
+        ({"labels": LABELS - 1}, "expected 12 integers from 0 on"),
+        ({"noise": NOISE[:, :100]}, r"noise is int16 \(7, 100\), expected int16 \(m, 16000\)"),
         ({"noise": NOISE[:0]}, r"noise is int16 \(0, 16000\)"),
         (
             {"clips": np.where(np.arange(12)[:, None] == 7, 0, CLIPS).astype(np.int16)},
-            "^clips: row 7 is silence; a word in every row is needed$",
+            "^clips: row 7 is silence, expected a word in every row$",
         ),
-        ({"chunk": 0}, "chunk is 0; 1 to 65536 is accepted"),
+        ({"chunk": 0}, "chunk is 0"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_at_once(change, message):
@@ -302,7 +302,7 @@ def test_arrays_that_do_not_fit_are_refused_at_once(change, message):
 
 @pytest.mark.parametrize("plan", [None, {"seed": 1, "seconds": 2}])
 def test_a_plan_of_another_type_is_refused_at_once(plan):
-    with pytest.raises(TypeError, match=r"^plan is of type (NoneType|dict); a SoundPlan is accepted$"):
+    with pytest.raises(TypeError, match=r"^plan is of type (NoneType|dict), expected a SoundPlan$"):
         windows(plan, CLIPS, LABELS, NOISE)
 
 

@@ -130,8 +130,8 @@ def test_a_tone_is_heard_in_its_band():
 @pytest.mark.parametrize(
     ("clips", "message"),
     [
-        (np.zeros(16000), r"clips is float64 \(16000,\); numbers \(n, samples\)"),
-        (np.zeros((1, 479)), "at least 480 samples are accepted"),
+        (np.zeros(16000), r"clips is float64 \(16000,\), expected numbers \(n, samples\)"),
+        (np.zeros((1, 479)), "at least 480 samples"),
         (np.zeros((1, 16000), complex), "clips is complex128"),
         (np.full((1, 16000), np.nan), "holds a NaN or an infinity"),
     ],
@@ -142,11 +142,11 @@ def test_what_is_no_sound_is_refused(clips, message):
 
 
 def test_a_front_end_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="fft is 256; 480 to 65536 is accepted"):
+    with pytest.raises(ValueError, match="fft is 256"):
         FrontEnd(fft=256)
-    with pytest.raises(ValueError, match="high is 9000; 0 to 8000 is accepted"):
+    with pytest.raises(ValueError, match="high is 9000"):
         FrontEnd(high=9000)
-    with pytest.raises(ValueError, match=r"^low is 4000; less than high, 4000, is accepted$"):
+    with pytest.raises(ValueError, match=r"^low is 4000, expected less than high, 4000$"):
         FrontEnd(low=4000)
 
 

@@ -91,22 +91,25 @@ def test_layouts_and_traces_are_reached(folder, capsys):
     ("more", "message"),
     [
         (("--kind", "fogg"), "corruption of mnist_c 'fogg' is unknown; did you mean fog?"),
-        (("--kind", "fog", "--severity", "2"), "severity of fog is 2; 1 to 1 is accepted"),
-        (("--severity", "2"), "--severity without --kind; at least one kind is needed"),
-        (("--kind", "fog", "--dwell", "0"), "mean of dwell is 0; 1 to 1000000 is accepted"),
+        (("--kind", "fog", "--severity", "2"), "severity of fog is 2"),
+        (("--severity", "2"), "--severity without --kind, expected at least one kind"),
+        (("--kind", "fog", "--dwell", "0"), "mean of dwell is 0"),
         (
             ("--kind", "fog", "--dwell", "2", "--runs", "3"),
-            "--dwell and --runs are two laws; one is accepted",
+            "--dwell and --runs are two laws, expected one",
         ),
-        (("--kind", "fog", "--mean", "400"), "mean of segments is 400; 100 to 300 is accepted"),
-        (("--kind", "fog", "--gap", "40"), "layout segments has the unknown field 'gap'; one of mean"),
+        (("--kind", "fog", "--mean", "400"), "mean of segments is 400"),
+        (
+            ("--kind", "fog", "--gap", "40"),
+            "layout segments has the unknown field 'gap', expected one of mean",
+        ),
         (("--layout", "loop"), "layout name 'loop' is unknown; did you mean"),
-        (("--dataset", "emnist"), "data set with parts 'emnist' is unknown; did you mean mnist?"),
+        (("--dataset", "emnist"), "dataset with parts 'emnist' is unknown; did you mean mnist?"),
         (("--part", "val"), "part of mnist 'val' is unknown; did you mean"),
         ((), "layout segments has nothing to show"),
         (
             ("--layout", "literal", "--kind", "fog", "--steps", "900"),
-            "layout literal accepts up to 800 with 400",
+            "expected at most 800 with 400",
         ),
     ],
 )
@@ -141,12 +144,12 @@ def test_errors_name_the_file(folder, capsys):
     content = json.loads(out.read_text())
     capsys.readouterr()
     for changes, message in (
-        ({"dataset": "emnist"}, "stream.json: data set with parts 'emnist' is unknown; did you mean mnist?"),
+        ({"dataset": "emnist"}, "stream.json: dataset with parts 'emnist' is unknown; did you mean mnist?"),
         ({"seed": 1}, "stream.json: the plan has the digest"),
         ({"ood": [{"name": "svhn"}]}, "stream.json: OOD set 'svhn' does not go with mnist test"),
         ({"shifts": [{"kind": "fogg", "severities": [1]}]}, "stream.json: corruption of mnist_c 'fogg' is"),
-        ({"shifts": [{"kind": "fog", "severities": [4]}]}, "stream.json: severity of fog is 4; 1 to 1"),
-        ({"version": 1.0}, "stream.json: stream has version 1.0; 1 is accepted"),
+        ({"shifts": [{"kind": "fog", "severities": [4]}]}, "stream.json: severity of fog is 4"),
+        ({"version": 1.0}, "stream.json: stream has version 1.0, expected 1"),
     ):
         out.write_text(json.dumps({**content, **changes}))
         for action in ("show", "check"):

@@ -9,7 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq_lab.comparison import Case, Scores, Settings, Truth, best_against_best, evaluate, load, pick, save
+from tcuq_lab.comparison import (
+    ComparisonRules,
+    JudgedStream,
+    Scores,
+    Truth,
+    best_against_best,
+    evaluate,
+    load,
+    pick,
+    save,
+)
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, Stationary, Stream, build
 
 KINDS = ("fog", "frost", "snow", "contrast", "pixelate", "brightness", "shot_noise", "glass_blur", "spatter")
@@ -36,13 +46,13 @@ def described(seed: int, **changes: object) -> Description:
     return Description(**{**given, **changes})  # type: ignore[arg-type]
 
 
-def case(stream: Stream, bank: Bank, name: str) -> Case:
+def case(stream: Stream, bank: Bank, name: str) -> JudgedStream:
     log = stream.log(bank)
     doubt = 1 - log.confidence()
     recent = np.convolve(doubt, np.full(4, 0.25))[: len(doubt)]
     truth = Truth(stream.label, stream.shift, names=stream.kinds)
     said = log.predictions()
-    return Case(name, truth, [Scores("BASE", doubt, said), Scores("mean of 4", recent, said)])
+    return JudgedStream(name, truth, [Scores("BASE", doubt, said), Scores("mean of 4", recent, said)])
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +69,7 @@ def result() -> tuple[list[dict[str, object]], float]:
     dev = [case(still[0], bank, "clean dev")]
     clean_test = [case(still[1], bank, "clean test")]
     shifted_dev = [case(build(described(99, shifts=(shifts[0],)), LABELS), bank, "shifted dev")]
-    records = evaluate(tests, dev, Settings(seen=("fog",)), shifted_dev, clean_test)
+    records = evaluate(tests, dev, ComparisonRules(seen=("fog",)), shifted_dev, clean_test)
     return records, time.process_time() - began - prepared
 
 

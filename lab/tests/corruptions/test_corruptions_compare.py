@@ -9,7 +9,7 @@ try:
         warnings.simplefilter("ignore")
         import imagecorruptions  # noqa: F401
 except ImportError:
-    pytest.skip("needs imagecorruptions: pip install 'tcuq[compare]'", allow_module_level=True)
+    pytest.skip("needs imagecorruptions: pip install 'tcuq-lab[compare]'", allow_module_level=True)
 
 from compare_corruptions import EXPLAINED, compare, main, photographs
 

@@ -82,9 +82,11 @@ def test_each_data_set_has_its_suite():
         "speech_commands_v2": "speech_c",
     }
     assert {name: suite_of(name).name for name in pairs} == pairs
-    with pytest.raises(ValueError, match="data set 'fashion_mnist' has no corruptions; one of mnist, "):
+    with pytest.raises(
+        ValueError, match="dataset 'fashion_mnist' has no corruptions, expected one of mnist, "
+    ):
         suite_of("fashion_mnist")
-    with pytest.raises(ValueError, match=r"data set 'minst' is unknown; did you mean mnist\?"):
+    with pytest.raises(ValueError, match=r"dataset 'minst' is unknown; did you mean mnist\?"):
         suite_of("minst")
 
 
@@ -99,7 +101,7 @@ def test_names_and_severities_are_checked_before_any_file_is_read(tmp_path, monk
     monkeypatch.setenv("TCUQ_DATA", str(tmp_path))
     with pytest.raises(ValueError, match=r"corruption of mnist_c 'zigzak' is unknown; did you mean zigzag\?"):
         corrupted("mnist", "test", "zigzak", 1)
-    with pytest.raises(ValueError, match="severity of zigzag is 0; 1 to 1 is accepted"):
+    with pytest.raises(ValueError, match="severity of zigzag is 0"):
         corrupted("mnist", "test", "zigzag", 0)
     with pytest.raises(ValueError, match="mnist test is not in"):
         corrupted("mnist", "test", "zigzag", 1)
@@ -169,7 +171,7 @@ def test_tiny_imagenet_c_of_another_size_is_refused(folder):
     file = io.BytesIO()
     Image.new("RGB", (32, 48)).save(file, "JPEG")
     (folder / "Tiny-ImageNet-C/snow/2" / WNIDS[0] / "a.JPEG").write_bytes(file.getvalue())
-    with pytest.raises(ValueError, match=r"a.JPEG: is 48x32; 64x64 is accepted"):
+    with pytest.raises(ValueError, match=r"a.JPEG: is 48x32, expected 64x64"):
         corrupted("tinyimagenet20", "val", "snow", 2)
 
 
@@ -185,14 +187,18 @@ def test_tiny_imagenet_c_beside_a_packed_split(folder):
 @pytest.mark.parametrize(
     ("images", "labels", "message"),
     [
-        (DIGITS, LABELS, r"test_images.npy: is uint8 \(6, 28, 28\); uint8 \(6, 28, 28, 1\) is accepted"),
+        (DIGITS, LABELS, r"test_images.npy: is uint8 \(6, 28, 28\), expected uint8 \(6, 28, 28, 1\)"),
         (DIGITS[:5, ..., None], LABELS, r"is uint8 \(5, 28, 28, 1\)"),
         (DIGITS[..., None] / 255, LABELS, r"is float64 \(6, 28, 28, 1\)"),
-        (None, LABELS[:5], r"test_labels.npy: is int64 \(5,\); integers \(6,\) is accepted"),
+        (None, LABELS[:5], r"test_labels.npy: is int64 \(5,\), expected integers \(6,\)"),
         (None, LABELS * 1.0, r"test_labels.npy: is float64"),
-        (None, LABELS[::-1], r"row 0 is 9, the data set's label is 3; .* \(6 of 6 differ\)"),
-        (None, np.array([3, 1, 4, 1, 5, 8]), r"row 5 is 8, the data set's label is 9; .* \(1 of 6 differ\)"),
-        (np.array([{}], dtype=object), LABELS, "is no readable npy file; an array of numbers is needed"),
+        (None, LABELS[::-1], r"row 0 is 9, the dataset's label is 3, expected .* \(6 of 6 differ\)"),
+        (
+            None,
+            np.array([3, 1, 4, 1, 5, 8]),
+            r"row 5 is 8, the dataset's label is 9, expected .* \(1 of 6 differ\)",
+        ),
+        (np.array([{}], dtype=object), LABELS, "is no readable npy file, expected an array of numbers"),
     ],
 )
 def test_an_archive_that_does_not_fit_is_refused(folder, images, labels, message):
@@ -240,7 +246,9 @@ def test_what_numpy_raises_for_a_damaged_file_is_one_line(folder, monkeypatch, e
         raise error("many\nlines")
 
     monkeypatch.setattr(np.lib.format, "open_memmap", broken)
-    with pytest.raises(ValueError, match=r"test_images.npy: is no readable npy file; an array of numbers"):
+    with pytest.raises(
+        ValueError, match=r"test_images.npy: is no readable npy file, expected an array of numbers"
+    ):
         corrupted("mnist", "test", "stripe", 1)
 
 
@@ -253,8 +261,8 @@ def test_a_missing_file_keeps_its_own_message(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": -1}, "seed is -1; 0 to 9223372036854775807 is accepted"),
-        ({"workers": 0}, "workers is 0; 1 to 256 is accepted"),
+        ({"seed": -1}, "seed is -1"),
+        ({"workers": 0}, "workers is 0"),
     ],
 )
 def test_seed_and_workers_are_checked_also_for_an_archive(folder, change, message):
@@ -273,7 +281,7 @@ def test_a_cut_archive_is_refused(folder):
 
 def test_labels_of_cifar_10_c_must_be_those_of_the_data_set(folder):
     put_cifar(folder, "fog", labels=np.tile([7, 0, 2, 8], 5))
-    with pytest.raises(ValueError, match=r"labels.npy: row 3 is 8, the data set's label is 9"):
+    with pytest.raises(ValueError, match=r"labels.npy: row 3 is 8, the dataset's label is 9"):
         corrupted("cifar10", "test", "fog", 1)
 
 

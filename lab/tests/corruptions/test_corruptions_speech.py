@@ -241,10 +241,10 @@ def test_what_is_too_loud_is_made_softer_not_cut():
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "audiomentations", None)
-    with pytest.raises(ImportError, match=r"^audiomentations is needed .*: pip install 'tcuq\[sound\]'$"):
+    with pytest.raises(ImportError, match=r"^audiomentations is needed .*: pip install 'tcuq-lab\[sound\]'$"):
         corrupt(CLIPS[:1], "speech_c", "time_stretch", 1)
     monkeypatch.setitem(sys.modules, "scipy.interpolate", None)
-    with pytest.raises(ImportError, match=r"^scipy is needed .*: pip install 'tcuq\[sound\]'$"):
+    with pytest.raises(ImportError, match=r"^scipy is needed .*: pip install 'tcuq-lab\[sound\]'$"):
         corrupt(CLIPS[:1], "speech_c", "pitch_shift", 1)
 
 

@@ -66,8 +66,18 @@ def fit(each: Method, backbone: str, dev: Labeled) -> None:
     each.fit(dev)
 
 
-@pytest.mark.parametrize("backbone", BACKBONES)
-@pytest.mark.parametrize("name", NAMES)
+def cells() -> list[Any]:
+    """Every method on every backbone; variants of TCUQ on one, and on the others in the slow tier."""
+    found = []
+    for name in NAMES:
+        variant = METHODS[name].has_monitor and name not in ("tcuq", "tcuq_paper")
+        for backbone in BACKBONES:
+            slow = variant and backbone != "resnet8"
+            found.append(pytest.param(name, backbone, marks=[pytest.mark.slow] if slow else []))
+    return found
+
+
+@pytest.mark.parametrize(("name", "backbone"), cells())
 def test_every_method_ranks_its_own_errors(name: str, backbone: str) -> None:
     each = METHODS[name]()
     dev = development(each, backbone)

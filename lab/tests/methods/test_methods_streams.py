@@ -22,6 +22,7 @@ from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
 from tcuq_lab.methods.compare_projections import compare_projections
 from tcuq_lab.methods.method import TRIALS, Labeled, Observed
 from tcuq_lab.methods.objective import errors_alone, objective
+from tcuq_lab.methods.registry import METHODS
 from tcuq_lab.methods.scores import unsure
 from tcuq_lab.methods.temporal import ABLATIONS, STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
@@ -528,8 +529,8 @@ def test_constants_of_an_exported_monitor_by_hand() -> None:
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.count import multiply_adds, parameters
-    from tcuq_lab.zoo.registry import backbone
 
     network, shape = backbone("cnn4", classes=5, width=4), (1, 28, 28)
     method.networks = (network,)
@@ -560,8 +561,8 @@ def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
 
 def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.exits import Exits
-    from tcuq_lab.zoo.registry import backbone
 
     plain, wide, shape = backbone("resnet8"), backbone("resnet8", width=36), (3, 32, 32)
     found = plus()([wide], reference=plain).cost(shape)
@@ -619,19 +620,19 @@ def test_projections_are_compared_as_the_method_would() -> None:
 
 def test_projections_are_compared_where_there_are_any() -> None:
     narrow = replace(DEV, observed=replace(DEV.observed, features=DEV.observed.features[:, :32]))
-    with pytest.raises(ValueError, match="features are 32 wide; more than 32 is accepted"):
+    with pytest.raises(ValueError, match="features are 32 wide, expected more than 32"):
         compare_projections(narrow)
     with pytest.raises(ValueError, match="features are 0 wide"):
         compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
-    with pytest.raises(ValueError, match="setting 'features' is unknown; one of lags, blend, l2 is accepted"):
+    with pytest.raises(ValueError, match="setting 'features' is unknown, expected one of lags, blend, l2"):
         compare_projections(DEV, features="pca")
-    with pytest.raises(ValueError, match="draws is 0; 1 to 100 is accepted"):
+    with pytest.raises(ValueError, match="draws is 0"):
         compare_projections(DEV, draws=0)
 
 
 def test_an_unfitted_monitor_has_a_cost_too() -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
-    from tcuq_lab.zoo.registry import backbone
+    from tcuq_lab.zoo.backbones import backbone
 
     method = Tcuq([backbone("cnn4", classes=5, width=4)])
     method.setting = method.grid[6]
@@ -668,3 +669,29 @@ def test_features_that_no_signal_reads_are_not_taken() -> None:
     for setting in method.grid[1:]:
         params = method._monitor(setting).params
         assert params.features == 0 and method._monitor(setting).projection is None
+
+
+def test_classes_that_state_one_choice_decide_it_alike() -> None:
+    from tcuq_lab.reproduce.rows import ABLATED
+
+    deciding = ("grid", "profile", "calibrated", "posteriors", "quality", "fit")
+    full = {each.choice: each for each in (Tcuq, TcuqPaper)}
+    for each in (*METHODS.values(), *ABLATED.values()):
+        assert each.has_monitor == issubclass(each, Tcuq), each.name
+        if each.has_monitor:
+            alike = [
+                name
+                for name, other in full.items()
+                if all(getattr(each, part) == getattr(other, part) for part in deciding)
+            ]
+            assert [each.choice] == (alike or [None]), each.name
+            assert each.keeps_fit == (each.fit is Tcuq.fit), each.name
+        else:
+            assert each.choice is None and not each.keeps_fit, each.name
+
+
+def test_methods_without_a_monitor_say_so() -> None:
+    base = METHODS["base"]()
+    for call in (base.monitored, base.fit_record, lambda: base.follow(base), lambda: base.restore(DEV, {})):
+        with pytest.raises(ValueError, match=r"^base (has no monitor|keeps no fit|follows no other method)"):
+            call()

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,10 @@ from tcuq_lab.pages.figures import Figure, Found, Place
 from tcuq_lab.pages.load import load_found
 from tcuq_lab.pages.paper import Paper, Part, load_paper
 from tcuq_lab.pages.verdicts import CANNOT, FAILS, HOLDS, MIXED, NOT_RUN, REPORTED, judge
-from tcuq_lab.pages.words import sense
+from tcuq_lab.pages.wording import readable, sense
 from tcuq_lab.reproduce.experiment import experiment_from, load_experiments
 from tcuq_lab.reproduce.result_files import save_result
-from tcuq_lab.reproduce.setting import SETTINGS
+from tcuq_lab.reproduce.run_size import RUN_SIZES
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 INPUTS = ("paper.json", "claims.json", "targets.json")
@@ -68,7 +69,7 @@ def write(folder: Path, name: str, value: Value = level, **changes: Any) -> None
                         line(task, dwell, f"{row} - base", GAIN, lambda *place: 0.1)
                         | {"spans": {kind: [0.05, 0.15] for kind in KINDS}}
                     )
-    save_result(folder / f"{name}.json", experiment, SETTINGS["reduced"], lines, 61.0)
+    save_result(folder / f"{name}.json", experiment, RUN_SIZES["reduced"], lines, 61.0)
 
 
 def line(task: str, dwell: float, row: str, column: str, value: Value) -> dict[str, Any]:
@@ -101,16 +102,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
-    pages = {name: DOCS / name for name in (MARKDOWN, HTML)}
-    if not load_found(RESULTS):
-        # Without results there is nothing to show: a page left behind would be a page of nothing.
-        assert not [path for path in pages.values() if path.exists()]
-        return
-    for name, text in build_pages(RESULTS).items():
-        assert pages[name].exists(), f"{pages[name]} is missing: run tcuq-lab results"
-        assert pages[name].read_text(encoding="utf-8") == text, (
-            f"{pages[name]} is stale: run tcuq-lab results"
-        )
+    pages = build_pages(RESULTS)
+    text = (DOCS / MARKDOWN).read_text(encoding="utf-8")
+    assert text == pages[MARKDOWN], f"{MARKDOWN} is stale: run tcuq-lab results --write"
+    # The HTML page is built where it is wanted: it is not under version control.
+    found = load_found(RESULTS)
+    assert found and HTML in (ROOT / ".gitignore").read_text()
+    for name, each in found.items():
+        assert escape(each.title) in pages[HTML], name
+    assert len(pages[HTML]) > 500_000
 
 
 def test_a_figure_changes_the_page_and_flips_verdicts(folder: Path) -> None:
@@ -164,7 +164,9 @@ def test_claims_ask_for_rows_and_columns_that_experiments_have(name: str) -> Non
     for claim in asked:
         assert claim.rule is not None
         experiment = known[claim.rule.experiment]
-        assert set(claim.rule.columns) <= {column.title for column in experiment.columns}, claim.name
+        assert set(claim.rule.columns) <= {readable(column.title) for column in experiment.columns}, (
+            claim.name
+        )
         for row in (*claim.rule.rows, *claim.rule.more.get("than", ())):
             assert _stem(row) in {each.label for each in experiment.rows}, (claim.name, row)
         assert set(claim.rule.tasks) <= set(experiment.tasks), claim.name
@@ -182,7 +184,7 @@ def test_figures_of_the_paper_stand_beside_rows_and_columns_that_experiments_hav
     assert parts
     for part in parts:
         experiment = known[part.experiment]
-        assert part.column in {column.title for column in experiment.columns}, part
+        assert part.column in {readable(column.title) for column in experiment.columns}, part
         assert part.task in experiment.tasks, part
         assert set(part.rows) <= {row.label for row in experiment.rows}, part
 
@@ -409,23 +411,36 @@ def test_the_command_writes_and_checks(
     where = ["--results", str(folder), "--out", str(out)]
     assert main(["results", "--check", *where]) == 1
     assert main(["results", *where]) == 0
+    assert not list(out.iterdir())
+    assert "nothing written; run 'tcuq-lab results --write'" in capsys.readouterr().out
+    assert main(["results", "--write", *where]) == 0
     assert {path.name for path in out.iterdir()} == {MARKDOWN, HTML}
     assert main(["results", "--check", *where]) == 0
     place = {"task": "mnist", "dwell": 1.0, "row": "base", "column": "AUPRC, unseen kinds"}
+    before = (out / MARKDOWN).read_text()
     change(folder / "drop.json", place, 0.1234)
+    capsys.readouterr()
     assert main(["results", "--check", *where]) == 1
+    said = capsys.readouterr().out
+    assert f"{MARKDOWN}: " in said and " -> " in said and "0.123" in said
+    assert (out / MARKDOWN).read_text() == before
+    (out / HTML).unlink()  # is in nobody's repository, so that its absence is no fault
+    (folder / "drop.json").unlink()
+    write(folder, "drop")
+    assert main(["results", "--check", *where]) == 0
+    assert main(["results", "--check", "--write", *where]) == 2
     capsys.readouterr()
 
 
 @pytest.mark.parametrize(
     ("name", "change_", "message"),
     [
-        ("drop.json", lambda c: {**c, "name": "x"}, "name is 'x'; 'drop' is accepted"),
+        ("drop.json", lambda c: {**c, "name": "x"}, "name is 'x', expected 'drop'"),
         ("drop.json", lambda c: {**c, "lines": []}, "there are 0 lines"),
         ("drop.json", lambda c: {**c, "lines": [c["lines"][0]] * 2}, "line 1 repeats mnist"),
         ("drop.json", lambda c: {**c, "lines": [{"task": "a"}]}, "line 0 lacks dwell"),
         ("drop.json", lambda c: {**c, "lines": [{**c["lines"][0], "value": "x"}]}, "number is 'x'"),
-        ("paper.json", lambda c: {**c, "format": "x"}, "'tcuq paper 1' is accepted"),
+        ("paper.json", lambda c: {**c, "format": "x"}, "expected 'tcuq paper 1'"),
         ("paper.json", lambda c: {**c, "parts": [{"where": ""}]}, "part 0 lacks experiment"),
         ("paper.json", lambda c: {**c, "parts": [c["parts"][0]] * 2}, "part 1 repeats drop"),
         ("claims.json", lambda c: {**c, "claims": [{"id": "a"}]}, "claim a: where is None"),
@@ -535,7 +550,7 @@ def test_differences_are_paired_by_kind() -> None:
     )  # kinds vary, the lead does not
     fewer = Figure(0.65, streams={"snow": 0.5, "frost": 0.8})
     (point,) = asked({"kind": "above", "than": ["b"]}, {("a", "c"): ours, ("b", "c"): fewer})
-    assert point.margin == pytest.approx(0.02) and "2 of 3 kinds" in point.note
+    assert point.margin == pytest.approx(0.02) and "2 of 3 corruption types" in point.note
 
 
 def test_ratios_know_of_alarms_that_never_come() -> None:
@@ -621,7 +636,7 @@ def test_what_is_not_there_is_named_or_left_out() -> None:
         asked({"kind": "above", "than": ["b"]}, figures)
     with pytest.raises(ValueError, match="column of x 'k' is unknown; did you mean c"):
         asked({"kind": "reported", "columns": ["k"]}, figures)
-    with pytest.raises(ValueError, match="dwell of x is 16; 4 is accepted"):
+    with pytest.raises(ValueError, match="dwell of x is 16, expected 4"):
         asked({"kind": "reported", "dwells": [16]}, figures)
     assert len(asked({"kind": "reported", "columns": ["c", "later"]}, figures)) == 1
     assert asked({"kind": "reported", "experiment": "y"}, figures) == []

@@ -114,19 +114,22 @@ def test_many_kinds_share_one_tint() -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: stream_figure(RISK, RIGHT[:9]), "right has 9 entries; 400 is accepted"),
-        (lambda: stream_figure(RISK, RIGHT, KINDS[:9]), "kinds has 9 entries; 400"),
+        (lambda: stream_figure(RISK, RIGHT[:9]), "right has 9 entries, expected 400"),
+        (lambda: stream_figure(RISK, RIGHT, KINDS[:9]), "kinds has 9 entries, expected 400"),
         (lambda: stream_figure(RISK, RIGHT, threshold=[1.0, 2.0]), "threshold has 2 entries"),
         (lambda: stream_figure(RISK, RIGHT, abstain=[True]), "abstain has 1 entries"),
-        (lambda: stream_figure(RISK, RIGHT, alarms=[400]), r"alarms\[0\] is 400; 0 to 399"),
-        (lambda: stream_figure(RISK, RIGHT, alarms=[True, False]), "alarms has 2 entries; 400"),
-        (lambda: stream_figure(RISK, RIGHT, alarms=[5.5]), "alarms has dtype float64; whole steps or a bool"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=[400]), r"alarms\[0\] is 400"),
+        (lambda: stream_figure(RISK, RIGHT, alarms=[True, False]), "alarms has 2 entries, expected 400"),
+        (
+            lambda: stream_figure(RISK, RIGHT, alarms=[5.5]),
+            "alarms has dtype float64, expected whole steps or a bool",
+        ),
         (lambda: stream_figure(RISK, RIGHT, alarms=[float("nan")]), "alarms has dtype float64"),
         (lambda: stream_figure(RISK, RIGHT, alarms=["5"]), "alarms has dtype <U1"),
         (lambda: stream_figure(RISK, RIGHT, threshold=float("nan")), r"threshold\[0\] is nan"),
         (lambda: stream_figure(RISK, RIGHT, threshold=float("inf")), r"threshold\[0\] is inf"),
         (lambda: stream_figure(RISK, RIGHT, threshold="a"), "threshold has dtype <U1"),
-        (lambda: stream_figure(RISK, RIGHT, title=3), "title is 3; a text"),  # type: ignore[arg-type]
+        (lambda: stream_figure(RISK, RIGHT, title=3), "title is 3, expected text"),  # type: ignore[arg-type]
         (lambda: stream_figure([], []), "risk has 0 entries"),
         (lambda: comparison_figure([], "x"), "metric 'x', variant None has 0 records"),
         (
@@ -137,7 +140,7 @@ def test_many_kinds_share_one_tint() -> None:
             lambda: comparison_figure([record("s", "A", "x", "v", float("inf"), 1)], "x"),
             "infinite value",
         ),
-        (lambda: severity_figure([1, 2], {"A": [1]}, "x"), "values of A has 1 entries; 2"),
+        (lambda: severity_figure([1, 2], {"A": [1]}, "x"), "values of A has 1 entries, expected 2"),
         (
             lambda: comparison_figure([record("j", "A", "x", "v", 1, 1, high=float("inf"))], "x"),
             "infinite value",
@@ -159,14 +162,14 @@ def test_many_kinds_share_one_tint() -> None:
         ),
         (
             lambda: severity_figure([1], {"A": [1]}, "x", intervals={"A": [1]}),  # type: ignore[dict-item]
-            "interval of A is list; a pair of arrays",
+            "interval of A is list, expected a pair of arrays",
         ),
-        (lambda: severity_figure([1], {3: [1]}, "x"), "method is 3; a text"),  # type: ignore[dict-item]
+        (lambda: severity_figure([1], {3: [1]}, "x"), "method is 3, expected text"),  # type: ignore[dict-item]
         (lambda: risk_coverage_figure({"A": [1, 2, 3]}), "A: the curve is list"),  # type: ignore[dict-item]
         (lambda: severity_figure([], {"A": []}, "x"), "0 severities, 1 methods"),
         (lambda: risk_coverage_figure({"A": ([1, 2], [True])}), "A: score has 2 entries, wrong has 1"),
         (lambda: risk_coverage_figure({}), "0 curves"),
-        (lambda: save_figure(a_comparison(), "x.gif"), "ends in '.gif'; .png or .svg"),
+        (lambda: save_figure(a_comparison(), "x.gif"), "ends in '.gif', expected .png or .svg"),
     ],
 )
 def test_errors_are_one_line(call: Any, message: str) -> None:
@@ -184,7 +187,9 @@ def test_a_missing_matplotlib_is_said_in_one_line(monkeypatch: pytest.MonkeyPatc
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"^matplotlib is needed for figures: pip install 'tcuq\[plots\]'$"):
+    with pytest.raises(
+        ImportError, match=r"^matplotlib is needed for figures: pip install 'tcuq-lab\[plots\]'$"
+    ):
         stream_figure(RISK, RIGHT)
 
 

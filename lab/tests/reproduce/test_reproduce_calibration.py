@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from test_reproduce import PLAIN, TINY, Kept
+from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq.metrics import wilson
 from tcuq_lab.comparison.records import Record, Results, pick, record
@@ -88,8 +88,8 @@ def test_corrupted_examples_are_those_of_unseen_kinds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"corruptd": True}, "option of x 'corruptd' is unknown; one of corrupted is accepted"),
-        ({"corrupted": 1}, "option corrupted is 1; true or false is accepted"),
+        ({"corruptd": True}, "option of x 'corruptd' is unknown, expected one of corrupted"),
+        ({"corrupted": 1}, "option corrupted is 1, expected true or false"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 
-from test_reproduce import PLAIN, TINY, Kept
+from kept_recordings import PLAIN, TINY, Kept
 
 from tcuq.monitor.monitor import Monitor
 from tcuq_lab.comparison.records import Record, pick
@@ -35,6 +35,7 @@ def _value(found: list[Record], method: str, metric: str, variant: str, stream: 
     return float(row["value"])
 
 
+@pytest.mark.slow
 def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     found = measure(_plan("tcuq_paper", "tcuq_no_conformal"), UNIT, kept)  # type: ignore[arg-type]
@@ -111,7 +112,7 @@ def test_streams_of_every_order_are_audited() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (["base"], {}, "row base decides nothing; rows of TCUQ are accepted"),
+        (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
         (["tcuq"], {"window": 3}, "options of x are window; promises accepts none"),
     ],
 )

@@ -158,7 +158,7 @@ def test_a_trace_is_followed_over_and_over():
     assert runs_of(stream.label)[:-1].tolist() == ([5, 9, 2] * 250)[: len(runs_of(stream.label)) - 1]
     fixed = made(dwell=Trace((5, 9, 2), (1, 4, 0)))
     assert np.array_equal(fixed.label[:32], np.repeat([1, 4, 0, 1, 4, 0], [5, 9, 2, 5, 9, 2]))
-    with pytest.raises(ValueError, match="class 12 of the trace has no examples; 0, 1, 2, 3"):
+    with pytest.raises(ValueError, match="class 12 of the trace has no examples, expected one of 0, 1, 2, 3"):
         made(dwell=Trace((5,), (12,)))
 
 
@@ -256,7 +256,7 @@ def test_the_literal_stream_shows_everything_once_then_again_at_rising_severity(
     part = made(layout=Literal(), shifts=(FOG,), dwell=Geometric(1), steps=1000)
     assert len(np.unique(part.index[:500])) == 500 == len(np.unique(part.index[500:]))
     assert [span.source for span in part.spans()] == ["clean", "fog/3"]
-    with pytest.raises(ValueError, match="steps is 6010; layout literal accepts up to 6000 with 3000 exam"):
+    with pytest.raises(ValueError, match="steps is 6010, expected at most 6000 with 3000 exam"):
         made(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=6010)
 
 
@@ -333,7 +333,7 @@ def test_a_description_survives_its_file(name, tmp_path):
 def test_other_data_and_other_plans_are_noticed():
     sealed = seal(describe(ood=(Ood("letters"),)), LABELS, OOD_LABELS)
     with pytest.raises(
-        Mismatch, match=r"^the labels of toy dev have the digest [0-9a-f]{64}; [0-9a-f]{64} is"
+        Mismatch, match=r"^the labels of toy dev have the digest [0-9a-f]{64}, expected [0-9a-f]{64}$"
     ):
         build(sealed, LABELS[::-1], OOD_LABELS)
     with pytest.raises(Mismatch, match="the labels of letters have"):
@@ -353,53 +353,53 @@ def file(**changes):
     ("changes", "message"),
     [
         ({"format": "x"}, 'not a stream: "format" must be "tcuq-stream"'),
-        ({"version": 2}, "stream has version 2; 1 is accepted"),
-        ({"version": True}, "stream has version True; 1 is accepted"),
+        ({"version": 2}, "stream has version 2, expected 1"),
+        ({"version": True}, "stream has version True, expected 1"),
         ({"speed": 1}, "field 'speed' is unknown; one of dataset, part, seed"),
-        ({"part": "val"}, "part is 'val'; one of train, dev, test is accepted"),
-        ({"part": []}, r"part is \[\]; one of train, dev, test is accepted"),
-        ({"dataset": "a/b"}, "dataset is 'a/b'; letters, digits"),
-        ({"seed": -1}, "seed is -1; 0 to 9223372036854775807 is accepted"),
+        ({"part": "val"}, "part is 'val', expected one of train, dev, test"),
+        ({"part": []}, r"part is \[\], expected one of train, dev, test"),
+        ({"dataset": "a/b"}, "dataset is 'a/b', expected letters, digits"),
+        ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5, not an integer"),
         ({"steps": 0}, "steps is 0; 1 to"),
         ({"steps": "9"}, "steps is '9', not an integer"),
-        ({"labels": "abc"}, "labels is 'abc'; 64 hexadecimal digits are accepted"),
-        ({"digest": 5}, "digest is 5; 64 hexadecimal digits are accepted"),
-        ({"dwell": 16}, "dwell is 16; an object with a name as 'law' is needed"),
+        ({"labels": "abc"}, "labels is 'abc', expected 64 hexadecimal digits"),
+        ({"digest": 5}, "digest is 5, expected 64 hexadecimal digits"),
+        ({"dwell": 16}, "dwell is 16, expected an object with a name as 'law'"),
         ({"dwell": {"law": "geometrik"}}, "dwell law 'geometrik' is unknown; did you mean geometric?"),
-        ({"dwell": {"law": "geometric", "mean": 0.5}}, "mean of dwell is 0.5; 1 to 1000000 is accepted"),
+        ({"dwell": {"law": "geometric", "mean": 0.5}}, "mean of dwell is 0.5"),
         ({"dwell": {"law": "geometric", "mean": None}}, "mean of dwell is None, not a number"),
         ({"dwell": {"law": "geometric", "size": 2}}, "dwell geometric has the unknown field 'size'"),
         ({"dwell": {"law": "trace"}}, "dwell trace lacks the field 'runs'"),
-        ({"dwell": {"law": "trace", "runs": 3}}, "runs of the trace is 3; a list is needed"),
-        ({"dwell": {"law": "trace", "runs": []}}, "number of runs of the trace is 0; 1 to 100000"),
-        ({"dwell": {"law": "trace", "runs": [0]}}, "run of the trace is 0; 1 to 1000000 is accepted"),
-        ({"dwell": {"law": "trace", "runs": [1], "classes": [1, 2]}}, "trace has 2 classes; as many as runs"),
+        ({"dwell": {"law": "trace", "runs": 3}}, "runs of the trace is 3, expected a list"),
+        ({"dwell": {"law": "trace", "runs": []}}, "number of runs of the trace is 0"),
+        ({"dwell": {"law": "trace", "runs": [0]}}, "run of the trace is 0"),
+        ({"dwell": {"law": "trace", "runs": [1], "classes": [1, 2]}}, "trace has 2 classes, expected"),
         ({"layout": {"name": "segment"}}, "layout name 'segment' is unknown; did you mean segments?"),
-        ({"layout": {"name": ["a"]}}, "an object with a name as 'name' is needed"),
-        ({"layout": {"name": "segments", "mean": 301}}, "mean of segments is 301; 100 to 300 is accepted"),
-        ({"layout": {"name": "segments", "mean": 50}}, "mean of segments is 50; 100 to 300 is accepted"),
-        ({"layout": {"name": "segments", "minimum": 0}}, "minimum of segments is 0; 1 to 300 is accepted"),
-        ({"layout": {"name": "segments", "first": "bad"}}, "first of segments is 'bad'; one of clean"),
-        ({"layout": {"name": "segments", "reversed": 1}}, "reversed of segments is 1; true or false"),
+        ({"layout": {"name": ["a"]}}, "expected an object with a name as 'name'"),
+        ({"layout": {"name": "segments", "mean": 301}}, "mean of segments is 301"),
+        ({"layout": {"name": "segments", "mean": 50}}, "mean of segments is 50"),
+        ({"layout": {"name": "segments", "minimum": 0}}, "minimum of segments is 0"),
+        ({"layout": {"name": "segments", "first": "bad"}}, "first of segments is 'bad', expected"),
+        ({"layout": {"name": "segments", "reversed": 1}}, "reversed of segments is 1, expected true"),
         ({"layout": {"name": "segments", "reversed": True}, "steps": None}, "steps is null; segments that"),
-        ({"layout": {"name": "ramp"}}, "layout ramp shows corruptions alone; ood/letters is not accepted"),
-        ({"layout": {"name": "ramp", "length": 0}}, "length of ramp is 0; 1 to 300 is accepted"),
+        ({"layout": {"name": "ramp"}}, "layout ramp shows corruptions alone, expected no ood/letters"),
+        ({"layout": {"name": "ramp", "length": 0}}, "length of ramp is 0"),
         ({"layout": {"name": "bursts"}}, "layout bursts shows OOD sets alone"),
-        ({"layout": {"name": "bursts", "gap": 0}}, "gap of bursts is 0; 1 to 100000 is accepted"),
-        ({"layout": {"name": "literal", "p": 1}}, "layout literal has the unknown field 'p'; none"),
-        ({"layout": {"name": "literal"}, "ood": []}, "layout literal has 2 shifts; 1 is accepted"),
-        ({"layout": {"name": "stationary"}}, "layout stationary has 7 sources; none .clean. or 1"),
-        ({"shifts": [], "ood": []}, "layout segments has nothing to show; at least one of shifts or ood"),
-        ({"shifts": {}}, r"shifts is \{\}; a list is needed"),
-        ({"shifts": [3]}, r"shifts\[0\] is 3; an object is needed"),
+        ({"layout": {"name": "bursts", "gap": 0}}, "gap of bursts is 0"),
+        ({"layout": {"name": "literal", "p": 1}}, "layout literal has the unknown field 'p', expected none"),
+        ({"layout": {"name": "literal"}, "ood": []}, "layout literal has 2 shifts, expected 1"),
+        ({"layout": {"name": "stationary"}}, "layout stationary has 7 sources, expected none .clean. or 1"),
+        ({"shifts": [], "ood": []}, "layout segments has nothing to show, expected at least"),
+        ({"shifts": {}}, r"shifts is \{\}, expected a list"),
+        ({"shifts": [3]}, r"shifts\[0\] is 3, expected an object"),
         ({"shifts": [{"kind": "fog"}]}, r"shifts\[0\] lacks the field 'severities'"),
-        ({"shifts": [{"kind": "fog", "severities": [6]}]}, "severity of fog is 6; 1 to 5 is accepted"),
-        ({"shifts": [{"kind": "fog", "severities": 3}]}, "severities of fog is 3; a list is needed"),
-        ({"shifts": [{"kind": "fog", "severities": [1, 1]}]}, r"severities of fog are \[1, 1\]; one or more"),
+        ({"shifts": [{"kind": "fog", "severities": [6]}]}, "severity of fog is 6"),
+        ({"shifts": [{"kind": "fog", "severities": 3}]}, "severities of fog is 3, expected a list"),
+        ({"shifts": [{"kind": "fog", "severities": [1, 1]}]}, r"severities of fog are \[1, 1\], expected"),
         ({"shifts": [{"kind": "ood", "severities": [1]}]}, "kind of a shift is 'ood', which has a meaning"),
         ({"shifts": [{"kind": "fog", "severities": [n]} for n in (1, 2)]}, "fog comes twice among shifts"),
-        ({"ood": [{"name": "a b"}]}, "name of an OOD set is 'a b'; letters"),
+        ({"ood": [{"name": "a b"}]}, "name of an OOD set is 'a b', expected letters"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_in_one_line(changes, message, tmp_path):
@@ -427,21 +427,21 @@ def test_odd_texts_are_refused(tmp_path):
 
 def test_literal_needs_a_shuffled_dwell_and_whole_parts():
     with pytest.raises(
-        ValueError, match="layout literal shows every example once; dwell geometric of mean 1"
+        ValueError, match="layout literal shows every example once, expected dwell geometric of mean 1"
     ):
         describe(layout=Literal(), shifts=(FOG,))
-    with pytest.raises(ValueError, match="steps is 1005; layout literal accepts a multiple of 10"):
+    with pytest.raises(ValueError, match="steps is 1005, expected a multiple of 10"):
         describe(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), steps=1005)
 
 
 def test_objects_of_other_types_are_refused():
-    with pytest.raises(TypeError, match="dwell is int; one of Geometric, Trace is accepted"):
+    with pytest.raises(TypeError, match="dwell is int, expected one of Geometric, Trace"):
         describe(dwell=16)
-    with pytest.raises(TypeError, match="shifts holds str; Shift is accepted"):
+    with pytest.raises(TypeError, match="shifts holds str, expected Shift"):
         describe(shifts=("fog",))
-    with pytest.raises(ValueError, match=r"labels are float64 \(3,\); one integer an example is needed"):
+    with pytest.raises(ValueError, match=r"labels are float64 \(3,\), expected one integer an example"):
         build(describe(), [0.5, 1, 2])
-    with pytest.raises(ValueError, match="labels hold -1; 0 or above is accepted"):
+    with pytest.raises(ValueError, match="labels hold -1, expected 0 or above"):
         build(describe(), [-1, 1])
 
 
@@ -486,15 +486,13 @@ def test_a_bank_must_fit():
     bank = bank_of(stream)
     with pytest.raises(ValueError, match="bank lacks snow/2; every source of the stream is needed"):
         stream.log({source: part for source, part in bank.items() if source != "snow/2"})
-    with pytest.raises(ValueError, match="bank has no features of fog/3; all or none are accepted"):
+    with pytest.raises(ValueError, match="bank has no features of fog/3, expected all or none"):
         stream.log({**bank, "fog/3": (bank["fog/3"][0], None)})
-    with pytest.raises(ValueError, match=r"probs of clean are \(5, 10\); at least \d+ rows are needed"):
+    with pytest.raises(ValueError, match=r"probs of clean are \(5, 10\), expected at least \d+ rows"):
         stream.log({**bank, "clean": (bank["clean"][0][:5], bank["clean"][1])})
-    with pytest.raises(ValueError, match="probs of fog/3 are int8 of 10 columns; float32 of 10 is accepted"):
+    with pytest.raises(ValueError, match="probs of fog/3 are int8 of 10 columns, expected float32 of 10"):
         stream.log({**bank, "fog/3": (np.zeros((3000, 10), np.int8), bank["fog/3"][1])})
-    with pytest.raises(
-        ValueError, match="probs of fog/3 are float32 of 9 columns; float32 of 10 is accepted"
-    ):
+    with pytest.raises(ValueError, match="probs of fog/3 are float32 of 9 columns, expected float32 of 10"):
         stream.log({**bank, "fog/3": (np.zeros((3000, 9), np.float32), bank["fog/3"][1])})
 
 
@@ -528,11 +526,9 @@ def test_inputs_that_do_not_fit_are_refused_at_once():
     about = describe(shifts=(Shift("identity", (1,)),), ood=(Ood("letters"),))
     with pytest.raises(ValueError, match="ood lacks letters"):
         inputs(about, data, "mnist_c")
-    with pytest.raises(
-        ValueError, match=r"examples of letters are uint8 \(7, 7\); uint8 \(8, 8\) is accepted"
-    ):
+    with pytest.raises(ValueError, match=r"examples of letters are uint8 \(7, 7\), expected uint8 \(8, 8\)"):
         inputs(about, data, "mnist_c", ood={"letters": pictures(20, 7)})
-    with pytest.raises(ValueError, match="data set 'toy' is unknown; did you mean"):
+    with pytest.raises(ValueError, match="dataset 'toy' is unknown; did you mean"):
         inputs(about, data, ood={"letters": pictures(20)})
     with pytest.raises(ValueError, match="toy dev has 60 examples; clean needs 2"):
         inputs(build(describe(shifts=(Shift("fog", (1,)),)), LABELS), data, "mnist_c")
@@ -614,8 +610,11 @@ def test_portions_of_the_layout_do_not_matter(monkeypatch):
     ("labels", "message"),
     [
         ([0.0, float("nan")], "labels are float64"),
-        ([0, -1], "labels hold -1; 0 or above"),
-        (np.array([0, 2**63], dtype=np.uint64), "labels hold 9223372036854775808; up to 9223372036854775807"),
+        ([0, -1], "labels hold -1, expected 0 or above"),
+        (
+            np.array([0, 2**63], dtype=np.uint64),
+            "labels hold 9223372036854775808, expected up to 9223372036854775807",
+        ),
     ],
 )
 def test_bad_labels_are_refused_before_they_are_hashed(labels, message):
@@ -630,11 +629,11 @@ def test_bad_labels_are_refused_before_they_are_hashed(labels, message):
 def test_inputs_are_of_the_part_of_the_plan():
     data, about = pictures(), describe(shifts=(Shift("identity", (1,)),))
     for plan in (about, build(about, data.y)):
-        with pytest.raises(ValueError, match="data is toy test; toy dev is accepted, as the plan says"):
+        with pytest.raises(ValueError, match="data is toy test, expected toy dev, as the plan says"):
             inputs(plan, dataclasses.replace(data, split="test"), "mnist_c")
-        with pytest.raises(ValueError, match="data is mnist dev; toy dev is accepted"):
+        with pytest.raises(ValueError, match="data is mnist dev, expected toy dev"):
             inputs(plan, dataclasses.replace(data, name="mnist"), "mnist_c")
     with pytest.raises(ValueError, match="corruption of mnist_c 'fogg' is unknown; did you mean fog"):
         inputs(describe(shifts=(Shift("fogg", (1,)),)), data, "mnist_c")
-    with pytest.raises(ValueError, match="severity of fog is 4; 1 to 1"):
+    with pytest.raises(ValueError, match="severity of fog is 4"):
         inputs(describe(shifts=(Shift("fog", (4,)),)), data, "mnist_c")

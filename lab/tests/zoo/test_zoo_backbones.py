@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from places import LAB  # noqa: E402
 
+from tcuq_lab.zoo.backbones import BACKBONES, backbone  # noqa: E402
 from tcuq_lab.zoo.count import multiply_adds, parameters  # noqa: E402
-from tcuq_lab.zoo.registry import BACKBONES, backbone  # noqa: E402
 
 SHAPES = {
     "cnn4": (1, 28, 28),
@@ -184,7 +184,7 @@ def test_a_trained_network_takes_no_other_size() -> None:
     network = backbone("resnet8")
     assert network.prepare(torch.zeros(2, 40, 40, 3)).shape == (2, 3, 40, 40)
     network.fit_input(torch.randint(0, 256, (50, 32, 32, 3), dtype=torch.uint8))
-    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\); \(n, 32, 32, 3\) is accepted"):
+    with pytest.raises(ValueError, match=r"^input is \(2, 40, 40, 3\), expected \(n, 32, 32, 3\)"):
         network.prepare(torch.zeros(2, 40, 40, 3))
 
 
@@ -198,7 +198,7 @@ def test_stored_weights_take_no_other_size(name: str, other: tuple[int, ...]) ->
     network, _ = load_weights(LAB / "weights" / f"{name}-0.npz")
     right = SHAPES[name][1:] + ((3,) if name == "resnet8" else ())
     assert outputs(network, np.zeros((2, *right), np.float32)).probs.shape == (2, 10)
-    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\); \(n, \d+, \d+, [13]\) is accepted"):
+    with pytest.raises(ValueError, match=r"^input is \(2, \d+, \d+.*\), expected \(n, \d+, \d+, [13]\)"):
         outputs(network, np.zeros((2, *other), np.float32))
 
 
@@ -209,3 +209,13 @@ def test_options_of_stored_weights_are_checked(tmp_path: Path) -> None:
     save_weights(tmp_path / "w.npz", backbone("cnn4"), card)
     with pytest.raises(ValueError, match=r"w\.npz: option of cnn4 'wdth' is unknown; did you mean width\?$"):
         load_weights(tmp_path / "w.npz")
+
+
+@pytest.mark.parametrize("kind", ["", "_assisted", "_dropout_10", "_exits", "_godin", "_postnet", "_wide"])
+def test_checkpoints_of_every_recipe_load(kind: str) -> None:
+    from tcuq_lab.zoo.weights import load_weights
+
+    for name in ("cnn4", "dscnn", "resnet8"):
+        network, card = load_weights(LAB / "weights" / f"{name}{kind}-0.npz")
+        assert card["config"]["name"] == f"{name}{kind}"
+        assert all(bool(torch.isfinite(value).all()) for value in network.state_dict().values())

@@ -14,8 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-from test_zoo_plans import SMALL, refused, words, write  # noqa: E402, F401
-from test_zoo_train import small, squares  # noqa: E402
+import small_trainings  # noqa: E402
+from small_trainings import SMALL, refused, small, squares, write  # noqa: E402
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.zoo.curves import Curves, curves_of, read_curves, thinned  # noqa: E402
@@ -70,9 +70,9 @@ def test_the_exits_of_a_probe_learn_with_their_share_of_the_loss() -> None:
 
 
 def test_a_probe_refuses_to_move_the_head() -> None:
-    with pytest.raises(ValueError, match=r"^setting transfer is 0\.1; 0 is accepted with probe"):
+    with pytest.raises(ValueError, match=r"^setting transfer is 0\.1, expected 0 with probe"):
         Assisted({"probe": 1, "transfer": 0.1})
-    with pytest.raises(ValueError, match=r"^setting probe is 2; 0 to 1 is accepted$"):
+    with pytest.raises(ValueError, match=r"^setting probe is 2"):
         Assisted({"probe": 2})
 
 
@@ -100,7 +100,7 @@ def test_every_nth_step_is_counted_through_all_epochs() -> None:
         train(small(epochs=3), squares(), curves=curves)  # 9 steps
     assert some.values() == {name: values[::4] for name, values in all_steps.values().items()}
     assert len(some.values()["head"]) == 3
-    with pytest.raises(ValueError, match=r"^curves is 0; 1 to 1000000 is accepted$"):
+    with pytest.raises(ValueError, match=r"^curves is 0"):
         Curves(0)
 
 
@@ -108,7 +108,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_zoo_train import small, squares
+from small_trainings import small, squares
 from tcuq_lab.zoo.curves import Curves
 from tcuq_lab.zoo.train import train
 train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), curves=Curves(2))
@@ -117,7 +117,9 @@ train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), 
 
 def test_curves_of_a_killed_training_go_on(tmp_path: Path) -> None:
     state, plan = tmp_path / "state", small(epochs=500, recipe="assisted")
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(state)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(Path(small_trainings.__file__).parent), str(state)]
+    )
     while not state.exists():
         time.sleep(0.05)
         assert process.poll() is None
@@ -149,7 +151,7 @@ def test_epochs_that_were_not_noted_do_not_come_back(tmp_path: Path) -> None:
         train(small(), squares(), state=state, curves=Curves())
     state.unlink()
     train(small(), squares(), state=state, curves=Curves(2))
-    with pytest.raises(ValueError, match=r"state: curves is 3; 2, as in this state, is accepted$"):
+    with pytest.raises(ValueError, match=r"state: curves is 3, expected 2, as in this state,$"):
         train(small(), squares(), state=state, curves=Curves(3))
     train(small(), squares(), state=state)  # nobody asks for them
 
@@ -169,7 +171,7 @@ def test_the_file_of_curves_belongs_to_its_weights(tmp_path: Path) -> None:
         "exit_1": 2,
     }
     assert found_card(config, tmp_path, 2) == found_card(config, tmp_path)
-    with pytest.raises(ValueError, match=r"curves is 1; 2, as in this file, is accepted$"):
+    with pytest.raises(ValueError, match=r"curves is 1, expected 2, as in this file,$"):
         train_one(config, tmp_path, "cpu", parts, curves=1)
     curves_of(path).write_text(json.dumps({**content, "config": small().to_dict()}))
     with pytest.raises(ValueError, match=r"holds curves of another configuration \(.*settings.* differ\)$"):
@@ -198,7 +200,7 @@ def test_thinned_curves_are_means_of_stretches() -> None:
     }
 
 
-def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: F811
+def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(
         words, "t", **{**SMALL, "recipe": "assisted", "settings": {"ramp": 0.2, "first": 3}, "note": "Old."}
     )
@@ -218,15 +220,15 @@ def test_settings_are_given_on_the_command_line(words: Path, capsys: pytest.Capt
     ("options", "said"),
     [
         (("--set", "frist=2"), "t: setting 'frist' is unknown; did you mean first?"),
-        (("--set", "first=many"), "t: setting first is 'many', not a number; 0 to 100 is accepted"),
-        (("--set", "first=nan"), "t: setting first is nan; 0 to 100 is accepted"),
-        (("--set", "exits=1.5"), "t: setting exits is 1.5, not an integer; 1 to 64 is accepted"),
-        (("--set", "exits=4"), "t: 4 exits; 1 to 3 is accepted"),
-        (("--set", "first"), "argument --set: 'first'; NAME=VALUE is accepted (see tcuq-lab train --help)"),
-        (("--set", "=2"), "argument --set: '=2'; NAME=VALUE is accepted (see tcuq-lab train --help)"),
-        (("--set", "first=2", "--set", "first=3"), "a name is given to --set twice; once is accepted"),
-        (("--name", "../x"), "name is '../x'; letters, digits, _, - and . are accepted"),
-        (("--curves", "0"), "curves is 0; 1 to 1000000 is accepted"),
+        (("--set", "first=many"), "t: setting first is 'many', not a number"),
+        (("--set", "first=nan"), "t: setting first is nan"),
+        (("--set", "exits=1.5"), "t: setting exits is 1.5, not an integer"),
+        (("--set", "exits=4"), "t: 4 exits"),
+        (("--set", "first"), "argument --set: 'first', expected NAME=VALUE (see tcuq-lab train --help)"),
+        (("--set", "=2"), "argument --set: '=2', expected NAME=VALUE (see tcuq-lab train --help)"),
+        (("--set", "first=2", "--set", "first=3"), "a name is given to --set twice, expected once"),
+        (("--name", "../x"), "name is '../x', expected letters, digits, _, - and ."),
+        (("--curves", "0"), "curves is 0"),
     ],
 )
 def test_what_is_wrong_with_settings_is_one_line(
@@ -238,4 +240,4 @@ def test_what_is_wrong_with_settings_is_one_line(
 
 def test_a_name_is_for_one_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(tmp_path, capsys, "a", "b", options=("--name", "x"))
-    assert said == "--name is 'x'; one configuration is accepted with it"
+    assert said == "--name is 'x', expected one configuration with it"

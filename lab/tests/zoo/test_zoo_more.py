@@ -12,13 +12,13 @@ torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
 from tcuq_lab.cli import main  # noqa: E402
 from tcuq_lab.data import text as source  # noqa: E402
+from tcuq_lab.zoo.backbones import backbone  # noqa: E402
 from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
 from tcuq_lab.zoo.exits import Exits, stage_widths  # noqa: E402
 from tcuq_lab.zoo.make import find_config, load_parts  # noqa: E402
 from tcuq_lab.zoo.outputs import outputs  # noqa: E402
 from tcuq_lab.zoo.recipe import Batch  # noqa: E402
 from tcuq_lab.zoo.recipes import RECIPES, recipe  # noqa: E402
-from tcuq_lab.zoo.registry import backbone  # noqa: E402
 from tcuq_lab.zoo.train import Examples, rate_at, train  # noqa: E402
 from tcuq_lab.zoo.transformer import Attention  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
@@ -142,23 +142,25 @@ def test_only_positions_tell_where_a_patch_lies() -> None:
 
 
 def test_what_a_network_cannot_take_is_one_line() -> None:
-    with pytest.raises(ValueError, match=r"^picture is 28 x 28; 32 x 32 is accepted.*learned$"):
+    with pytest.raises(ValueError, match=r"^picture is 28 x 28, expected 32 x 32.*learned$"):
         outputs(backbone("vit"), np.zeros((2, 28, 28, 3), np.uint8))
-    with pytest.raises(ValueError, match=r"^chunk is 1 x 32; 1 x 64 is accepted.*learned$"):
+    with pytest.raises(ValueError, match=r"^chunk is 1 x 32, expected 1 x 64.*learned$"):
         outputs(backbone("text"), np.zeros((2, 32), np.uint8))
-    with pytest.raises(ValueError, match=r"^input is torch.float32 of shape \(2, 64\); uint8 \(n, length\)"):
+    with pytest.raises(
+        ValueError, match=r"^input is torch.float32 of shape \(2, 64\), expected uint8 \(n, length\)"
+    ):
         outputs(backbone("text"), np.zeros((2, 64), np.float32))
     with pytest.raises(
-        ValueError, match=r"^augment is .*noise=0.1\); none is accepted for the symbols of text$"
+        ValueError, match=r"^augment is .*noise=0.1\), expected none for the symbols of text$"
     ):
         train(small("text", augment={"noise": 0.1}), made_up("text"))
-    with pytest.raises(ValueError, match="width is 64; a multiple of the 5 heads is accepted"):
+    with pytest.raises(ValueError, match="width is 64, expected a multiple of the 5 heads"):
         backbone("vit", heads=5)
-    with pytest.raises(ValueError, match="patch is 5; a divisor of the side, 32, is accepted"):
+    with pytest.raises(ValueError, match="patch is 5, expected a divisor of the side, 32"):
         backbone("vit", patch=5)
-    with pytest.raises(ValueError, match="depth is 1; 2 to 64 is accepted"):
+    with pytest.raises(ValueError, match="depth is 1"):
         backbone("text", depth=1)
-    with pytest.raises(ValueError, match="length is 63; an even number is accepted"):
+    with pytest.raises(ValueError, match="length is 63, expected an even number"):
         backbone("text", length=63)
 
 

@@ -13,28 +13,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
 
-from tcuq_lab.zoo.config import Config, config_from  # noqa: E402
+import small_trainings  # noqa: E402
+from small_trainings import small, squares  # noqa: E402
+
 from tcuq_lab.zoo.outputs import core, outputs  # noqa: E402
 from tcuq_lab.zoo.recipes import RECIPES  # noqa: E402
-from tcuq_lab.zoo.train import Examples, train  # noqa: E402
+from tcuq_lab.zoo.train import train  # noqa: E402
 from tcuq_lab.zoo.weights import load_weights, round_weights, save_weights  # noqa: E402
-
-
-def squares(n: int = 96, seed: int = 0) -> Examples:
-    """Four classes of 28 x 28 pictures: a bright corner each, under noise."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 4, n)
-    x = rng.integers(0, 60, (n, 28, 28))
-    for image, label in zip(x, y, strict=True):
-        row, column = divmod(int(label), 2)
-        image[14 * row : 14 * row + 14, 14 * column : 14 * column + 14] += 120
-    return Examples(torch.from_numpy(x.astype(np.uint8)), torch.from_numpy(y))
-
-
-def small(**changes: object) -> Config:
-    given = {"name": "t", "dataset": "mnist", "backbone": "cnn4", "epochs": 2, "batch": 32, "rate": 0.05}
-    given |= {"options": {"width": 4}, "augment": {"shift": [1, 1], "noise": 0.1}, **changes}
-    return config_from(given)
 
 
 def teach(folder: Path) -> dict[str, object]:
@@ -75,7 +60,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_zoo_train import small, squares
+from small_trainings import small, squares
 from tcuq_lab.zoo.train import train
 train(small(epochs=500, recipe="dropout"), squares(), state=Path(sys.argv[2]))
 """
@@ -83,7 +68,7 @@ train(small(epochs=500, recipe="dropout"), squares(), state=Path(sys.argv[2]))
 
 def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(state)]
+    command = [sys.executable, "-c", SCRIPT, str(Path(small_trainings.__file__).parent), str(state)]
     process = subprocess.Popen(command)
     while not state.exists():
         time.sleep(0.05)
@@ -127,9 +112,9 @@ def test_a_state_of_another_configuration_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_assistance_remains_at_inference(tmp_path: Path) -> None:
+    from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.count import multiply_adds, parameters
     from tcuq_lab.zoo.exits import Exit
-    from tcuq_lab.zoo.registry import backbone
 
     plan = small(recipe="assisted", epochs=1, settings={"transfer": 0.1})
     module, _ = train(plan, squares())
@@ -154,8 +139,8 @@ def test_weights_of_the_exits_rise_and_are_ramped_up() -> None:
 
 
 def test_transfer_moves_the_head_towards_the_exits() -> None:
+    from tcuq_lab.zoo.backbones import backbone
     from tcuq_lab.zoo.recipes.assisted import Assisted
-    from tcuq_lab.zoo.registry import backbone
 
     recipe = Assisted({"transfer": 0.25})
     exits = recipe.wrap(backbone("cnn4", classes=4, width=4))
@@ -167,13 +152,13 @@ def test_transfer_moves_the_head_towards_the_exits() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"name": "../evil"}, "name is '../evil'; letters"),
-        ({"dataset": ["text"]}, r"dataset is \['text'\]; a text"),
-        ({"options": [1]}, r"options is \[1\]; an object"),
-        ({"augment": None}, "augment is None; an object"),
-        ({"augment": {"shift": 3}}, "augment shift is 3; two numbers"),
-        ({"augment": {"flip": "no"}}, "augment flip is 'no'; true or false"),
-        ({"epochs": -1}, "epochs is -1; 1 to 100000"),
+        ({"name": "../evil"}, "name is '../evil', expected letters"),
+        ({"dataset": ["text"]}, r"dataset is \['text'\], expected text"),
+        ({"options": [1]}, r"options is \[1\], expected an object"),
+        ({"augment": None}, "augment is None, expected an object"),
+        ({"augment": {"shift": 3}}, "augment shift is 3, expected two numbers"),
+        ({"augment": {"flip": "no"}}, "augment flip is 'no', expected true or false"),
+        ({"epochs": -1}, "epochs is -1"),
     ],
 )
 def test_bad_configurations_are_one_line(changes: dict[str, object], said: str) -> None:
@@ -199,7 +184,7 @@ def test_a_file_of_another_configuration_is_not_taken_for_an_answer(tmp_path: Pa
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "npy"])
 def test_damaged_weights_are_one_line(damage: str, tmp_path: Path) -> None:
-    from tcuq_lab.zoo.registry import backbone
+    from tcuq_lab.zoo.backbones import backbone
 
     path = tmp_path / "w.npz"
     card = {"backbone": "cnn4", "options": {"classes": 4, "width": 4}, "recipe": "plain", "settings": {}}
@@ -219,7 +204,7 @@ def test_damaged_weights_are_one_line(damage: str, tmp_path: Path) -> None:
 
 
 def test_pictures_of_other_channels_are_refused() -> None:
-    from tcuq_lab.zoo.registry import backbone
+    from tcuq_lab.zoo.backbones import backbone
 
     with pytest.raises(ValueError, match=r"input is \(2, 28, 28\); \(n, height, width, 3\)"):
         backbone("resnet8").prepare(torch.zeros(2, 28, 28, dtype=torch.uint8))

@@ -74,19 +74,19 @@ def windows(
         Windows to give at a time.
     """
     if not isinstance(plan, SoundPlan):
-        raise TypeError(f"plan is of type {type(plan).__name__}; a SoundPlan is accepted")
+        raise TypeError(f"plan is of type {type(plan).__name__}, expected a SoundPlan")
     words, names, floor = np.asarray(clips), np.asarray(labels), np.asarray(noise)
     integer("chunk", chunk, 1, 1 << 16)
     integer("keywords", keywords, 1, 1 << 16)
     if words.dtype != np.int16 or words.ndim != 2 or not len(words):
-        raise ValueError(f"clips is {words.dtype} {words.shape}; int16 (n, samples) is accepted")
+        raise ValueError(f"clips is {words.dtype} {words.shape}, expected int16 (n, samples)")
     silent = np.flatnonzero(~words.any(axis=1))
     if len(silent):
-        raise ValueError(f"clips: row {silent[0]} is silence; a word in every row is needed")
+        raise ValueError(f"clips: row {silent[0]} is silence, expected a word in every row")
     if names.shape != (len(words),) or names.dtype.kind not in "iu" or names.min() < 0:
-        raise ValueError(f"labels is {names.dtype} {names.shape}; {len(words)} integers from 0 on are needed")
+        raise ValueError(f"labels is {names.dtype} {names.shape}, expected {len(words)} integers from 0 on")
     if floor.dtype != np.int16 or floor.ndim != 2 or floor.shape[1] != RATE or not len(floor):
-        raise ValueError(f"noise is {floor.dtype} {floor.shape}; int16 (m, {RATE}) is accepted")
+        raise ValueError(f"noise is {floor.dtype} {floor.shape}, expected int16 (m, {RATE})")
     known = np.where(names < keywords, names.astype(np.int64), -1)
     return _windows(plan, words, voiced(words), known, floor, chunk)
 

@@ -63,7 +63,7 @@ class FrontEnd:
         number("high", self.high, 0, self.rate / 2)
         number("low", self.low, 0, self.high)
         if self.low == self.high:
-            raise ValueError(f"low is {self.low:g}; less than high, {self.high:g}, is accepted")
+            raise ValueError(f"low is {self.low:g}, expected less than high, {self.high:g}")
         number("offset", self.offset, 1e-12, 1)
         integer("coefficients", self.coefficients, 1, self.mels)
 
@@ -114,10 +114,10 @@ def mfcc(clips: npt.NDArray[Any], front: FrontEnd | None = None) -> npt.NDArray[
     known = FrontEnd() if front is None else front
     sound = np.asarray(clips)
     if sound.ndim != 2 or sound.dtype.kind not in "if" or sound.shape[1] < known.window:
-        wanted = f"numbers (n, samples) with at least {known.window} samples are accepted"
-        raise ValueError(f"clips is {sound.dtype} {sound.shape}; {wanted}")
+        wanted = f"expected numbers (n, samples) with at least {known.window} samples"
+        raise ValueError(f"clips is {sound.dtype} {sound.shape}, {wanted}")
     if sound.dtype.kind == "f" and not np.isfinite(sound).all():
-        raise ValueError("clips holds a NaN or an infinity; finite numbers are accepted")
+        raise ValueError("clips holds a NaN or an infinity, expected finite numbers")
     hann, triangles, cosines = known.hann(), known.triangles(), known.cosines()
     out = np.empty((len(sound), known.frames(sound.shape[1]), known.coefficients), np.float32)
     for at in range(0, len(sound), CHUNK):

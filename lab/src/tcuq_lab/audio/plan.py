@@ -81,7 +81,7 @@ class SoundPlan:
 
     def __post_init__(self) -> None:
         if isinstance(self.shifts, str) or not isinstance(self.shifts, Sequence):
-            raise ValueError(f"shifts is {self.shifts!r}; a list of kinds and severities is accepted")
+            raise ValueError(f"shifts is {self.shifts!r}, expected a list of kinds and severities")
         # Plain numbers, whatever was given: JSON has no others.
         plain = {
             "seed": integer("seed", self.seed, 0, 2**63 - 1),
@@ -113,7 +113,7 @@ class SoundPlan:
             As `to_dict` gives it; all but seed and seconds may be left out.
         """
         if not isinstance(values, Mapping):
-            raise ValueError(f"a sound plan is {values!r}; a mapping of its fields is accepted")
+            raise ValueError(f"a sound plan is {values!r}, expected a mapping of its fields")
         known_only("field of a sound plan", values, [each.name for each in fields(cls)])
         for name in ("seed", "seconds"):
             if name not in values:
@@ -189,11 +189,11 @@ def _samples(seconds: float) -> int:
 
 def _shift(value: Any) -> tuple[str, int]:
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(f"shift is {value!r}; a kind and a severity are accepted")
+        raise ValueError(f"shift is {value!r}, expected a kind and a severity")
     kind, severity = value
     known = suite("speech_c")
     known.setting(kind, severity)
     if kind in MOVES_WORDS:
         others = ", ".join(name for name in known.kinds if name not in MOVES_WORDS)
-        raise ValueError(f"shift {kind!r} moves words in continuous sound; one of {others} is accepted")
+        raise ValueError(f"shift {kind!r} moves words in continuous sound, expected one of {others}")
     return str(kind), int(severity)

@@ -37,7 +37,7 @@ def voiced(clips: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     """
     sound = np.asarray(clips)
     if sound.dtype != np.int16 or sound.ndim != 2 or sound.shape[1] < FRAME:
-        raise ValueError(f"clips is {sound.dtype} {sound.shape}; int16 (n, {FRAME} or more) is accepted")
+        raise ValueError(f"clips is {sound.dtype} {sound.shape}, expected int16 (n, {FRAME} or more)")
     count = sound.shape[1] // FRAME
     out = np.empty((len(sound), 2), np.int64)
     for place, clip in enumerate(sound):

@@ -1,4 +1,4 @@
-"""`tcuq-lab corrupt`: corruptions of the data sets: which there are, a sheet of them, corrupted data."""
+"""`tcuq-lab corrupt`: corruptions of the datasets: which there are, a sheet of them, corrupted data."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     group = subparsers.add_parser(
         "corrupt",
-        help="list, show and apply corruptions of the data sets",
-        description="List, show and apply corruptions of the data sets, in the folder that TCUQ_DATA names.",
+        help="list, show and apply corruptions of the datasets",
+        description="List, show and apply corruptions of the datasets, in the folder that TCUQ_DATA names.",
         epilog="example:\n  tcuq-lab corrupt sheet mnist --out sheet.png",
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
-    listing = declare(actions, "list", "say which corruptions there are", "tcuq-lab corrupt list", list_all)
+    listing = declare(
+        actions, "list", "list suites and their corruption types", "tcuq-lab corrupt list", list_all
+    )
     listing.add_argument("suite", metavar="SUITE", nargs="?", help="one suite (default: all)")
     example = "tcuq-lab corrupt sheet cifar10 --out sheet.png"
-    sheet = declare(actions, "sheet", "draw every kind at every severity", example, draw_sheet)
+    sheet = declare(actions, "sheet", "draw every corruption type at every severity", example, draw_sheet)
     _add_shared(sheet, "PNG file to write")
     sheet.add_argument(
         "--examples", type=int, default=1, metavar="N", help="examples side by side, 50 at most (default: 1)"
@@ -35,28 +37,28 @@ def add(subparsers: Subparsers) -> None:
         "--scale", type=int, metavar="N", help="width of a pixel (default: tiles about 64 wide)"
     )
     sheet.add_argument(
-        "--picture", metavar="FILE", help="a picture to draw, instead of examples of the data set"
+        "--picture", metavar="FILE", help="a picture to draw, instead of examples of the dataset"
     )
     example = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
-    make = declare(actions, "make", "write a corrupted split of a data set", example, make_one)
+    make = declare(actions, "make", "write a corrupted split of a dataset", example, make_one)
     _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
     make.add_argument("--split", metavar="S", help="split (default: test or val)")
     make.add_argument(
-        "--kind", required=True, metavar="K", help="one of those that 'tcuq-lab corrupt list' shows"
+        "--kind", required=True, metavar="K", help="corruption type; see 'tcuq-lab corrupt list'"
     )
-    make.add_argument("--severity", type=int, default=1, metavar="N", help="1, the weakest, on (default: 1)")
+    make.add_argument(
+        "--severity", type=int, default=1, metavar="N", help="severity, 1 is the weakest (default: 1)"
+    )
     make.add_argument("--workers", type=int, default=1, metavar="N", help="processes to use (default: 1)")
     make.add_argument(
-        "--own", action="store_true", help="corrupt here, also where an official archive is at hand"
+        "--own", action="store_true", help="do not use an official archive, even if there is one"
     )
 
 
 def _add_shared(parser: Parser, out: str) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="one of those that 'tcuq-lab data list' shows")
+    parser.add_argument("dataset", metavar="DATASET", help="dataset; see 'tcuq-lab data list'")
     parser.add_argument("--out", metavar="FILE", required=True, help=out)
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="other seeds, other noise (default: 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the noise (default: 0)")
 
 
 def list_all(args: argparse.Namespace) -> int:
@@ -108,7 +110,7 @@ def draw_sheet(args: argparse.Namespace) -> int:
     else:
         need_files(args, "--picture")
         if not args.picture:
-            raise ValueError("--picture is ''; a file name is needed")
+            raise ValueError("--picture is '', expected a file name")
         if os.path.realpath(args.picture) == os.path.realpath(args.out):
             raise ValueError(f"--out is {args.out!r}, the picture itself; another file is needed")
         data = own_picture(args.picture, suite)
@@ -117,7 +119,7 @@ def draw_sheet(args: argparse.Namespace) -> int:
     content = png(sheet)
     write_whole(args.out, content)
     found = {"sheet": args.out, "kinds": list(suite.kinds), "size": list(sheet.size), "bytes": len(content)}
-    answer(args, found, f"wrote {args.out}: {len(suite.kinds)} kinds, {len(content):,} bytes")
+    answer(args, found, f"wrote {args.out}: {len(suite.kinds)} corruption types, {len(content):,} bytes")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`tcuq-lab data`: the data sets of the lab: which there are, fetch one, check what is there."""
+"""`tcuq-lab data`: the datasets of the lab: which there are, fetch one, check what is there."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     group = subparsers.add_parser(
         "data",
-        help="list, fetch and check the data sets of the lab",
-        description="List, fetch and check the data sets of the lab, in the folder that TCUQ_DATA names.",
+        help="list, download and check datasets",
+        description="List, download and check datasets, in the folder that TCUQ_DATA names.",
         epilog="example:\n  TCUQ_DATA=data tcuq-lab data get mnist",
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
-    declare(actions, "list", "say which data sets there are", "tcuq-lab data list", list_all)
+    declare(actions, "list", "list datasets and what is present", "tcuq-lab data list", list_all)
     get = declare(
-        actions, "get", "fetch the official files of a data set", "tcuq-lab data get mnist", get_one
+        actions, "get", "download the official files of a dataset", "tcuq-lab data get mnist", get_one
     )
-    get.add_argument("name", metavar="NAME", help="one of those that 'tcuq-lab data list' shows")
+    get.add_argument("name", metavar="NAME", help="dataset; see 'tcuq-lab data list'")
     check = declare(
-        actions, "check", "decode what is there and count it", "tcuq-lab data check mnist", check_all
+        actions, "check", "decode the files and count examples", "tcuq-lab data check mnist", check_all
     )
-    check.add_argument("name", metavar="NAME", nargs="?", help="data set (default: all that are there)")
+    check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """List the data sets."""
+    """List the datasets."""
     from ..data.dataset import data_folder, entry, names, present
 
     folder: Path | None = None
@@ -58,7 +58,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def get_one(args: argparse.Namespace) -> int:
-    """Fetch a data set."""
+    """Fetch a dataset."""
     from ..data.dataset import data_folder, entry
     from ..data.download import get
 
@@ -83,7 +83,7 @@ def check_all(args: argparse.Namespace) -> int:
     wanted = names() if args.name is None else (args.name,)
     pairs = [(name, split) for name in wanted for split in splits(name) if present(name, split, folder)]
     if not pairs:
-        raise ValueError(f"{folder} holds no files of {args.name or 'any data set'} (see tcuq-lab data list)")
+        raise ValueError(f"{folder} holds no files of {args.name or 'any dataset'} (see tcuq-lab data list)")
     results = []
     with progress(args) as bar:
         for index, (name, split) in enumerate(pairs):
@@ -118,9 +118,8 @@ def _line(result: dict[str, Any]) -> str:
     if result["error"]:
         return f"{head} cannot be read"
     shape = "x".join(map(str, result["shape"]))
-    return (
-        f"{head} {result['dtype']} {shape}, examples a class {_counts(result['counts'])} ({result['source']})"
-    )
+    counts = _counts(result["counts"])
+    return f"{head} {result['dtype']} {shape}, examples per class {counts} ({result['source']})"
 
 
 def _counts(counts: list[int]) -> str:

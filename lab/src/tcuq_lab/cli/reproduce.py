@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare, progress
+from tcuq.cli.common import answer, declare, note, progress
 from tcuq.cli.edge import UsageError
 
 if TYPE_CHECKING:
@@ -17,21 +17,31 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "reproduce",
-        "run experiments again, from networks and data to tables",
+        "run experiments, from checkpoints and datasets to tables",
         "tcuq-lab reproduce drop --setting reduced",
         reproduce,
     )
     option = parser.add_argument
-    option("names", nargs="*", metavar="NAME", help="experiments, or all; none lists them")
-    option("--setting", default="reduced", metavar="S", help="reduced (default) or full")
-    option("--task", action="append", metavar="T", help="only this data set; again for more")
-    option("--dwell", action="append", type=float, metavar="D", help="only this dwell; again for more")
-    option("--experiments", metavar="DIR", help="their folder (default: lab/experiments of the checkout)")
-    option("--weights", metavar="DIR", help="folder of networks (default: lab/weights of the checkout)")
-    option("--cache", default="out/reproduce", metavar="DIR", help="what is kept (default: out/reproduce)")
+    option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
+    option("--setting", default="reduced", metavar="S", help="size of the run: reduced (default) or full")
+    option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
+    option("--dwell", action="append", type=float, metavar="D", help="only this dwell; may be repeated")
+    option(
+        "--experiments",
+        metavar="DIR",
+        help="folder of experiments (default: lab/experiments of the checkout)",
+    )
+    option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
+    option("--cache", metavar="DIR", help="intermediate results (default: out/reproduce of the checkout)")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
-    option("--write", metavar="DIR", help="also write a result file for each experiment there")
-    option("--workers", type=int, default=1, metavar="N", help="processes that corrupt (default: 1)")
+    option(
+        "--write",
+        metavar="DIR",
+        help="write a result file for each experiment there, after showing what changed",
+    )
+    option(
+        "--workers", type=int, default=1, metavar="N", help="processes that apply corruptions (default: 1)"
+    )
 
 
 def reproduce(args: argparse.Namespace) -> int:
@@ -41,9 +51,10 @@ def reproduce(args: argparse.Namespace) -> int:
 
     from tcuq.base.checks import integer, known
 
+    from ..changes import update
     from ..home import folder
     from ..reproduce.experiment import load_experiments
-    from ..reproduce.setting import setting_of
+    from ..reproduce.run_size import run_size
 
     found = load_experiments(folder(args.experiments, "experiments"))
     if not args.names:
@@ -53,9 +64,9 @@ def reproduce(args: argparse.Namespace) -> int:
         answer(args, listed, "\n".join(lines))
         return 0
     if args.write and (args.task or args.dwell):
-        raise UsageError("--write takes whole experiments; it is accepted without --task and --dwell")
+        raise UsageError("--write stores whole experiments: leave out --task and --dwell")
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
-    setting = setting_of(args.setting)
+    setting = run_size(args.setting)
     integer("workers", args.workers, 1, 256)
     if args.write:  # hours of work must not end at a folder that cannot be made
         Path(args.write).mkdir(parents=True, exist_ok=True)
@@ -66,7 +77,8 @@ def reproduce(args: argparse.Namespace) -> int:
         for dwell in args.dwell or ():
             if dwell not in each.dwells:
                 raise UsageError(
-                    f"dwell of {name} is {dwell:g}; {', '.join(f'{d:g}' for d in each.dwells)} is accepted"
+                    f"dwell of {name} is {dwell:g}, expected one of "
+                    f"{', '.join(f'{d:g}' for d in each.dwells)}"
                 )
         dwells = tuple(dict.fromkeys(args.dwell or each.dwells))
         chosen.append(replace(each, tasks=tuple(dict.fromkeys(tasks)), dwells=dwells))
@@ -78,22 +90,25 @@ def reproduce(args: argparse.Namespace) -> int:
             raise
         raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
     from ..reproduce.recordings import Recordings
-    from ..reproduce.result_files import save_result
+    from ..reproduce.result_files import result_text
     from ..reproduce.run import run, seconds
     from ..reproduce.table import plain, table, text
 
-    device = find_device(args.device)
+    device, cache = find_device(args.device), str(folder(args.cache, "../out/reproduce"))
     tables = {}
     with progress(args) as bar:
         for each in chosen:
             recordings = Recordings(
-                str(folder(args.weights, "weights")), args.cache, setting, device, args.workers, bar
+                str(folder(args.weights, "weights")), cache, setting, device, args.workers, bar
             )
             records = run(each, recordings, bar)
             tables[each.name] = table(each, records)
             if args.write:
                 path = Path(args.write) / f"{each.name}.json"
-                save_result(path, each, setting, tables[each.name], seconds(records))
+                written = update(path, result_text(each, setting, tables[each.name], seconds(records)))
+                for line in written.lines():
+                    note(args, line)
+                written.write()
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
     answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
     return 0

@@ -22,13 +22,13 @@ def add(subparsers: Subparsers) -> None:
     group = subparsers.add_parser(
         "stream",
         help="describe, show and check streams of the lab",
-        description="Describe, show and check streams of the data sets in the folder that TCUQ_DATA names.",
+        description="Describe, show and check streams of the datasets in the folder that TCUQ_DATA names.",
         epilog="example:\n  tcuq-lab stream make --dataset cifar10 --part test --kind fog --out stream.json",
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
     example = "tcuq-lab stream make --dataset cifar10 --part test --dwell 16 --kind fog --out stream.json"
     _add_make(declare(actions, "make", "write the description of a stream", example, make_one))
-    show = declare(actions, "show", "say what a stream is like", "tcuq-lab stream show stream.json", show_one)
+    show = declare(actions, "show", "summarize a stream", "tcuq-lab stream show stream.json", show_one)
     check = declare(
         actions,
         "check",
@@ -44,18 +44,16 @@ def _add_make(parser: Parser) -> None:
     option = parser.add_argument
     option("--dataset", metavar="NAME", required=True, help="mnist, cifar10, speech_commands, tinyimagenet20")
     option("--part", metavar="P", default="dev", help="train, dev or test (default: dev)")
-    option("--seed", type=int, default=0, metavar="N", help="other seeds, other streams (default: 0)")
-    option("--steps", type=int, default=10000, metavar="N", help="length (default: 10000)")
+    option("--seed", type=int, default=0, metavar="N", help="seed of the stream (default: 0)")
+    option("--steps", type=int, default=10000, metavar="N", help="number of steps (default: 10000)")
     option("--dwell", type=float, metavar="M", help="mean steps of one class (default: 1, shuffled)")
-    option(
-        "--runs", type=comma_list(int), metavar="N,N", help="steps of one class, run by run, over and over"
-    )
-    option("--kind", action="append", default=[], metavar="K", help="corruption to show; again for more")
-    option("--severity", type=comma_list(int), metavar="N,N", help="of the corruptions (default: all)")
-    option("--ood", action="store_true", help="show the OOD set of this part too")
+    option("--runs", type=comma_list(int), metavar="N,N", help="run lengths of one class each, repeated")
+    option("--kind", action="append", default=[], metavar="K", help="corruption type; may be repeated")
+    option("--severity", type=comma_list(int), metavar="N,N", help="severities (default: all)")
+    option("--ood", action="store_true", help="also show out-of-distribution (OOD) inputs")
     option("--layout", default="segments", metavar="L", help=f"{_layouts()} (default: segments)")
     option("--mean", type=float, metavar="N", help="mean steps of a segment or burst")
-    option("--minimum", type=int, metavar="N", help="least steps of a segment or burst")
+    option("--minimum", type=int, metavar="N", help="minimum steps of a segment or burst")
     option("--first", metavar="F", help="segments: begin clean, shifted, or random")
     option("--reversed", action="store_true", default=None, help="segments: backwards in time")
     option("--length", type=int, metavar="N", help="ramp: steps at a severity; starts_shifted: at first")
@@ -81,8 +79,8 @@ def make_one(args: argparse.Namespace) -> int:
 
     need_files(args, "--out")
     if args.runs is not None and args.dwell is not None:
-        raise UsageError("--dwell and --runs are two laws; one is accepted")
-    split_of(args.dataset, args.part)  # knows which data sets and parts there are
+        raise UsageError("--dwell and --runs are two laws, expected one")
+    split_of(args.dataset, args.part)  # knows which datasets and parts there are
     law: dict[str, Any] = {"law": "geometric", "mean": 1.0 if args.dwell is None else args.dwell}
     if args.runs is not None:
         law = {"law": "trace", "runs": args.runs}
@@ -115,7 +113,7 @@ def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
 
     if not args.kind:
         if args.severity is not None:
-            raise UsageError("--severity without --kind; at least one kind is needed")
+            raise UsageError("--severity without --kind, expected at least one kind")
         return (), []
     known = suite_of(args.dataset)
     shifts = []
@@ -159,8 +157,8 @@ def check_one(args: argparse.Namespace) -> int:
 def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
     from ..corruptions import suite_of
     from ..streams.description import Description
-    from ..streams.inputs import known_kinds
     from ..streams.labels import labels_for
+    from ..streams.playback import known_kinds
     from ..streams.stream import Mismatch, build
 
     need_files(args, "FILE")

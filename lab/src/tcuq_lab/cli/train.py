@@ -17,31 +17,43 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "train",
-        "train a backbone on a data set of the lab",
+        "train a backbone on a dataset",
         "tcuq-lab train resnet8 --out weights --members 7",
         train_networks,
     )
     parser.add_argument(
-        "config", metavar="CONFIG", nargs="+", help="a JSON file, or the name of one that comes along"
+        "config", metavar="CONFIG", nargs="+", help="name of a built-in configuration, or a JSON file"
     )
-    parser.add_argument("--out", metavar="FOLDER", required=True, help="where the weights are put")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the first member, over the file's")
-    parser.add_argument("--epochs", type=int, metavar="N", help="epochs, over the file's")
-    parser.add_argument("--name", metavar="NAME", help="of the weights, over the file's")
+    parser.add_argument("--out", metavar="FOLDER", required=True, help="folder for the checkpoints")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of the first network (default: the configuration's)"
+    )
+    parser.add_argument("--epochs", type=int, metavar="N", help="epochs (default: the configuration's)")
+    parser.add_argument(
+        "--name", metavar="NAME", help="name of the checkpoints (default: the configuration's)"
+    )
     parser.add_argument(
         "--set",
         metavar="NAME=VALUE",
         action="append",
         default=[],
         type=setting,
-        help="a setting of the recipe, over the file's (more than one --set is possible)",
+        help="a setting of the recipe; may be repeated",
     )
     parser.add_argument(
-        "--curves", type=int, metavar="N", help="keep the losses of every Nth step in NAME-SEED.curves.json"
+        "--curves", type=int, metavar="N", help="store the losses of every Nth step in NAME-SEED.curves.json"
     )
-    parser.add_argument("--members", type=int, metavar="N", default=1, help="networks, of seeds in a row")
+    parser.add_argument(
+        "--members",
+        type=int,
+        metavar="N",
+        default=1,
+        help="number of networks, with consecutive seeds (default: 1)",
+    )
     parser.add_argument("--device", metavar="D", default="auto", help="cpu, cuda or auto (default)")
-    parser.add_argument("--workers", type=int, metavar="N", default=1, help="members trained side by side")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", default=1, help="networks trained in parallel (default: 1)"
+    )
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -54,7 +66,7 @@ def setting(text: str) -> tuple[str, Any]:
     """
     name, sign, value = text.partition("=")
     if not (name and sign):
-        raise argparse.ArgumentTypeError(f"{text!r}; NAME=VALUE is accepted")
+        raise argparse.ArgumentTypeError(f"{text!r}, expected NAME=VALUE")
     for kind in (int, float):
         try:
             return name, kind(value)
@@ -73,10 +85,10 @@ def train_networks(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed for training: pip install 'tcuq-lab[zoo]'") from None
 
     if args.name is not None and len(args.config) > 1:
-        raise UsageError(f"--name is {args.name!r}; one configuration is accepted with it")
+        raise UsageError(f"--name is {args.name!r}, expected one configuration with it")
     settings = dict(args.set)
     if len(settings) < len(args.set):
-        raise UsageError("a name is given to --set twice; once is accepted")
+        raise UsageError("a name is given to --set twice, expected once")
     changes = given(args, "seed", "epochs", "name")
     configs = [find_config(name).with_settings(settings).with_(**changes) for name in args.config]
     with progress(args) as bar:

@@ -1,11 +1,14 @@
 """How methods are compared: drop events, alarm statistics, equal run lengths, paired intervals, a clock."""
 
-from .answers import Case, Scores, Truth
+from ..detection.events import Band, clean_band, drop_events, smooth, windowed_accuracy
+from ..detection.runlength import find_limit, run_length
+from ..detection.statistics import STATISTICS
+from ..detection.truth import Truth
+from .answers import JudgedStream, Scores
 from .clock import clock, clock_report
-from .events import Band, clean_band, drop_events, smooth, windowed_accuracy
 from .paired import delay_interval, interval
 from .protocol import (
-    Settings,
+    ComparisonRules,
     best_against_best,
     delay_part,
     evaluate,
@@ -14,15 +17,13 @@ from .protocol import (
     score_part,
 )
 from .records import load, mean_over, pick, save
-from .runlength import find_limit, run_length
-from .statistics import STATISTICS
 
 __all__ = [
     "STATISTICS",
     "Band",
-    "Case",
+    "ComparisonRules",
+    "JudgedStream",
     "Scores",
-    "Settings",
     "Truth",
     "best_against_best",
     "clean_band",

@@ -19,9 +19,9 @@ from tcuq.base.checks import integer, number
 from tcuq.metrics import average_precision, prevalence
 from tcuq.metrics.inputs import Bools, Floats
 
+from ..detection.events import WINDOW, Band, clean_band, drop_events
 from ..streams import Description, Geometric, Literal, Segments, Shift, Stationary, Stream, build
 from ..streams.layout import MOST_REVERSED
-from .events import WINDOW, Band, clean_band, drop_events
 
 CLEAN_STEPS = 200_000
 Right = Callable[[Stream], Bools]
@@ -131,7 +131,7 @@ def clock_report(
     right : callable, optional
         Says where a classifier is right on a stream; `simulated` by default.
     labels : array, optional
-        Of the data set that the streams are made of; ten made-up classes by default.
+        Of the dataset that the streams are made of; ten made-up classes by default.
     shifts : sequence of Shift
         What the shifted stretches show.
     rising : Shift, optional
@@ -165,7 +165,7 @@ def clock_report(
         if pair:
             rows.append(np.mean(pair, axis=0))
     if len(rows) < 2:
-        raise ValueError(f"{len(rows)} of {count} layouts have drop events; at least 2 are needed")
+        raise ValueError(f"{len(rows)} of {count} layouts have drop events, expected at least 2")
     forwards, backwards, share = np.mean(rows, axis=0).tolist()
     excess = np.array([row[0] - row[2] for row in rows])
     spread = float(excess.std(ddof=1) / np.sqrt(len(rows)))

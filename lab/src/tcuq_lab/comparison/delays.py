@@ -3,128 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.metrics import Detection
-from tcuq.metrics.inputs import Floats, Ints
 
-from .answers import GROUPS, Truth
-from .events import WINDOW, finite, reaches, stretches
+from ..detection.trials import Armed, Trials, trials
+from ..detection.truth import GROUPS, Truth
 from .records import Record, record
-from .runlength import RUN_LENGTH, RunLength, alarm_steps, find_limit, masks_of
-from .statistics import STATISTICS, Factory, Reference, Statistic
-
-
-@dataclass(frozen=True, eq=False)
-class Armed:
-    """A statistic with its limit and what that limit achieved where it was found."""
-
-    statistic: Statistic
-    found: RunLength
-
-    @property
-    def limit(self) -> float:
-        """Value above which there is an alarm."""
-        return self.found.limit
-
-
-class Trials(NamedTuple):
-    """Changes from clean to shifted, each with its delay.
-
-    Parameters
-    ----------
-    starts, lengths : arrays of integers
-        First step of a shifted stretch, and its steps. Stretches without a judged step are left out.
-    delays : array of floats
-        Steps from the change itself to the first alarm within the stretch, 0 at the first shifted step,
-        whether these steps are judged or not; infinite when there is none.
-    kinds : array of integers
-        Kind of shift at the start.
-    false, clean : int
-        Alarms on judged clean steps, and these steps; those whose last steps were shifted are left out.
-    """
-
-    starts: Ints
-    lengths: Ints
-    delays: Floats
-    kinds: Ints
-    false: int
-    clean: int
-
-    @property
-    def restricted(self) -> Floats:
-        """Delays, a miss costing the whole stretch."""
-        return np.minimum(self.delays, self.lengths)
-
-
-def arm(
-    runs: Sequence[npt.ArrayLike],
-    run_length: float = RUN_LENGTH,
-    statistics: Mapping[str, Factory] = STATISTICS,
-    judged: Sequence[npt.ArrayLike] | None = None,
-) -> dict[str, Armed]:
-    """Give every statistic the limit for a run length, from a method's clean development scores.
-
-    Parameters
-    ----------
-    runs : sequence of arrays
-        Scores on independent clean runs.
-    run_length : float
-    statistics : mapping of str to factory
-    judged : sequence of arrays of booleans, optional
-        Steps of each run that count; all when left out.
-    """
-    scores = [finite("score", run) for run in runs]
-    masks = masks_of(scores, judged)
-    reference = Reference.of([run[mask] for run, mask in zip(scores, masks, strict=True)])
-    found = {}
-    for name, factory in statistics.items():
-        statistic = factory(reference)
-        found[name] = Armed(statistic, find_limit(statistic, scores, run_length, masks))
-    return found
-
-
-def alarms(armed: Armed, risk: npt.ArrayLike, truth: Truth) -> Ints:
-    """Return the steps of a stream with an alarm; the statistic begins anew after it and in each segment."""
-    values = np.asarray(risk)
-    found = [
-        piece.start + alarm_steps(armed.statistic, values[piece], armed.limit) for piece in truth.pieces()
-    ]
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-
-def trials(armed: Armed, risk: npt.ArrayLike, truth: Truth, memory: int = WINDOW) -> Trials:
-    """Let an armed statistic watch a stream and compare its alarms with the known changes.
-
-    The statistic knows nothing of the changes: it goes on from step to step and begins anew after each of
-    its alarms, false ones included.
-
-    Parameters
-    ----------
-    armed : Armed
-    risk : array of T numbers
-    truth : Truth
-    memory : int
-        Clean steps whose last `memory` steps hold a shifted one do not count for false alarms.
-    """
-    raised = alarms(armed, risk, truth)
-    found = [part for part in stretches(truth.kinds, truth.segments) if truth.judged[part].any()]
-    starts = np.array([part.start for part in found], dtype=np.int64)
-    stops = np.array([part.stop for part in found], dtype=np.int64)
-    first = np.append(raised, len(truth))[np.searchsorted(raised, starts)]
-    clean = truth.judged & ~reaches(truth.kinds > 0, memory, truth.segments)
-    return Trials(
-        starts,
-        stops - starts,
-        np.where(first < stops, first - starts, np.inf),
-        truth.kinds[starts],
-        int(clean[raised].sum()),
-        int(clean.sum()),
-    )
 
 
 def in_group(found: Trials, truth: Truth, group: str, seen: Iterable[str]) -> Trials:
@@ -187,7 +74,7 @@ def choose(
     for name, each in armed.items():
         found = pooled([trials(each, risk, truth) for risk, truth in zip(risks, truths, strict=True)])
         if not len(found.delays):
-            raise ValueError("the shifted development streams have 0 changes; at least 1 is accepted")
+            raise ValueError("the shifted development streams have 0 changes, expected at least 1")
         costs[name] = float(found.restricted.mean())
     best = min(costs, key=lambda name: costs[name])
     return best, costs[best]

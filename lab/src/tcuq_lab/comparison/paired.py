@@ -21,9 +21,11 @@ from tcuq.metrics import Interval
 from tcuq.metrics.inputs import Ints
 from tcuq.metrics.intervals import bootstrap_settings, percentiles, resample
 
-from .answers import Case, Truth, clean_only, evidence_runs, judged_runs
-from .delays import arm, in_group, trials
-from .protocol import Settings, bands_of, having, methods_of, tasks_of
+from ..detection.trials import arm, trials
+from ..detection.truth import Truth
+from .answers import JudgedStream, clean_only, evidence_runs, judged_runs
+from .delays import in_group
+from .protocol import ComparisonRules, bands_of, having, methods_of, tasks_of
 from .records import Record, record
 from .resampled import measured
 from .tasks import split_metric, split_variant
@@ -79,7 +81,7 @@ def joint_bootstrap(
         any defined stream is counted as undefined.
     """
     if not lengths or min(lengths) < 1:
-        raise ValueError(f"the shortest stream has {min(lengths, default=0)} units; at least 1 is accepted")
+        raise ValueError(f"the shortest stream has {min(lengths, default=0)} units, expected at least 1")
     size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, level)
     draws = [_mean([values(i, resample(n, size, rng)) for i, n in enumerate(lengths)]) for _ in range(count)]
     return percentiles(_mean([values(i, None) for i in range(len(lengths))]), draws, inside)
@@ -91,13 +93,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def interval(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     methods: tuple[str, ...],
     metric: str,
     variant: str,
     rng: np.random.Generator,
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
     replicates: int = REPLICATES,
     block: int | None = None,
     level: float = 0.95,
@@ -123,18 +125,16 @@ def interval(
         Of the stream "joint": the value is the mean of those of the streams in `score_part`, `n` the sum of
         the judged steps there, of the first method.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
     if len(methods) not in (1, 2):
-        raise ValueError(f"methods has {len(methods)} names; 1 or 2 is accepted")
+        raise ValueError(f"methods has {len(methods)} names, expected 1 or 2")
     name, measure = split_metric(metric)
     key = split_variant(name, variant)
     asked = having(tests, key, fixed)
     if not asked:
-        raise ValueError(
-            f"metric {metric}, variant {variant} has a record on 0 streams; at least 1 is accepted"
-        )
+        raise ValueError(f"metric {metric}, variant {variant} has a record on 0 streams, expected at least 1")
     tasks = [tasks_of(asked, bands_of(clean_dev, method, fixed), method, key, fixed) for method in methods]
     truths = [stream.truth for stream in asked]
     size = default_block(truths, fixed.m) if block is None else integer("block", block, fixed.m, 10**9)
@@ -155,12 +155,12 @@ def interval(
 
 
 def delay_interval(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     methods: tuple[str, ...],
     statistics: tuple[str, ...],
     rng: np.random.Generator,
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
     group: str = "all",
     replicates: int = REPLICATES,
     level: float = 0.95,
@@ -179,7 +179,7 @@ def delay_interval(
     group : str
         "all", "seen" or "unseen" kinds.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
     clean_only("clean_dev", clean_dev)
     if len(methods) not in (1, 2) or len(methods) != len(statistics):
@@ -188,7 +188,7 @@ def delay_interval(
     for method, name in zip(methods, statistics, strict=True):
         if name not in fixed.statistics:
             have = ", ".join(fixed.statistics)
-            raise ValueError(f"statistic {name!r} is unknown; one of {have} is accepted")
+            raise ValueError(f"statistic {name!r} is unknown, expected one of {have}")
         one = {name: fixed.statistics[name]}
         armed = arm(evidence_runs(clean_dev, method), fixed.run_length, one, judged_runs(clean_dev))[name]
         found = [
@@ -198,7 +198,7 @@ def delay_interval(
         costs.append(np.concatenate([each.restricted for each in found]))
     cost = costs[0] - costs[1] if len(costs) == 2 else costs[0]
     if not len(cost):
-        raise ValueError(f"group {group} has 0 changes on the test streams; at least 1 is accepted")
+        raise ValueError(f"group {group} has 0 changes on the test streams, expected at least 1")
     got = joint_bootstrap(
         lambda at, index: float((cost if index is None else cost[index]).mean()),
         [len(cost)],

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from tcuq.base.checks import integer, known, number
 from tcuq.metrics import prevalence
 
-from .answers import GROUPS, Case, Scores, Truth, clean_only, evidence_runs, judged_runs, right_runs
-from .delays import Armed, Trials, alarms, arm, choose, delay_records, group_records, trials
-from .events import WINDOW, Band, clean_band
+from ..detection.events import WINDOW, Band, clean_band
+from ..detection.runlength import RUN_LENGTH, run_length
+from ..detection.statistics import STATISTICS, Factory
+from ..detection.trials import Armed, Trials, alarms, arm, trials
+from ..detection.truth import GROUPS, Truth
+from .answers import JudgedStream, Scores, clean_only, evidence_runs, judged_runs, right_runs
+from .delays import choose, delay_records, group_records
 from .records import Record, pick, record
-from .runlength import RUN_LENGTH, run_length
-from .statistics import STATISTICS, Factory
 from .tasks import Key, Task, keys, split_metric, split_variant, task, task_records
 
 __all__ = [
-    "Case",
+    "ComparisonRules",
+    "JudgedStream",
     "Scores",
-    "Settings",
     "Truth",
     "alarms",
     "bands_of",
@@ -37,7 +39,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonRules:
     """What a comparison holds fixed.
 
     Parameters
@@ -55,10 +57,10 @@ class Settings:
 
     Examples
     --------
-    >>> Settings(seen="fog")
+    >>> ComparisonRules(seen="fog")
     Traceback (most recent call last):
     ...
-    ValueError: seen is 'fog'; a tuple of texts is accepted
+    ValueError: seen is 'fog', expected a tuple of texts
     """
 
     base: str = "BASE"
@@ -71,36 +73,32 @@ class Settings:
         integer("m", self.m, 1, 1_000_000)
         number("run length", self.run_length, 1, 1e9)
         if not isinstance(self.base, str):
-            raise ValueError(f"base is {self.base!r}; a text is accepted")
+            raise ValueError(f"base is {self.base!r}, expected text")
         if not isinstance(self.seen, (tuple, list)) or not all(isinstance(each, str) for each in self.seen):
-            raise ValueError(f"seen is {self.seen!r}; a tuple of texts is accepted")
+            raise ValueError(f"seen is {self.seen!r}, expected a tuple of texts")
         object.__setattr__(self, "seen", tuple(self.seen))
         if not isinstance(self.statistics, Mapping) or not self.statistics:
-            raise ValueError(f"statistics is {self.statistics!r}; names with a factory each are accepted")
+            raise ValueError(f"statistics is {self.statistics!r}, expected names with a factory each")
         for name, factory in self.statistics.items():
             if not isinstance(name, str) or not name or "/" in name or name == "best":
-                raise ValueError(
-                    f"name of a statistic is {name!r}; a text without '/', not best, is accepted"
-                )
+                raise ValueError(f"name of a statistic is {name!r}, expected text without '/', not best")
             if not callable(factory):
-                raise ValueError(f"statistic {name} is {factory!r}; a function of a Reference is accepted")
+                raise ValueError(f"statistic {name} is {factory!r}, expected a function of a Reference")
 
 
-def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
+def methods_of(tests: Sequence[JudgedStream], **others: Sequence[JudgedStream]) -> list[str]:
     """Return the methods, which must be the same on all streams.
 
     The same stream in two roles, such as test and development, is refused, and so are two test streams of
     one name.
     """
     if not tests:
-        raise ValueError("there are 0 streams; at least 1 is accepted")
+        raise ValueError("there are 0 streams, expected at least 1")
     names = tests[0].methods
     titles: set[str] = set()
     for stream in tests:
         if stream.name in titles:
-            raise ValueError(
-                f"stream {stream.name} comes twice among the tests; different names are accepted"
-            )
+            raise ValueError(f"stream {stream.name} comes twice among the tests, expected different names")
         titles.add(stream.name)
     roles: dict[int, str] = {}
     for role, stream in [
@@ -108,16 +106,16 @@ def methods_of(tests: Sequence[Case], **others: Sequence[Case]) -> list[str]:
     ]:
         before = roles.setdefault(id(stream), role)
         if before != role:
-            raise ValueError(f"stream {stream.name} is in {before} and in {role}; one of them is accepted")
+            raise ValueError(f"stream {stream.name} is in {before} and in {role}, expected one of them")
         if set(stream.methods) != set(names):
             raise ValueError(
-                f"stream {stream.name} has answers of {', '.join(stream.methods)}; those of "
-                f"{', '.join(names)} are accepted"
+                f"stream {stream.name} has answers of {', '.join(stream.methods)}, expected "
+                f"those of {', '.join(names)}"
             )
     return names
 
 
-def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict[str, Band]:
+def bands_of(clean_dev: Sequence[JudgedStream], method: str, settings: ComparisonRules) -> dict[str, Band]:
     """Return the clean bands of a method's own predictions and of the base's."""
     judged = judged_runs(clean_dev)
     return {
@@ -127,18 +125,18 @@ def bands_of(clean_dev: Sequence[Case], method: str, settings: Settings) -> dict
 
 
 def score_part(
-    tests: Sequence[Case], clean_dev: Sequence[Case], settings: Settings | None = None
+    tests: Sequence[JudgedStream], clean_dev: Sequence[JudgedStream], settings: ComparisonRules | None = None
 ) -> list[Record]:
     """Return the records of drop events and failures, for every stream and method.
 
     Parameters
     ----------
-    tests : sequence of Case
-    clean_dev : sequence of Case
+    tests : sequence of JudgedStream
+    clean_dev : sequence of JudgedStream
         Clean development streams, with the same methods.
-    settings : Settings, optional
+    settings : ComparisonRules, optional
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
     for method in methods_of(tests, clean_dev=clean_dev):
@@ -150,13 +148,13 @@ def score_part(
     return rows
 
 
-def having(tests: Sequence[Case], key: Key, settings: Settings) -> list[Case]:
+def having(tests: Sequence[JudgedStream], key: Key, settings: ComparisonRules) -> list[JudgedStream]:
     """Return the streams on which a task makes sense."""
     return [stream for stream in tests if key in keys(stream.truth, settings.seen)]
 
 
 def tasks_of(
-    tests: Sequence[Case], bands: Mapping[str, Band], method: str, key: Key, settings: Settings
+    tests: Sequence[JudgedStream], bands: Mapping[str, Band], method: str, key: Key, settings: ComparisonRules
 ) -> list[Task]:
     """Return one task of a method on each stream; `bands` are those of `bands_of`."""
     return [
@@ -173,10 +171,10 @@ def tasks_of(
 
 
 def metric_part(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
     metrics: Sequence[tuple[str, str]],
-    settings: Settings | None = None,
+    settings: ComparisonRules | None = None,
 ) -> list[Record]:
     """Return those records of `score_part` that some metrics ask for, without computing the others.
 
@@ -187,7 +185,7 @@ def metric_part(
     metrics : sequence of (str, str)
         Metric and variant, such as "drop_auprc" and "own/smoothed/all".
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     rows: list[Record] = []
     for method in methods_of(tests, clean_dev=clean_dev):
@@ -206,7 +204,7 @@ def metric_part(
 
 
 def length_records(
-    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[Case]
+    method: str, name: str, armed: Armed, found: Sequence[Trials], clean_test: Sequence[JudgedStream]
 ) -> list[Record]:
     """Return the run lengths: where the limit was found, on clean test streams, on clean test stretches.
 
@@ -216,7 +214,7 @@ def length_records(
         `name` stands for the statistic.
     armed : Armed
     found : sequence of Trials
-    clean_test : sequence of Case
+    clean_test : sequence of JudgedStream
     """
     rows = [record("pooled", method, "run_length_dev", name, armed.found.value, armed.found.steps)]
     if clean_test:
@@ -231,11 +229,11 @@ def length_records(
 
 
 def delay_part(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
-    settings: Settings | None = None,
-    shifted_dev: Sequence[Case] = (),
-    clean_test: Sequence[Case] = (),
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
+    settings: ComparisonRules | None = None,
+    shifted_dev: Sequence[JudgedStream] = (),
+    clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
     """Return delays and achieved run lengths, for every method and statistic.
 
@@ -243,9 +241,9 @@ def delay_part(
     ----------
     tests, clean_dev, settings
         See `score_part`.
-    shifted_dev : sequence of Case
+    shifted_dev : sequence of JudgedStream
         Development streams with changes; the statistic that does best on them is reported again as "best".
-    clean_test : sequence of Case
+    clean_test : sequence of JudgedStream
         Clean test streams for the achieved run length. Without them there is only the figure from the clean
         stretches of the tests ("mixed").
 
@@ -254,7 +252,7 @@ def delay_part(
     list of Record
         Variants are statistic/group. A record "chosen" names the best statistic and its delay on development.
     """
-    fixed = settings or Settings()
+    fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
     clean_only("clean_test", clean_test)
     rows: list[Record] = []
@@ -283,11 +281,11 @@ def delay_part(
 
 
 def evaluate(
-    tests: Sequence[Case],
-    clean_dev: Sequence[Case],
-    settings: Settings | None = None,
-    shifted_dev: Sequence[Case] = (),
-    clean_test: Sequence[Case] = (),
+    tests: Sequence[JudgedStream],
+    clean_dev: Sequence[JudgedStream],
+    settings: ComparisonRules | None = None,
+    shifted_dev: Sequence[JudgedStream] = (),
+    clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
     """Return all records: `score_part` and `delay_part`."""
     methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)

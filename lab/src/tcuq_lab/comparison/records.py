@@ -80,7 +80,7 @@ def pick(records: Iterable[Record], **wanted: str) -> list[Record]:
     """
     for key in wanted:
         if key not in TEXTS:
-            raise ValueError(f"key {key!r} is unknown; one of {', '.join(TEXTS)} is accepted")
+            raise ValueError(f"key {key!r} is unknown, expected one of {', '.join(TEXTS)}")
     return [row for row in records if all(row[key] == value for key, value in wanted.items())]
 
 
@@ -112,7 +112,7 @@ def mean_over(
     """
     for key in by:
         if key not in TEXTS:
-            raise ValueError(f"key {key!r} is unknown; one of {', '.join(TEXTS)} is accepted")
+            raise ValueError(f"key {key!r} is unknown, expected one of {', '.join(TEXTS)}")
     groups: dict[tuple[str, ...], list[Record]] = {}
     for row in records:
         if not math.isnan(row["value"]) and ("stream" in by or row["stream"] not in TOGETHER):
@@ -131,7 +131,7 @@ def mean_over(
 def _written(row: Record) -> Record:
     """Strict JSON has neither NaN nor infinity: null, and a text."""
     if set(row) != set(KEYS):
-        raise ValueError(f"a record has the keys {', '.join(sorted(row))}; {', '.join(KEYS)} is accepted")
+        raise ValueError(f"a record has the keys {', '.join(sorted(row))}, expected {', '.join(KEYS)}")
     out = {key: row[key] for key in KEYS}
     for key in NUMBERS:
         value = out[key]
@@ -171,7 +171,7 @@ def load(path: str | Path) -> Results:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a file of results; the format {FORMAT!r} is accepted")
+        raise ValueError(f"{path} is not a file of results, expected the format {FORMAT!r}")
     about, rows = content.get("about"), content.get("records")
     if not isinstance(about, dict) or not isinstance(rows, list):
         raise ValueError(f"{path} lacks about or records; both are needed")
@@ -179,17 +179,15 @@ def load(path: str | Path) -> Results:
 
 
 def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no number there; null is accepted")
+    raise ValueError(f"{name} is no number there, expected null")
 
 
 def _read(path: str | Path, at: int, row: Any) -> Record:
     if not isinstance(row, dict) or set(row) != set(KEYS):
-        raise ValueError(f"record {at} of {path} has other keys; {', '.join(KEYS)} is accepted")
+        raise ValueError(f"record {at} of {path} has other keys, expected {', '.join(KEYS)}")
 
     def bad(key: str, accepted: str) -> ValueError:
-        return ValueError(
-            f"{key} of record {at} of {path} is {reprlib.repr(row[key])}; {accepted} is accepted"
-        )
+        return ValueError(f"{key} of record {at} of {path} is {reprlib.repr(row[key])}, expected {accepted}")
 
     values: Record = {}
     for key in TEXTS:

@@ -23,8 +23,9 @@ import numpy as np
 from tcuq.metrics import aurc, auroc, average_precision, fpr_at_tpr, precision_lift, prevalence
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from .answers import GROUPS, Scores, Truth
-from .events import Band, drop_events, reaches, smooth
+from ..detection.events import Band, drop_events, reaches, smooth
+from ..detection.truth import GROUPS, Truth
+from .answers import Scores
 from .records import Record, record
 
 Measure = Callable[[Floats, Bools], float]
@@ -90,7 +91,7 @@ def split_metric(metric: str) -> tuple[str, Measure]:
     task, _, measure = metric.rpartition("_")
     if measure not in MEASURES.get(task, {}):
         known = ", ".join(f"{name}_{each}" for name, found in MEASURES.items() for each in found)
-        raise ValueError(f"metric {metric!r} is unknown; one of {known} is accepted")
+        raise ValueError(f"metric {metric!r} is unknown, expected one of {known}")
     return task, MEASURES[task][measure]
 
 
@@ -106,12 +107,12 @@ def split_variant(task: str, variant: str) -> Key:
     accepted = (("own", "base"), ("plain", "smoothed"), GROUPS)
     if len(parts) != 3 or any(part not in have for part, have in zip(parts, accepted, strict=True)):
         raise ValueError(
-            f"variant is {variant!r}; own or base / plain or smoothed / all, seen or unseen is accepted"
+            f"variant is {variant!r}, expected own or base / plain or smoothed / all, seen or unseen"
         )
     if task != "drop" and parts[1] == "smoothed":
-        raise ValueError(f"variant of {task} is {variant!r}; plain alone is accepted")
+        raise ValueError(f"variant of {task} is {variant!r}, expected plain alone")
     if task in ("clean_failure", "ood") and parts[2] != "all":
-        raise ValueError(f"variant of {task} is {variant!r}; all kinds alone are accepted")
+        raise ValueError(f"variant of {task} is {variant!r}, expected all kinds alone")
     return Key(task, *parts)
 
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from .draws import Draws
-from .registry import suite as find
 from .suite import Suite
+from .suites import suite as find
 
 CHUNK = 200
 """Examples that are corrupted together: enough for numpy to be quick, few enough to stay in the cache."""
@@ -43,8 +43,8 @@ def corrupt(
     """Return corrupted copies of examples.
 
     Every example is disturbed by its own random numbers, which depend on the seed, the suite, the kind
-    and its place in the data set, not on the severity: most kinds are one disturbance that grows. A part of
-    a data set is corrupted as the whole would be.
+    and its place in the dataset, not on the severity: most kinds are one disturbance that grows. A part of
+    a dataset is corrupted as the whole would be.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def corrupt(
     seed : int
         0 to 2**63 - 1.
     index : array of n integers, optional
-        Places of the examples in their data set; 0 to n - 1 by default.
+        Places of the examples in their dataset; 0 to n - 1 by default.
     workers : int
         Processes to use. With more than one, a script must keep its main part behind
         ``if __name__ == "__main__"``, as for every use of processes.
@@ -133,9 +133,9 @@ def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
     if not fits or 0 in examples.shape[1:]:
         raise ValueError(f"x is {examples.dtype} {examples.shape}; {suite.name} corrupts {wanted}")
     if suite.media == "pictures" and min(examples.shape[1:3]) < SMALLEST:
-        raise ValueError(f"x is {examples.shape}; pictures of {SMALLEST} x {SMALLEST} or more are accepted")
+        raise ValueError(f"x is {examples.shape}, expected pictures of {SMALLEST} x {SMALLEST} or more")
     if suite.media == "sound" and examples.shape[1] < SHORTEST:
-        raise ValueError(f"x is {examples.shape}; sound of {SHORTEST} samples or more is accepted")
+        raise ValueError(f"x is {examples.shape}, expected sound of {SHORTEST} samples or more")
     return examples
 
 
@@ -146,8 +146,8 @@ def _places(index: npt.ArrayLike | None, length: int) -> npt.NDArray[np.int64]:
     if not length and places.shape == (0,):
         return np.empty(0, np.int64)  # an empty list has no dtype of its own
     if places.shape != (length,) or places.dtype.kind not in "iu":
-        raise ValueError(f"index is {places.dtype} {places.shape}; {length} integers are needed")
+        raise ValueError(f"index is {places.dtype} {places.shape}, expected {length} integers")
     for extreme in (places.min(), places.max()) if length else ():
         if not 0 <= extreme < 2**63:
-            raise ValueError(f"index holds {extreme}; 0 to {2**63 - 1} is accepted")
+            raise ValueError(f"index holds {extreme}, expected 0 to {2**63 - 1}")
     return places.astype(np.int64)

@@ -20,7 +20,7 @@ class Draws:
     label : str
         What is drawn for; other labels, other numbers.
     index : array of n integers, 0 or above
-        Places of the examples in their data set; at least one.
+        Places of the examples in their dataset; at least one.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from .suite import Kind, Suite
 
 MNIST_C = Suite(
     name="mnist_c",
-    about="MNIST-C: 15 kinds and identity, one severity",
+    about="MNIST-C: 15 corruption types and identity, one severity",
     media="pictures",
     kinds={
         "identity": Kind("strokes", "identity", (None,)),

@@ -32,7 +32,7 @@ def _suite(name: str, about: str, settings: dict[str, tuple[Any, ...]]) -> Suite
 
 CIFAR10_C = _suite(
     "cifar10_c",
-    "CIFAR-10-C: 19 kinds, 5 severities, for 32 x 32 pictures",
+    "CIFAR-10-C: 19 corruption types, 5 severities, for 32 x 32 pictures",
     {
         "gaussian_noise": (0.04, 0.06, 0.08, 0.09, 0.10),
         "shot_noise": (500, 250, 100, 75, 50),
@@ -76,7 +76,7 @@ CIFAR10_C = _suite(
 
 TINYIMAGENET_C = _suite(
     "tinyimagenet_c",
-    "TinyImageNet-C: 19 kinds, 5 severities, for 64 x 64 pictures",
+    "TinyImageNet-C: 19 corruption types, 5 severities, for 64 x 64 pictures",
     {
         "gaussian_noise": (0.04, 0.08, 0.12, 0.15, 0.18),
         "shot_noise": (250, 100, 50, 30, 15),
@@ -120,7 +120,7 @@ TINYIMAGENET_C = _suite(
 
 IMAGENET_C = _suite(
     "imagenet_c",
-    "ImageNet-C: 19 kinds, 5 severities, for 224 x 224 pictures",
+    "ImageNet-C: 19 corruption types, 5 severities, for 224 x 224 pictures",
     {
         "gaussian_noise": (0.08, 0.12, 0.18, 0.26, 0.38),
         "shot_noise": (60, 25, 12, 5, 3),

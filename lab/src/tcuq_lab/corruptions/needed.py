@@ -23,7 +23,7 @@ def scipy(part: str, what: str = "to corrupt pictures", extra: str = "vision") -
     ...
     ImportError: scipy is needed to corrupt pictures: pip install 'tcuq-lab[vision]'
     """
-    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install 'tcuq[{extra}]'")
+    return _library(f"scipy.{part}", f"scipy is needed {what}: pip install 'tcuq-lab[{extra}]'")
 
 
 def pillow() -> Any:

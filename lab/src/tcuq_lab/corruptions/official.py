@@ -1,4 +1,4 @@
-"""A corrupted data set: the official archive where it lies in the data folder, else made here."""
+"""A corrupted dataset: the official archive where it lies in the data folder, else made here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..data.dataset import entry
 from ..data.folders import decode_rgb, tiny_classes
 from ..data.packed import members
 from .apply import corrupt
-from .registry import suite_of
+from .suites import suite_of
 
 SEVERITIES = 5
 """Severities of a kind in the archive of CIFAR-10-C."""
@@ -31,7 +31,7 @@ DAMAGED = (ValueError, EOFError, TokenError, OverflowError, SyntaxError, MemoryE
 
 @dataclass(frozen=True, eq=False)
 class Corrupted(Dataset):
-    """One split of a data set, corrupted.
+    """One split of a dataset, corrupted.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ def corrupted(
     official: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Corrupted:
-    """Return one split of a data set, corrupted.
+    """Return one split of a dataset, corrupted.
 
     The official pictures of MNIST-C and CIFAR-10-C are the test split, in its order. Those of Tiny-ImageNet-C
-    were cut anew from ImageNet: they have the classes of the data set, but no clean twins in it.
+    were cut anew from ImageNet: they have the classes of the dataset, but no clean twins in it.
 
     Parameters
     ----------
     name, split : str
         As for `tcuq_lab.data.load`.
     kind : str
-        A kind of the suite that belongs to the data set, see `suite_of`.
+        A kind of the suite that belongs to the dataset, see `suite_of`.
     severity : int
         1 to the number of severities of the kind.
     seed, workers, progress
@@ -78,7 +78,7 @@ def corrupted(
     Raises
     ------
     ValueError
-        Where a name is unknown, the data set is not there, or an archive does not fit to it.
+        Where a name is unknown, the dataset is not there, or an archive does not fit to it.
     """
     known = suite_of(name)
     known.setting(kind, severity)
@@ -133,7 +133,7 @@ def _cifar(path: Path, clean: Dataset, severity: int) -> npt.NDArray[np.uint8]:
 
 
 def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
-    """Return the pictures of the classes of a data set, class by class and in the order of their names."""
+    """Return the pictures of the classes of a dataset, class by class and in the order of their names."""
     paths, labels = [], []
     for label, wnid in enumerate(_tiny_classes(name, split)):
         place = folder / wnid
@@ -146,14 +146,14 @@ def _tiny(folder: Path, name: str, split: str, done: str) -> Corrupted:
     for index, path in enumerate(paths):
         pixels = decode_rgb(path.read_bytes(), str(path))
         if pixels.shape != TINY:
-            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; 64x64 is accepted")
+            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}, expected 64x64")
         x[index] = pixels
     source = f"{done}; cut anew from ImageNet, so not paired with the clean pictures of {name} {split}"
     return Corrupted(name, split, x, np.array(labels, np.int64), entry(name).license, source, True)
 
 
 def _tiny_classes(name: str, split: str) -> list[str]:
-    """Return the folders of the classes of a data set, in the order of its labels."""
+    """Return the folders of the classes of a dataset, in the order of its labels."""
     form = present(name, split)
     if form is None:
         raise ValueError(f"{name} {split} is not in {data_folder()}; its list of classes is needed")
@@ -169,10 +169,10 @@ def _array(path: Path, dtype: str | None, shape: tuple[int, ...]) -> npt.NDArray
         # Unlike np.load, it takes no zip file for an archive, which it would leave open where it is broken.
         found = np.lib.format.open_memmap(path, mode="r")
     except DAMAGED:
-        raise ValueError(f"{path}: is no readable npy file; an array of numbers is needed") from None
+        raise ValueError(f"{path}: is no readable npy file, expected an array of numbers") from None
     if found.shape != shape or (found.dtype != dtype if dtype else found.dtype.kind not in "iu"):
         wanted = np.dtype(dtype).name if dtype else "integers"
-        raise ValueError(f"{path}: is {found.dtype} {found.shape}; {wanted} {shape} is accepted")
+        raise ValueError(f"{path}: is {found.dtype} {found.shape}, expected {wanted} {shape}")
     return found
 
 
@@ -182,6 +182,6 @@ def _same_labels(path: Path, labels: npt.NDArray[np.int64]) -> None:
     if len(differ):
         row = int(differ[0])
         raise ValueError(
-            f"{path}: row {row} is {found[row]}, the data set's label is {labels[row]}; "
-            f"labels in the order of the data set are accepted ({len(differ)} of {len(labels)} differ)"
+            f"{path}: row {row} is {found[row]}, the dataset's label is {labels[row]}, expected "
+            f"labels in the order of the dataset ({len(differ)} of {len(labels)} differ)"
         )

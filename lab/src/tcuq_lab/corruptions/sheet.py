@@ -57,7 +57,7 @@ def draw(
     """
     _pillow()  # before the long part, not after it
     if not suite.kinds:
-        raise ValueError(f"suite {suite.name} has no kinds; at least one is needed for a sheet")
+        raise ValueError(f"suite {suite.name} has no corruption types, expected at least one for a sheet")
     rows = _choice(data.y, integer("examples", examples, 1, min(SIDE_BY_SIDE, len(data.y))))
     clean = data.x[rows]
     tiles = []
@@ -73,7 +73,7 @@ def draw(
 
 
 def own_picture(path: str, suite: Suite) -> Dataset:
-    """Return a picture file as a data set of one example: its middle square, in the size of the suite.
+    """Return a picture file as a dataset of one example: its middle square, in the size of the suite.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def _kinds() -> dict[str, Kind]:
 
 SPEECH_C = Suite(
     name="speech_c",
-    about="Speech Commands: 15 kinds, 5 severities, before the front end",
+    about="Speech Commands: 15 corruption types, 5 severities, before the front end",
     media="sound",
     kinds=_kinds(),
     seen=("gaussian_noise", "low_pass_filter", "time_mask", "background_noise"),

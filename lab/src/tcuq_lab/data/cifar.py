@@ -69,7 +69,7 @@ def _joined(paths: Sequence[str | Path], read: Callable[[bytes], Arrays]) -> Arr
 def _binary(content: bytes) -> Arrays:
     record = 1 + PIXELS
     if not content or len(content) % record:
-        raise ValueError(f"has {len(content)} bytes; a multiple of {record} from {record} on is accepted")
+        raise ValueError(f"has {len(content)} bytes, expected a multiple of {record} from {record} on")
     rows = np.frombuffer(content, np.uint8).reshape(-1, record)
     return _images(rows[:, 1:]), _labels(rows[:, 0])
 
@@ -77,7 +77,7 @@ def _binary(content: bytes) -> Arrays:
 def _python(content: bytes) -> Arrays:
     found = unpickle(content)
     if not isinstance(found, dict):
-        raise ValueError(f"holds a {type(found).__name__}; a dict is accepted")
+        raise ValueError(f"holds a {type(found).__name__}, expected a dict")
     named = {
         name.decode("latin-1") if isinstance(name, bytes) else name: value for name, value in found.items()
     }
@@ -86,7 +86,7 @@ def _python(content: bytes) -> Arrays:
         raise ValueError("lacks an array 'data' and a list 'labels'; both are needed")
     pixels = data.pixels()
     if len(labels) != len(pixels) or not all(type(label) is int for label in labels):
-        raise ValueError(f"holds {len(labels)} labels; {len(pixels)} integers, one an image, are accepted")
+        raise ValueError(f"holds {len(labels)} labels, expected {len(pixels)} integers, one an image")
     return _images(pixels), _labels(np.array(labels, dtype=object))
 
 
@@ -97,7 +97,7 @@ def _images(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 def _labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     wrong = labels[(labels < 0) | (labels > 9)]
     if len(wrong):
-        raise ValueError(f"holds the label {wrong[0]}; 0 to 9 is accepted")
+        raise ValueError(f"holds the label {wrong[0]}, expected 0 to 9")
     return labels.astype(np.uint8)
 
 
@@ -115,20 +115,20 @@ def unpickle(content: bytes) -> Any:
     >>> unpickle(b"cos\nsystem\n(S'true'\ntR.")
     Traceback (most recent call last):
     ...
-    ValueError: asks for os.system; only dict, list, bytes, str, int and arrays of bytes are accepted
+    ValueError: asks for os.system, expected only dict, list, bytes, str, int and arrays of bytes
     """
     try:
         accepted = frozenset(_INSTRUCTIONS.split())
         for code, _, _ in pickletools.genops(content):
             if code.name not in accepted:
                 raise ValueError(
-                    f"holds the instruction {code.name}; those of plain values and arrays are accepted"
+                    f"holds the instruction {code.name}, expected those of plain values and arrays"
                 )
         return _Unpickler(io.BytesIO(content), encoding="bytes").load()
     except ValueError:
         raise
     except MemoryError:
-        raise ValueError("asks for more memory than there is; a CIFAR-10 batch is accepted") from None
+        raise ValueError("asks for more memory than there is, expected a CIFAR-10 batch") from None
     except Exception as error:  # a damaged pickle can fail in every way there is
         raise ValueError(f"is no readable pickle ({type(error).__name__}: {error})") from None
 
@@ -144,14 +144,14 @@ class _Array:
 
     def pixels(self) -> npt.NDArray[np.uint8]:
         """Return the rows of a C-ordered array of unsigned bytes, 3072 wide; refuse all else."""
-        accepted = f"uint8 in C order, (n, {PIXELS}), is accepted"
+        expected = f"expected uint8 in C order, (n, {PIXELS})"
         if not isinstance(self._state, tuple) or len(self._state) != 5:
-            raise ValueError(f"'data' is no whole array; {accepted}")
+            raise ValueError(f"'data' is no whole array, {expected}")
         _, shape, kind, fortran, raw = self._state
         if not isinstance(kind, _Kind) or kind.code not in ("u1", b"u1") or fortran:
-            raise ValueError(f"'data' is of another type or order; {accepted}")
+            raise ValueError(f"'data' is of another type or order, {expected}")
         if not isinstance(raw, bytes) or shape != (len(raw) // PIXELS, PIXELS) or len(raw) % PIXELS:
-            raise ValueError(f"'data' is of shape {shape}; {accepted}")
+            raise ValueError(f"'data' is of shape {shape}, {expected}")
         return np.frombuffer(raw, np.uint8).reshape(-1, PIXELS)
 
 
@@ -179,5 +179,5 @@ class _Unpickler(pickle.Unpickler):
         if module == "numpy" and name in ("ndarray", "dtype"):
             return _Array if name == "ndarray" else _Kind
         raise ValueError(
-            f"asks for {module}.{name}; only dict, list, bytes, str, int and arrays of bytes are accepted"
+            f"asks for {module}.{name}, expected only dict, list, bytes, str, int and arrays of bytes"
         )

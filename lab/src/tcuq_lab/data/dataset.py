@@ -1,4 +1,4 @@
-"""What the data sets are called, where their files lie, and how one is loaded."""
+"""What the datasets are called, where their files lie, and how one is loaded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arrays = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """One split of a data set, decoded.
+    """One split of a dataset, decoded.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a data set without looking at its files."""
+    """What is known of a dataset without looking at its files."""
 
     splits: tuple[str, ...]
     license: str
@@ -79,7 +79,7 @@ _ENTRIES = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all data sets.
+    """Return the names of all datasets.
 
     Examples
     --------
@@ -90,20 +90,20 @@ def names() -> tuple[str, ...]:
 
 
 def entry(name: str) -> Entry:
-    """Return what is known of a data set.
+    """Return what is known of a dataset.
 
     Examples
     --------
     >>> entry("cifar")
     Traceback (most recent call last):
     ...
-    ValueError: data set 'cifar' is unknown; did you mean cifar10? (tcuq-lab data list shows all)
+    ValueError: dataset 'cifar' is unknown; did you mean cifar10? (tcuq-lab data list shows all)
     """
-    return _ENTRIES[known("data set", name, _ENTRIES, " (tcuq-lab data list shows all)")]
+    return _ENTRIES[known("dataset", name, _ENTRIES, " (tcuq-lab data list shows all)")]
 
 
 def splits(name: str) -> tuple[str, ...]:
-    """Return the splits of a data set.
+    """Return the splits of a dataset.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def splits(name: str) -> tuple[str, ...]:
 
 
 def data_folder(make: bool = False) -> Path:
-    """Return the folder of the data sets, which the environment variable TCUQ_DATA names.
+    """Return the folder of the datasets, which the environment variable TCUQ_DATA names.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def data_folder(make: bool = False) -> Path:
         Make the folder where there is none.
     """
     value = os.environ.get(VARIABLE)
-    filled = "that 'tcuq-lab data get NAME' fills, or that holds official or packed files of the data sets"
+    filled = "that 'tcuq-lab data get NAME' fills, or that holds official or packed files of the datasets"
     if not value:
         raise ValueError(f"{VARIABLE} is not set; set it to a folder {filled}")
     folder = Path(value)
@@ -144,7 +144,7 @@ def present(name: str, split: str, folder: Path | None = None) -> Form | None:
     """
     accepted = splits(name)
     if split not in accepted:
-        raise ValueError(f"split {split!r} of {name} is unknown; one of {', '.join(accepted)} is accepted")
+        raise ValueError(f"split {split!r} of {name} is unknown, expected one of {', '.join(accepted)}")
     root = data_folder() if folder is None else folder
     for form in _forms(name, split):
         if all((root / file).exists() for file in form.files):
@@ -153,7 +153,7 @@ def present(name: str, split: str, folder: Path | None = None) -> Form | None:
 
 
 def load(name: str, split: str) -> Dataset:
-    """Return one split of a data set.
+    """Return one split of a dataset.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def load(name: str, split: str) -> Dataset:
     Raises
     ------
     ValueError
-        Where there is no such data set or split, no file of it, or a damaged one.
+        Where there is no such dataset or split, no file of it, or a damaged one.
     ImportError
         Where a library is missing that its files need.
     """

@@ -1,4 +1,4 @@
-"""Fetching the official files of the data sets: resumed, checked, and there whole or not at all."""
+"""Fetching the official files of the datasets: resumed, checked, and there whole or not at all."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _SPEECH_SHA = (
 
 
 def archives(name: str) -> tuple[tuple[Archive, ...], ...]:
-    """Return the files that make up a data set; where there are several ways, one tuple each, best first.
+    """Return the files that make up a dataset; where there are several ways, one tuple each, best first.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def archives(name: str) -> tuple[tuple[Archive, ...], ...]:
 
 
 def get(name: str, folder: Path, show: Show) -> list[dict[str, Any]]:
-    """Fetch a data set, unless it is there already, and say of each file what was done.
+    """Fetch a dataset, unless it is there already, and say of each file what was done.
 
     A file that was put into the folder by hand is checked and unpacked like one that was fetched.
 

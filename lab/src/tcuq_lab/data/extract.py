@@ -52,7 +52,7 @@ def unpack(archive: Path, target: Path, limit: int) -> None:
         inner = whole / target.name
         os.replace(inner if inner.is_dir() else whole, target)
     except (FileExistsError, NotADirectoryError) as error:
-        raise ValueError(f"{archive}: holds {Path(error.filename).name!r} twice; once is accepted") from None
+        raise ValueError(f"{archive}: holds {Path(error.filename).name!r} twice, expected once") from None
     except (
         gzip.BadGzipFile,
         tarfile.TarError,
@@ -87,7 +87,7 @@ def _fill(archive: Path, made: Path, limit: int, free: int) -> None:
                     written += len(chunk)
                     if written > limit:
                         raise ValueError(
-                            f"{archive}: unpacks to more than {limit} bytes; up to that is accepted"
+                            f"{archive}: unpacks to more than {limit} bytes, expected up to that"
                         )
                     if written > free:
                         raise ValueError(f"{archive}: unpacks to more than the {free} bytes that are free")
@@ -99,11 +99,11 @@ def _tar(archive: Path) -> Members:
         for member in opened:
             name = safe_name(archive, member.name)
             if not (member.isfile() or member.isdir()):
-                raise ValueError(f"{archive}: member {member.name!r} is a link or device; files are accepted")
+                raise ValueError(f"{archive}: member {member.name!r} is a link or device, expected files")
             yield name, opened.extractfile(member)
         # The padding, and with it the checksum of a compressed archive, which tarfile leaves unread.
         if opened.fileobj is not None and opened.fileobj.read(CHUNK) and opened.fileobj.read(1):
-            raise ValueError(f"{archive}: goes on after its end; padding of up to {CHUNK} bytes is accepted")
+            raise ValueError(f"{archive}: goes on after its end, expected padding of up to {CHUNK} bytes")
 
 
 def _zip(archive: Path) -> Members:
@@ -112,9 +112,7 @@ def _zip(archive: Path) -> Members:
             name = safe_name(archive, member.filename)
             kind = stat.S_IFMT(member.external_attr >> 16)
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise ValueError(
-                    f"{archive}: member {member.filename!r} is a link or device; files are accepted"
-                )
+                raise ValueError(f"{archive}: member {member.filename!r} is a link or device, expected files")
             yield name, None if member.is_dir() else opened.open(member)
 
 
@@ -128,11 +126,11 @@ def safe_name(archive: Path, name: str) -> PurePosixPath:
     >>> safe_name(Path("a.tar"), "../x")
     Traceback (most recent call last):
     ...
-    ValueError: a.tar: member '../x' leaves the folder; relative names without '..' are accepted
+    ValueError: a.tar: member '../x' leaves the folder, expected relative names without '..'
     """
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or any(sign in name for sign in "\\:\0"):
         raise ValueError(
-            f"{archive}: member {name!r} leaves the folder; relative names without '..' are accepted"
+            f"{archive}: member {name!r} leaves the folder, expected relative names without '..'"
         )
     return path

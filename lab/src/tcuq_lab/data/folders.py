@@ -1,4 +1,4 @@
-"""Data sets that come as folders of files: TinyImageNet-200 (JPEG) and Speech Commands (wav)."""
+"""Datasets that come as folders of files: TinyImageNet-200 (JPEG) and Speech Commands (wav)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_tiny(folder: str | Path, split: str, every: int = 1, first: int = 500) 
     for index, (path, _) in enumerate(images):
         pixels = decode_rgb(path.read_bytes(), str(path))
         if pixels.shape != (64, 64, 3):
-            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}; 64x64 is accepted")
+            raise ValueError(f"{path}: is {pixels.shape[0]}x{pixels.shape[1]}, expected 64x64")
         x[index] = pixels
     return x, np.array([label for _, label in images], dtype=np.uint8)
 
@@ -95,7 +95,7 @@ def _tiny_val(root: Path, labels: dict[str, int]) -> Iterator[tuple[Path, int]]:
         name, _, rest = line.partition("\t")
         wnid = rest.partition("\t")[0]
         if not wnid or Path(name).name != name:
-            raise ValueError(f"{table}: holds the line {line!r}; a file name, a tab and a class are accepted")
+            raise ValueError(f"{table}: holds the line {line!r}, expected a file name, a tab and a class")
         if wnid in labels:
             yield root / "val" / "images" / name, labels[wnid]
 
@@ -103,7 +103,7 @@ def _tiny_val(root: Path, labels: dict[str, int]) -> Iterator[tuple[Path, int]]:
 def _number(path: Path) -> int:
     tail = path.stem.rpartition("_")[2]
     if not tail.isdecimal():
-        raise ValueError(f"{path}: is not named like an image of TinyImageNet; NAME_NUMBER.JPEG is accepted")
+        raise ValueError(f"{path}: is not named like an image of TinyImageNet, expected NAME_NUMBER.JPEG")
     return int(tail)
 
 
@@ -133,7 +133,7 @@ def read_speech(folder: str | Path, split: str) -> Arrays:
     for index, name in enumerate(names):
         samples = read_wav(root / name)
         if len(samples) > RATE:
-            raise ValueError(f"{root / name}: has {len(samples)} samples; 0 to {RATE} is accepted")
+            raise ValueError(f"{root / name}: has {len(samples)} samples, expected 0 to {RATE}")
         x[index, : len(samples)] = samples
     return x, np.array([label_of(name.partition("/")[0]) for name in names], dtype=np.uint8)
 
@@ -164,7 +164,7 @@ def _listed(path: Path) -> set[str]:
     for name in names:
         parts = name.split("/")
         if len(parts) != 2 or "\\" in name or parts[0] in ("", ".", "..") or not name.endswith(".wav"):
-            raise ValueError(f"{path}: lists {name!r}; WORD/FILE.wav is accepted")
+            raise ValueError(f"{path}: lists {name!r}, expected WORD/FILE.wav")
     return names
 
 
@@ -201,8 +201,8 @@ def read_wav(path: str | Path) -> npt.NDArray[np.int16]:
             ) from None
     if form != (1, 16, RATE):
         raise ValueError(
-            f"{path}: has {form[0]} channels of {form[1]} bits at {form[2]} Hz; 1 of 16 at {RATE} is accepted"
+            f"{path}: has {form[0]} channels of {form[1]} bits at {form[2]} Hz, expected 1 of 16 at {RATE}"
         )
     if len(content) != 2 * frames:
-        raise ValueError(f"{path}: holds {len(content)} bytes of samples; {2 * frames} are accepted")
+        raise ValueError(f"{path}: holds {len(content)} bytes of samples, expected {2 * frames}")
     return np.frombuffer(content, "<i2").astype(np.int16, copy=False)

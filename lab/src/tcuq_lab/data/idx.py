@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 GZIP = b"\x1f\x8b"
-BYTES = 0x08  # the one element type that these data sets have
+BYTES = 0x08  # the one element type that these datasets have
 LIMIT = 1 << 30
 
 
@@ -47,7 +47,7 @@ def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
     >>> parse_idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7]), 1)
     Traceback (most recent call last):
     ...
-    ValueError: holds 1 bytes after its header; 2 are accepted
+    ValueError: holds 1 bytes after its header, expected 2
     """
     head = 4 + 4 * dimensions
     if len(content) < head:
@@ -56,12 +56,10 @@ def parse_idx(content: bytes, dimensions: int) -> npt.NDArray[np.uint8]:
         )
     wanted = bytes([0, 0, BYTES, dimensions])
     if content[:4] != wanted:
-        raise ValueError(f"begins with {content[:4].hex()}; {wanted.hex()} is accepted")
+        raise ValueError(f"begins with {content[:4].hex()}, expected {wanted.hex()}")
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, 4))
     if math.prod(shape) != len(content) - head:
-        raise ValueError(
-            f"holds {len(content) - head} bytes after its header; {math.prod(shape)} are accepted"
-        )
+        raise ValueError(f"holds {len(content) - head} bytes after its header, expected {math.prod(shape)}")
     return np.frombuffer(content, np.uint8, offset=head).reshape(shape)
 
 
@@ -74,11 +72,11 @@ def read_pair(images: str | Path, labels: str | Path) -> tuple[npt.NDArray[Any],
     """
     x, y = read_idx(images, 3), read_idx(labels, 1)
     if len(x) != len(y):
-        raise ValueError(f"{images}: holds {len(x)} images; {len(y)}, as many as labels, are accepted")
+        raise ValueError(f"{images}: holds {len(x)} images, expected {len(y)}, as many as labels")
     if x.shape[1:] != (28, 28):
-        raise ValueError(f"{images}: holds images of {x.shape[1]}x{x.shape[2]}; 28x28 is accepted")
+        raise ValueError(f"{images}: holds images of {x.shape[1]}x{x.shape[2]}, expected 28x28")
     if y.size and y.max() > 9:
-        raise ValueError(f"{labels}: holds the label {y.max()}; 0 to 9 is accepted")
+        raise ValueError(f"{labels}: holds the label {y.max()}, expected 0 to 9")
     return x, y
 
 
@@ -97,5 +95,5 @@ def _content(path: Path) -> bytes:
 
 def _bounded(content: bytes) -> bytes:
     if len(content) > LIMIT:
-        raise ValueError(f"has more than {LIMIT} bytes; up to that is accepted")
+        raise ValueError(f"has more than {LIMIT} bytes, expected up to that")
     return content

@@ -29,8 +29,8 @@ from tcuq.base.checks import integer, known, number
 from tcuq.metrics import wilson
 
 from .dataset import Dataset, load
+from .keywords import words
 from .parts import HELD_OUT, load_part, split_of
-from .words import words
 
 Labels = npt.NDArray[np.int64]
 

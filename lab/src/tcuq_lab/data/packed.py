@@ -1,4 +1,4 @@
-"""Packed data sets: one ``.npz`` file each, of plain arrays, image files or coded speech."""
+"""Packed datasets: one ``.npz`` file each, of plain arrays, image files or coded speech."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def members(path: str | Path, *names: str) -> Members:
                 for name in names:
                     found[name] = archive[name]
         except KeyError:
-            raise ValueError(f"{path}: lacks the member {name!r}; {', '.join(names)} are needed") from None
+            raise ValueError(f"{path}: lacks the member {name!r}, expected {', '.join(names)}") from None
         except UNREADABLE as error:
             raise ValueError(f"{path}: is no readable npz file ({error})") from None
         except (TypeError, AttributeError):
-            raise ValueError(f"{path}: is no npz file; one with {', '.join(names)} is needed") from None
+            raise ValueError(f"{path}: is no npz file, expected one with {', '.join(names)}") from None
     return found
 
 
@@ -57,7 +57,7 @@ def read_plain(path: str | Path, split: int | None = None) -> Arrays:
     found = members(path, "x", "y", *(() if split is None else ("split",)))
     x, y = found["x"], found["y"]
     if x.ndim < 2 or y.shape != x.shape[:1]:
-        raise ValueError(f"{path}: x is {x.shape} and y {y.shape}; a label for each row of x is needed")
+        raise ValueError(f"{path}: x is {x.shape} and y {y.shape}, expected a label for each row of x")
     return (x, y) if split is None else _rows(path, found, x, y, split)
 
 
@@ -77,20 +77,18 @@ def _mosaics(path: str | Path) -> Arrays:
     found = members(path, "webp", "webp_len", "shape", "cols", "y")
     shape, cols = found["shape"].tolist(), int(found["cols"])
     if len(shape) != 4 or min(shape) < 1 or shape[3] != 3 or cols < 1:
-        raise ValueError(
-            f"{path}: shape is {shape} and cols {cols}; (n, height, width, 3) and 1 on are accepted"
-        )
+        raise ValueError(f"{path}: shape is {shape} and cols {cols}, expected (n, height, width, 3) and 1 on")
     count, height, width, _ = shape
     tiles = []
     for number, content in enumerate(_pieces(path, found["webp"].tobytes(), found["webp_len"])):
         sheet = decode_rgb(content, f"{path}: mosaic {number}")
         if sheet.shape[0] % height or sheet.shape[1] != cols * width:
-            raise ValueError(f"{path}: mosaic {number} is {sheet.shape}; {cols} images in a row are needed")
+            raise ValueError(f"{path}: mosaic {number} is {sheet.shape}, expected {cols} images in a row")
         strips = sheet.reshape(-1, height, cols, width, 3)
         tiles.append(strips.swapaxes(1, 2).reshape(-1, height, width, 3))
     x = np.concatenate(tiles) if tiles else np.empty((0, height, width, 3), np.uint8)
     if len(x) != count or found["y"].shape != (count,):
-        raise ValueError(f"{path}: holds {len(x)} images and {found['y'].size} labels; {count} are accepted")
+        raise ValueError(f"{path}: holds {len(x)} images and {found['y'].size} labels, expected {count}")
     return x, found["y"]
 
 
@@ -107,7 +105,7 @@ def read_jpegs(path: str | Path, split: int) -> Arrays:
     found = members(path, "jpeg_xz", "jpeg_len", "y", "split")
     lengths, marks = found["jpeg_len"], found["split"]
     if not lengths.shape == marks.shape == found["y"].shape:
-        raise ValueError(f"{path}: jpeg_len, split and y differ in length; one each an image is needed")
+        raise ValueError(f"{path}: jpeg_len, split and y differ in length, expected one each an image")
     whole = int(lengths.sum(dtype=np.int64))
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ)
     try:
@@ -122,7 +120,7 @@ def read_jpegs(path: str | Path, split: int) -> Arrays:
     pieces = list(_pieces(path, content, lengths))
     images = [decode_rgb(pieces[row], f"{path}: image {row}") for row in wanted]
     if not images or len({image.shape for image in images}) != 1:
-        raise ValueError(f"{path}: has no images of one size marked {split}; at least one is needed")
+        raise ValueError(f"{path}: has no images of one size marked {split}, expected at least one")
     return np.stack(images), found["y"][wanted]
 
 
@@ -173,9 +171,9 @@ def speech_blocks(path: str | Path) -> Iterator[npt.NDArray[np.int16]]:
     found = members(path, "scale", "scale_len", "coef", "coef_len", "edges", "q", "block", "n")
     edges, count, most = found["edges"], int(found["n"]), int(found["block"])
     if edges.ndim != 1 or edges[0] != 0 or edges[-1] != HOP or (np.diff(edges) < 1).any():
-        raise ValueError(f"{path}: edges are {edges.tolist()}; growing from 0 to {HOP} is accepted")
+        raise ValueError(f"{path}: edges are {edges.tolist()}, expected growing from 0 to {HOP}")
     if found["q"].shape != (HOP,) or count < 1 or most < 1:
-        raise ValueError(f"{path}: q, n or block is out of range; {HOP} steps and 1 on are accepted")
+        raise ValueError(f"{path}: q, n or block is out of range, expected {HOP} steps and 1 on")
     band = np.repeat(np.arange(len(edges) - 1), np.diff(edges))  # of each coefficient
     waves = _waves()
     levels = _pieces(path, found["scale"].tobytes(), found["scale_len"])
@@ -191,7 +189,7 @@ def speech_blocks(path: str | Path) -> Iterator[npt.NDArray[np.int16]]:
         yield _overlapped(lines.astype(np.float32) @ waves)
         done += clips
     if done != count:
-        raise ValueError(f"{path}: holds {done} clips; {count} are accepted")
+        raise ValueError(f"{path}: holds {done} clips, expected {count}")
 
 
 def _waves() -> npt.NDArray[np.float32]:
@@ -218,7 +216,7 @@ def _inflated(path: str | Path, content: bytes, shape: tuple[int, ...]) -> npt.N
     except zlib.error as error:
         raise ValueError(f"{path}: is damaged ({error})") from None
     if len(raw) != size or not reader.eof:
-        raise ValueError(f"{path}: a block inflates to {len(raw)} bytes; {size} are accepted")
+        raise ValueError(f"{path}: a block inflates to {len(raw)} bytes, expected {size}")
     return np.frombuffer(raw, np.int8).reshape(shape)
 
 
@@ -233,5 +231,5 @@ def _pieces(path: str | Path, content: bytes, lengths: npt.NDArray[Any]) -> Iter
 def _rows(path: str | Path, found: Members, x: Any, y: Any, split: int) -> Arrays:
     taken = found["split"] == split
     if taken.shape != y.shape or not taken.any():
-        raise ValueError(f"{path}: split marks no rows with {split}; at least one is needed")
+        raise ValueError(f"{path}: split marks no rows with {split}, expected at least one")
     return x[taken], y[taken]

@@ -1,4 +1,4 @@
-"""Parts of the data sets: train, dev and test, which share no example."""
+"""Parts of the datasets: train, dev and test, which share no example."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def split_of(name: str, part: str) -> str:
     >>> split_of("speech_commands", "dev")
     'validation'
     """
-    splits = _SPLITS[known("data set with parts", name, _SPLITS)]
+    splits = _SPLITS[known("dataset with parts", name, _SPLITS)]
     return splits[PARTS.index(known(f"part of {name}", part, PARTS))]
 
 
@@ -67,7 +67,7 @@ def part(name: str, which: str) -> tuple[str, npt.NDArray[np.int64]]:
 
 
 def load_part(name: str, which: str) -> Dataset:
-    """Return one part of a data set; labels of tinyimagenet20 are numbered anew, 0 to 15.
+    """Return one part of a dataset; labels of tinyimagenet20 are numbered anew, 0 to 15.
 
     Parameters
     ----------

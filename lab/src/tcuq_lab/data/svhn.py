@@ -58,12 +58,12 @@ def _digits(found: dict[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], npt.N
         raise ValueError(f"holds {', '.join(found) or 'nothing'} of X and y; both are needed")
     x, labels = found["X"], found["y"].reshape(-1)
     if x.dtype != np.uint8 or x.ndim not in (3, 4) or x.shape[:3] != (32, 32, 3):
-        raise ValueError(f"X is {x.dtype} {x.shape}; uint8 (32, 32, 3, n) is accepted")
+        raise ValueError(f"X is {x.dtype} {x.shape}, expected uint8 (32, 32, 3, n)")
     x = x.reshape(32, 32, 3, -1)  # MATLAB drops a last dimension of one
     if len(labels) != x.shape[3]:
-        raise ValueError(f"holds {len(labels)} labels; {x.shape[3]}, one an image, are accepted")
+        raise ValueError(f"holds {len(labels)} labels, expected {x.shape[3]}, one an image")
     if not np.isin(labels, np.arange(1, 11)).all():
-        raise ValueError("y holds other labels than digits; 1 to 10, 10 for zero, is accepted")
+        raise ValueError("y holds other labels than digits, expected 1 to 10, 10 for zero")
     return np.ascontiguousarray(x.transpose(3, 0, 1, 2)), (labels % 10).astype(np.uint8)
 
 
@@ -76,12 +76,12 @@ def parse_mat(content: bytes, names: tuple[str, ...]) -> dict[str, npt.NDArray[A
     names : tuple of str
     """
     if len(content) < HEAD or content[124:HEAD] != b"\x00\x01IM":
-        raise ValueError("is no MATLAB 5 file; little-endian ones of version 0x0100 are accepted")
+        raise ValueError("is no MATLAB 5 file, expected little-endian ones of version 0x0100")
     found: dict[str, npt.NDArray[Any]] = {}
     for kind, part in _elements(memoryview(content)[HEAD:]):
         inner = list(_elements(_inflated(part))) if kind == COMPRESSED else [(kind, part)]
         if [kind for kind, _ in inner] != [MATRIX]:
-            raise ValueError(f"holds an element of type {inner[0][0] if inner else 'none'}; 14 is accepted")
+            raise ValueError(f"holds an element of type {inner[0][0] if inner else 'none'}, expected 14")
         name, array = _matrix(inner[0][1], names)
         if array is not None:
             found[name] = array
@@ -108,7 +108,7 @@ def _elements(content: memoryview) -> Iterator[tuple[int, memoryview]]:
         if kind >> 16:  # a small element: size, type and up to four bytes in eight
             kind, size, start, end = kind & 0xFFFF, kind >> 16, at + 4, at + 8
             if size > 4:
-                raise ValueError(f"holds a small element of {size} bytes; 1 to 4 is accepted")
+                raise ValueError(f"holds a small element of {size} bytes, expected 1 to 4")
         if start + size > len(content):
             raise ValueError(f"ends {start + size - len(content)} bytes too early")
         yield kind, content[start : start + size]

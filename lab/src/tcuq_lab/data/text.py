@@ -77,8 +77,8 @@ def document(name: str) -> npt.NDArray[np.uint8]:
     spec = find_spec(name)  # looks for the file; nothing of the module is run
     file = None if spec is None or spec.origin is None else Path(spec.origin)
     if file is None or file.suffix != ".py" or not file.is_file():
-        raise ValueError(f"the source of the module {name} is missing; a Python with its library is needed")
+        raise ValueError(f"the source of the module {name} is missing, expected a Python with its library")
     content = file.read_bytes().replace(b"\r\n", b"\n")
     if len(content) < _STRETCHES * STRETCH:
-        raise ValueError(f"{file}: {len(content)} bytes; {_STRETCHES * STRETCH} or more are needed")
+        raise ValueError(f"{file}: {len(content)} bytes, expected {_STRETCHES * STRETCH} or more")
     return np.frombuffer(content, np.uint8, _STRETCHES * STRETCH).reshape(_STRETCHES, STRETCH)

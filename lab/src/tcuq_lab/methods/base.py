@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .method import Answer, Cost, Method, Observed
+from .method import Answer, Method, MethodCost, Observed
 from .scores import unsure
 
 
@@ -18,7 +18,7 @@ class Base(Method):
         """Return 1 - max p of every step."""
         return Answer(seen.probs, unsure(seen.probs))
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass."""
         from .counting import counted
 

@@ -42,9 +42,7 @@ def compare_projections(
     features = dev.observed.features
     width = 0 if features is None else features.shape[1]
     if width <= WIDTH:
-        raise ValueError(
-            f"features are {width} wide; more than {WIDTH} is accepted, or there is no projection"
-        )
+        raise ValueError(f"features are {width} wide, expected more than {WIDTH}, or there is no projection")
     seeds = range(integer("draws", draws, 1, 100))
     known_only("setting", changes, ("lags", "blend", "l2"))
     base: Mapping[str, Any] = {**method.grid[1], **changes}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 
 from .given import check_clean
-from .method import Answer, Cost, Method, Observed, Recorded
+from .method import Answer, Method, MethodCost, Observed, Recorded
 from .scores import Doubles, unsure
 
 
@@ -49,7 +49,7 @@ class Conformal(Method):
         # Back to counts, in which a comparison is exact.
         return np.asarray(np.rint((1 - score) * whole) <= most)
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the clean doubts are stored beside the network."""
         from .counting import counted
 

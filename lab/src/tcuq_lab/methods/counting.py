@@ -9,7 +9,7 @@ from torch import nn
 
 from ..zoo.count import multiply_adds, parameters
 from ..zoo.outputs import core
-from .method import Cost
+from .method import MethodCost
 
 
 def counted(
@@ -22,7 +22,7 @@ def counted(
     stored: int = 0,
     state: int = 0,
     gradient: bool = False,
-) -> Cost:
+) -> MethodCost:
     """Return the cost of running every network on one input.
 
     Parameters
@@ -51,4 +51,4 @@ def counted(
     unit = bare[0] if reference is None else copy.deepcopy(reference).cpu()
     plain = multiply_adds(core(unit), shape)
     kept = sum(parameters(each) for each in bare) + stored
-    return Cost(total / plain, kept, total, state, gradient)
+    return MethodCost(total / plain, kept, total, state, gradient)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .members import GRID, KINDS, together
-from .method import Cost, Floats, Recorded
+from .method import Floats, MethodCost, Recorded
 from .rowwise import Rowwise
 
 
@@ -39,7 +39,7 @@ class EarlyExit(Rowwise):
         final, features, *exits = parts(self.network, x, device)
         return together(np.stack(self.members_of(final, exits), axis=1), features, self.grid)
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return the backbone and its exits."""
         from .counting import counted
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .members import GRID, together
-from .method import Cost, Recorded
+from .method import MethodCost, Recorded
 from .rowwise import Rowwise
 
 
@@ -27,7 +27,7 @@ class Deep(Rowwise):
         found = [outputs(each, x, device) for each in self.loaded()]
         return together(np.stack([each.logits for each in found], axis=1), found[0].features, self.grid)
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return a pass a member."""
         from .counting import counted
 

@@ -29,7 +29,7 @@ def record_banks(
     device: str = "cpu",
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[Name, dict[str, Recorded]]:
-    """Let methods record a part of a data set, as it is and corrupted; every example is corrupted once.
+    """Let methods record a part of a dataset, as it is and corrupted; every example is corrupted once.
 
     Parameters
     ----------
@@ -103,20 +103,19 @@ def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
     for name, table in tables.items():
         if table.keys() != tables[first].keys():
             raise ValueError(
-                f"bank holds {', '.join(table)} of {name}; "
-                f"{', '.join(tables[first])} is accepted, as of {first}"
+                f"bank holds {', '.join(table)} of {name}, expected {', '.join(tables[first])}, as of {first}"
             )
         wanted = stream.index[rows[name]]
         for column, values in table.items():
             if len(values) <= wanted.max():
                 raise ValueError(
-                    f"{column} of {name} has {len(values)} rows; at least {wanted.max() + 1} are needed"
+                    f"{column} of {name} has {len(values)} rows, expected at least {wanted.max() + 1}"
                 )
             into = columns.setdefault(column, np.empty((len(stream), *values.shape[1:]), values.dtype))
             if values.shape[1:] != into.shape[1:] or values.dtype != into.dtype:
                 raise ValueError(
-                    f"{column} of {name} is {values.dtype} {values.shape[1:]} a row; "
-                    f"{into.dtype} {into.shape[1:]} is accepted, as of {first}"
+                    f"{column} of {name} is {values.dtype} {values.shape[1:]} a row, expected "
+                    f"{into.dtype} {into.shape[1:]}, as of {first}"
                 )
             into[rows[name]] = values[wanted]
     return Observed(columns.pop("probs"), columns.pop("features", None), columns)

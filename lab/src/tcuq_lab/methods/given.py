@@ -34,26 +34,22 @@ def networks_of(name: str, networks: Sequence[nn.Module], recipe: str, members: 
     >>> networks_of("deep", [None] * 3, "plain", 5)
     Traceback (most recent call last):
     ...
-    ValueError: deep is given 3 networks; 5 of recipe plain is accepted
+    ValueError: deep is given 3 networks, expected 5 of recipe plain
     """
     if not isinstance(networks, Sequence):
         raise TypeError(
-            f"{name} is given a {type(networks).__name__}; "
-            f"a sequence of {members} of recipe {recipe} is accepted"
+            f"{name} is given a {type(networks).__name__}, expected "
+            f"a sequence of {members} of recipe {recipe}"
         )
     if not networks:
         return ()
     if len(networks) != members:
-        raise ValueError(
-            f"{name} is given {len(networks)} networks; {members} of recipe {recipe} is accepted"
-        )
+        raise ValueError(f"{name} is given {len(networks)} networks, expected {members} of recipe {recipe}")
     home, kind = MODULES[known("recipe", recipe, MODULES)]
     accepted = getattr(import_module(home, __package__), kind)
     for each in networks:
         if not isinstance(each, accepted):
-            raise ValueError(
-                f"{name} is given a {type(each).__name__}; a {kind} of recipe {recipe} is accepted"
-            )
+            raise ValueError(f"{name} is given a {type(each).__name__}, expected a {kind} of recipe {recipe}")
     return tuple(networks)
 
 
@@ -65,13 +61,13 @@ def check_clean(name: str, x: npt.NDArray[Any], y: npt.NDArray[np.int64]) -> Non
     >>> check_clean("odin", np.zeros((2, 3, 3)), np.array([0, -1]))
     Traceback (most recent call last):
     ...
-    ValueError: odin is given an example of class -1; 0 or more is accepted, clean examples alone
+    ValueError: odin is given an example of class -1, expected 0 or more, clean examples alone
     """
     if not len(x):
-        raise ValueError(f"{name} is given no examples; one clean development example or more is needed")
+        raise ValueError(f"{name} is given no examples, expected one clean development example or more")
     if len(x) != len(y):
-        raise ValueError(f"{name} is given {len(y)} labels; {len(x)} is accepted, one an example")
+        raise ValueError(f"{name} is given {len(y)} labels, expected {len(x)}, one an example")
     if y.min() < 0:
         raise ValueError(
-            f"{name} is given an example of class {y.min()}; 0 or more is accepted, clean examples alone"
+            f"{name} is given an example of class {y.min()}, expected 0 or more, clean examples alone"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .method import Cost
+from .method import MethodCost
 from .perturbed import Perturbed
 from .scores import Doubles, energy, softmax, unsure
 
@@ -45,7 +45,7 @@ class Godin(Perturbed):
             return np.asarray(1 - found[3][:, 0].astype(np.float64))
         return energy(found[0]) if kind == "energy" else unsure(softmax(found[0]))
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return two passes and a gradient; the linear head of the backbone is not used, h is a product."""
         from ..zoo.count import parameters
         from ..zoo.outputs import core

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .members import KINDS, risk
-from .method import Answer, Cost, Method, Observed, Recorded
+from .method import Answer, Method, MethodCost, Observed, Recorded
 from .scores import softmax
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Hydra(Method):
         probs = softmax(used).mean(axis=1)
         return Answer(probs, risk(used, probs.argmax(axis=1), setting["kind"], setting["temperature"]))
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return the body and the heads that are used."""
         from .counting import counted
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 
 from .members import GRID, together
-from .method import Cost, Recorded
+from .method import MethodCost, Recorded
 from .rowwise import Rowwise
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class McDropout(Rowwise):
                 features.append(torch.stack([each[1].float() for each in found]).mean(0).cpu().numpy())
         return together(np.concatenate(logits), np.concatenate(features), self.grid)
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return all passes; masks are drawn by the device and are not counted."""
         from .counting import counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from .given import networks_of
 
 if TYPE_CHECKING:
     from torch import nn
+
+    from tcuq.monitor.log import Log
+    from tcuq.monitor.params import Params
 
 Floats = npt.NDArray[np.floating[Any]]
 TRIALS = 8
@@ -89,7 +92,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cost:
+class MethodCost:
     """What a method costs a device.
 
     Parameters
@@ -113,6 +116,39 @@ class Cost:
     gradient: bool = False
 
 
+class FlaggedSteps(NamedTuple):
+    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
+
+    flagged: npt.NDArray[np.bool_]
+    abstained: npt.NDArray[np.bool_]
+
+
+class Monitored(Protocol):
+    """A fitted method that runs a monitor as a device does; experiments look at the monitor itself."""
+
+    profile: ClassVar[str]
+    setting: Mapping[str, Any]
+
+    @property
+    def params(self) -> Params:
+        """Parameters of the monitor."""
+
+    def posteriors(self, seen: Observed) -> Floats:
+        """Return the posteriors that the monitor sees."""
+
+    def log(self, seen: Observed) -> Log:
+        """Return what the monitor is shown of a stream."""
+
+    def answer(self, seen: Observed) -> Answer:
+        """Answer a stream."""
+
+    def decisions(self, seen: Observed) -> FlaggedSteps:
+        """Return flags and abstentions."""
+
+    def altered(self, **changes: Any) -> Monitored:
+        """Return a method like this one, fitted to the same stream with something changed."""
+
+
 class Method(ABC):
     """A method.
 
@@ -132,6 +168,13 @@ class Method(ABC):
     """Methods with the same networks and the same `bank` share what was recorded."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Settings that are tried on development streams: one where there is nothing to tune, else `TRIALS`."""
+    choice: ClassVar[str | None] = None
+    """Classes that state the same choice would keep the same setting on a stream, so that one may `follow`
+    another. None: the method chooses for itself."""
+    has_monitor: ClassVar[bool] = False
+    """Whether `monitored` gives a monitor; its gain over the first row is reported with an interval."""
+    keeps_fit: ClassVar[bool] = False
+    """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
 
     def __init__(self, networks: Sequence[nn.Module] = ()) -> None:
         self.networks = networks_of(self.name, networks, self.recipe, self.members)
@@ -140,7 +183,7 @@ class Method(ABC):
     def loaded(self) -> tuple[nn.Module, ...]:
         """Return the networks, for what cannot be done without."""
         if not self.networks:
-            raise ValueError(f"{self.name} has no network; {self.members} of recipe {self.recipe} is needed")
+            raise ValueError(f"{self.name} has no network, expected {self.members} of recipe {self.recipe}")
         return self.networks
 
     @property
@@ -188,6 +231,22 @@ class Method(ABC):
         """Answer a stream with the setting that was kept."""
         return self.score(seen, self.setting)
 
+    def follow(self, full: Method) -> None:
+        """Fit to the stream of a fitted method with the same `choice`, which is not made again."""
+        raise ValueError(f"{self.name} follows no other method; use fit")
+
+    def monitored(self) -> Monitored:
+        """Return the monitor of a fitted method that has one."""
+        raise ValueError(f"{self.name} has no monitor")
+
+    def fit_record(self) -> dict[str, Any]:
+        """Return what `fit` found, as JSON takes it."""
+        raise ValueError(f"{self.name} keeps no fit")
+
+    def restore(self, dev: Labeled, record: Mapping[str, Any]) -> None:
+        """Take up what an earlier fit to the same stream found."""
+        raise ValueError(f"{self.name} keeps no fit")
+
     @abstractmethod
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return what a step costs, for a prepared input of a shape (channels, height, width)."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tcuq.metrics import auroc, average_precision
 
-from ..comparison.events import WINDOW, clean_band, drop_events, pieces, reaches, smooth
+from ..detection.events import WINDOW, clean_band, drop_events, pieces, reaches, smooth
 
 Bools = npt.NDArray[np.bool_]
 Measure = Callable[..., float]

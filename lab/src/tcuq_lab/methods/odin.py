@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tcuq.metrics import auroc
 
 from .given import check_clean
-from .method import Cost
+from .method import MethodCost
 from .perturbed import Perturbed
 from .scores import Doubles, Rows, energy, entropy, margin, softmax, unsure
 
@@ -71,7 +71,7 @@ class Odin(Perturbed):
         self.temperature = TEMPERATURES[int(np.argmax(np.nan_to_num(quality)))]
         super().ready(x, y)
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return two passes and a gradient; temperature and step are stored."""
         return self._cost(shape, stored=2)
 

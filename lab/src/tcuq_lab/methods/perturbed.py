@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .given import check_clean
-from .method import Cost, Recorded
+from .method import MethodCost, Recorded
 from .rowwise import Rowwise
 from .scores import Doubles, Rows, softmax
 
@@ -54,8 +54,8 @@ class Perturbed(Rowwise):
 
             if core(self.network).symbols:
                 raise ValueError(
-                    f"{self.name} is given a network of symbols, which have no gradient; "
-                    "one of pictures or sound is accepted"
+                    f"{self.name} is given a network of symbols, which have no gradient, expected "
+                    "one of pictures or sound"
                 )
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Perturbed(Rowwise):
                     run.append(plain(network(inputs + step * slope.sign())))
         return [joined(run) for run in runs]
 
-    def _cost(self, shape: tuple[int, ...], more: int = 0, stored: int = 0) -> Cost:
+    def _cost(self, shape: tuple[int, ...], more: int = 0, stored: int = 0) -> MethodCost:
         from .counting import counted
 
         return counted(self.loaded(), shape, repeats=3, more=more, stored=stored, gradient=True)

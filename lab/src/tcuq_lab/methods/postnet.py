@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .method import Cost, Recorded
+from .method import MethodCost, Recorded
 from .rowwise import Rowwise
 from .scores import entropy, unsure
 
@@ -35,7 +35,7 @@ class PostNet(Rowwise):
         mean = alpha / alpha.sum(axis=1, keepdims=True)
         return Recorded(mean, features, {"risks": risks(alpha)})
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the linear head is not used, and a flow measures and moves a point a class."""
         from ..zoo.count import parameters
         from ..zoo.recipes.postnet import Posterior

@@ -35,7 +35,7 @@ NETWORK_METHODS: tuple[type[Method], ...] = (
 )
 """Methods whose score of a step depends on that step alone."""
 WEAKENED: tuple[type[Method], ...] = (ExitsAlone,)
-"""Network methods without one of their parts, to see what it is worth; no rivals."""
+"""Network methods without one of their parts, to see what it is worth; they are no baselines."""
 METHODS: dict[str, type[Method]] = {
     each.name: each for each in (*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS)
 }

@@ -21,7 +21,5 @@ class Rowwise(Method):
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
         """Return the column of the setting."""
         if setting not in self.grid:
-            raise ValueError(
-                f"setting {dict(setting)} is unknown; one of the grid of {self.name} is accepted"
-            )
+            raise ValueError(f"setting {dict(setting)} is unknown, expected one of the grid of {self.name}")
         return Answer(seen.probs, seen.extra["risks"][:, (self.columns or self.grid).index(setting)])

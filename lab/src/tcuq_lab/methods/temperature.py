@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .given import check_clean
-from .method import Answer, Cost, Method, Observed, Recorded
+from .method import Answer, Method, MethodCost, Observed, Recorded
 from .scores import softmax, unsure
 
 COLDEST, HOTTEST = 0.01, 100.0
@@ -40,7 +40,7 @@ class Temperature(Method):
         probs = softmax(seen.extra["logits"], self.temperature)
         return Answer(probs, unsure(probs))
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass; the temperature is stored."""
         from .counting import counted
 

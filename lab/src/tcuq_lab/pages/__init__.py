@@ -1,5 +1,5 @@
 """Pages made from result files: what came out, what was promised, what the paper printed."""
 
-from .build import build_pages, write_pages
+from .build import build_pages
 
-__all__ = ["build_pages", "write_pages"]
+__all__ = ["build_pages"]

@@ -6,8 +6,9 @@ PARAGRAPHS = {
     "drop": (
         "Does a score rise when accuracy falls? A drop event is a step at which accuracy over the last 100 "
         "steps lies three standard deviations below that of clean streams. Streams alternate between clean "
-        "and corrupted stretches, one kind of corruption each; the figure is the area under the "
-        "precision-recall curve of the smoothed score, averaged over kinds that no method saw in development."
+        "and corrupted stretches, one corruption type each; the figure is the area under the "
+        "precision-recall curve of the smoothed score, averaged over corruption types that no method saw in "
+        "development."
     ),
     "severity": (
         "The same question with one severity of corruption at a time. At low severity a stream may hold no "
@@ -26,7 +27,7 @@ PARAGRAPHS = {
     ),
     "failure": (
         "Is this answer wrong, or this input none of the classes? Errors are told from right answers on "
-        "clean and corrupted steps together and on clean ones alone; strangers, inputs of none of the "
+        "clean and corrupted steps together and on clean ones alone; OOD inputs, of none of the "
         "classes, from right answers on clean steps, when they stay for a while and when they come one at a "
         "time."
     ),
@@ -59,7 +60,7 @@ PARAGRAPHS = {
     ),
     "trainings_weights": "Weights of exits in the loss: exit k, counted from 1, weighs what its row says.",
     "trainings_exits": (
-        "MobileNetV2 with 2 to 10 assisting exits. Its data set is a part of the paper's, so that figures "
+        "MobileNetV2 with 2 to 10 assisting exits. Its dataset is a part of the paper's, so that figures "
         "cannot be compared, only where they rise and fall."
     ),
     "exits": "Early exits with and without the last one, and with lighter heads. No monitor takes part.",
@@ -107,10 +108,10 @@ SWEPT = {
 
 READING = (
     "Dwell is the mean number of steps that a class stays; at 1 a stream is shuffled and time says "
-    "nothing. Kinds of corruption are split: methods are fitted with some, the others are seen in the "
-    "test alone (unseen). Intervals hold 95 %, from kinds drawn again; where figures have no kinds to "
-    "draw from they span the seeds, or the examples. The best figure of a column is marked; rows without "
-    "a figure of it, or with one on fewer streams, say so."
+    "nothing. Corruption types are split: methods are fitted with some, the others are seen in the "
+    "test alone (unseen). Intervals hold 95 %, from corruption types drawn again; where figures have no "
+    "types to draw from they span the seeds, or the examples. The best figure of a column is marked; rows "
+    "without a figure of it, or with one on fewer streams, say so."
 )
 
 

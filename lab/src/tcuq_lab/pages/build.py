@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcuq.base.whole_files import write_whole
-
 from .content import Content
 from .html import html
 from .markdown import markdown
@@ -23,16 +21,3 @@ def build_pages(folder: str | Path) -> dict[str, str]:
     """
     content = Content.of(folder)
     return {MARKDOWN: markdown(content, HTML), HTML: html(content)}
-
-
-def write_pages(folder: str | Path, out: str | Path) -> list[Path]:
-    """Write the pages into a folder and return their paths.
-
-    Parameters
-    ----------
-    folder, out : path
-    """
-    pages = build_pages(folder)
-    for name, text in pages.items():
-        write_whole(Path(out) / name, text)
-    return [Path(out) / name for name in pages]

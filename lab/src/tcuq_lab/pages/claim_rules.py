@@ -39,7 +39,7 @@ from ..reproduce.table import drawn_again
 from .claims import Rule
 from .figures import NAN, Figure, Found
 from .paper import Paper
-from .words import between, listed, shown, signed
+from .wording import between, listed, shown, signed
 
 NEAR = 1e-9
 """Differences below this are rounding."""
@@ -130,7 +130,7 @@ def points(rule: Rule, found: Mapping[str, Found], paper: Paper) -> list[Point]:
     for dwell in rule.dwells:
         if dwell not in mine.dwells:
             accepted = ", ".join(f"{each:g}" for each in mine.dwells)
-            raise ValueError(f"dwell of {rule.experiment} is {dwell:g}; {accepted} is accepted")
+            raise ValueError(f"dwell of {rule.experiment} is {dwell:g}, expected {accepted}")
     return [
         point
         for task in rule.tasks or mine.tasks
@@ -195,7 +195,9 @@ def _lead(here: _Here, row: str, column: str) -> Point:
             margin = 0.0 if ours == bar else ours - bar
         if worst.met is None or margin < worst.margin:
             most = len(figure.streams)
-            note = f"over the {streams} of {most} kinds that both have" if 0 < streams < most else ""
+            note = (
+                f"over the {streams} of {most} corruption types that both have" if 0 < streams < most else ""
+            )
             met = margin >= -NEAR if need or rule.more.get("ties") else margin > NEAR
             worst = replace(
                 worst,
@@ -239,7 +241,7 @@ def _reaches(here: _Here, row: str, column: str) -> Point:
         printed = here.paper.column(rule.experiment, here.task, column)
         if row not in printed and OURS not in printed:
             raise ValueError(
-                f"the paper has no {column} of {rule.experiment} on {here.task}; a printed one is accepted"
+                f"the paper has no {column} of {rule.experiment} on {here.task}, expected a printed one"
             )
         bar, against = printed.get(row, printed.get(OURS, NAN)), "the paper"
     else:
@@ -314,8 +316,8 @@ def _no_kind_below(here: _Here, row: str, column: str) -> Point:
     low, high = figure.spans[worst]
     fallen = [name for name, (_, top) in figure.spans.items() if top < -NEAR]
     value = figure.streams.get(worst, NAN)
-    words = f"lowest kind, {worst}: {signed(value)}"
-    note = f"below: {listed(fallen)}" if fallen else f"none of {len(figure.spans)} kinds below"
+    words = f"lowest corruption type, {worst}: {signed(value)}"
+    note = f"below: {listed(fallen)}" if fallen else f"none of {len(figure.spans)} types below"
     return replace(
         point, figure=value, bar=0.0, margin=high, low=low, high=high, met=not fallen, words=words, note=note
     )

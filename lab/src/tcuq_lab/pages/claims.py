@@ -138,7 +138,7 @@ def claims_from(content: Mapping[str, Any]) -> Claims:
         except ValueError as error:
             raise ValueError(f"claim {name}: {error}") from None
         if name in [before.name for before in found[:-1]]:
-            raise ValueError(f"claim {name} comes twice; each once is accepted")
+            raise ValueError(f"claim {name} comes twice, expected each once")
     return Claims(content["about"], limits, lists, found)
 
 
@@ -148,9 +148,9 @@ def _claim(
     known_only("entry", given, ENTRIES)
     for entry in ("id", "where", "text"):
         if not isinstance(given.get(entry), str):
-            raise ValueError(f"{entry} is {given.get(entry)!r}; a text is accepted")
+            raise ValueError(f"{entry} is {given.get(entry)!r}, expected text")
     if ("rule" in given) == ("cannot" in given):
-        raise ValueError("has both or neither of rule and cannot; one of them is accepted")
+        raise ValueError("has both or neither of rule and cannot, expected one of them")
     named = tuple(known("limit", each, limits) for each in given.get("limits", ()))
     if "cannot" in given:
         why = given["cannot"]
@@ -163,11 +163,11 @@ def _rule(given: Mapping[str, Any], lists: Mapping[str, tuple[str, ...]]) -> Rul
     known_only(f"entry of a rule {kind}", given, (*SHARED, *KINDS[kind]))
     for entry in ("experiment", "rows", "columns", *NEEDED.get(kind, ())):
         if not given.get(entry):
-            raise ValueError(f"rule {kind} lacks {entry}; a rule with it is accepted")
+            raise ValueError(f"rule {kind} lacks {entry}, expected a rule with it")
     if kind == "reaches" and sum(entry in given for entry in KINDS[kind]) != 1:
-        raise ValueError("rule reaches has other than one of least, most, below and paper; one is accepted")
+        raise ValueError("rule reaches has other than one of least, most, below and paper, expected one")
     if given.get("better", "higher") not in ("higher", "lower"):
-        raise ValueError(f"better is {given['better']!r}; higher or lower is accepted")
+        raise ValueError(f"better is {given['better']!r}, expected higher or lower")
     more = {entry: given[entry] for entry in KINDS[kind] if entry in given}
     if "than" in more:
         more["than"] = _resolved(more["than"], lists)

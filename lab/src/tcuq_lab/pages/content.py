@@ -18,13 +18,13 @@ TITLE = "Results"
 TARGET_WORDS: Mapping[str, str] = {HOLDS: "met", FAILS: "missed", MIXED: "partly met"}
 """Words for targets in place of those for claims."""
 SIZES = (
-    ("examples", "test examples of a data set"),
+    ("examples", "test examples of a dataset"),
     ("dev_examples", "development examples"),
     ("steps", "steps of a stream with shifts"),
     ("clean_steps", "steps of a clean stream"),
     ("seeds", "seeds of networks and streams"),
     ("severities", "severities shown"),
-    ("kinds", "unseen kinds at most"),
+    ("kinds", "unseen corruption types at most"),
     ("replicates", "draws of an interval"),
 )
 

@@ -13,7 +13,7 @@ from tcuq.report.plot import Axis, Plot, nice_ticks
 from tcuq.report.text import escape
 
 from .figures import Figure
-from .words import shown
+from .wording import shown
 
 STYLES = 8
 """Styles of curves that the style sheet has."""

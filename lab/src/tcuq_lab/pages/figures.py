@@ -112,7 +112,7 @@ def number_of(value: Any) -> float:
     if value is None:
         return NAN
     if isinstance(value, bool) or not (isinstance(value, (int, float)) or value in ("inf", "-inf")):
-        raise ValueError(f"number is {value!r}; a number, null, 'inf' or '-inf' is accepted")
+        raise ValueError(f"number is {value!r}, expected a number, null, 'inf' or '-inf'")
     return float(value)
 
 
@@ -138,14 +138,14 @@ def found_from(content: Mapping[str, Any]) -> Found:
                 line["n"],
             )
         except KeyError as error:
-            raise ValueError(f"line {number} lacks {error.args[0]}; a line with it is accepted") from None
+            raise ValueError(f"line {number} lacks {error.args[0]}, expected a line with it") from None
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
         if place in figures:
-            raise ValueError(f"line {number} repeats {', '.join(map(str, place))}; each once is accepted")
+            raise ValueError(f"line {number} repeats {', '.join(map(str, place))}, expected each once")
         figures[place] = figure
     if not figures:
-        raise ValueError("there are 0 lines; at least 1 is accepted")
+        raise ValueError("there are 0 lines, expected at least 1")
     return Found(
         content["name"],
         content["title"],

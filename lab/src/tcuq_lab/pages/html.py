@@ -27,7 +27,7 @@ from .verdicts import (
     remarks,
     spread,
 )
-from .words import between, lasting, listed, named, shown, signed
+from .wording import between, lasting, listed, named, shown, signed
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     HOLDS: ("holds", "✓"),
@@ -173,7 +173,7 @@ def _verdict(verdict: Verdict, words: Mapping[str, str], opened: bool) -> str:
 
 
 def _points(points: Sequence[Point]) -> str:
-    """Return the points of a verdict, a row for each data set and a column for each dwell."""
+    """Return the points of a verdict, a row for each dataset and a column for each dwell."""
     dwells = list(dict.fromkeys(point.dwell for point in points))
     places = list(dict.fromkeys((point.task, point.column) for point in points))
     several = len({column for _, column in places}) > 1

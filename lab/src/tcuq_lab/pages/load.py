@@ -9,6 +9,7 @@ from pathlib import Path
 from ..reproduce.result_files import load_result
 from . import trainings
 from .figures import Found, found_from
+from .wording import readable
 
 INPUTS = ("paper.json", "claims.json", "targets.json")
 """Files of the folder that are no results."""
@@ -28,7 +29,7 @@ def load_found(folder: str | Path) -> dict[str, Found]:
             continue
         for each in _read(path):
             if each.name in found:
-                raise ValueError(f"{path}: experiment {each.name} comes twice; each once is accepted")
+                raise ValueError(f"{path}: experiment {each.name} comes twice, expected each once")
             found[each.name] = each
     return found
 
@@ -36,12 +37,12 @@ def load_found(folder: str | Path) -> dict[str, Found]:
 def _read(path: Path) -> Iterator[Found]:
     try:
         if _format(path) == trainings.FORMAT:
-            yield from trainings.trainings_from(json.loads(path.read_text(encoding="utf-8")))
+            yield from trainings.trainings_from(readable(json.loads(path.read_text(encoding="utf-8"))))
             return
         content = load_result(path)
         if content["name"] != path.stem:
-            raise ValueError(f"name is {content['name']!r}; {path.stem!r} is accepted")
-        yield found_from(content)
+            raise ValueError(f"name is {content['name']!r}, expected {path.stem!r}")
+        yield found_from(readable(dict(content)))
     except ValueError as error:
         where = str(error) if str(path) in str(error) else f"{path}: {error}"
         raise ValueError(where) from None

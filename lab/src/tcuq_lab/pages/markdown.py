@@ -10,7 +10,7 @@ from .content import SIZES, TARGET_WORDS, TITLE, Content, size
 from .figures import Found
 from .tables import FULL_DWELL, Cell, Table, notes, tables
 from .verdicts import FAILS, HOLDS, Judged, counted, remarks, spread
-from .words import between, lasting, listed, named, shown, signed
+from .wording import between, lasting, listed, named, shown, signed
 
 MADE = "<!-- Made by `tcuq-lab results` from the files in results/. -->"
 

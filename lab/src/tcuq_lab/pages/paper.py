@@ -80,13 +80,13 @@ def paper_from(content: Mapping[str, Any]) -> Paper:
         known_only(f"entry of part {number}", each, PART)
         for entry in PART[:-1]:
             if entry not in each:
-                raise ValueError(f"part {number} lacks {entry}; {', '.join(PART[:-1])} are needed")
+                raise ValueError(f"part {number} lacks {entry}, expected {', '.join(PART[:-1])}")
         for row, value in each["rows"].items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise ValueError(f"row {row} of part {number} is {value!r}; a number is accepted")
+                raise ValueError(f"row {row} of part {number} is {value!r}, expected a number")
             place = (each["experiment"], each["task"], each["column"], row)
             if each["experiment"] and place in seen:
-                raise ValueError(f"part {number} repeats {', '.join(place)}; each once is accepted")
+                raise ValueError(f"part {number} repeats {', '.join(place)}, expected each once")
             seen.add(place)
         parts.append(Part(**each))
     return Paper(content["about"], parts)

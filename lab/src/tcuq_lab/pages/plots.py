@@ -14,7 +14,7 @@ from .draw import STYLES, curves, drawn, ends, forest, grid, legend
 from .figures import PAIRED, Figure, Found
 from .paper import Paper
 from .tables import OURS
-from .words import named, sense
+from .wording import named, sense
 
 CURVES = ("tcuq", "tcuq_paper", "base", "deep", "early_exit", "mc_dropout", "hydra", "godin")
 """Rows that curves show where an experiment has more than fit into one plot."""
@@ -205,7 +205,7 @@ def _forests(found: Found, paper: Paper, dwell: float, column: str) -> str:
         task: {row: value for row, value in paper.column(found.name, task, column).items() if row in rows}
         for task in found.tasks
     }
-    # One axis for all data sets and dwells, so that they can be compared.
+    # One axis for all datasets and dwells, so that they can be compared.
     held = drawn(
         (each for place, each in plain.items() if place.column == column),
         (value for values in printed.values() for value in values.values()),

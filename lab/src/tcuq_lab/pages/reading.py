@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .wording import readable
+
 Kind = TypeVar("Kind")
 
 
@@ -30,11 +32,11 @@ def read(
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != form:
-        raise ValueError(f"{path} has another format; {form!r} is accepted")
+        raise ValueError(f"{path} has another format, expected {form!r}")
     for entry in needed:
         if entry not in content:
-            raise ValueError(f"{path} lacks {entry}; {', '.join(needed)} are needed")
+            raise ValueError(f"{path} lacks {entry}, expected {', '.join(needed)}")
     try:
-        return make(content)
+        return make(readable(content))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .figures import NAN, PAIRED, Figure, Found
 from .paper import Paper
-from .words import sense
+from .wording import sense
 
 FULL_DWELL = 16.0
 """Dwell whose tables are always shown whole."""

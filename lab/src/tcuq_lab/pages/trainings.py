@@ -37,7 +37,7 @@ def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
         What `tools/assistance.py` wrote.
     """
     if content.get("trial") is not False:
-        raise ValueError("holds trainings on a few examples; on all of them is accepted")
+        raise ValueError("holds trainings on a few examples, expected on all of them")
     networks = content["networks"]
     for question, (name, title, paper) in TITLES.items():
         mine = [each for each in networks if question in each["ablations"]]

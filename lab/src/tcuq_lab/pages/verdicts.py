@@ -11,7 +11,7 @@ from .claim_rules import Point, missing, points
 from .claims import Claim, Claims
 from .figures import Found
 from .paper import Paper
-from .words import between, dwells, listed, named, shown, signed
+from .wording import between, dwells, listed, named, shown, signed
 
 HOLDS, FAILS, MIXED = "holds", "does not hold", "mixed"
 CANNOT, NOT_RUN, UNDEFINED, REPORTED = "cannot be tested here", "not run yet", "no figure", "reported"

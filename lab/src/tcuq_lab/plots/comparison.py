@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tcuq.metrics import risk_coverage
 
-from ..comparison.events import finite
 from ..comparison.records import TOGETHER, Record, mean_over, pick
+from ..detection.events import finite
 from .style import (
     COLORS,
     GRID,
@@ -82,13 +82,11 @@ def comparison_figure(
     variants = sorted({row["variant"] for row in chosen})
     if not chosen:
         where = "" if stream is None else f", stream {stream!r}"
-        raise ValueError(
-            f"metric {metric!r}, variant {variant!r}{where} has 0 records; at least 1 is accepted"
-        )
+        raise ValueError(f"metric {metric!r}, variant {variant!r}{where} has 0 records, expected at least 1")
     if len(variants) > 1:
         raise ValueError(f"metric {metric!r} has the variants {', '.join(variants)}; name one of them")
     if any(math.isinf(row[key]) for row in chosen for key in ("value", "low", "high")):
-        raise ValueError(f"metric {metric!r} has an infinite value; finite ones are accepted")
+        raise ValueError(f"metric {metric!r} has an infinite value, expected finite ones")
     apart = ("stream", "method") if chosen[0]["stream"] in TOGETHER else ("method",)
     means = sorted(mean_over(chosen, apart), key=lambda row: (row["value"], row["method"]))
     with style():
@@ -162,9 +160,7 @@ def severity_figure(
     """
     at = finite("severities", severities)
     if not len(at) or not values:
-        raise ValueError(
-            f"there are {len(at)} severities, {len(values)} methods; 1 or more of each is accepted"
-        )
+        raise ValueError(f"there are {len(at)} severities, {len(values)} methods, expected 1 or more of each")
     with style():
         figure, (axis,) = new_figure(6.5, 3.6)
         for i, (method, found) in enumerate(values.items()):
@@ -190,7 +186,7 @@ def severity_figure(
 
 def _pair(name: str, given: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ValueError(f"{name} is {type(given).__name__}; a pair of arrays is accepted")
+        raise ValueError(f"{name} is {type(given).__name__}, expected a pair of arrays")
     return given[0], given[1]
 
 
@@ -206,7 +202,7 @@ def risk_coverage_figure(
     title : str
     """
     if not curves:
-        raise ValueError("there are 0 curves; at least 1 is accepted")
+        raise ValueError("there are 0 curves, expected at least 1")
     with style():
         figure, (axis,) = new_figure(6.5, 3.6)
         for i, (method, found) in enumerate(curves.items()):

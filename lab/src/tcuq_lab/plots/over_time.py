@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tcuq.base.checks import number
 from tcuq.metrics.inputs import flags, wholes
 
-from ..comparison.events import WINDOW, finite, pieces, smooth, windowed_accuracy
+from ..detection.events import WINDOW, finite, pieces, smooth, windowed_accuracy
 from .style import COLORS, drawable, labeled, legend_beside, new_figure, same_steps, style
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _steps_of(alarms: npt.ArrayLike, steps: int) -> npt.NDArray[np.int64]:
         same_steps("alarms", held, steps)
         return np.flatnonzero(held)
     if given.size and given.dtype.kind not in "iu":
-        raise ValueError(f"alarms has dtype {given.dtype}; whole steps or a boolean a step are accepted")
+        raise ValueError(f"alarms has dtype {given.dtype}, expected whole steps or a boolean a step")
     return wholes("alarms", given, low=0, high=steps - 1)
 
 
@@ -120,7 +120,7 @@ def stream_figure(
         values = smooth(risk, m, segments)
         steps = len(values)
         if not steps:
-            raise ValueError("risk has 0 entries; at least 1 is accepted")
+            raise ValueError("risk has 0 entries, expected at least 1")
         shift = wholes("kinds", np.zeros(steps, int) if kinds is None else kinds, low=0)
         hits = flags("right", right)
         same_steps("right", hits, steps)

@@ -95,7 +95,7 @@ def drawable(name: str, text: str) -> str:
     from matplotlib.font_manager import findfont, get_font
 
     if not isinstance(text, str):
-        raise ValueError(f"{name} is {text!r}; a text is accepted")
+        raise ValueError(f"{name} is {text!r}, expected text")
     has = get_font(findfont(STYLE["font.family"])).get_charmap()
     return "".join(
         each if each == "\n" or ord(each) in has else each.encode("unicode_escape").decode() for each in text
@@ -118,32 +118,32 @@ def series(name: str, values: npt.ArrayLike, steps: int) -> npt.NDArray[np.float
     >>> series("values of A", ["x", "y"], 2)
     Traceback (most recent call last):
     ...
-    ValueError: values of A has dtype <U1; real numbers are accepted
+    ValueError: values of A has dtype <U1, expected real numbers
     """
     raw = np.asarray(values)
     if raw.ndim != 1:
-        raise ValueError(f"{name} has {raw.ndim} dimensions; 1 is accepted")
+        raise ValueError(f"{name} has {raw.ndim} dimensions, expected 1")
     if raw.dtype.kind not in "biuf":
-        raise ValueError(f"{name} has dtype {raw.dtype}; real numbers are accepted")
+        raise ValueError(f"{name} has dtype {raw.dtype}, expected real numbers")
     same_steps(name, raw, steps)
     array = raw.astype(np.float64)
     if np.isinf(array).any():
         at = int(np.isinf(array).argmax())
-        raise ValueError(f"{name}[{at}] is {array[at]}; a finite number or NaN is accepted")
+        raise ValueError(f"{name}[{at}] is {array[at]}, expected a finite number or NaN")
     return array
 
 
 def same_steps(name: str, array: npt.NDArray[Any], steps: int) -> None:
     """Refuse an array of another length."""
     if len(array) != steps:
-        raise ValueError(f"{name} has {len(array)} entries; {steps} is accepted")
+        raise ValueError(f"{name} has {len(array)} entries, expected {steps}")
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG or SVG, by the ending of the name, whole or not at all, and without a date."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".png", ".svg"):
-        raise ValueError(f"figure {path} ends in {suffix!r}; .png or .svg is accepted")
+        raise ValueError(f"figure {path} ends in {suffix!r}, expected .png or .svg")
     metadata = {"Software": None} if suffix == ".png" else {"Date": None, "Creator": None}
     content = io.BytesIO()
     with style():

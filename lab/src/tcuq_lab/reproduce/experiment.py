@@ -90,24 +90,24 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
     known_only("entry of an experiment", given, (*entries, "kind", "options"))
     for entry in entries:
         if entry not in given:
-            raise ValueError(f"experiment lacks {entry}; {', '.join(entries)} are needed")
+            raise ValueError(f"experiment lacks {entry}, expected {', '.join(entries)}")
     for entry in ("name", "title", "paper"):
         if not isinstance(given[entry], str):
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; a text is accepted")
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected text")
     for entry in ("tasks", "dwells", "columns"):
         if not isinstance(given[entry], list) or not given[entry]:
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; a list is accepted")
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected a list")
     rows = given["rows"]
     if isinstance(rows, str):
         rows = fields[known("field of rows", rows, fields)]
     if not isinstance(rows, (list, tuple)) or not rows:
-        raise ValueError(f"rows of an experiment is {rows!r}; a list of rows, or a field's name, is accepted")
+        raise ValueError(f"rows of an experiment is {rows!r}, expected a list of rows, or a field's name")
     for entry in ("tasks", "dwells"):
         if len(set(map(str, given[entry]))) < len(given[entry]):
-            raise ValueError(f"{entry} of an experiment is {given[entry]!r}; each once is accepted")
+            raise ValueError(f"{entry} of an experiment is {given[entry]!r}, expected each once")
     for column in given["columns"]:
         if not isinstance(column, list) or [type(each) for each in column] != [str, str, str]:
-            raise ValueError(f"column is {column!r}; metric, variant and title are accepted")
+            raise ValueError(f"column is {column!r}, expected metric, variant and title")
     return Experiment(
         given["name"],
         given["title"],
@@ -123,7 +123,7 @@ def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]
 
 def _options(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, dict):
-        raise ValueError(f"options of an experiment is {given!r}; a mapping is accepted")
+        raise ValueError(f"options of an experiment is {given!r}, expected a mapping")
     return MappingProxyType(given)
 
 
@@ -136,7 +136,7 @@ def load_experiments(folder: str | Path) -> dict[str, Experiment]:
     """
     home = Path(folder)
     if not (home / "fields.json").exists():
-        raise ValueError(f"{home}: no folder of experiments; one with fields.json is accepted")
+        raise ValueError(f"{home}: no folder of experiments, expected one with fields.json")
     fields = _read(home / "fields.json")
     found = {}
     for path in sorted(home.glob("*.json")):
@@ -146,7 +146,7 @@ def load_experiments(folder: str | Path) -> dict[str, Experiment]:
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from None
             if found[path.stem].name != path.stem:
-                raise ValueError(f"{path}: name is {found[path.stem].name!r}; {path.stem!r} is accepted")
+                raise ValueError(f"{path}: name is {found[path.stem].name!r}, expected {path.stem!r}")
     return found
 
 
@@ -156,5 +156,5 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} holds a {type(content).__name__}; a mapping is accepted")
+        raise ValueError(f"{path} holds a {type(content).__name__}, expected a mapping")
     return content

@@ -15,9 +15,9 @@ from ..data.ood import load_ood, ood_labels, ood_name
 from ..data.parts import load_part
 from ..methods.bank_files import load_bank, save_bank
 from ..methods.method import Method, Recorded
-from .protocol import RECORDING, shown
 from .rows import Row
-from .setting import Setting
+from .run_size import RunSize
+from .versions import RECORDING, shown
 
 Bank = dict[str, Recorded]
 Progress = Callable[[int, int, str], None]
@@ -30,7 +30,7 @@ class Recordings:
     ----------
     weights, folder : str
         Of the networks, and of the files that are kept.
-    setting : Setting
+    setting : RunSize
     device : str
     workers : int
         Processes that corrupt.
@@ -42,7 +42,7 @@ class Recordings:
         self,
         weights: str,
         folder: str,
-        setting: Setting,
+        setting: RunSize,
         device: str = "cpu",
         workers: int = 1,
         progress: Progress | None = None,
@@ -59,7 +59,7 @@ class Recordings:
             self._parts[task, part] = replace(found, x=found.x[rows], y=found.y[rows])
         return self._parts[task, part]
 
-    def strangers(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
+    def ood(self, task: str, part: str) -> tuple[str, npt.NDArray[np.int64]]:
         """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
         return ood_name(task, part), ood_labels(task, part)[: self.setting.of(part)]
 
@@ -106,17 +106,17 @@ class Recordings:
         from ..zoo.examples import inputs_of
 
         name = ood_name(task, part)
-        strange = {}
+        ood = {}
         if f"ood/{name}" in gaps:
             found = load_ood(task, part)
             most = self.setting.of(part)
-            strange = {name: replace(found, x=found.x[:most], y=found.y[:most])}
+            ood = {name: replace(found, x=found.x[:most], y=found.y[:most])}
         clean = self.part(task, "dev")
         ready: dict[Path, Method] = {}
         given = examples(
             self.part(task, part),
             gaps,
-            strange,
+            ood,
             seed=2 * seed + (part == "test"),  # else test examples would meet the very noise of dev
             workers=self.workers,
             progress=self.progress,
@@ -156,7 +156,7 @@ def _loaded(place: Path, source: str) -> Recorded:
     path = place / _file(source)
     found = load_bank(path)
     if source not in found:
-        raise ValueError(f"{path}: holds {', '.join(found)}; {source} is accepted")
+        raise ValueError(f"{path}: holds {', '.join(found)}, expected {source}")
     return found[source]
 
 

@@ -16,24 +16,23 @@ from tcuq._version import VERSION
 from tcuq.base.whole_files import write_whole
 
 from .experiment import Experiment
-from .protocol import PROTOCOL
-from .setting import Setting
+from .run_size import RunSize
 from .table import Line, plain
+from .versions import PROTOCOL
 
 FORMAT = "tcuq experiment 1"
 ENTRIES = ("format", "name", "title", "paper", "command", "setting", "protocol", "versions", "lines")
 
 
-def save_result(
-    path: str | Path, experiment: Experiment, setting: Setting, lines: list[Line], seconds: float = math.nan
-) -> None:
-    """Write the figures of a whole experiment, a line a figure.
+def result_text(
+    experiment: Experiment, setting: RunSize, lines: list[Line], seconds: float = math.nan
+) -> str:
+    """Return the figures of a whole experiment as a result file holds them, one line per figure.
 
     Parameters
     ----------
-    path : path
     experiment : Experiment
-    setting : Setting
+    setting : RunSize
     lines : list of dict
         What `table` returns.
     seconds : float
@@ -59,7 +58,14 @@ def save_result(
     }
     head = json.dumps(about, indent=1, allow_nan=False)[:-2]
     rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))
-    write_whole(path, f'{head},\n "lines": [\n{rows}\n]}}\n')
+    return f'{head},\n "lines": [\n{rows}\n]}}\n'
+
+
+def save_result(
+    path: str | Path, experiment: Experiment, setting: RunSize, lines: list[Line], seconds: float = math.nan
+) -> None:
+    """Write the figures of a whole experiment; see `result_text`."""
+    write_whole(path, result_text(experiment, setting, lines, seconds))
 
 
 def load_result(path: str | Path) -> Mapping[str, Any]:
@@ -74,8 +80,8 @@ def load_result(path: str | Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no result of an experiment; the format {FORMAT!r} is accepted")
+        raise ValueError(f"{path} is no result of an experiment, expected the format {FORMAT!r}")
     for entry in ENTRIES:
         if entry not in content:
-            raise ValueError(f"{path} lacks {entry}; {', '.join(ENTRIES)} are needed")
+            raise ValueError(f"{path} lacks {entry}, expected {', '.join(ENTRIES)}")
     return content

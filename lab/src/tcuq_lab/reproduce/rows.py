@@ -21,7 +21,7 @@ TASKS = {
     "cifar10": "resnet8",
     "tinyimagenet20": "mobilenetv2",
 }
-"""Data sets and their backbones."""
+"""Datasets and their backbones."""
 KEPT = {task: backbone for task, backbone in TASKS.items() if task != "tinyimagenet20"}
 """Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained when wanted."""
 ABLATED: dict[str, type[Method]] = {
@@ -69,11 +69,11 @@ def row_of(given: Any) -> Row:
     if isinstance(given, str):
         return Row(given, _method(given))
     if not isinstance(given, Mapping) or "method" not in given:
-        raise ValueError(f"row is {given!r}; a method's name, or a mapping with method, is accepted")
+        raise ValueError(f"row is {given!r}, expected a method's name, or a mapping with method")
     known_only("entry of a row", given, ("method", "label", "networks", "backbone"))
     for entry, value in given.items():
         if not isinstance(value, str):
-            raise ValueError(f"{entry} of a row is {value!r}; a text is accepted")
+            raise ValueError(f"{entry} of a row is {value!r}, expected text")
     name: str = given["method"]
     return Row(given.get("label", name), _method(name), given.get("networks"), given.get("backbone"))
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from ..comparison.records import Record, Results, load, save
 from .experiment import Experiment
 from .kinds.unit import Measure, Unit
-from .protocol import PROTOCOL
 from .recordings import Recordings
+from .versions import PROTOCOL
 
 Progress = Callable[[int, int, str], None]
 

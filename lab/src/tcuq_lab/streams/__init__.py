@@ -2,11 +2,11 @@
 
 from .description import Description, Ood, Shift
 from .dwell import Geometric, Trace
-from .inputs import Shown, inputs
 from .labels import labels_for, part_labels
 from .layout import Bursts, Literal, Ramp, Segments, StartsShifted, Stationary
 from .overview import overview
 from .plan import Chunk
+from .playback import Shown, inputs
 from .stream import Mismatch, Span, Stream, build, labels_digest, seal, steps
 
 __all__ = [

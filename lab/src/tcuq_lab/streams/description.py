@@ -32,7 +32,7 @@ class Shift:
     >>> Shift("fog", (6,))
     Traceback (most recent call last):
     ...
-    ValueError: severity of fog is 6; 1 to 5 is accepted
+    ValueError: severity of fog is 6...
     """
 
     kind: str
@@ -45,9 +45,7 @@ class Shift:
         given = listed(f"severities of {self.kind}", self.severities)
         found = sorted(integer(f"severity of {self.kind}", each, 1, SEVERITIES) for each in given)
         if not found or len(set(found)) < len(found):
-            raise ValueError(
-                f"severities of {self.kind} are {list(given)}; one or more, each once, is accepted"
-            )
+            raise ValueError(f"severities of {self.kind} are {list(given)}, expected one or more, each once")
         object.__setattr__(self, "severities", tuple(found))
 
 
@@ -114,26 +112,26 @@ class Description:
         put = object.__setattr__
         check_name("dataset", self.dataset)
         if not isinstance(self.part, str) or self.part not in PARTS:
-            raise ValueError(f"part is {self.part!r}; one of {', '.join(PARTS)} is accepted")
+            raise ValueError(f"part is {self.part!r}, expected one of {', '.join(PARTS)}")
         put(self, "seed", integer("seed", self.seed, 0, 2**63 - 1))
         if self.steps is not None:
             put(self, "steps", integer("steps", self.steps, 1, MOST_STEPS))
         for name, value, kinds in (("dwell", self.dwell, LAWS), ("layout", self.layout, LAYOUTS)):
             if not isinstance(value, kinds):
                 accepted = ", ".join(each.__name__ for each in kinds)
-                raise TypeError(f"{name} is {type(value).__name__}; one of {accepted} is accepted")
+                raise TypeError(f"{name} is {type(value).__name__}, expected one of {accepted}")
         put(self, "shifts", _all("shifts", self.shifts, Shift))
         put(self, "ood", _all("ood", self.ood, Ood))
         names = self.kinds
         twice = [name for place, name in enumerate(names) if name in names[:place]]
         if twice:
-            raise ValueError(f"{twice[0]} comes twice among shifts and ood; once is accepted")
+            raise ValueError(f"{twice[0]} comes twice among shifts and ood, expected once")
         integer("number of shifts and OOD sets", len(names) - 1, 0, MOST_KINDS)
         check_digest("labels", self.labels)
         check_digest("digest", self.digest)
         self.layout.check(self.conditions, self.steps)
         if isinstance(self.layout, Literal) and self.dwell != Geometric(1):
-            raise ValueError("layout literal shows every example once; dwell geometric of mean 1 is accepted")
+            raise ValueError("layout literal shows every example once, expected dwell geometric of mean 1")
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -178,7 +176,7 @@ class Description:
             raise ValueError(f'not a stream: "format" must be "{FORMAT}"')
         version = content.get("version")
         if type(version) is not int or version != VERSION:
-            raise ValueError(f"stream has version {version!r}; {VERSION} is accepted")
+            raise ValueError(f"stream has version {version!r}, expected {VERSION}")
         values = {name: value for name, value in content.items() if name not in ("format", "version")}
         known_only("field", values, [item.name for item in fields(cls)])
         for name in ("dataset", "part", "seed", "steps", "dwell", "layout"):
@@ -217,5 +215,5 @@ class Description:
 def _all(name: str, values: Any, kind: type[Any]) -> tuple[Any, ...]:
     for each in listed(name, values):
         if not isinstance(each, kind):
-            raise TypeError(f"{name} holds {type(each).__name__}; {kind.__name__} is accepted")
+            raise TypeError(f"{name} holds {type(each).__name__}, expected {kind.__name__}")
     return tuple(values)

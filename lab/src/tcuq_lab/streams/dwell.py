@@ -93,7 +93,7 @@ class Trace:
         given = listed("classes of the trace", self.classes)
         classes = tuple(integer("class of the trace", each, 0, 2**31) for each in given)
         if len(classes) != len(runs):
-            raise ValueError(f"trace has {len(classes)} classes; as many as runs, {len(runs)}, are accepted")
+            raise ValueError(f"trace has {len(classes)} classes, expected as many as runs, {len(runs)}")
         object.__setattr__(self, "classes", classes)
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
@@ -138,7 +138,9 @@ class _Runs:
         if classes is not None:
             lacking = sorted(set(classes) - set(present.tolist()))
             if lacking:
-                raise ValueError(f"class {lacking[0]} of the trace has no examples; {_shown(present)}")
+                raise ValueError(
+                    f"class {lacking[0]} of the trace has no examples, expected one of {_shown(present)}"
+                )
             self._fixed = np.searchsorted(present, np.asarray(classes, dtype=np.int64))
 
     def take(self, count: int) -> Integers:
@@ -162,7 +164,7 @@ class _Runs:
 def _shown(present: Integers) -> str:
     listed = present.tolist()
     some = ", ".join(map(str, listed[:20]))
-    return f"{some}{', ...' * (len(listed) > 20)} is accepted"
+    return f"{some}{', ...' * (len(listed) > 20)}"
 
 
 Dwell = Geometric | Trace

@@ -48,16 +48,16 @@ def made(what: str, kind: type[Any], content: Any) -> Any:
     >>> made("layout", Segments, {"means": 3})
     Traceback (most recent call last):
     ...
-    ValueError: layout has the unknown field 'means'; one of mean, minimum, first, reversed is accepted
+    ValueError: layout has the unknown field 'means', expected one of mean, minimum, first, reversed
     """
     if not isinstance(content, Mapping):
-        raise ValueError(f"{what} is {content!r}; an object is needed")
+        raise ValueError(f"{what} is {content!r}, expected an object")
     items = fields(kind)
     names = [item.name for item in items]
     for name in content:
         if name not in names:
             accepted = f"one of {', '.join(names)}" if names else "none"
-            raise ValueError(f"{what} has the unknown field {name!r}; {accepted} is accepted")
+            raise ValueError(f"{what} has the unknown field {name!r}, expected {accepted}")
     for item in items:
         if item.default is MISSING and item.name not in content:
             raise ValueError(f"{what} lacks the field {item.name!r}")
@@ -67,7 +67,7 @@ def made(what: str, kind: type[Any], content: Any) -> Any:
 def chosen(what: str, key: str, content: Any, choices: Mapping[str, type[Any]]) -> Any:
     """Build the one of some dataclasses that a field of the object names."""
     if not isinstance(content, Mapping) or not isinstance(content.get(key), str):
-        raise ValueError(f"{what} is {content!r}; an object with a name as {key!r} is needed")
+        raise ValueError(f"{what} is {content!r}, expected an object with a name as {key!r}")
     name = known(f"{what} {key}", content[key], choices)
     return made(f"{what} {name}", choices[name], {k: v for k, v in content.items() if k != key})
 
@@ -75,20 +75,20 @@ def chosen(what: str, key: str, content: Any, choices: Mapping[str, type[Any]]) 
 def listed(what: str, value: Any) -> tuple[Any, ...]:
     """Return a list or a tuple as a tuple."""
     if not isinstance(value, (list, tuple)):
-        raise ValueError(f"{what} is {value!r}; a list is needed")
+        raise ValueError(f"{what} is {value!r}, expected a list")
     return tuple(value)
 
 
 def check_name(what: str, value: Any) -> None:
     """Refuse what cannot be a part of a source's name."""
     if not isinstance(value, str) or not _NAME.match(value):
-        raise ValueError(f"{what} is {value!r}; letters, digits, '_', '-' and '.' are accepted")
+        raise ValueError(f"{what} is {value!r}, expected letters, digits, '_', '-' and '.'")
 
 
 def check_digest(what: str, value: Any) -> None:
     """Refuse what is neither None nor a SHA-256 in hexadecimal."""
     if value is not None and not (isinstance(value, str) and _DIGEST.match(value)):
-        raise ValueError(f"{what} is {value!r}; 64 hexadecimal digits are accepted")
+        raise ValueError(f"{what} is {value!r}, expected 64 hexadecimal digits")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

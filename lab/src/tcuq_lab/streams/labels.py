@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..data.keywords import keyword_labels
 from ..data.ood import ood_labels, ood_name
 from ..data.parts import load_part, split_of
-from ..data.words import keyword_labels
 from .description import Description
 
 Labels = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
     Parameters
     ----------
     description : Description
-        Of a data set with parts, with no OOD set but the one of its part.
+        Of a dataset with parts, with no OOD set but the one of its part.
     """
     about = description
     for each in about.ood:

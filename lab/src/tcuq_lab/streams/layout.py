@@ -53,9 +53,7 @@ class Segments:
     def __post_init__(self) -> None:
         _set_lengths(self)
         if self.first not in ("clean", "shifted", "random"):
-            raise ValueError(
-                f"first of segments is {self.first!r}; one of clean, shifted, random is accepted"
-            )
+            raise ValueError(f"first of segments is {self.first!r}, expected one of clean, shifted, random")
         _flag(self, "reversed")
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
@@ -175,7 +173,7 @@ class Bursts:
         """Refuse conditions that this layout cannot show."""
         if not conditions or not all(condition.ood for condition in conditions):
             raise ValueError(
-                "layout bursts shows OOD sets alone; at least one in ood, none in shifts is accepted"
+                "layout bursts shows OOD sets alone, expected at least one in ood, none in shifts"
             )
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
@@ -201,11 +199,11 @@ class Literal:
         """Refuse conditions that this layout cannot show."""
         _no_ood(self.name, conditions)
         if len(conditions) != 1:
-            raise ValueError(f"layout literal has {len(conditions)} shifts; 1 is accepted")
+            raise ValueError(f"layout literal has {len(conditions)} shifts, expected 1")
         parts = 2 * len(conditions[0].sources)
         if steps is None or steps % parts:
             given = "null" if steps is None else steps
-            raise ValueError(f"steps is {given}; layout literal accepts a multiple of {parts}")
+            raise ValueError(f"steps is {given}, expected a multiple of {parts} for layout literal")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
         """Give the pieces in order."""
@@ -225,7 +223,7 @@ class Stationary:
         """Refuse conditions that this layout cannot show."""
         found = sum(len(condition.sources) for condition in conditions)
         if found > 1:
-            raise ValueError(f"layout stationary has {found} sources; none (clean) or 1 is accepted")
+            raise ValueError(f"layout stationary has {found} sources, expected none (clean) or 1")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
         """Give the pieces in order."""
@@ -247,15 +245,15 @@ def _set_lengths(layout: Segments | Ramp | StartsShifted | Bursts) -> None:
 def _flag(layout: Segments | Ramp, field: str) -> None:
     value = getattr(layout, field)
     if not isinstance(value, bool):
-        raise ValueError(f"{field} of {layout.name} is {value!r}; true or false is accepted")
+        raise ValueError(f"{field} of {layout.name} is {value!r}, expected true or false")
 
 
 def _some(name: str, conditions: Conditions) -> None:
     if not conditions:
-        raise ValueError(f"layout {name} has nothing to show; at least one of shifts or ood is needed")
+        raise ValueError(f"layout {name} has nothing to show, expected at least one of shifts or ood")
 
 
 def _no_ood(name: str, conditions: Conditions) -> None:
     for condition in conditions:
         if condition.ood:
-            raise ValueError(f"layout {name} shows corruptions alone; {condition.sources[0]} is not accepted")
+            raise ValueError(f"layout {name} shows corruptions alone, expected no {condition.sources[0]}")

@@ -75,7 +75,7 @@ class Plan:
         if isinstance(description.layout, Literal):
             if description.steps is not None and description.steps > 2 * len(labels):
                 raise ValueError(
-                    f"steps is {description.steps}; layout literal accepts up to {2 * len(labels)} "
+                    f"steps is {description.steps}, expected at most {2 * len(labels)} "
                     f"with {len(labels)} examples"
                 )
             self._known = _Once(seed, labels)

@@ -117,7 +117,7 @@ class Stream:
         features = {place: each for place, each in found.items() if each is not None}
         if features and len(features) < len(found):
             lacking = next(place for place in found if place not in features)
-            raise ValueError(f"bank has no features of {self.sources[lacking]}; all or none are accepted")
+            raise ValueError(f"bank has no features of {self.sources[lacking]}, expected all or none")
         gathered = self._gathered(rows, features, "features") if features else None
         return Log(probs, gathered, self.label, shifted=self.shift)
 
@@ -130,13 +130,13 @@ class Stream:
             values = np.asarray(part)
             where = f"{what} of {self.sources[place]}"
             if values.ndim != 2 or len(values) <= wanted.max():
-                raise ValueError(f"{where} are {values.shape}; at least {wanted.max() + 1} rows are needed")
+                raise ValueError(f"{where} are {values.shape}, expected at least {wanted.max() + 1} rows")
             if found is None:
                 found = np.empty((len(self), values.shape[1]), dtype=values.dtype)
             if values.dtype != found.dtype or values.shape[1:] != found.shape[1:]:
                 raise ValueError(
-                    f"{where} are {values.dtype} of {values.shape[1]} columns; "
-                    f"{found.dtype} of {found.shape[1]} is accepted, as in the other sources"
+                    f"{where} are {values.dtype} of {values.shape[1]} columns, expected "
+                    f"{found.dtype} of {found.shape[1]}, as in the other sources"
                 )
             found[rows[place]] = values[wanted]
         assert found is not None  # a stream has at least one step
@@ -273,17 +273,17 @@ def _checked(description: Description, chunks: Iterator[Chunk]) -> Iterator[Chun
         running.update(_bytes(chunk))
         yield chunk
     if running.hexdigest() != description.digest:
-        raise Mismatch(f"the plan has the digest {running.hexdigest()}; {description.digest} is accepted")
+        raise Mismatch(f"the plan has the digest {running.hexdigest()}, expected {description.digest}")
 
 
 def _whole(name: str, labels: Labels) -> npt.NDArray[np.int64]:
     found = np.asarray(labels)
     if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
-        raise ValueError(f"{name} are {found.dtype} {found.shape}; one integer an example is needed")
+        raise ValueError(f"{name} are {found.dtype} {found.shape}, expected one integer an example")
     if found.min() < 0:
-        raise ValueError(f"{name} hold {found.min()}; 0 or above is accepted")
+        raise ValueError(f"{name} hold {found.min()}, expected 0 or above")
     if found.max() >= 2**63:
-        raise ValueError(f"{name} hold {found.max()}; up to {2**63 - 1} is accepted")
+        raise ValueError(f"{name} hold {found.max()}, expected up to {2**63 - 1}")
     return found.astype(np.int64)
 
 
@@ -293,7 +293,7 @@ def _digest(labels: npt.NDArray[np.int64]) -> str:
 
 def _same_labels(what: str, labels: npt.NDArray[np.int64], wanted: str | None) -> None:
     if wanted is not None and _digest(labels) != wanted:
-        raise Mismatch(f"the labels of {what} have the digest {_digest(labels)}; {wanted} is accepted")
+        raise Mismatch(f"the labels of {what} have the digest {_digest(labels)}, expected {wanted}")
 
 
 def _hash(description: Description) -> Any:

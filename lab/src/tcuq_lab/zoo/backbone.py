@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Backbone(nn.Module):
     """Stages one after the other, then the mean over all places (the features) and a linear head.
 
-    Input is normalized inside, so that a network takes what its data set gives.
+    Input is normalized inside, so that a network takes what its dataset gives.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ class Backbone(nn.Module):
         return self.head.in_features
 
     def prepare(self, x: Tensor) -> Tensor:
-        """Turn a batch of the data set, channels last or without, into normalized channels first."""
+        """Turn a batch of the dataset, channels last or without, into normalized channels first."""
         planes = x.unsqueeze(-1) if x.ndim == 3 else x
         right = planes.ndim == 4 and planes.shape[-1] == len(self.mean)
         if not right or self.trained not in (None, tuple(planes.shape[1:3])):
             height, width = self.trained or ("height", "width")
             wanted = f"(n, {height}, {width}, {len(self.mean)})"
-            raise ValueError(f"input is {tuple(x.shape)}; {wanted} is accepted, without the last for one")
+            raise ValueError(f"input is {tuple(x.shape)}, expected {wanted}, without the last for one")
         scaled = planes.float() / 255 if planes.dtype == torch.uint8 else planes.float()
         return ((scaled - self.mean) / self.std).permute(0, 3, 1, 2)
 

@@ -61,7 +61,7 @@ def record(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Bank:
-    """Run a network over a part of a data set, as it is and corrupted.
+    """Run a network over a part of a dataset, as it is and corrupted.
 
     Parameters
     ----------

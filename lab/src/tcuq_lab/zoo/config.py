@@ -11,6 +11,8 @@ from typing import Any
 
 from tcuq.base.checks import integer, known, known_only, number
 
+from .matrix import shipped
+
 OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("cosine", "exponential", "halving")
 PRECISIONS = ("float32", "bfloat16")
@@ -42,9 +44,9 @@ class Augment:
 
     def __post_init__(self) -> None:
         if not isinstance(self.shift, (list, tuple)) or len(self.shift) != 2:
-            raise ValueError(f"augment shift is {self.shift!r}; two numbers are accepted")
+            raise ValueError(f"augment shift is {self.shift!r}, expected two numbers")
         if not isinstance(self.flip, bool):
-            raise ValueError(f"augment flip is {self.flip!r}; true or false is accepted")
+            raise ValueError(f"augment flip is {self.flip!r}, expected true or false")
         object.__setattr__(self, "shift", tuple(integer("augment shift", each, 0, 64) for each in self.shift))
         integer("augment erase", self.erase, 0, 64)
         number("augment noise", self.noise, 0, 10)
@@ -108,12 +110,12 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("name", "dataset", "backbone", "recipe", "note"):
             if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; a text is accepted")
+                raise ValueError(f"{name} is {getattr(self, name)!r}, expected text")
         if not re.fullmatch(NAME, self.name):
-            raise ValueError(f"name is {self.name!r}; letters, digits, _, - and . are accepted")
+            raise ValueError(f"name is {self.name!r}, expected letters, digits, _, - and .")
         for name in ("options", "settings"):
             if not isinstance(getattr(self, name), Mapping):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; an object is accepted")
+                raise ValueError(f"{name} is {getattr(self, name)!r}, expected an object")
         integer("epochs", self.epochs, 1, 100_000)
         integer("batch", self.batch, 1, 1 << 20)
         integer("seed", self.seed, 0, 2**31 - 1)
@@ -126,7 +128,7 @@ class Config:
         known("schedule", self.schedule, SCHEDULES)
         known("precision", self.precision, PRECISIONS)
         if not isinstance(self.augment, (Mapping, Augment)):
-            raise ValueError(f"augment is {self.augment!r}; an object is accepted")
+            raise ValueError(f"augment is {self.augment!r}, expected an object")
         if isinstance(self.augment, Mapping):
             known_only("augment field", self.augment, [each.name for each in fields(Augment)])
             object.__setattr__(self, "augment", Augment(**self.augment))
@@ -184,16 +186,21 @@ def config_from(content: Any) -> Config:
 def load_config(path: str | Path) -> Config:
     """Read a configuration file.
 
-    A file may name another of its folder as its `base`; then it holds what differs from that one alone.
+    A file may name another of its folder, or a configuration that comes with the package, as its `base`; then
+    it holds what differs from that one alone.
     """
     files, content = [Path(path)], _content(Path(path))
     while "base" in content:
-        file = _base(files[-1], content.pop("base"))
+        base = content.pop("base")
+        file = _base(files[-1], base)
+        if file is None:
+            content = {**shipped()[base], **content}
+            break
         if file in files:
             raise ValueError(f"{path}: bases form a ring: {' > '.join(each.stem for each in (*files, file))}")
         files.append(file)
         if len(files) > DEEPEST:
-            raise ValueError(f"{path}: {len(files) - 1} bases in a row; up to {DEEPEST - 1} are accepted")
+            raise ValueError(f"{path}: {len(files) - 1} bases in a row, expected up to {DEEPEST - 1}")
         content = {**_content(file), **content}
     try:
         return config_from(content)
@@ -213,14 +220,15 @@ def _content(file: Path) -> dict[str, Any]:
     return content
 
 
-def _base(file: Path, name: Any) -> Path:
-    """Return the file that another one names as its base."""
+def _base(file: Path, name: Any) -> Path | None:
+    """Return the file that another one names as its base; None where the package has it."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
-        raise ValueError(f"{file}: base is {name!r}; the name of a configuration beside it is accepted")
+        raise ValueError(f"{file}: base is {name!r}, expected the name of a configuration beside it")
     found = file.parent / f"{name}.json"
-    if not found.exists():
-        try:
-            known("base", name, sorted(each.stem for each in file.parent.glob("*.json")))
-        except ValueError as error:
-            raise ValueError(f"{file}: {error}") from None
-    return found
+    if found.exists():
+        return found
+    try:
+        known("base", name, sorted({*shipped(), *(each.stem for each in file.parent.glob("*.json"))}))
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    return None

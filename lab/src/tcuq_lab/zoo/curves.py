@@ -88,7 +88,7 @@ class Curves:
         if kept is None:
             raise ValueError("state of a training without curves; remove it to begin again")
         if kept["every"] != self.every:
-            raise ValueError(f"curves is {self.every}; {kept['every']}, as in this state, is accepted")
+            raise ValueError(f"curves is {self.every}, expected {kept['every']}, as in this state")
         self._names, self._done, self._new = tuple(kept["names"]), list(kept["done"]), []
 
 

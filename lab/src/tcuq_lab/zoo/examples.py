@@ -1,4 +1,4 @@
-"""Parts of a data set as a network takes them: pictures and text as they are, sound through the front end."""
+"""Parts of a dataset as a network takes them: pictures and text as they are, sound through the front end."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SHAPES: dict[str, tuple[tuple[int, ...], type, int]] = {
 
 
 class Form(NamedTuple):
-    """An example of a data set as a network takes it, all zeros, in a batch of one; and all classes."""
+    """An example of a dataset as a network takes it, all zeros, in a batch of one; and all classes."""
 
     blank: npt.NDArray[Any]
     classes: int
 
 
 def form_of(dataset: str) -> Form:
-    """Return what a network is given for a data set, without its files.
+    """Return what a network is given for a dataset, without its files.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def form_of(dataset: str) -> Form:
 
 
 def inputs_of(dataset: Dataset) -> npt.NDArray[Any]:
-    """Return what a backbone is given for the examples of a data set.
+    """Return what a backbone is given for the examples of a dataset.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Exits(nn.Module):
         last = len(network.stages) - 1
         for place in places:
             if not 0 <= place < last:
-                raise ValueError(f"exit after stage {place}; 0 to {last - 1} is accepted")
+                raise ValueError(f"exit after stage {place}, expected 0 to {last - 1}")
         self.backbone, self.places, self.detached = network, tuple(places), detached
         widths = stage_widths(network)
         self.exits = nn.ModuleList(Exit(widths[place], network.classes, hidden) for place in places)
@@ -91,5 +91,5 @@ def spread(network: Backbone, count: int) -> tuple[int, ...]:
     """
     room = len(network.stages) - 1
     if not 1 <= count <= room:
-        raise ValueError(f"{count} exits; 1 to {room} is accepted")
+        raise ValueError(f"{count} exits, expected 1 to {room}")
     return tuple(int((2 * number + 1) * room / (2 * count)) for number in range(count))

@@ -17,17 +17,17 @@ from tcuq._version import VERSION
 from tcuq.base.checks import integer, known
 
 from ..data.parts import load_part
-from .config import Config, load_config
+from .config import Config, config_from, load_config
 from .count import used
 from .curves import Curves, curves_of, write_curves
 from .examples import inputs_of
+from .matrix import shipped
 from .outputs import accuracy, core
 from .plans import check_config, check_data, file_of, found_card, in_turns
 from .train import Examples, steps_per_epoch, train
 from .weights import round_weights, save_weights
 from .workers import side_by_side
 
-CONFIGS = Path(__file__).parent / "configs"
 Progress = Callable[[int, int, str], None]
 Job = list[tuple[int, Config]]
 
@@ -40,16 +40,16 @@ def find_config(name: str) -> Config:
     >>> find_config("resnet8").dataset
     'cifar10'
     """
-    own = CONFIGS / f"{name}.json"
-    if Path(name).suffix != ".json" and own.exists():
-        return load_config(own)
+    own = shipped()
+    if name in own:
+        return config_from(own[name])
     if not Path(name).exists():
-        known("configuration", name, sorted(path.stem for path in CONFIGS.glob("*.json")))
+        known("configuration", name, sorted(own))
     return load_config(name)
 
 
 class Parts(NamedTuple):
-    """The parts of a data set as a backbone takes them."""
+    """The parts of a dataset as a backbone takes them."""
 
     train: Examples
     dev: Examples
@@ -110,7 +110,7 @@ def train_all(
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"network {Path(name).stem} is asked for more than once; each name and seed once is accepted"
+                f"network {Path(name).stem} is asked for more than once, expected each name and seed once"
             )
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -122,7 +122,7 @@ def train_all(
         check_data(dataset)
     cards: dict[int, dict[str, Any]] = {}
     if side == 1:
-        # What a network learns from is of the same data set, so that each is loaded once.
+        # What a network learns from is of the same dataset, so that each is loaded once.
         for job in _jobs(plans, [number for turn in turns for number in turn], 1):
             cards |= _job(job, target, where, every, progress)
     else:
@@ -138,12 +138,12 @@ def find_device(name: str) -> str:
     """Return "cpu" or "cuda", refusing a GPU that is not there."""
     known("device", name, ("auto", "cpu", "cuda"))
     if name == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda'; PyTorch finds no GPU here, cpu is accepted")
+        raise ValueError("device is 'cuda', but PyTorch finds no GPU here: use cpu")
     return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
 def _jobs(plans: Sequence[Config], turn: Sequence[int], side: int) -> list[Job]:
-    """Return the plans of a turn, in jobs of one data set each, which a worker loads once."""
+    """Return the plans of a turn, in jobs of one dataset each, which a worker loads once."""
     jobs = [
         [(number, plans[number]) for number in turn if plans[number].dataset == name][at::side]
         for name in dict.fromkeys(plan.dataset for plan in plans)

@@ -30,7 +30,7 @@ def core(module: nn.Module) -> Backbone:
 
 
 def outputs(module: nn.Module, x: npt.NDArray[Any], device: str = "cpu") -> Outputs:
-    """Run a network over examples as its data set gives them."""
+    """Run a network over examples as its dataset gives them."""
     module.eval().to(device)
     network = core(module)
     logits, features = [], []

@@ -31,14 +31,14 @@ def file_of(config: Config) -> str:
 
 
 def check_config(config: Config) -> None:
-    """Refuse a configuration whose backbone, recipe and data set do not go together.
+    """Refuse a configuration whose backbone, recipe and dataset do not go together.
 
     Examples
     --------
     >>> check_config(Config("small", "text", "cnn4", epochs=1, batch=8, rate=0.1))
     Traceback (most recent call last):
     ...
-    ValueError: small: cnn4 cannot take text: input is (1, 64); (n, height, width, 1) is accepted, ...
+    ValueError: small: cnn4 cannot take text: input is (1, 64), expected (n, height, width, 1), ...
     """
     try:
         plan = recipe(config.recipe, config.settings, config.smoothing)
@@ -57,7 +57,7 @@ def check_config(config: Config) -> None:
 
 
 def check_data(dataset: str) -> None:
-    """Refuse a data set whose files are missing, without reading those that are there."""
+    """Refuse a dataset whose files are missing, without reading those that are there."""
     if dataset == "text":
         return
     for part in PARTS:
@@ -87,7 +87,7 @@ def found_card(config: Config, folder: Path, curves: int | None = None) -> dict[
         content = read_curves(file)
         _same(file, "curves", config, content)
         if content["every"] != curves:
-            raise ValueError(f"{file}: curves is {curves}; {content['every']}, as in this file, is accepted")
+            raise ValueError(f"{file}: curves is {curves}, expected {content['every']}, as in this file")
     return card
 
 

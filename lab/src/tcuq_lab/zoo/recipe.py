@@ -24,7 +24,7 @@ class Batch(NamedTuple):
     moment: float
 
 
-class Setting(NamedTuple):
+class RecipeOption(NamedTuple):
     """A number that a recipe can be given.
 
     Parameters
@@ -59,7 +59,7 @@ class Recipe:
         Of the labels.
     """
 
-    accepted: tuple[Setting, ...] = ()
+    accepted: tuple[RecipeOption, ...] = ()
     texts: tuple[str, ...] = ()
 
     def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:
@@ -70,7 +70,7 @@ class Recipe:
             if known("setting", name, (*self.texts, *numbers)) in numbers:
                 numbers[name].checked(value)
             elif not isinstance(value, str):
-                raise ValueError(f"setting {name} is {value!r}; a text is accepted")
+                raise ValueError(f"setting {name} is {value!r}, expected text")
         self.settings = dict(settings)
         self.smoothing = smoothing
 

@@ -16,17 +16,17 @@ from tcuq.base.whole_files import write_whole
 
 from .augment import augmented
 from .backbone import Backbone
+from .backbones import backbone
 from .config import Augment, Config
 from .curves import Curves
 from .recipe import Batch
 from .recipes import recipe
-from .registry import backbone
 
 Progress = Callable[[int, int, str], None]
 
 
 class Examples(NamedTuple):
-    """Inputs as a data set gives them, and their classes."""
+    """Inputs as a dataset gives them, and their classes."""
 
     x: Tensor
     y: Tensor
@@ -125,15 +125,13 @@ def fresh(config: Config, classes: int) -> Backbone:
     ----------
     config : Config
     classes : int
-        Of the data set; a backbone may have more.
+        Of the dataset; a backbone may have more.
     """
     network = backbone(config.backbone, **{"classes": classes, **config.options})
     if network.classes < classes:
-        raise ValueError(f"option classes is {network.classes}; {classes} or more is accepted here")
+        raise ValueError(f"option classes is {network.classes}, expected {classes} or more here")
     if network.symbols and config.augment != Augment():
-        raise ValueError(
-            f"augment is {config.augment}; none is accepted for the symbols of {config.backbone}"
-        )
+        raise ValueError(f"augment is {config.augment}, expected none for the symbols of {config.backbone}")
     return network
 
 

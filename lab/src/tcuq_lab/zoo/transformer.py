@@ -37,7 +37,7 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         if width % integer("heads", heads, 1, 64):
-            raise ValueError(f"width is {width}; a multiple of the {heads} heads is accepted")
+            raise ValueError(f"width is {width}, expected a multiple of the {heads} heads")
         self.heads = heads
         self.inner = nn.Linear(width, 3 * width)
         self.outer = nn.Linear(width, width)
@@ -120,12 +120,12 @@ def of_size(x: Tensor, size: tuple[int, int], what: str) -> Tensor:
     >>> of_size(torch.zeros(1, 3, 28, 28), (32, 32), "picture")
     Traceback (most recent call last):
     ...
-    ValueError: picture is 28 x 28; 32 x 32 is accepted, for which positions are learned
+    ValueError: picture is 28 x 28, expected 32 x 32, for which positions are learned
     """
     height, width = x.shape[2:]
     if (height, width) != size:
-        accepted = f"{size[0]} x {size[1]} is accepted, for which positions are learned"
-        raise ValueError(f"{what} is {height} x {width}; {accepted}")
+        expected = f"{size[0]} x {size[1]}, for which positions are learned"
+        raise ValueError(f"{what} is {height} x {width}, expected {expected}")
     return x
 
 

@@ -23,7 +23,7 @@ class Patches(nn.Module):
     def __init__(self, channels: int, width: int, size: int, patch: int) -> None:
         super().__init__()
         if size % integer("patch", patch, 1, size):
-            raise ValueError(f"patch is {patch}; a divisor of the side, {size}, is accepted")
+            raise ValueError(f"patch is {patch}, expected a divisor of the side, {size}")
         self.size = (size, size)
         self.cut = nn.Conv2d(channels, width, patch, patch)
         self.token = learned(1, 1, width)

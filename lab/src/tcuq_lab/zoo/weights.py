@@ -16,12 +16,14 @@ from torch import nn
 
 from tcuq.base.whole_files import write_whole
 
+from .backbones import backbone
 from .examples import form_of
 from .outputs import core
 from .recipes import recipe
-from .registry import backbone
 
 FORMAT = "tcuq-weights"
+RENAMED = {"flows.centre": "flows.center"}
+"""Tensors that have another name in files than in the network; stored checkpoints keep their bytes."""
 
 
 def round_weights(network: nn.Module) -> None:
@@ -108,7 +110,7 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
         network = build(*about)
     except (ValueError, TypeError, RuntimeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    state = {name: torch.from_numpy(np.asarray(array)) for name, array in arrays.items()}
+    state = {RENAMED.get(name, name): torch.from_numpy(np.asarray(array)) for name, array in arrays.items()}
     own = network.state_dict()
     for name, value in own.items():
         if name not in state or state[name].shape != value.shape:
@@ -121,7 +123,7 @@ def load_weights(path: str | Path) -> tuple[nn.Module, dict[str, Any]]:
 def _size_of(card: dict[str, Any]) -> tuple[int, int] | None:
     """Return height and width of what a network was trained on, where its card says so."""
     try:
-        # Cards of old name the data set alone.
+        # Cards of old name the dataset alone.
         shape = card["input"][1:] if "input" in card else form_of(card["config"]["dataset"]).blank.shape[1:3]
         height, width = (int(each) for each in shape)
     except (KeyError, ValueError, TypeError):

@@ -14,10 +14,10 @@ from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED
 
-from ...comparison.answers import Truth
-from ...comparison.delays import Armed, trials
-from ...comparison.runlength import RUN_LENGTH, SUPPORT, find_limit
-from ...comparison.statistics import STATISTICS, Reference
+from ...detection.runlength import RUN_LENGTH, SUPPORT, find_limit
+from ...detection.statistics import STATISTICS, Reference
+from ...detection.trials import Armed, trials
+from ...detection.truth import Truth
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ..method import Cost, Floats, Method, Observed
+from ..method import Floats, Method, MethodCost, Observed
 
 Integers = npt.NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class Streaming(Method):
         """Return the constants that a device stores: the numbers of the setting that was kept."""
         return sum(isinstance(value, (int, float)) for value in self.setting.values())
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass of the plain network, the constants and the memory."""
         from ..counting import counted
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq.fitting import fit
 from tcuq.fitting.gain import FOLDS, folds, signals_of
@@ -19,7 +18,7 @@ from tcuq.monitor.params import COEF_LIMIT, Params
 from tcuq.monitor.quantize import choose_feature_scale
 from tcuq.monitor.signals import FEATURE_BASED, ordered, profile_signals
 
-from ..method import Answer, Cost, Floats, Labeled, Observed
+from ..method import Answer, FlaggedSteps, Floats, Labeled, Method, MethodCost, Monitored, Observed
 from ..objective import Measure, objective
 from .reading import reads_features
 from .streaming import Streaming
@@ -56,13 +55,6 @@ def _count(value: Any) -> int:
     return len(value) if isinstance(value, list) else int(value is not None)
 
 
-class Decisions(NamedTuple):
-    """Steps whose risk reached the threshold, and those of them at which the monitor abstained."""
-
-    flagged: npt.NDArray[np.bool_]
-    abstained: npt.NDArray[np.bool_]
-
-
 class Fitted(NamedTuple):
     """A monitor's parameters, and what its features go through before it sees them."""
 
@@ -94,6 +86,9 @@ class Tcuq(Streaming):
     """
 
     name = "tcuq"
+    choice: ClassVar[str | None] = "tcuq"
+    has_monitor = True
+    keeps_fit: ClassVar[bool] = True
     profile: ClassVar[str] = "extended"
     calibrated: ClassVar[bool] = True
     """Whether the uncertainty reads as a probability of error; see `tcuq.fit`."""
@@ -141,21 +136,9 @@ class Tcuq(Streaming):
         self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
         self._monitor(self.setting)
 
-    @classmethod
-    def chooses_like(cls, full: type[Tcuq]) -> bool:
-        """Return whether all that a choice depends on is the same in another class.
-
-        Examples
-        --------
-        >>> Tcuq.chooses_like(Tcuq), TcuqPaper.chooses_like(Tcuq)
-        (True, False)
-        """
-        deciding = ("grid", "profile", "calibrated", "posteriors", "quality", "fit")
-        return all(getattr(cls, name) == getattr(full, name) for name in deciding)
-
-    def follow(self, full: Tcuq) -> None:
+    def follow(self, full: Method) -> None:
         """Fit to the stream of a fitted method with the same grid, whose choice is not made again."""
-        if self.grid != full.grid:
+        if not isinstance(full, Tcuq) or self.grid != full.grid:
             raise ValueError(f"{self.name} has another grid than {full.name}; the same is needed")
         if type(self).posteriors is not type(full).posteriors:
             raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
@@ -164,10 +147,16 @@ class Tcuq(Streaming):
         self._choose(full._dev, full.held_out, full._with_features)
         self._monitor(self.setting)
 
-    @classmethod
-    def resumes(cls) -> bool:
-        """Return whether parameters are all that a fit finds; `resume` needs that."""
-        return cls.fit is Tcuq.fit
+    def fit_record(self) -> dict[str, Any]:
+        """Return the held-out measures and the parameters."""
+        return {"held_out": self.held_out, "params": self.params.to_dict()}
+
+    def restore(self, dev: Labeled, record: Mapping[str, Any]) -> None:
+        """Take up what `fit_record` gave after a fit to the same stream."""
+        for entry in ("held_out", "params"):
+            if entry not in record:
+                raise ValueError(f"{entry} is missing")
+        self.resume(dev, record["held_out"], Params.from_dict(record["params"]))
 
     def resume(self, dev: Labeled, held_out: Sequence[float], params: Params) -> None:
         """Take up what an earlier fit to the same stream found, which is not computed again.
@@ -179,10 +168,10 @@ class Tcuq(Streaming):
         params : Params
             Both as they are after that `fit`.
         """
-        if not self.resumes():
+        if not self.keeps_fit:
             raise ValueError(f"{self.name} fits more than parameters; fit is needed")
         if len(held_out) != len(self.grid):
-            raise ValueError(f"held_out has {len(held_out)} entries; {len(self.grid)} is accepted")
+            raise ValueError(f"held_out has {len(held_out)} entries, expected {len(self.grid)}")
         self._choose(dev, tuple(held_out))
         used = self.changed(self.setting)
         if params.features and not used["features"]:  # read by the evidence alone
@@ -232,11 +221,25 @@ class Tcuq(Streaming):
         steps, signals = watch(Monitor(params), log, signals=True)
         return Answer(probs, steps["risk"], params.evidence.values(signals, steps["label"]))
 
-    def decisions(self, seen: Observed) -> Decisions:
+    def monitored(self) -> Monitored:
+        """Return this method: it is its monitor."""
+        return self
+
+    def log(self, seen: Observed) -> Log:
+        """Return what the monitor is shown of a stream."""
+        return self.fitted.log(self.posteriors(seen), seen)
+
+    def altered(self, **changes: Any) -> Tcuq:
+        """Return a method like this one with something changed; see `variants.altered`."""
+        from .variants import altered
+
+        return altered(self, **changes)
+
+    def decisions(self, seen: Observed) -> FlaggedSteps:
         """Return flags and abstentions; each segment has a monitor of its own."""
         monitor = self._monitor(self.setting)
         log = monitor.log(self.posteriors(seen), seen)
-        found = Decisions(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
+        found = FlaggedSteps(np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool))
         for piece in seen.pieces():
             steps = watch(Monitor(monitor.params), log.take(piece))
             found.flagged[piece], found.abstained[piece] = steps["flagged"], steps["abstain"]
@@ -264,7 +267,7 @@ class Tcuq(Streaming):
         """Return the network in whose passes the cost is told; None for the own one."""
         return None
 
-    def cost(self, shape: tuple[int, ...]) -> Cost:
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
         """Return one pass, the projection of its features, the monitor's constants and memory."""
         from ..counting import counted
 
@@ -418,6 +421,7 @@ class TcuqPaper(Tcuq):
     """Risk of the integer core, under the four signals of the paper."""
 
     name = "tcuq_paper"
+    choice = "tcuq_paper"
     profile = "paper"
     calibrated = False
     decided: ClassVar[Mapping[str, Any]] = {**Tcuq.decided, "evidence": False}

@@ -16,7 +16,7 @@ from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED, PROFILES, SIGNALS
 
 from ..given import networks_of
-from ..method import Floats, Labeled, Observed
+from ..method import Floats, Labeled, Method, Observed
 from ..scores import softmax
 from ..temperature import fitted
 from .tcuq import NEAR, NOW, Tcuq
@@ -34,6 +34,8 @@ class TcuqTs(Tcuq):
     """Posteriors go through a temperature first, fitted to clean development steps."""
 
     name = "tcuq_ts"
+    choice = None  # posteriors at another temperature rank settings otherwise
+    keeps_fit = False  # the temperature is fitted too
     temperature = 1.0
 
     def fit(self, dev: Labeled) -> None:
@@ -42,7 +44,7 @@ class TcuqTs(Tcuq):
         self.temperature = fitted(_logs(dev.observed.probs[clean]), dev.labels[clean])
         super().fit(dev)
 
-    def follow(self, full: Tcuq) -> None:
+    def follow(self, full: Method) -> None:
         """Refuse: what was found on other posteriors does not hold for these."""
         raise ValueError(f"{self.name} sees other posteriors than {full.name}; fit is needed")
 

@@ -103,5 +103,5 @@ def _asked(experiment: Experiment) -> bool:
     known_options(experiment, CORRUPTED)
     asked = experiment.options.get(CORRUPTED, False)
     if not isinstance(asked, bool):
-        raise ValueError(f"option corrupted is {asked!r}; true or false is accepted")
+        raise ValueError(f"option corrupted is {asked!r}, expected true or false")
     return asked

@@ -11,15 +11,15 @@ import numpy as np
 
 from tcuq.base.checks import known_only
 
-from ...comparison import Case, Scores, Settings, Truth, interval, metric_part
+from ...comparison import ComparisonRules, JudgedStream, Scores, Truth, interval, metric_part
 from ...comparison.answers import evidence_runs
-from ...comparison.delays import Armed, arm, choose, group_records, trials
+from ...comparison.delays import choose, group_records
 from ...comparison.protocol import length_records
 from ...comparison.records import Record, record
-from ...comparison.runlength import find_limit
+from ...detection.runlength import find_limit
+from ...detection.trials import Armed, arm, trials
 from ...methods.gather import observed
 from ...methods.method import Answer, Labeled, Method, Observed, Recorded
-from ...methods.temporal.tcuq import Tcuq
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings
@@ -44,8 +44,8 @@ FIGURES = (
     ("mixed_failure_auprc", "own/plain/unseen"),
     ("clean_failure_auroc", "own/plain/all"),
 )
-STRANGE_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
-"""What a comparison measures on streams in segments, and on those with strangers; a score has many more."""
+OOD_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
+"""What a comparison measures on streams in segments, and on those with OOD inputs; a score has many more."""
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
 
@@ -61,7 +61,7 @@ def known_options(experiment: Experiment, *names: str) -> None:
     """Refuse options that a kind of measurement does not have."""
     if not names and experiment.options:
         given = ", ".join(experiment.options)
-        raise ValueError(f"options of {experiment.name} are {given}; {experiment.kind} accepts none")
+        raise ValueError(f"options of {experiment.name} are {given}, expected none for {experiment.kind}")
     known_only(f"option of {experiment.name}", experiment.options, names)
 
 
@@ -98,7 +98,9 @@ def joined(streams: Sequence[Stream], bank: Bank) -> Labeled:
     return Labeled(whole, labels, np.concatenate(kinds).astype(np.uint8))
 
 
-def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Mapping[str, Bank]) -> Case:
+def case(
+    name: str, stream: Stream, methods: Mapping[str, Answering], banks: Mapping[str, Bank]
+) -> JudgedStream:
     """Return what all rows answer to a stream, beside the truth."""
     answers = []
     for label, method in methods.items():
@@ -108,19 +110,19 @@ def case(name: str, stream: Stream, methods: Mapping[str, Answering], banks: Map
             Scores(label, risk.astype(np.float64), found.predictions(), evidence.astype(np.float64))
         )
     truth = Truth(stream.label, stream.shift.astype(np.int64), names=stream.kinds)
-    return Case(name, truth, tuple(answers))
+    return JudgedStream(name, truth, tuple(answers))
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Compare the rows of an experiment; those of TCUQ also with the first row, kind by kind."""
+    """Compare the rows of an experiment; monitors also with the first row, one corruption type at a time."""
     known_options(experiment)
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     arena = Arena.of(schedule, methods, dev, test)
-    ours = [row.label for row in experiment.rows if issubclass(row.method, Tcuq)]
+    ours = [row.label for row in experiment.rows if row.method.has_monitor]
     pairs = [(label, experiment.rows[0].label) for label in ours]
-    found = arena.records() + arena.strange_records()
+    found = arena.records() + arena.ood_records()
     return found + arena.paired_records(pairs, recordings.setting.replicates)
 
 
@@ -157,7 +159,7 @@ def refuse_twice(rows: Sequence[Row]) -> None:
     names = [row.label for row in rows]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"row {name} comes twice; different labels are accepted")
+            raise ValueError(f"row {name} comes twice, expected different labels")
 
 
 def followed(row: Row, full: Iterable[Method]) -> Method | None:
@@ -169,10 +171,8 @@ def followed(row: Row, full: Iterable[Method]) -> Method | None:
     full : iterable of Method
         Methods on the same networks and streams.
     """
-    if not issubclass(row.method, Tcuq):
-        return None
     for each in full:
-        if isinstance(each, Tcuq) and row.method.chooses_like(type(each)):
+        if row.method.choice is not None and row.method.choice == each.choice:
             found = row.method()
             found.follow(each)
             return found
@@ -190,13 +190,13 @@ class Judge:
         The first one's predictions are the common ones.
     test : mapping of str to bank
         What networks said to test examples, by label.
-    clean_dev : list of Case
+    clean_dev : list of JudgedStream
     """
 
     schedule: Schedule
     methods: Mapping[str, Answering]
     test: Mapping[str, Bank]
-    clean_dev: list[Case]
+    clean_dev: list[JudgedStream]
 
     @classmethod
     def over(
@@ -210,19 +210,19 @@ class Judge:
         return cls(schedule, methods, test, [case("clean dev", schedule.clean("dev"), methods, dev)])
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ComparisonRules:
         """What the comparison holds fixed."""
-        return Settings(base=next(iter(self.methods)), seen=self.schedule.suite.seen)
+        return ComparisonRules(base=next(iter(self.methods)), seen=self.schedule.suite.seen)
 
-    def cases(self, streams: Mapping[str, Stream]) -> list[Case]:
+    def cases(self, streams: Mapping[str, Stream]) -> list[JudgedStream]:
         """Return what all methods answer to test streams."""
         return [case(name, stream, self.methods, self.test) for name, stream in streams.items()]
 
-    def metrics(self, tests: Sequence[Case], *metrics: tuple[str, str]) -> list[Record]:
+    def metrics(self, tests: Sequence[JudgedStream], *metrics: tuple[str, str]) -> list[Record]:
         """Return some metrics alone, each with its variant, of every method on test streams."""
         return metric_part(tests, self.clean_dev, metrics, self.settings)
 
-    def drops(self, tests: Sequence[Case], name: str) -> list[Record]:
+    def drops(self, tests: Sequence[JudgedStream], name: str) -> list[Record]:
         """Return the AUPRC of drop events, and their share by the first method's predictions.
 
         Predictions are each method's own and scores are smoothed; `name` is the last part of the variant.
@@ -245,12 +245,12 @@ class Arena(Judge):
     ----------
     schedule, methods, test, clean_dev
         See `Judge`.
-    clean_test, shifted_dev, tests : list of Case
+    clean_test, shifted_dev, tests : list of JudgedStream
     """
 
-    clean_test: list[Case]
-    shifted_dev: list[Case]
-    tests: list[Case]
+    clean_test: list[JudgedStream]
+    shifted_dev: list[JudgedStream]
+    tests: list[JudgedStream]
 
     @classmethod
     def of(
@@ -281,13 +281,13 @@ class Arena(Judge):
         """Return scores alone."""
         return self.metrics(self.tests, *FIGURES)
 
-    def strange_records(self) -> list[Record]:
+    def ood_records(self) -> list[Record]:
         """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
-        if "test" not in self.schedule.strangers:
+        if "test" not in self.schedule.ood:
             return []
         found = []
-        for name, stream in self.schedule.strange().items():
-            asked = self.metrics(self.cases({name: stream}), *STRANGE_FIGURES)
+        for name, stream in self.schedule.ood_tests().items():
+            asked = self.metrics(self.cases({name: stream}), *OOD_FIGURES)
             found += [{**row, "variant": f"own/plain/{name}"} for row in asked]
         return found
 

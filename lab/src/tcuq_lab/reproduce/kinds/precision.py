@@ -10,8 +10,7 @@ from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.reference import reference
 
 from ...comparison.records import Record, record
-from ...methods.method import Answer, Observed
-from ...methods.temporal.tcuq import Tcuq
+from ...methods.method import Answer, Monitored, Observed
 from ..experiment import Experiment
 from ..recordings import Recordings
 from .comparison import DROP, Answering, Judge, fit_rows, known_options
@@ -27,12 +26,11 @@ GAP = "risk_gap"
 class InFloat64:
     """A fitted monitor whose risk is computed in float64 from the int8 input that the core sees."""
 
-    monitor: Tcuq
+    monitor: Monitored
 
     def answer(self, seen: Observed) -> Answer:
         """Answer a stream of one segment."""
-        fitted, probs = self.monitor.fitted, self.monitor.posteriors(seen)
-        log, params = fitted.log(probs, seen), fitted.params
+        probs, log, params = self.monitor.posteriors(seen), self.monitor.log(seen), self.monitor.params
         features = (
             None
             if log.features is None
@@ -42,10 +40,10 @@ class InFloat64:
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Return drops, errors and strangers by the risk of the core and by that of float64.
+    """Return drops, errors and OOD inputs by the risk of the core and by that of float64.
 
-    A row of TCUQ becomes two: "tcuq, integers" and "tcuq, float64". The second also has the largest distance
-    of its risk from the first.
+    A row with a monitor becomes two: "tcuq, integers" and "tcuq, float64". The second also has the largest
+    distance of its risk from the first.
     """
     known_options(experiment)
     schedule = unit.schedule(recordings)
@@ -53,19 +51,19 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     methods: dict[str, Answering] = {}
     pairs: list[tuple[str, str]] = []
     for label, method in fit_rows(experiment.rows, banks[0], schedule, unit.fits(recordings)).items():
-        if not isinstance(method, Tcuq):
+        if not method.has_monitor:
             methods[label] = method
             continue
         pairs.append((f"{label}, {INTEGERS}", f"{label}, {REALS}"))
-        methods |= dict(zip(pairs[-1], (method, InFloat64(method)), strict=True))
+        methods |= dict(zip(pairs[-1], (method, InFloat64(method.monitored())), strict=True))
         for bank in banks:
             bank.update(dict.fromkeys(pairs[-1], bank[label]))
     judge = Judge.over(schedule, methods, *banks)
-    tests, strange = judge.cases(schedule.unseen_tests()), judge.cases({BURSTS: schedule.strange()[BURSTS]})
+    tests, ood = judge.cases(schedule.unseen_tests()), judge.cases({BURSTS: schedule.ood_tests()[BURSTS]})
     found = judge.metrics(tests, (DROP, "own/smoothed/unseen"), ("mixed_failure_auroc", "own/plain/unseen"))
-    asked = judge.metrics(strange, ("ood_auroc", "own/plain/all"))
+    asked = judge.metrics(ood, ("ood_auroc", "own/plain/all"))
     found += [{**row, "variant": f"own/plain/{BURSTS}"} for row in asked]
-    shown = [*tests, *strange]
+    shown = [*tests, *ood]
     for core, real in pairs:
         gaps = [np.abs(each.answer(core).risk - each.answer(real).risk) for each in shown]
         largest, steps = max(float(gap.max()) for gap in gaps), sum(map(len, gaps))

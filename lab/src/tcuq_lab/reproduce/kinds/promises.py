@@ -17,8 +17,7 @@ from tcuq.monitor.params import Params
 
 from ...comparison.records import Record, record
 from ...methods.gather import observed
-from ...methods.method import Observed
-from ...methods.temporal.tcuq import Tcuq
+from ...methods.method import Monitored, Observed
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings
@@ -49,38 +48,38 @@ class Watched(NamedTuple):
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Audit every row on the clean test stream, all kinds in segments and in other orders, and strangers."""
+    """Audit every row on the clean test stream, all kinds in segments and in other orders, and OOD inputs."""
     known_options(experiment)
     for row in experiment.rows:
-        if not issubclass(row.method, Tcuq):
-            raise ValueError(f"row {row.label} decides nothing; rows of TCUQ are accepted")
+        if not row.method.has_monitor:
+            raise ValueError(f"row {row.label} makes no decisions, expected a method with a monitor")
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment, recordings, schedule)
     shown = every_stream(schedule)
     found: list[Record] = []
     for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
-        assert isinstance(method, Tcuq)
+        monitor = method.monitored()
         logs = {
-            name: watched(method, observed(stream, test[label]), stream) for name, stream in shown.items()
+            name: watched(monitor, observed(stream, test[label]), stream) for name, stream in shown.items()
         }
-        found += _records(label, method.params, logs, schedule.unseen)
+        found += _records(label, monitor.params, logs, schedule.unseen)
     return found
 
 
 def every_stream(schedule: Schedule) -> dict[str, Stream]:
     """Return all test streams of a comparison, the clean one first, and those in other orders."""
     found = {CLEAN: schedule.clean("test"), **schedule.tests()}
-    if "test" in schedule.strangers:
-        found |= schedule.strange()
+    if "test" in schedule.ood:
+        found |= schedule.ood_tests()
     orders = {"shifted first": schedule.shifted_first(), "rising": schedule.rising_tests()}
     for order, streams in orders.items():
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
     return found
 
 
-def watched(method: Tcuq, seen: Observed, stream: Stream) -> Watched:
+def watched(method: Monitored, seen: Observed, stream: Stream) -> Watched:
     """Run a method's monitor over a stream and audit its decisions, with the input at hand."""
-    params, log = method.params, method.fitted.log(method.posteriors(seen), seen)
+    params, log = method.params, method.log(seen)
     steps, signals = watch(Monitor(params), log, signals=True)
     verdict = audit(Decisions(steps, signals=signals, used=params.signals), params, log)
     return Watched(steps, sum(not check.ok for check in verdict.checks), stream.shift > 0)

@@ -23,7 +23,7 @@ from ...streams import (
     build,
 )
 from ...streams.layout import Layout
-from ..setting import Setting
+from ..run_size import RunSize
 
 Labels = npt.NDArray[np.int64]
 LEARNED, CHOSEN, CLEAN, TEST = 1_000, 2_000, 3_000, 4_000
@@ -43,27 +43,27 @@ class Schedule:
     Parameters
     ----------
     task : str
-    setting : Setting
+    setting : RunSize
     dwell : float
         Mean steps of one class; 1 is a shuffled set.
     seed : int
     labels : mapping of str to array
         Of the examples of "dev" and "test".
-    strangers : mapping of str to (str, array), optional
+    ood : mapping of str to (str, array), optional
         Name and labels of the OOD set of each part.
     """
 
     def __init__(
         self,
         task: str,
-        setting: Setting,
+        setting: RunSize,
         dwell: float,
         seed: int,
         labels: Mapping[str, Labels],
-        strangers: Mapping[str, tuple[str, Labels]] | None = None,
+        ood: Mapping[str, tuple[str, Labels]] | None = None,
     ) -> None:
         self.task, self.setting, self.dwell, self.seed = task, setting, dwell, seed
-        self.labels, self.strangers = labels, strangers or {}
+        self.labels, self.ood = labels, ood or {}
         self.suite = suite_of(task)
         self.unseen = setting.spread(self.suite.unseen)
 
@@ -71,16 +71,16 @@ class Schedule:
         """Return all sources that the streams of a part show."""
         kinds = self.suite.seen if part == "dev" else (*self.suite.seen, *self.unseen)
         shifted = [f"{kind}/{level}" for kind in kinds for level in self.levels(kind)]
-        strange = [f"ood/{self.strangers[part][0]}"] if part in self.strangers else []
-        return ["clean", *shifted, *strange]
+        ood = [f"ood/{self.ood[part][0]}"] if part in self.ood else []
+        return ["clean", *shifted, *ood]
 
     def learned(self) -> list[Stream]:
-        """Return the development streams that methods are fitted to: all seen kinds, and strangers.
+        """Return the development streams that methods are fitted to: all seen kinds, and OOD inputs.
 
-        The strangers of development are of another set than those of the test.
+        OOD inputs of development are of another set than those of the test.
         """
         mixed = [self._mixed("dev", LEARNED + number) for number in range(3)]
-        return [*mixed, self._strange("dev", LEARNED + 3, BURSTS)] if "dev" in self.strangers else mixed
+        return [*mixed, self._ood_stream("dev", LEARNED + 3, BURSTS)] if "dev" in self.ood else mixed
 
     def chosen(self) -> Stream:
         """Return the development stream on which a method's alarm statistic is chosen."""
@@ -134,13 +134,13 @@ class Schedule:
             )
         return found
 
-    def strange(self) -> dict[str, Stream]:
+    def ood_tests(self) -> dict[str, Stream]:
         """Return test streams with inputs that are none of the classes, for a while and one at a time."""
         found = ((BURSTS, TEST + 900), (SINGLES, TEST + 901))
-        return {layout: self._strange("test", seed, layout) for layout, seed in found}
+        return {layout: self._ood_stream("test", seed, layout) for layout, seed in found}
 
-    def _strange(self, part: str, seed: int, layout: str) -> Stream:
-        name, labels = self.strangers[part]
+    def _ood_stream(self, part: str, seed: int, layout: str) -> Stream:
+        name, labels = self.ood[part]
         return self._stream(part, seed, STRANGE[layout], ood=(Ood(name),), ood_labels={name: labels})
 
     def shifted_first(self) -> dict[str, Stream]:
@@ -152,7 +152,7 @@ class Schedule:
 
     def at(self, dwell: float) -> Schedule:
         """Return the streams of the same data at another dwell."""
-        return Schedule(self.task, self.setting, dwell, self.seed, self.labels, self.strangers)
+        return Schedule(self.task, self.setting, dwell, self.seed, self.labels, self.ood)
 
     def levels(self, kind: str) -> tuple[int, ...]:
         """Return the severities at which a kind is shown."""

@@ -11,13 +11,11 @@ from tcuq.metrics import risk_at_coverage, risk_coverage
 
 from ...comparison.records import Record, record
 from ...methods.gather import observed
-from ...methods.method import Method
-from ...methods.temporal.tcuq import Tcuq
-from ...methods.temporal.variants import altered
+from ...methods.method import Monitored
 from ...streams import Stream
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import Bank, fit_rows, known_options
+from .comparison import Answering, Bank, fit_rows, known_options
 from .unit import Unit
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -28,8 +26,9 @@ CURVE, DECIDED = "curve", "decided"
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Measure the risk-coverage curve of every row on streams of unseen kinds, and monitors at work.
 
-    Options are values for rows of TCUQ, which are altered in their best setting that looks at the past:
-    `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor accepts.
+    Options are values for rows with a monitor, which are altered in their best setting that looks at the
+    past: `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor
+    accepts.
     """
     blends, levels = _checked(experiment)
     schedule = unit.schedule(recordings)
@@ -39,22 +38,23 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
         bank = test[label]
         found += curves(label, method, streams, bank)
-        if isinstance(method, Tcuq):
+        if method.has_monitor:
+            monitor = method.monitored()
             for blend in blends:
-                found += curves(f"{label}, blend {blend:g}", altered(method, blend=blend), streams, bank)
+                found += curves(f"{label}, blend {blend:g}", monitor.altered(blend=blend), streams, bank)
             for level in levels:
-                other = altered(method, level="budget", budget=level)
+                other = monitor.altered(level="budget", budget=level)
                 found += decisions(f"{label}, level {level:g}", other, streams, bank)
     return found
 
 
-def curves(label: str, method: Method, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
+def curves(label: str, method: Answering, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
     """Return the area under the curve of each stream, and its error at some coverages.
 
     Parameters
     ----------
     label : str
-    method : Method
+    method : Answering
         Fitted.
     streams : mapping of str to Stream
     bank : mapping of str to Recorded
@@ -70,7 +70,7 @@ def curves(label: str, method: Method, streams: Mapping[str, Stream], bank: Bank
     return found
 
 
-def decisions(label: str, method: Tcuq, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
+def decisions(label: str, method: Monitored, streams: Mapping[str, Stream], bank: Bank) -> list[Record]:
     """Return the share of steps that a monitor accepted, its error there, and that of the curve.
 
     The curve at the same coverage is what one threshold for the whole stream, known in hindsight, would have
@@ -97,7 +97,7 @@ def _checked(experiment: Experiment) -> tuple[list[float], list[float]]:
     options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"option {name} is {values!r}; a list of values is accepted")
+            raise ValueError(f"option {name} is {values!r}, expected a list of values")
     blends, levels = (
         [number(name, value, *ends) for value in options.get(name, [])] for name, ends in ranges.items()
     )

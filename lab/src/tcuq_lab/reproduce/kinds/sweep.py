@@ -1,4 +1,4 @@
-"""A sweep: monitors of TCUQ fitted anew with one thing changed at a time."""
+"""A sweep: monitors fitted anew with one thing changed at a time."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import MAX_LAG, Params
 from tcuq.monitor.signals import PROFILES
 
-from ...comparison import Settings, smooth
+from ...comparison import ComparisonRules, smooth
 from ...comparison.protocol import bands_of
 from ...comparison.records import Record, record
 from ...comparison.tasks import Task, split_metric, split_variant, task
 from ...methods.base import Base
 from ...methods.gather import observed
-from ...methods.method import Observed
-from ...methods.temporal.tcuq import Tcuq
-from ...methods.temporal.variants import altered
+from ...methods.method import Monitored, Observed
 from ..experiment import Experiment
 from ..recordings import Recordings
 from ..rows import Row
@@ -66,24 +64,23 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """
     options = _checked(experiment)
     for row in experiment.rows:
-        if not issubclass(row.method, Tcuq):
-            raise ValueError(f"row {row.label} has nothing to alter; rows of TCUQ are accepted")
+        if not row.method.has_monitor:
+            raise ValueError(f"row {row.label} has nothing to alter, expected a method with a monitor")
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     found: list[Record] = []
     ready: dict[int, dict[str, Asked]] = {}  # rows on the same networks share what is asked
     for row in experiment.rows:
-        full, shared = methods[row.label], id(test[row.label])
-        assert isinstance(full, Tcuq)
+        full, shared = methods[row.label].monitored(), id(test[row.label])
         if shared not in ready:
             ready[shared] = questions(row, schedule, dev, test)
         asked = ready[shared]
         if full.setting["signals"] is not None:
-            full = altered(full)
+            full = full.altered()
         found += _records(row.label, full, asked)
         if options["window"]:
-            starts = [_log(full, each.start) for each in asked.values()]
+            starts = [full.log(each.start) for each in asked.values()]
             change, steps = window_change(full.params, starts, options["window"]), sum(map(len, starts))
             found.append(record("pooled", row.label, "window_change", "first", change, steps))
         for name, method in _altered(full, options):
@@ -97,7 +94,7 @@ def questions(
     """Return what is asked of every altered monitor, by unseen kind; their answers are the network's."""
     plain = {row.label: Base()}
     clean = [case("clean dev", schedule.clean("dev"), plain, dev)]
-    fixed = Settings(base=row.label, seen=schedule.suite.seen)
+    fixed = ComparisonRules(base=row.label, seen=schedule.suite.seen)
     bands = bands_of(clean, row.label, fixed)
     starts = schedule.shifted_first()
     found = {}
@@ -136,7 +133,7 @@ def window_change(params: Params, logs: list[Log], windows: list[int]) -> float:
     return most
 
 
-def _altered(full: Tcuq, options: Mapping[str, list[Any]]) -> Iterator[tuple[str, Tcuq]]:
+def _altered(full: Monitored, options: Mapping[str, list[Any]]) -> Iterator[tuple[str, Monitored]]:
     """Give every altered monitor with its name; what is so already is not fitted again."""
     params, lags = full.params, full.params.lags
     now = {"lags": lags, "blend": full.setting["blend"], "level": params.level, "warmup": params.warmup}
@@ -144,34 +141,30 @@ def _altered(full: Tcuq, options: Mapping[str, list[Any]]) -> Iterator[tuple[str
         for value in options[thing]:
             shown = " ".join(map(str, value)) if thing == "lags" else f"{value:g}"
             same = value == now[thing]
-            yield f"{thing} {shown}", full if same else altered(full, **{thing: value})
+            yield f"{thing} {shown}", full if same else full.altered(**{thing: value})
     if "divergence" in PROFILES[full.profile]:
         for law in options["weights"]:
             weights = tuple(WEIGHTS[law](lag) for lag in lags)
-            yield f"weights {law}", full if law == "1/lag" else altered(full, lag_weights=weights)
+            yield f"weights {law}", full if law == "1/lag" else full.altered(lag_weights=weights)
 
 
-def _records(label: str, method: Tcuq, asked: Mapping[str, Asked]) -> list[Record]:
+def _records(label: str, method: Monitored, asked: Mapping[str, Asked]) -> list[Record]:
     found = []
     for kind, each in asked.items():
 
         def one(metric: str, variant: str, value: float, n: int, kind: str = kind) -> Record:
             return record(kind, label, metric, variant, value, n)
 
-        steps = watch(Monitor(method.params), _log(method, each.seen))
+        steps = watch(Monitor(method.params), method.log(each.seen))
         scores = smooth(steps["risk"]), steps["risk"]
         for (metric, variant), built, score in zip((DROP, FAILURE), each[1:3], scores, strict=True):
             value = built._replace(score=score).measure(split_metric(metric)[1])
             found.append(one(metric, variant, value, int(built.judged.sum())))
-        start = watch(Monitor(method.params), _log(method, each.start))
+        start = watch(Monitor(method.params), method.log(each.start))
         for variant, part in (("first", steps[:EARLY]), ("all", steps), ("shifted first", start)):
             found.append(one("flag_rate", variant, part["flagged"].mean(), len(part)))
             found.append(one("abstention_rate", variant, part["abstain"].mean(), len(part)))
     return found
-
-
-def _log(method: Tcuq, seen: Observed) -> Log:
-    return method.fitted.log(method.posteriors(seen), seen)
 
 
 def _first(seen: Observed) -> Observed:
@@ -197,11 +190,11 @@ def _checked(experiment: Experiment) -> dict[str, list[Any]]:
     options = experiment.options
     for name, values in options.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"option {name} is {values!r}; a list of values is accepted")
+            raise ValueError(f"option {name} is {values!r}, expected a list of values")
     return {name: [check(value) for value in options.get(name, [])] for name, check in checks.items()}
 
 
 def _lags(given: Any) -> tuple[int, ...]:
     if not isinstance(given, list) or not given or len(set(map(str, given))) < len(given):
-        raise ValueError(f"lags is {given!r}; a list of lags, each once, is accepted")
+        raise ValueError(f"lags is {given!r}, expected a list of lags, each once")
     return tuple(sorted(integer("lag", lag, 1, MAX_LAG) for lag in given))

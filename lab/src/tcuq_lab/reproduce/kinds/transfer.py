@@ -42,8 +42,8 @@ def fitted_at(experiment: Experiment) -> tuple[float, ...]:
     known_options(experiment, "fitted")
     given = experiment.options.get("fitted")
     if not isinstance(given, list) or not given:
-        raise ValueError(f"fitted of {experiment.name} is {given!r}; a list of dwells is accepted")
+        raise ValueError(f"fitted of {experiment.name} is {given!r}, expected a list of dwells")
     found = tuple(number(f"fitted of {experiment.name}", each, 1, 1000) for each in given)
     if len(set(found)) < len(found):
-        raise ValueError(f"fitted of {experiment.name} is {given!r}; each once is accepted")
+        raise ValueError(f"fitted of {experiment.name} is {given!r}, expected each once")
     return found

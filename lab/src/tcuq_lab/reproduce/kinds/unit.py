@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ...comparison.records import Record
 from ..experiment import Experiment
-from ..protocol import PROTOCOL
 from ..recordings import Bank, Recordings
 from ..rows import Row
+from ..versions import PROTOCOL
 from .schedule import Schedule
 
 
@@ -32,8 +32,8 @@ class Unit(NamedTuple):
         """Return the streams."""
         parts = ("dev", "test")
         labels = {part: recordings.part(self.task, part).y for part in parts}
-        strangers = {part: recordings.strangers(self.task, part) for part in parts}
-        return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, strangers)
+        ood = {part: recordings.ood(self.task, part) for part in parts}
+        return Schedule(self.task, recordings.setting, self.dwell, self.seed, labels, ood)
 
     def banks(
         self, experiment: Experiment, recordings: Recordings, schedule: Schedule

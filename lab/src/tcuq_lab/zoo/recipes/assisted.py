@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..backbone import Backbone
 from ..exits import Exits, spread
-from ..recipe import Batch, Parts, Setting
+from ..recipe import Batch, Parts, RecipeOption
 from .supervised import Supervised
 
 
@@ -35,19 +35,19 @@ class Assisted(Supervised):
     """
 
     accepted = (
-        Setting("first", 3.0, 0.0, 100.0),
-        Setting("step", 0.5, 0.0, 100.0),
-        Setting("exits", None, 1, 64),
-        Setting("ramp", 0.1, 0.0, 1.0),
-        Setting("transfer", 0.0, 0.0, 1.0),
-        Setting("probe", 0, 0, 1),
+        RecipeOption("first", 3.0, 0.0, 100.0),
+        RecipeOption("step", 0.5, 0.0, 100.0),
+        RecipeOption("exits", None, 1, 64),
+        RecipeOption("ramp", 0.1, 0.0, 1.0),
+        RecipeOption("transfer", 0.0, 0.0, 1.0),
+        RecipeOption("probe", 0, 0, 1),
     )
 
     def __init__(self, settings: Mapping[str, Any], smoothing: float = 0.0) -> None:
         super().__init__(settings, smoothing)
         if self.setting("probe") and self.setting("transfer"):
             raise ValueError(
-                f"setting transfer is {self.setting('transfer'):g}; 0 is accepted with probe, "
+                f"setting transfer is {self.setting('transfer'):g}, expected 0 with probe, "
                 "under which the head learns nothing from the exits"
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from ..backbone import Backbone
-from ..recipe import Recipe, Setting
+from ..recipe import Recipe, RecipeOption
 
 
 class Dropped(nn.Module):
@@ -51,7 +51,7 @@ class Dropout(Recipe):
     Settings: `rate` (0.1).
     """
 
-    accepted = (Setting("rate", 0.1, 0.0, 0.95),)
+    accepted = (RecipeOption("rate", 0.1, 0.0, 0.95),)
 
     def wrap(self, network: Backbone) -> Dropped:
         """Return the backbone with its dropout."""

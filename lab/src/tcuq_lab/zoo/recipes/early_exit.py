@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ..backbone import Backbone
 from ..exits import Exits
-from ..recipe import Batch, Parts, Setting
+from ..recipe import Batch, Parts, RecipeOption
 from .supervised import Supervised
 
 
@@ -16,7 +16,7 @@ class EarlyExit(Supervised):
     Settings: `hidden`, the width of a hidden layer in each exit (64); 0 makes light exits.
     """
 
-    accepted = (Setting("hidden", 64, 0, 4096),)
+    accepted = (RecipeOption("hidden", 64, 0, 4096),)
 
     def wrap(self, network: Backbone) -> Exits:
         """Return the backbone with its exits."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div
 
 from ..backbone import Backbone
-from ..recipe import Batch, Parts, Recipe, Setting
+from ..recipe import Batch, Parts, Recipe, RecipeOption
 
 
 class Heads(nn.Module):
@@ -50,7 +50,7 @@ class Hydra(Recipe):
     the own one plus k), `heads` (5), `temperature` (1).
     """
 
-    accepted = (Setting("heads", 5, 2, 64), Setting("temperature", 1.0, 0.1, 100.0))
+    accepted = (RecipeOption("heads", 5, 2, 64), RecipeOption("temperature", 1.0, 0.1, 100.0))
     texts = ("teacher",)
     teachers: tuple[nn.Module, ...] = ()
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot, softplus
 
 from ..backbone import Backbone
-from ..recipe import Batch, Parts, Recipe, Setting
+from ..recipe import Batch, Parts, Recipe, RecipeOption
 
 
 class Radial(nn.Module):
@@ -81,15 +81,15 @@ class Posterior(nn.Module):
 class PostNet(Recipe):
     """Expected cross-entropy under the Dirichlet, less a little of its entropy.
 
-    Settings: `latent` (6), `depth` (6), `examples` (1000 a data set of ours: evidence at density 1),
+    Settings: `latent` (6), `depth` (6), `examples` (1000 a dataset of ours: evidence at density 1),
     `regular` (1e-5).
     """
 
     accepted = (
-        Setting("latent", 6, 1, 64),
-        Setting("depth", 6, 1, 64),
-        Setting("examples", 1000.0, 1.0, 1e9),
-        Setting("regular", 1e-5, 0.0, 1.0),
+        RecipeOption("latent", 6, 1, 64),
+        RecipeOption("depth", 6, 1, 64),
+        RecipeOption("examples", 1000.0, 1.0, 1e9),
+        RecipeOption("regular", 1e-5, 0.0, 1.0),
     )
 
     def wrap(self, network: Backbone) -> Posterior:

@@ -1,0 +1,62 @@
+"""All suites of corruptions by name; lists need numpy alone."""
+
+from __future__ import annotations
+
+from tcuq.base.checks import known
+
+from ..data import splits
+from .mnist import MNIST_C
+from .natural import CIFAR10_C, IMAGENET_C, TINYIMAGENET_C
+from .speech import SPEECH_C
+from .suite import Suite
+
+_SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C)}
+
+_OF_DATA = {
+    "mnist": "mnist_c",
+    "cifar10": "cifar10_c",
+    "tinyimagenet": "tinyimagenet_c",
+    "tinyimagenet20": "tinyimagenet_c",
+    "speech_commands": "speech_c",
+    "speech_commands_v2": "speech_c",
+}
+
+
+def suites() -> tuple[str, ...]:
+    """Return the names of all suites.
+
+    Examples
+    --------
+    >>> suites()
+    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c')
+    """
+    return tuple(_SUITES)
+
+
+def suite(name: str) -> Suite:
+    """Return a suite by its name.
+
+    Examples
+    --------
+    >>> len(suite("cifar10_c").kinds)
+    19
+    """
+    return _SUITES[known("suite", name, _SUITES)]
+
+
+def suite_of(name: str) -> Suite:
+    """Return the suite that belongs to a dataset.
+
+    Examples
+    --------
+    >>> suite_of("tinyimagenet20").name
+    'tinyimagenet_c'
+    >>> suite_of("svhn")
+    Traceback (most recent call last):
+    ...
+    ValueError: dataset 'svhn' has no corruptions, expected one of mnist, cifar10, ...
+    """
+    splits(name)  # a dataset that is unknown altogether is named with its nearest
+    if name not in _OF_DATA:
+        raise ValueError(f"dataset {name!r} has no corruptions, expected one of {', '.join(_OF_DATA)}")
+    return suite(_OF_DATA[name])

@@ -1,0 +1,203 @@
+"""Limits of alarm statistics from a wanted run length, and the run length that a limit achieves.
+
+An alarm is a step at which the statistic is above its limit; at the next step it begins anew from its
+starting state. The run length is clean steps per alarm, over runs that each begin anew too. Where some steps
+are not judged, the statistic runs over them all the same, but they and alarms at them are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.base.checks import number
+from tcuq.metrics.inputs import Bools, Floats, Ints, flags, same_length
+
+from .events import finite
+from .statistics import Statistic
+
+RUN_LENGTH = 1000.0
+SUPPORT = 10
+"""Clean steps needed per step of wanted run length: about so many alarms are counted."""
+
+SLACK = 1e-9
+"""Values this near to a limit are not above it: sums of the same scores differ by rounding."""
+
+FIRST = 64
+
+
+@dataclass(frozen=True)
+class RunLength:
+    """Alarms counted over clean steps at a limit."""
+
+    limit: float
+    steps: int
+    alarms: int
+
+    @property
+    def value(self) -> float:
+        """Clean steps per alarm; infinite without alarms, NaN without steps."""
+        if not self.steps:
+            return float("nan")
+        return self.steps / self.alarms if self.alarms else float("inf")
+
+
+def alarm_steps(statistic: Statistic, score: npt.ArrayLike, limit: float, most: int | None = None) -> Ints:
+    """Return the steps of one run at which the alarm is raised.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    score : array of T finite numbers
+    limit : float
+    most : int, optional
+        Stop after so many alarms.
+
+    Examples
+    --------
+    >>> from tcuq_lab.detection.statistics import Cusum, Reference
+    >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
+    >>> alarm_steps(cusum, [1, 1, 1, 1, 1], 1.5).tolist()
+    [1, 3]
+    """
+    return _alarms(statistic, statistic.terms(finite("score", score)), limit, most)
+
+
+def _alarms(
+    statistic: Statistic, terms: Floats, limit: float, most: int | None, judged: Bools | None = None
+) -> Ints:
+    """Return the steps with an alarm, up to the judged one that makes `most`."""
+    found: list[int] = []
+    begin = counted = 0
+    while begin < len(terms) and (most is None or counted < most):
+        first = _first_above(statistic, terms[begin:], limit + SLACK)
+        if first is None:
+            break
+        at = begin + first
+        found.append(at)
+        counted += judged is None or bool(judged[at])
+        begin = at + 1
+    return np.array(found, dtype=np.int64)
+
+
+def _first_above(statistic: Statistic, terms: Floats, limit: float) -> int | None:
+    """Look for the first alarm in parts of growing length: one that comes soon costs little."""
+    seen, size = 0, FIRST
+    while seen < len(terms):
+        above = statistic.run(terms[:size])[seen:] > limit
+        at = int(above.argmax()) if len(above) else 0
+        if above[at]:
+            return seen + at
+        seen, size = min(size, len(terms)), size * 4
+    return None
+
+
+def run_length(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    limit: float,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Count the alarms over clean runs, each from the starting state.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    runs : sequence of arrays
+    limit : float
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
+
+    Examples
+    --------
+    >>> from tcuq_lab.detection.statistics import Cusum, Reference
+    >>> cusum = Cusum(Reference(0.0, 1.0, np.zeros(1)), allowance=0.0)
+    >>> run_length(cusum, [[1, 1, 1, 1, 1]], 1.5, judged=[[0, 0, 1, 1, 1]])
+    RunLength(limit=1.5, steps=3, alarms=1)
+    """
+    scores = [finite("score", run) for run in runs]
+    return _count(statistic, [statistic.terms(run) for run in scores], masks_of(scores, judged), limit)
+
+
+def masks_of(runs: Sequence[Floats], judged: Sequence[npt.ArrayLike] | None) -> list[Bools]:
+    """Return a boolean a step for each run: those given, or all true."""
+    if judged is None:
+        return [np.ones(len(run), dtype=np.bool_) for run in runs]
+    if len(judged) != len(runs):
+        raise ValueError(f"judged has {len(judged)} runs, expected {len(runs)}")
+    masks = [flags("judged", each) for each in judged]
+    for mask, run in zip(masks, runs, strict=True):
+        same_length("judged", mask, "score", run)
+    return masks
+
+
+def _count(
+    statistic: Statistic,
+    runs: Sequence[Floats],
+    judged: Sequence[Bools],
+    limit: float,
+    most: int | None = None,
+) -> RunLength:
+    alarms = 0
+    for terms, mask in zip(runs, judged, strict=True):
+        found = _alarms(statistic, terms, limit, None if most is None else most - alarms, mask)
+        alarms += int(mask[found].sum())
+    return RunLength(limit, sum(int(mask.sum()) for mask in judged), alarms)
+
+
+def find_limit(
+    statistic: Statistic,
+    runs: Sequence[npt.ArrayLike],
+    wanted: float = RUN_LENGTH,
+    judged: Sequence[npt.ArrayLike] | None = None,
+) -> RunLength:
+    """Return a limit at which clean steps per alarm are at least `wanted`, as low as bisection finds it.
+
+    The limits tried are the values that the statistic takes on the runs without any alarm. More limit means
+    fewer alarms for all that begin anew at their lowest value, so it is the smallest of these values. Others
+    (means that begin in their middle) may deviate; then the limit holds, and the next lower value that was
+    tried does not.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    runs : sequence of arrays
+        Scores on clean development streams.
+    wanted : float
+        At least 1; ten times as many clean steps are needed.
+    judged : sequence of arrays of booleans, optional
+        Steps of each run that count; all when left out.
+
+    Returns
+    -------
+    RunLength
+        The limit, and what it achieves on these runs.
+
+    Raises
+    ------
+    ValueError
+        When there are too few clean steps.
+    """
+    length = number("run length", wanted, 1, 1e9)
+    scores = [finite("score", run) for run in runs]
+    masks = masks_of(scores, judged)
+    steps = sum(int(mask.sum()) for mask in masks)
+    if steps < SUPPORT * length:
+        raise ValueError(
+            f"a run length of {length:g} needs {SUPPORT * length:g} clean steps or more; {steps} are given"
+        )
+    allowed = int(steps / length)
+    terms = [statistic.terms(run) for run in scores]
+    values = np.unique(np.round(np.concatenate([statistic.run(part) for part in terms]), 9))
+    low, high = -1, len(values) - 1  # the highest value is never exceeded
+    while high - low > 1:
+        middle = (low + high) // 2
+        # Counting stops at the first alarm too many, so that low limits cost little.
+        if _count(statistic, terms, masks, float(values[middle]), allowed + 1).alarms <= allowed:
+            high = middle
+        else:
+            low = middle
+    return _count(statistic, terms, masks, float(values[high]))

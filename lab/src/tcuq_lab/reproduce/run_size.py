@@ -1,0 +1,95 @@
+"""How much is run: a reduced setting for two CPU cores, a full one for a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tcuq.base.checks import known
+
+INDIFFERENT = ("name", "seeds")
+"""Entries of a setting that decide nothing about one unit of an experiment."""
+
+
+@dataclass(frozen=True)
+class RunSize:
+    """Sizes of an experiment.
+
+    Parameters
+    ----------
+    name : str
+    examples, dev_examples : int
+        Examples of the test part and of the development part that are shown, the first ones (evenly spread
+        ones where a part lies class by class); streams show them again and again.
+    steps : int
+        Of a stream with shifts.
+    clean_steps : int
+        Of a clean stream, from which bands and limits come.
+    seeds : tuple of int
+        Each of networks and streams together.
+    severities : tuple of int
+        At which corruptions are shown.
+    kinds : int, optional
+        At most so many unseen kinds of a suite, evenly spread; all by default.
+    replicates : int
+        Of a bootstrap.
+    """
+
+    name: str
+    examples: int
+    dev_examples: int
+    steps: int
+    clean_steps: int
+    seeds: tuple[int, ...]
+    severities: tuple[int, ...]
+    kinds: int | None = None
+    replicates: int = 1000
+
+    def of(self, part: str) -> int:
+        """Return the examples of a part that are shown.
+
+        Examples
+        --------
+        >>> RUN_SIZES["reduced"].of("dev")
+        500
+        """
+        return self.dev_examples if part == "dev" else self.examples
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the entries that decide what comes of one unit of an experiment."""
+        return {name: value for name, value in asdict(self).items() if name not in INDIFFERENT}
+
+    def spread(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return as many of some names as the setting shows, evenly spread.
+
+        Examples
+        --------
+        >>> RunSize("x", 1, 1, 1, 1, (0,), (1,), kinds=2).spread(("a", "b", "c", "d"))
+        ('a', 'c')
+        """
+        if self.kinds is None or len(names) <= self.kinds:
+            return names
+        return tuple(names[number * len(names) // self.kinds] for number in range(self.kinds))
+
+
+RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
+    {
+        "reduced": RunSize("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
+        "full": RunSize("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
+    }
+)
+
+
+def run_size(name: str) -> RunSize:
+    """Return a setting by its name.
+
+    Examples
+    --------
+    >>> run_size("ful")
+    Traceback (most recent call last):
+    ...
+    ValueError: setting 'ful' is unknown; did you mean full?
+    """
+    return RUN_SIZES[known("setting", name, RUN_SIZES)]
