@@ -172,7 +172,9 @@ def test_a_picture_that_unpacks_to_far_too_much_is_one_line(place, capsys, monke
     saved(place / "p.png", "PNG")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", most)
     message = refused(capsys, "corrupt", "sheet", "mnist", "--picture", "p.png", "--out", "s.png")
-    assert message.startswith("tcuq-lab: p.png: is no readable image (Image size (2000 pixels) exceeds limit of")
+    assert message.startswith(
+        "tcuq-lab: p.png: is no readable image (Image size (2000 pixels) exceeds limit of"
+    )
 
 
 def test_a_picture_is_not_written_over(place, capsys):

@@ -321,7 +321,9 @@ def test_a_missing_library_is_named(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r"x\.jpg: an image needs Pillow \(pip install 'tcuq-lab\[vision\]'\)"):
+    with pytest.raises(
+        ImportError, match=r"x\.jpg: an image needs Pillow \(pip install 'tcuq-lab\[vision\]'\)"
+    ):
         packed.decode_rgb(b"", "x.jpg")
 
 

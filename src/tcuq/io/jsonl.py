@@ -13,7 +13,7 @@ from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .shape import Shape
 from .sources import at_line
-from .values import ALIASES, Bad, Kind, check_label, make_log, refuse
+from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 
@@ -36,6 +36,8 @@ class RowParser:
     shape : Shape, optional
         What the parameters ask for, where they are known: a line of another shape is then the bad
         one, also when it is the first.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -48,12 +50,12 @@ class RowParser:
     ValueError: key 'label' is missing; the first line has probs, label
     """
 
-    def __init__(self, shape: Shape | None = None) -> None:
-        self._shape = shape
+    def __init__(self, shape: Shape | None = None, softmax: Softmax | None = None) -> None:
+        self._shape, self._softmax = shape, softmax
         self._keys: frozenset[str] = frozenset()
         self._first = ""
         self._widths: dict[str, int] = {}
-        self._kinds = {name: Kind(name) for name in ("probs", "features")}
+        self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
 
     def parse(self, text: str, line: int) -> Row:
         """Return the step of one line; a bad line is an error and settles nothing.
@@ -110,9 +112,8 @@ class RowParser:
                 f"{key} holds an integer of more than 300 digits; numbers are accepted"
             ) from None
 
-    @staticmethod
     def _row(
-        content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
+        self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         for key in ("label", "segment"):
             value = content.get(key)
@@ -125,6 +126,8 @@ class RowParser:
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
+        if self._softmax is not None:
+            array = self._softmax(array)
         return Row(
             two_classes(array)[0] if len(array) == 1 else array,
             None if features is None else np.array(features, dtype=kind),
@@ -186,7 +189,11 @@ def _short(value: Any) -> str:
 
 
 def read_jsonl(
-    lines: Iterable[str], where: str, on_bad: Bad | None = None, shape: Shape | None = None
+    lines: Iterable[str],
+    where: str,
+    on_bad: Bad | None = None,
+    shape: Shape | None = None,
+    softmax: Softmax | None = None,
 ) -> Log:
     """Read a log from JSON lines; blank lines are skipped.
 
@@ -199,6 +206,8 @@ def read_jsonl(
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
     shape : Shape, optional
         What the parameters ask for, where they are known.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -206,7 +215,7 @@ def read_jsonl(
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
-    parser = RowParser(shape)
+    parser = RowParser(shape, softmax)
     rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if text.strip():

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log
-from .values import ALIASES, bad_features, bad_posteriors, make_log
+from .values import ALIASES, Softmax, bad_features, bad_posteriors, logits_hint, make_log
 
 KEYS = ("probs", "features", "labels", "segments", "shifted")
 
@@ -54,7 +54,7 @@ def arrays_of(
     return arrays
 
 
-def read_npz(content: bytes, where: str) -> Log:
+def read_npz(content: bytes, where: str, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file.
 
     Parameters
@@ -62,6 +62,8 @@ def read_npz(content: bytes, where: str) -> Log:
     content : bytes
     where : str
         Name of the file in messages.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def read_npz(content: bytes, where: str) -> Log:
     if "probs" not in arrays:
         raise ValueError(f"{where}: key 'probs' is missing; {', '.join(KEYS)} are accepted")
     try:
-        log = make_log(**arrays)
+        log = make_log(**arrays, softmax=softmax)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
     if not len(log):
@@ -87,7 +89,8 @@ def read_npz(content: bytes, where: str) -> Log:
     if log.features is not None and log.features.dtype.kind == "f":
         bad.update(bad_features(log.features))
     if log.probs.dtype.kind == "f":
-        bad.update(bad_posteriors(log.probs))
+        for row, message in bad_posteriors(log.probs).items():
+            bad[row] = message + logits_hint(log.probs[row])
     if bad:
         row = min(bad)
         raise ValueError(f"{where}, row {row}: {bad[row]}")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log
+from ..monitor.logits import paired, softmax
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
@@ -40,7 +41,13 @@ _FLAGS = {"abstain", "warming_up", "low_mass"}
 
 
 def read_log(
-    path: str | Path, format: str | None = None, on_bad: Bad | None = None, params: Params | None = None
+    path: str | Path,
+    format: str | None = None,
+    on_bad: Bad | None = None,
+    params: Params | None = None,
+    *,
+    logits: bool = False,
+    logits_scale: float | None = None,
 ) -> Log:
     """Read a log of a classifier's outputs.
 
@@ -55,6 +62,10 @@ def read_log(
         first bad line is an error that names the line.
     params : Params, optional
         Of the monitor that will read the log: a log of another shape is refused.
+    logits : bool
+        What stands for posteriors in the file are logits: softmax is applied.
+    logits_scale : float, optional
+        What one unit of int8 logits is worth.
 
     Returns
     -------
@@ -64,11 +75,13 @@ def read_log(
     """
     kind, where = format_of(path, format), shown(path)
     shape = None if params is None else Shape.of(params)
+    apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
     if kind == "npz":
-        log = read_npz(read_bytes(path), where)
+        log = read_npz(read_bytes(path), where, apply)
+    elif kind == "csv":
+        log = read_csv(decode_lines(read_lines(path)), where, on_bad, apply)
     else:
-        lines = decode_lines(read_lines(path))
-        log = read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad, shape)
+        log = read_jsonl(decode_lines(read_lines(path)), where, on_bad, shape, apply)
     if shape is not None:
         shape.check_log(log, where)
     return log
