@@ -165,22 +165,25 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
 
     Examples
     --------
-    >>> refuse_logits(np.array([[90, 10]], dtype=np.int8))
+    >>> refuse_logits(np.array([[90, 30]], dtype=np.int8))
     Traceback (most recent call last):
     ...
-    ValueError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.39 on average, expected \
+    ValueError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.47 on average, expected \
 1.00 with int8 of scale 1/256 and zero point -128. Are these logits? Pass `logits=True` and \
 `logits_scale`, the scale of the int8 logits.
     """
     odd = odd_sums(probs)
     if 2 * int(odd.sum()) <= len(probs):
         return
+    rows = f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax"
+    if abs(float(np.median(probs.sum(axis=1, dtype=np.float64))) - 100) <= max(2, probs.shape[1] / 2):
+        raise ValueError(f"{rows}: most sum to about 100. Are these percentages? Divide them by 100.")
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
     extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
     raise ValueError(
-        f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax: they sum to "
-        f"{_average(probs):.2f} on average, expected 1.00{kind}. Are these logits? Pass `logits=True`{extra}."
+        f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. Are these logits? "
+        f"Pass `logits=True`{extra}."
     )
 
 
