@@ -697,7 +697,12 @@ def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
     assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED} | {
         "posterior_only"
     }
-    assert set(OPTIONS) == (offered["fit"] | offered["tune"]) - {"log", "posterior_only", "explain"}
+    assert set(OPTIONS) == (offered["fit"] | offered["tune"]) - {
+        "log",
+        "posterior_only",
+        "explain",
+        "drop_unused",
+    }
 
 
 def test_tune_learns_evidence_when_asked(place, capsys, monkeypatch):

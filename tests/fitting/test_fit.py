@@ -345,6 +345,8 @@ def test_a_fit_without_labels_carries_no_features() -> None:
     assert (dropped["signals"], dropped["features"]) == (["instability"], 16) and dropped["ram_bytes"] > 0
     assert "Dropped: signal instability and 16 features, as no weight reads them" in fit_findings(params)
     assert "Dropped" not in fit_findings(plain)
+    kept = fit(log, run_length=500, drop_unused=False)
+    assert kept.features == 16 and "instability" in kept.signals and "Dropped" not in fit_findings(kept)
 
 
 def test_int8_features_that_no_weight_reads_need_no_zero_point() -> None:

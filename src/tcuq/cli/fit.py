@@ -94,6 +94,13 @@ def add_shared(parser: Parser) -> None:
         dest="explain",
         help="do not measure what time and each signal add: several times faster",
     )
+    add(
+        "--keep-unused",
+        action="store_const",
+        const=False,
+        dest="drop_unused",
+        help="keep signals that end up with a coefficient of 0",
+    )
 
 
 SHARED = (
@@ -110,6 +117,7 @@ SHARED = (
     "feature_scale",
     "feature_zero_point",
     "explain",
+    "drop_unused",
 )
 
 

@@ -53,6 +53,7 @@ def fit(
     evidence_clip: float = 4.0,
     risk_signals: Sequence[str] | None = None,
     explain: bool = True,
+    drop_unused: bool = True,
     logits: bool = False,
     logits_scale: float | None = None,
 ) -> Params:
@@ -114,6 +115,8 @@ def fit(
     explain : bool
         False leaves out of the notes whether time helps, what each signal adds and how often the alarm comes
         on held-out steps, which takes most of the time of a fit. Nothing else depends on it.
+    drop_unused : bool
+        False keeps signals that end up with a coefficient of 0, and features that nothing reads.
     logits : bool
         The posteriors of `log` and `clean` are logits: softmax is applied first.
     logits_scale : float, optional
@@ -215,7 +218,7 @@ def fit(
             warnings += learned.warnings
     params, more = fit_decisions(params, part, run_length, rng, warnings, explain)
     findings.update(more)
-    params, dropped = without_unused(params)
+    params, dropped = without_unused(params) if drop_unused else (params, None)
     if dropped is None and use_features and log.width and not features:
         dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
     if dropped is not None:

@@ -56,9 +56,9 @@ def tune(
         Share of abstentions; the level is chosen so that accepted steps err least under it.
     **fit_options
         Passed to `fit`: clean, burst, warmup, nonnegative, calibrate, l2, run_length, feature_scale,
-        feature_zero_point, use_features, evidence, evidence_clip, explain, logits, logits_scale. Settings
-        without a signal that evidence is learned on are tried all the same: `evidence="auto"` sums risk
-        should one of them be chosen.
+        feature_zero_point, use_features, evidence, evidence_clip, explain, drop_unused, logits,
+        logits_scale. Settings without a signal that evidence is learned on are tried all the same:
+        `evidence="auto"` sums risk should one of them be chosen.
 
     Returns
     -------
