@@ -242,7 +242,7 @@ def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
         ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing; expected p0 to p2 without a gap"),
         ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1; expected numbers"),
         ({"p0": [0.5], "p1": [0.5], "label": [0], "labels": [0]}, "column 'label' is there twice"),
-        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "labels has dtype float64; integers are needed"),
+        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "labels has dtype float64; expected integers"),
     ],
 )
 def test_bad_data_frames_are_refused(columns: dict[str, Any], message: str) -> None:

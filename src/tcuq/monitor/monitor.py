@@ -39,7 +39,7 @@ gives the names, which `Monitor.step` gives at once."""
 NO_REASON = 255
 
 _LOAD_ERRORS = {
-    -3: "it is truncated or has extra bytes; {size} bytes are accepted",
+    -3: "it is truncated or has extra bytes; expected {size} bytes",
     -4: "it is damaged or not a monitor state",
     -5: f"it has another state version; this release reads version {STATE_VERSION}",
     -6: "it belongs to a monitor with other parameters",
@@ -68,7 +68,7 @@ class Monitor:
 
     def __init__(self, params: Params) -> None:
         if not isinstance(params, Params):
-            raise TypeError(f"params is {type(params).__name__}; a Params is needed")
+            raise TypeError(f"params is {type(params).__name__}; expected Params")
         self.params = params
         self._core = params.core()
         fields = params.integers()
