@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         Log,
         Monitor,
         Params,
+        reason_names,
+        softmax,
     )
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "Step",
     "__version__",
     "fit",
+    "reason_names",
+    "softmax",
     "tune",
 ]
 

@@ -1,5 +1,6 @@
 """The command line: what it prints, how it ends, and that a bad input leaves nothing behind."""
 
+import inspect
 import io
 import json
 import os
@@ -97,8 +98,8 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "--format", "xml"], "xml"),
         (["run", "m.json", "in.csv", "--sig"], "--sig"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "much"], "much"),
-        (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low'; a number or budget is accepted"),
-        (["fit", "in.npz", "-o", "p.json", "--lags", "1,x"], "numbers parted by commas"),
+        (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low'; expected a number or the word budget"),
+        (["fit", "in.npz", "-o", "p.json", "--lags", "1,x"], "expected numbers separated by commas"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5; 0 to 1 is accepted"),
         (["fit", "in.npz", "-o", "p.json", "--lags", "1,99"], "99"),
         (["fit", "in.npz"], "-o"),
@@ -114,7 +115,10 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "in.csv", "in.csv"], "in.csv: not JSON"),
         (["run", "in.csv", "m.json"], "(did you swap PARAMS and INPUT?)"),
         (["run", "in.npz", "m.json"], "(did you swap PARAMS and INPUT?)"),
-        (["fit", "in.npz", "-o", "p.json", "--level", "budget", "--budget", "0"], "--budget is 0, 0.001 to"),
+        (
+            ["fit", "in.npz", "-o", "p.json", "--level", "budget", "--budget", "0"],
+            "--budget is 0, expected 0.001 to",
+        ),
         (["fit", "in.npz", "-o", "p.json", "--signals", "doubt,mood"], "signal 'mood' is unknown"),
         (["fit", "in.npz", "-o", "-", "--json"], "-o - prints the parameters"),
         (["fit", "-", "-o", "p.json", "--clean", "-"], "LOG and --clean are both '-'"),
@@ -586,39 +590,136 @@ def test_lists_on_the_command_line():
     assert comma_list(float)("1,0.5") == (1.0, 0.5)
 
 
-ODD = "posteriors sum to 1.39 on average; an int8 softmax sums to about 1: are these percentages or logits?"
-
-
-def test_percentages_are_noted_by_run_fit_and_tune(place, capsys, monkeypatch):
-    import tcuq.fitting
-
-    for name in ("fit", "tune"):
-        monkeypatch.setattr(tcuq.fitting, name, lambda *_, **__: PARAMS)
-        monkeypatch.setattr(tcuq.fitting, f"{name}_findings", lambda _: "the findings")
+def test_logs_that_are_no_posteriors_are_refused_by_run_fit_and_tune(place, capsys):
     Params(classes=2).save("two.json")
-    (place / "odd.csv").write_text("p0,p1\n90,10\n55,45\n")
-    (place / "odd.jsonl").write_text('{"probs": [90, 10]}\n' * 150)
+    (place / "percent.csv").write_text("p0,p1,label\n90,10,0\n55,45,1\n")
+    (place / "logits.csv").write_text("p0,p1,label\n90,-10,0\n55,4,1\n80,80,1\n")
+    (place / "floats.csv").write_text("p0,p1,label\n0.5,0.5,1\n3.5,-1.25,0\n")
+    (place / "good.csv").write_text("p0,p1,label\n-128,127,1\n" * 1 + "0,0,0\n")
     limits = ["--max-bytes", "300", "--max-instructions", "4000"]
-    for args in (
-        ["run", "two.json", "odd.csv", "-o", "d.csv"],
-        ["fit", "odd.csv", "-o", "p.json"],
-        ["fit", "odd.jsonl", "--clean", "odd.csv", "-o", "p.json"],
-        ["tune", "odd.csv", "-o", "p.json", *limits],
+    for name, message in (
+        (
+            "percent.csv",
+            "2 of 2 rows of probs cannot come from a softmax: most sum to about 100. Are these per",
+        ),
+        ("logits.csv", "3 of 3 rows of probs cannot come from a softmax: they sum to 1.39 on average, exp"),
+        ("floats.csv", "line 3: p0 is 3.5; 0 to 1 is accepted (are these logits? pass --logits)"),
     ):
-        assert main([*args, "--json"]) == 0
-        out, err = capsys.readouterr()
-        notes = json.loads(out)["notes"]
-        assert notes[-1] == f"odd.csv: {ODD}" and len(notes) == (2 if "--clean" in args else 1)
-        assert err == "".join(f"tcuq: {note}\n" for note in notes)
-        assert main([*args, "--quiet"]) == 0
-        assert capsys.readouterr().err == ""
+        for args in (
+            ["run", "two.json", name, "-o", "d.csv"],
+            ["fit", name, "-o", "p.json"],
+            ["fit", "good.csv", "--clean", name, "-o", "p.json"],
+            ["tune", name, "-o", "p.json", *limits],
+        ):
+            line = refused(capsys, *args)
+            assert f"tcuq: {name}" in line and message in line
+    line = refused(capsys, "fit", "logits.csv", "-o", "p.json")
+    assert line.endswith(
+        "Are these logits? Pass --logits and --logits-scale, the scale of the int8 logits.\n"
+    )
+
+
+def test_single_odd_rows_are_taken_and_a_live_stream_is_noted(place, capsys, monkeypatch):
+    Params(classes=2).save("two.json")
+    (place / "some.csv").write_text("p0,p1\n90,10\n" + "-128,127\n")
+    assert main(["run", "two.json", "some.csv", "-o", "d.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["notes"] == [] and err == ""
     for lines in (1, 150):
         feed(monkeypatch, '{"probs": [90, 10]}\n' * lines)
         assert main(["run", "two.json", "-"]) == 0
-        assert capsys.readouterr().err == f"tcuq: standard input: {ODD}\n"
-    assert main(["run", "m.json", "in.csv", "-o", "d.csv", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out)["notes"] == [] and err == ""
+        count = min(lines, 100)
+        assert capsys.readouterr().err == (
+            f"tcuq: standard input: {count} of {count} int8 rows do not sum to 1 (mean sum 1.39); are these "
+            "percentages or logits? (pass --logits with --logits-scale)\n"
+        )
+
+
+def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
+    log = stream()
+    logits = np.log(log.probs)
+    np.savez("logits.npz", probs=logits, labels=log.labels, segments=log.segments)
+    quick = ["--run-length", "100", "--no-explain"]
+    assert main(["fit", "in.npz", "-o", "p.json", *quick, "--quiet"]) == 0
+    assert main(["fit", "logits.npz", "--logits", "-o", "q.json", *quick, "--quiet"]) == 0
+    assert Params.load("p.json") == Params.load("q.json")
+    assert main(["run", "p.json", "in.npz", "-o", "d.csv", "--quiet"]) == 0
+    assert main(["run", "p.json", "logits.npz", "--logits", "-o", "e.csv", "--quiet"]) == 0
+    assert (place / "d.csv").read_text() == (place / "e.csv").read_text()
+    assert main(["audit", "e.csv", "p.json", "--log", "logits.npz", "--logits", "--quiet"]) == 0
+    rows = [
+        {"probs": row, "segment": s} for row, s in zip(logits.tolist(), log.segments.tolist(), strict=True)
+    ]
+    feed(monkeypatch, "".join(json.dumps(row) + "\n" for row in rows))
+    capsys.readouterr()
+    assert main(["run", "p.json", "-", "--logits", "--out-format", "csv"]) == 0
+    assert capsys.readouterr().out == (place / "d.csv").read_text()
+    feed(monkeypatch, json.dumps(rows[0]) + "\n")
+    line = refused(capsys, "run", "p.json", "-")
+    assert "line 1: probs[" in line and "(are these logits? pass --logits)" in line
+    raw = np.clip(np.round(logits / 0.1), -128, 127).astype(np.int8)
+    np.savez("raw.npz", probs=raw, labels=log.labels)
+    assert "pass --logits-scale" in refused(capsys, "fit", "raw.npz", "--logits", "-o", "r.json")
+    assert (
+        main(["fit", "raw.npz", "--logits", "--logits-scale", "0.1", "-o", "r.json", *quick, "--quiet"]) == 0
+    )
+    for args in (["fit", "in.npz", "-o", "r.json"], ["run", "m.json", "in.npz"]):
+        assert "--logits-scale is given without --logits" in refused(capsys, *args, "--logits-scale", "1")
+
+
+def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
+    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any("--level budget ties them" in note for note in notes) and "`level" not in "".join(notes)
+    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100"]) == 0
+    assert "--level budget ties them" in capsys.readouterr().out
+    assert "--run-length is 1; 10 to" in refused(capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1")
+    log = stream()
+    np.savez("int8.npz", probs=log.probs, labels=log.labels, features=np.zeros((120, 2), np.int8))
+    assert "and --feature-zero-point is missing" in refused(capsys, "fit", "int8.npz", "-o", "p.json")
+
+
+def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
+    from tcuq import fit, tune
+    from tcuq.cli import build_parser
+    from tcuq.cli.words import OPTIONS
+    from tcuq.fitting.tune import SEARCHED
+
+    commands = build_parser()._subparsers._group_actions[0].choices
+    offered = {
+        name: {action.dest for action in commands[name]._actions}
+        - {"help", "json", "quiet", "output", "format"}
+        for name in ("fit", "tune")
+    }
+    python = set(inspect.signature(fit).parameters)
+    assert offered["fit"] == python - {"use_features"} | {"posterior_only"}
+    own = set(inspect.signature(tune).parameters) - {"progress", "fit_options"}
+    assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED} | {
+        "posterior_only"
+    }
+    assert set(OPTIONS) == (offered["fit"] | offered["tune"]) - {
+        "log",
+        "posterior_only",
+        "explain",
+        "drop_unused",
+    }
+
+
+def test_tune_learns_evidence_when_asked(place, capsys, monkeypatch):
+    import tcuq.fitting
+
+    seen = []
+    monkeypatch.setattr(tcuq.fitting, "tune", lambda log, progress, **options: seen.append(options) or PARAMS)
+    monkeypatch.setattr(tcuq.fitting, "tune_findings", lambda params: "the findings")
+    args = ["tune", "in.npz", "-o", "p.json", "--max-bytes", "300", "--max-instructions", "4000"]
+    for extra in (["--evidence", "--evidence-clip", "3"], ["--evidence-auto", "--no-calibrate"]):
+        assert main([*args, *extra]) == 0
+    limits = {"max_bytes": 300, "max_instructions": 4000}
+    assert seen == [
+        {**limits, "evidence": True, "evidence_clip": 3.0},
+        {**limits, "evidence": "auto", "calibrate": False},
+    ]
+    capsys.readouterr()
 
 
 def test_a_first_line_of_another_shape_is_the_bad_one_in_live_and_recorded_runs(place, capsys, monkeypatch):

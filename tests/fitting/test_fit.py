@@ -11,10 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from streams import dwell_stream
 
-from tcuq import Log, Monitor, fit, tune
+from tcuq import Log, Monitor, Params, fit, tune
 from tcuq.fitting import fit_findings, tune_findings
-from tcuq.fitting.gain import folds
+from tcuq.fitting.gain import Gain, folds
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
+from tcuq.fitting.unused import without_unused
 from tcuq.metrics.ranking import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch
@@ -251,7 +252,7 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
         log.labels,
         shifted=log.shifted,
     )
-    with pytest.raises(ValueError, match="feature_zero_point is missing; -128 for a ReLU output"):
+    with pytest.raises(ValueError, match="feature_zero_point is missing; pass -128 for a ReLU output"):
         fit(raw, run_length=500)
     params = fit(raw, feature_zero_point=-128, run_length=500)
     assert params.feature_zero_point == -128 and params.features == 16
@@ -332,3 +333,187 @@ def test_tune_refuses_what_it_cannot_do() -> None:
         tune(make_log(500, labels=False))
     with pytest.raises(ValueError, match="lags is searched by tune"):
         tune(log, lags=(1,))
+
+
+def test_a_fit_without_labels_carries_no_features() -> None:
+    log = make_log(3000, labels=False)
+    params = fit(log, run_length=500)
+    plain = fit(log, run_length=500, use_features=False)
+    assert params.replace(notes={}) == plain.replace(notes={})
+    assert params.features == 0 and "instability" not in params.signals
+    dropped = params.notes["fit"]["dropped"]
+    assert (dropped["signals"], dropped["features"]) == (["instability"], 16) and dropped["ram_bytes"] > 0
+    assert "Dropped: signal instability and 16 features, as no weight reads them" in fit_findings(params)
+    assert "Dropped" not in fit_findings(plain)
+    kept = fit(log, run_length=500, drop_unused=False)
+    assert kept.features == 16 and "instability" in kept.signals and "Dropped" not in fit_findings(kept)
+
+
+def test_int8_features_that_no_weight_reads_need_no_zero_point() -> None:
+    log = make_log(1000, labels=False)
+    raw = Log(log.probs, np.zeros((1000, 16), dtype=np.int8), shifted=log.shifted)
+    params = fit(raw, run_length=100)
+    assert params.features == 0 and "Dropped: 16 features, as no weight reads them" in fit_findings(params)
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_what_is_dropped_changes_no_decision(evidence: bool) -> None:
+    log = make_log(3000)
+    params = fit(log, profile="extended", run_length=500, evidence=evidence)
+    assert "dropped" not in params.notes["fit"] and params.coef is not None
+    gone = {"surprise_fast", "strain_slow", "displacement", "disbelief_fast", "magnitude"}
+    idle = params.replace(coef={name: 0.0 if name in gone else v for name, v in params.coef.items()})
+    slim, dropped = without_unused(idle)
+    read = {"disbelief_fast", *(["magnitude"] if evidence else [])}
+    assert dropped is not None and set(dropped["signals"]) == gone - read
+    one, two = watch(Monitor(idle), log), watch(Monitor(slim), log)
+    assert (one == two).all() and (one["alarm"] > 0).any()
+    assert cost(slim).ram_bytes == cost(idle).ram_bytes - dropped["ram_bytes"]
+
+
+def test_a_monitor_keeps_one_signal() -> None:
+    params = Params(classes=3, coef={"flips": 0.0, "doubt": 0.0, "divergence": 0.0})
+    assert without_unused(params)[0].signals == ("doubt",)
+
+
+def test_findings_say_which_clean_steps_count() -> None:
+    def first(*args: Any, **options: Any) -> str:
+        return fit_findings(fit(*args, run_length=100, explain=False, **options)).splitlines()[0]
+
+    log = make_log(2000)
+    assert first(log) == (
+        "2,000 steps in 1 segment, 1,000 of them clean. Of these, 988 set threshold and alarm; the other 12 "
+        "are left out, as the monitor still remembers a shift there."
+    )
+    bare = make_log(2000, shifted=False)
+    assert first(bare) == "2,000 steps in 1 segment, all taken as clean: they set threshold and alarm."
+    clean = make_log(3000, seed=5, shifted=False)
+    assert first(bare, clean=clean) == (
+        "2,000 steps in 1 segment. The clean log has 3,000 steps; they set threshold and alarm."
+    )
+    cut = Log(log.probs, log.features, log.labels, np.arange(2000) // 250, log.shifted)
+    assert first(cut) == "2,000 steps in 8 segments, 1,000 of them clean; they set threshold and alarm."
+    marked = make_log(3000, seed=5)
+    assert first(bare, clean=marked).startswith(
+        "2,000 steps in 1 segment. The clean log has 1,500 steps not marked as shifted. Of these, 1,480 set"
+    )
+
+
+def test_no_alarm_is_spoken_of_where_none_is_set() -> None:
+    few = make_log(150, shifted=False)
+    text = fit_findings(fit(make_log(300), clean=few, run_length=100))
+    assert "no alarm is set" in text and "The alarm is set" not in text
+    assert "has 150 steps; they set the threshold." in text
+    found = fit(make_log(500, shifted=False), run_length=100).notes["fit"]
+    assert found["run_length_elsewhere"]["steps"] == 500
+    found = fit(make_log(300, shifted=False), run_length=100).notes["fit"]
+    assert found["run_length_elsewhere"] is None, "halves of 150 steps set no alarm, so they cannot show one"
+
+
+def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
+    log = make_log(1200, 3)
+    np.savez(
+        tmp_path / "dev.npz",
+        probs=log.probs,
+        features=log.features,
+        labels=log.labels,
+        shifted=log.shifted,
+    )
+    columns = {f"p{i}": log.probs[:, i] for i in range(10)}
+    assert log.features is not None and log.shifted is not None
+    columns |= {f"f{i}": log.features[:, i] for i in range(3)}
+    columns |= {"label": log.labels, "shifted": log.shifted, "when": np.arange(1200)}
+
+    class Frame:
+        def __init__(self) -> None:
+            self.columns, self.shape = list(columns), (1200, len(columns))
+
+        def __getitem__(self, name: str) -> Any:
+            return columns[name]
+
+    wanted = fit(log, run_length=100)
+    assert fit(tmp_path / "dev.npz", run_length=100) == wanted
+    assert fit(str(tmp_path / "dev.npz"), run_length=100) == wanted
+    framed = fit(Frame(), run_length=100)
+    assert framed.replace(notes={}) == wanted.replace(notes={})
+    assert "Note: 1 column is not read: when." in fit_findings(framed)
+    given = fit(log, clean=tmp_path / "dev.npz", run_length=100)
+    assert given.replace(notes={}) == fit(log, clean=log, run_length=100).replace(notes={})
+    small = {"trials": 2, "run_length": 100}
+    assert tune(tmp_path / "dev.npz", **small) == tune(log, **small)
+    assert tune(Frame(), clean=Frame(), **small).replace(notes={}) == tune(log, **small).replace(notes={})
+    for source, kind in (({"p0": [1.0]}, "dict"), (log.probs, "ndarray")):
+        with pytest.raises(TypeError, match=f"the log is of type {kind}; expected a path, a Log, or a data"):
+            fit(source)  # type: ignore[arg-type]
+
+
+def test_pandas_frames_are_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    log = make_log(1200, 0)
+    frame = pandas.DataFrame({f"p{i}": log.probs[:, i] for i in range(10)})
+    frame = frame.assign(label=log.labels, shifted=log.shifted)
+    assert fit(frame, run_length=100) == fit(log, run_length=100)
+
+
+def test_logits_are_refused_unless_they_are_said_to_be() -> None:
+    log = make_log(1500, 0)
+    logits = np.log(log.probs) + 3
+    raw = np.clip(np.round(logits / 0.1), -128, 127).astype(np.int8)
+    for given, ask in ((logits, "Pass `logits=True`"), (raw, "Pass `logits=True` and `logits_scale`")):
+        wrong = Log(given, labels=log.labels, shifted=log.shifted)
+        for call in (fit, tune):
+            with pytest.raises(ValueError, match=f"1,500 of 1,500 rows of probs cannot .* {ask}"):
+                call(wrong)
+        with pytest.raises(ValueError, match="rows of probs cannot come from a softmax"):
+            fit(log, clean=wrong)
+    told = Log(logits, labels=log.labels, shifted=log.shifted)
+    wanted = fit(log, run_length=100)
+    assert fit(told, logits=True, run_length=100).replace(notes={}) == wanted.replace(notes={})
+    told = Log(raw, labels=log.labels, shifted=log.shifted)
+    small = {"run_length": 100, "logits": True, "logits_scale": 0.1}
+    assert fit(told, **small).notes["fit"]["auroc"] == pytest.approx(wanted.notes["fit"]["auroc"], abs=0.02)
+    assert tune(told, clean=told, trials=2, **small).notes["tune"]["trials"] == 2
+    with pytest.raises(ValueError, match="`logits_scale` is given without `logits=True`"):
+        fit(log, logits_scale=0.1)
+
+
+def test_a_bad_row_is_named_by_its_number_in_the_whole_log() -> None:
+    log = make_log(600, 0)
+    probs = log.probs.copy()
+    probs[350, :5] *= 0.5
+    with pytest.raises(ValueError, match=r"probs\[350\] sum to 0\.\d+, expected 1\.00 ± 0\.02"):
+        fit(Log(probs, labels=log.labels, segments=np.arange(600) // 100))
+
+
+def test_labels_of_one_class_are_refused_and_predictions_noted() -> None:
+    log = make_log(600, 0)
+    with pytest.raises(
+        ValueError, match=r"every label is class 3: nothing can be learned about errors .*lea"
+    ):
+        fit(Log(log.probs, labels=np.full(600, 3)), run_length=100)
+    with pytest.raises(ValueError, match="every label is class 3"):
+        tune(Log(log.probs, labels=np.full(600, 3)), run_length=100, trials=2)
+    stuck = np.tile([0.8, 0.1, 0.1], (600, 1))
+    stuck[::2] = [0.6, 0.3, 0.1]
+    params = fit(Log(stuck, labels=np.arange(600) // 3 % 3), run_length=100)
+    assert "Note: every prediction is class 0: the log says nothing" in fit_findings(params)
+    assert "every prediction" not in fit_findings(fit(log, run_length=100))
+
+
+def test_gain_says_whether_time_helps() -> None:
+    gain = Gain(0.9, 0.8, 0.85, {}, {}, kinds=2)
+    assert gain.time_helps and gain.sentence().startswith("Time helps here: held-out AUROC")
+    assert not Gain(0.9, 0.9, 0.85, {}, {}).time_helps
+
+
+def test_tune_refuses_risk_signals() -> None:
+    with pytest.raises(ValueError, match="risk_signals names some of the signals, which tune searches"):
+        tune(make_log(300), risk_signals=("doubt",))
+
+
+def test_tune_finds_features_again_that_its_first_fit_drops() -> None:
+    """A first fit that gives no feature a weight does not keep them from the search."""
+    log = make_log(2000)
+    assert fit(log, run_length=100, nonnegative=True).features == 0
+    params = tune(log, trials=1, run_length=100, nonnegative=True)
+    assert "instability" in params.notes["fit"]["signals"], "the default setting reads features"

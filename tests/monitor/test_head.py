@@ -225,7 +225,7 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
     assert params.alarm.fall is None and params.alarm.rise is not None
     assert params.notes["fit"]["evidence"]["benign_steps"] > 0
     text = fit_findings(params)
-    assert "The alarm sums evidence, learned on" in text and "cost no accuracy left out" in text
+    assert "The alarm sums evidence, learned on" in text and "cost no accuracy are left out" in text
 
 
 def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
@@ -291,7 +291,7 @@ def test_a_log_that_cannot_teach_evidence_is_refused_or_noted() -> None:
         params = fit(given, evidence="auto", **options)
         assert params.evidence is None
         assert any("the alarm sums risk: evidence cannot" in w for w in params.notes["fit"]["warnings"])
-    with pytest.raises(ValueError, match="evidence is 'yes'; True, False or 'auto' is accepted"):
+    with pytest.raises(ValueError, match="evidence is 'yes'; expected True, False or 'auto'"):
         fit(log, evidence="yes")  # type: ignore[arg-type]
 
 
@@ -441,8 +441,20 @@ def test_signals_may_serve_the_evidence_alone() -> None:
     weighed = ("doubt", "odds", "disbelief_fast", "disbelief_slow")
     narrow = fit(log, signals=weighed, use_features=False)
     both = fit(log, signals=(*weighed, "strain_fast"), risk_signals=weighed, use_features=False)
-    assert both.coef == {**narrow.coef, "strain_fast": 0.0}  # type: ignore[dict-item]
+    assert both.coef == narrow.coef and both.notes["fit"]["dropped"]["signals"] == ["strain_fast"]
+    read = fit(
+        log,
+        signals=(*weighed, "instability"),
+        risk_signals=weighed,
+        evidence=True,
+        feature_scale=0.02,
+        feature_zero_point=-128,
+    )
+    assert read.coef == {"instability": 0.0, **narrow.coef}  # type: ignore[dict-item]
+    assert read.features == 8 and "dropped" not in read.notes["fit"], "the evidence reads it"
     one, two = (watch(Monitor(each), log)["risk"] for each in (narrow, both))
     assert (one == two).all()
-    with pytest.raises(ValueError, match="risk signal flips is not among the signals; doubt, odds"):
+    with pytest.raises(
+        ValueError, match="risk signal flips is not among the signals; expected some of doubt, odds"
+    ):
         fit(log, signals=weighed, risk_signals=("flips",), use_features=False)

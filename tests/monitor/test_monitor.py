@@ -369,14 +369,15 @@ GOOD = [0.1] * 10
 @pytest.mark.parametrize(
     ("probs", "features", "message"),
     [
-        ([np.nan, *GOOD[1:]], None, r"probs\[0\] is nan; each must be a number in \[0, 1\]"),
+        ([np.nan, *GOOD[1:]], None, r"probs\[0\] is nan, expected 0 to 1$"),
         ([np.inf, *GOOD[1:]], None, r"probs\[0\] is inf"),
         ([-0.1, 0.3, *GOOD[2:]], None, r"probs\[0\] is -0.1"),
-        ([0.5] * 10, None, r"probs sums to 5; float posteriors must sum to 1 within 0.01"),
+        ([0.5] * 10, None, r"probs sum to 5, expected 1.00 ± 0.0391 \(are these logits\? apply tcuq.softmax"),
+        ([0.3] + [0.06] * 9, None, r"probs sum to 0.84, expected 1.00 ± 0.02 "),
         ([0.5, 0.5], None, r"probs has 2 values a step; the params say 10"),
         (np.full((2, 10), 0.1), None, r"probs has 2 dimensions; 1 expected"),
         (np.full(10, 0.1, dtype=complex), None, r"complex"),
-        (np.full(10, 1, dtype=np.int64), None, r"dtype int64; int8, uint8, float32 or float64 is accepted"),
+        (np.full(10, 1, dtype=np.int64), None, r"dtype int64; expected int8, uint8, float32 or float64"),
         ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
         (["a"] * 10, None, r"probs has dtype <U1"),
         (GOOD, [1.0], r"features were given; these params use none"),
@@ -398,11 +399,15 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
     broken[3, 7] = np.nan
     cases: list[tuple[Any, Any, str]] = [
         (broken, values, r"probs\[3, 7\] is nan"),
-        (probs * 2, values, r"probs\[0\] sums to 2"),
+        (probs * 2, values, r"probs\[0\] sum to 2, expected 1.00 ± 0.02"),
         (probs, None, r"features are missing; these params were fitted with 32"),
         (probs, values[:4], r"features have 4 rows, probs have 5"),
         (probs, values[:, :5], r"features has 5 values a step; the params say 32"),
-        (probs, np.where(np.eye(5, 32) > 0, np.inf, 1.0), r"features\[0, 0\] is inf; each must be finite"),
+        (
+            probs,
+            np.where(np.eye(5, 32) > 0, np.inf, 1.0),
+            r"features\[0, 0\] is inf, expected a finite number",
+        ),
         (probs, np.ones((5, 32), dtype=np.uint8), r"features are uint8"),
         (probs[0], values, r"probs has 1 dimensions; 2 expected"),
     ]
@@ -415,12 +420,12 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2; at most 1 is accepted"),
+        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2; expected at most 1"),
         ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, r"labels has 2 entries, probs has 1 rows"),
-        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64; integers are needed"),
-        ({"probs": [[1.0]]}, r"probs has 1 classes; 2 to 1000 is accepted"),
+        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64; expected integers"),
+        ({"probs": [[1.0]]}, r"probs has 1 classes; expected 2 to 1000"),
         ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
-        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1; 0 to 255 is accepted"),
+        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1; expected 0 to 255"),
         ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
     ],
 )

@@ -62,21 +62,29 @@ static float value_at(const table_t *t, Py_ssize_t at)
     return (float)wide;
 }
 
-/* Complain about one element; `row` is left out for a single step. */
-static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssize_t column,
-                     double value, const char *accepted)
+#define LOGITS_HINT " (are these logits? apply tcuq.softmax first)"
+
+/* Complain about one element, or a row where `column` is negative; the row is left out for a single step. */
+static void complain(const char *name, const table_t *t, Py_ssize_t row, Py_ssize_t column, double value,
+                     const char *verb, const char *expected, const char *hint)
 {
     char number[40];
-    PyOS_snprintf(number, sizeof number, "%.9g", value);
+    char place[48] = "";
+    PyOS_snprintf(number, sizeof number, "%.6g", value);
     if (t->view.ndim == 2 && column >= 0) {
-        PyErr_Format(PyExc_ValueError, "%s[%zd, %zd] is %s; %s", name, row, column, number, accepted);
-    } else if (t->view.ndim == 2) {
-        PyErr_Format(PyExc_ValueError, "%s[%zd] sums to %s; %s", name, row, number, accepted);
-    } else if (column >= 0) {
-        PyErr_Format(PyExc_ValueError, "%s[%zd] is %s; %s", name, column, number, accepted);
-    } else {
-        PyErr_Format(PyExc_ValueError, "%s sums to %s; %s", name, number, accepted);
+        PyOS_snprintf(place, sizeof place, "[%ld, %ld]", (long)row, (long)column);
+    } else if (t->view.ndim == 2 || column >= 0) {
+        PyOS_snprintf(place, sizeof place, "[%ld]", (long)(column >= 0 ? column : row));
     }
+    PyErr_Format(PyExc_ValueError, "%s%s %s %s, %s%s", name, place, verb, number, expected, hint);
+}
+
+/* SPEC section 13. Rounding to int8 moves a class by up to half a unit of 1/256, an integer softmax by up
+   to a whole one: a row of such units gets as much. `sum_tolerances` of quantize.py is the same rule. */
+static double sum_tolerance(Py_ssize_t classes, int units)
+{
+    double tolerance = (double)classes / (units ? 256.0 : 512.0);
+    return tolerance > 0.02 ? tolerance : 0.02;
 }
 
 int check_probs(const table_t *t)
@@ -88,16 +96,21 @@ int check_probs(const table_t *t)
     }
     for (row = 0; row < t->rows; row++) {
         double sum = 0;
+        int units = 1;
         for (i = 0; i < t->width; i++) {
             float p = value_at(t, row * t->width + i);
             if (!(p >= 0.0f && p <= 1.0f)) {
-                complain("probs", t, row, i, p, "each must be a number in [0, 1]");
+                complain("probs", t, row, i, p, "is", "expected 0 to 1", isfinite(p) ? LOGITS_HINT : "");
                 return -1;
             }
+            units &= fabs((double)p * 256.0 - floor((double)p * 256.0 + 0.5)) <= 1.0 / 512;
             sum += p;
         }
-        if (fabs(sum - 1.0) > 0.01) {
-            complain("probs", t, row, -1, sum, "float posteriors must sum to 1 within 0.01");
+        if (fabs(sum - 1.0) > sum_tolerance(t->width, units)) {
+            char expected[40];
+            PyOS_snprintf(expected, sizeof expected, "expected 1.00 \xc2\xb1 %.3g",
+                          sum_tolerance(t->width, units));
+            complain("probs", t, row, -1, sum, "sum to", expected, LOGITS_HINT);
             return -1;
         }
     }
@@ -113,7 +126,7 @@ int check_features(const table_t *t)
     for (i = 0; i < t->rows * t->width; i++) {
         float x = value_at(t, i);
         if (!isfinite(x)) {
-            complain("features", t, i / t->width, i % t->width, x, "each must be finite");
+            complain("features", t, i / t->width, i % t->width, x, "is", "expected a finite number", "");
             return -1;
         }
     }

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .edge import UsageError, tell
+from .words import spoken
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,7 +33,9 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
-def declare(subparsers: Subparsers, name: str, help: str, example: str, command: Any) -> Parser:
+def declare(
+    subparsers: Subparsers, name: str, help: str, example: str, command: Any, then: str = ""
+) -> Parser:
     """Add a subcommand with the options that all have.
 
     Parameters
@@ -45,14 +48,15 @@ def declare(subparsers: Subparsers, name: str, help: str, example: str, command:
         One command line.
     command : callable
         Takes the parsed arguments, returns the exit status.
+    then : str
+        The command line to go on with, if any.
     """
+    epilog = f"example:\n  {example}" + (f"\nthen:\n  {then}" if then else "")
     parser = subparsers.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example:\n  {example}"
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=epilog
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
-    parser.add_argument(
-        "--quiet", action="store_true", help="print nothing but errors and what was asked for"
-    )
+    parser.add_argument("--quiet", action="store_true", help="print errors and requested output only")
     parser.set_defaults(command=command, program=parser.prog.split()[0])
     return parser
 
@@ -177,33 +181,54 @@ def _is_standard(args: argparse.Namespace, name: str) -> bool:
 def add_log_options(parser: Parser) -> None:
     """Declare how the input of a run is read again."""
     parser.add_argument(
-        "--log-format", choices=("csv", "jsonl", "npz"), help="format of LOG, over its extension"
+        "--log-format", choices=("csv", "jsonl", "npz"), help="format of LOG, if its extension does not say"
     )
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip bad lines of LOG, as the run with --skip-bad did"
     )
+    add_logits_options(parser, "LOG")
 
 
 def read_run_log(args: argparse.Namespace, params: Params | None = None) -> Log:
     """Read the input of a run again."""
     from ..io import read_log
 
-    return read_log(args.log, args.log_format, Skipped() if args.skip_bad else None, params)
+    bad = Skipped() if args.skip_bad else None
+    with spoken():
+        return read_log(args.log, args.log_format, bad, params, **logits_given(args))
+
+
+def add_logits_options(parser: Parser, what: str) -> None:
+    """Declare that what stands for posteriors in a log may be logits."""
+    parser.add_argument(
+        "--logits", action="store_true", help=f"{what} holds logits, not probabilities: apply softmax"
+    )
+    parser.add_argument(
+        "--logits-scale", type=float, metavar="X", help="with --logits: what one unit of int8 logits is worth"
+    )
+
+
+def logits_given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how `read_log` is told of logits."""
+    if args.logits_scale is not None and not args.logits:
+        raise UsageError("--logits-scale is given without --logits; pass both for int8 logits")
+    return {"logits": args.logits, "logits_scale": args.logits_scale}
 
 
 def odd_posteriors(args: argparse.Namespace, where: str, probs: npt.NDArray[Any]) -> list[str]:
-    """Return, and print, what is odd about int8 posteriors: a list of one note or none."""
+    """Return, and print, what is odd about the posteriors of a live stream: a list of one note or none."""
     from ..monitor.quantize import mass_note
 
     found = mass_note(probs)
     if found is None:
         return []
-    note(args, f"{where}: {found}")
-    return [f"{where}: {found}"]
+    hint = "" if args.logits else " (pass --logits with --logits-scale)"
+    note(args, f"{where}: {found}{hint}")
+    return [f"{where}: {found}{hint}"]
 
 
 def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return a reader of values parted by commas.
+    """Return a reader of values separated by commas.
 
     Examples
     --------
@@ -215,7 +240,7 @@ def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
         try:
             return tuple(kind(part) for part in text.split(","))
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r}; numbers parted by commas are accepted") from None
+            raise argparse.ArgumentTypeError(f"{text!r}; expected numbers separated by commas") from None
 
     return read
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, comma_list, declare, given, note, odd_posteriors, one_input, progress
+from .common import (
+    add_logits_options,
+    answer,
+    comma_list,
+    declare,
+    given,
+    logits_given,
+    note,
+    one_input,
+    progress,
+)
 from .edge import UsageError
+from .words import in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
@@ -21,112 +32,202 @@ def level(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}; a number or budget is accepted") from None
+        raise argparse.ArgumentTypeError(f"{text!r}; expected a number or the word budget") from None
 
 
 def add_shared(parser: Parser) -> None:
     """Add the options that `fit` and `tune` share."""
-    parser.add_argument(
-        "log", metavar="LOG", help="development log: .csv, .npz, .jsonl, or - for standard input"
+    add = parser.add_argument
+    add(
+        "log",
+        metavar="LOG",
+        help="development log, .csv, .npz or .jsonl: the softmax outputs of your model (p0,p1,... in CSV) "
+        "and, if you have them, features (f0,f1,...), label, segment and shifted; - reads standard input",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="PARAMS",
-        required=True,
-        help="parameter file to write (JSON), or - to print it",
+    add("-o", "--output", metavar="PARAMS", required=True, help="parameter file to write (JSON); - prints it")
+    add("--format", choices=("csv", "jsonl", "npz"), help="format of LOG, if its extension does not say")
+    add_logits_options(parser, "LOG (and the clean log)")
+    add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
+    add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
+    add("--burst", type=int, metavar="N", help="abstentions that may come in a row (default: 8)")
+    add(
+        "--run-length",
+        type=int,
+        metavar="N",
+        help="mean number of clean steps between false alarms (default: 10000)",
     )
-    parser.add_argument("--format", choices=("csv", "jsonl", "npz"), help="format of LOG, over its extension")
-    parser.add_argument("--clean", metavar="LOG", help="another log, of clean data only")
-    parser.add_argument("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1")
-    parser.add_argument("--burst", type=int, metavar="N", help="abstentions that may come at once")
-    parser.add_argument(
-        "--run-length", type=int, metavar="N", help="clean steps between false alarms, on average"
+    add(
+        "--evidence",
+        action="store_const",
+        const=True,
+        help="learn the alarm from degraded stretches: quicker alarms; LOG needs label and shifted",
     )
-    parser.add_argument("--nonnegative", action="store_const", const=True, help="no coefficient below 0")
-    parser.add_argument("--l2", type=float, metavar="X", help="strength of the penalty on coefficients")
-    parser.add_argument("--warmup", type=int, metavar="N", help="steps that never abstain")
-    parser.add_argument("--seed", type=int, metavar="N", help="of the random numbers")
-    parser.add_argument("--feature-scale", type=float, metavar="X", help="of int8 features")
-    parser.add_argument("--feature-zero-point", type=int, metavar="N", help="of int8 features")
-    parser.add_argument("--posterior-only", action="store_true", help="leave the features out")
+    add(
+        "--evidence-auto",
+        action="store_const",
+        const="auto",
+        dest="evidence",
+        help="as --evidence where LOG allows it, else an alarm on risk, with a note",
+    )
+    add(
+        "--evidence-clip",
+        type=float,
+        metavar="X",
+        help="most that one step adds to the alarm's evidence (default: 4)",
+    )
+    add(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        help="make uncertainty read as a probability of error (default: with the extended profile)",
+    )
+    add("--nonnegative", action="store_const", const=True, help="no coefficient below 0")
+    add("--l2", type=float, metavar="X", help="strength of the penalty on coefficients (default: 1)")
+    add("--warmup", type=int, metavar="N", help="first steps, which never abstain (default: 4 x window)")
+    add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
+    add("--feature-scale", type=float, metavar="X", help="scale of int8 features, from your model")
+    add("--feature-zero-point", type=int, metavar="N", help="zero point of int8 features, from your model")
+    add("--posterior-only", action="store_true", help="use the softmax outputs alone, not the features")
+    add(
+        "--no-explain",
+        action="store_const",
+        const=False,
+        dest="explain",
+        help="do not measure what time and each signal add: several times faster",
+    )
+    add(
+        "--keep-unused",
+        action="store_const",
+        const=False,
+        dest="drop_unused",
+        help="keep signals that end up with a coefficient of 0",
+    )
 
 
 SHARED = (
     "budget",
     "burst",
     "run_length",
+    "evidence",
+    "evidence_clip",
+    "calibrate",
     "nonnegative",
     "l2",
     "warmup",
     "seed",
     "feature_scale",
     "feature_zero_point",
+    "explain",
+    "drop_unused",
 )
 
 
-def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any], list[str]]:
-    """Return the log, the shared options that were given (the clean log read), and notes on both."""
+def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any]]:
+    """Return the log and the shared options that were given, the clean log read."""
     from ..io import read_log
     from ..io.sources import check_target, shown
+    from ..monitor.quantize import refuse_logits
 
     one_input(args, "LOG", "--clean")
     if args.output == "-" and args.json:
         raise UsageError("-o - prints the parameters on standard output, where --json prints the result")
     check_target(args.output)
-    log = read_log(args.log, args.format)
-    notes = odd_posteriors(args, shown(args.log), log.probs)
-    options = given(args, *SHARED)
-    if args.posterior_only:
-        options["use_features"] = False
-    if args.clean is not None:
-        options["clean"] = read_log(args.clean)
-        notes += odd_posteriors(args, shown(args.clean), options["clean"].probs)
-    return log, options, notes
+    told = logits_given(args)
+
+    def read(path: str, format: str | None) -> Log:
+        log = read_log(path, format, **told)
+        try:
+            refuse_logits(log.probs)
+        except ValueError as error:
+            raise ValueError(f"{shown(path)}: {error}") from None
+        return log
+
+    with spoken():
+        log = read(args.log, args.format)
+        options = given(args, *SHARED)
+        if args.posterior_only:
+            options["use_features"] = False
+        if args.clean is not None:
+            options["clean"] = read(args.clean, None)
+    return log, options
 
 
-def give(args: argparse.Namespace, params: Params, found: dict[str, Any], text: str) -> None:
-    """Write the parameters and tell the findings; where the former go to standard output, aside."""
+def give(args: argparse.Namespace, params: Params, part: str, text: str) -> None:
+    """Write the parameters and tell the findings; where the former go to standard output, aside.
+
+    Parameters
+    ----------
+    args : Namespace
+    params : Params
+    part : str
+        Key of the notes that ``--json`` shows: ``"fit"`` or ``"tune"``.
+    text : str
+        The findings.
+    """
     from ..io.sources import put
 
     put(args.output, params.to_json())
+    text = in_options(text)
     if args.output == "-":
         for line in text.splitlines():
             note(args, line)
-    else:
-        answer(args, {"params": args.output, **found}, text)
+        return
+    found = params.notes.get(part)
+    notes = [in_options(each) for each in (params.notes.get("fit") or {}).get("warnings", ())]
+    answer(args, {"params": args.output, part: found, "notes": notes}, text)
 
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq fit dev.csv -o monitor.json --profile extended --budget 0.1"
-    parser = declare(subparsers, "fit", "fit a monitor to a development log", example, command)
+    parser = declare(
+        subparsers,
+        "fit",
+        "fit a monitor to a development log",
+        "tcuq fit dev.csv -o monitor.json --profile extended --budget 0.1 --level budget",
+        command,
+        "tcuq run monitor.json field.csv -o decisions.csv",
+    )
     add_shared(parser)
-    parser.add_argument("--profile", choices=("paper", "extended"), help="which signals")
-    parser.add_argument("--signals", type=comma_list(str), metavar="NAME,NAME,...", help="these signals")
-    parser.add_argument("--lags", type=comma_list(int), metavar="N,N,...", help="steps to look back, 1 to 64")
-    parser.add_argument("--lag-weights", type=comma_list(float), metavar="X,X,...", help="one for each lag")
-    parser.add_argument(
-        "--window", type=int, metavar="N", help="longest lag allowed; sets the default warm-up"
+    option = parser.add_argument
+    option(
+        "--profile",
+        choices=("paper", "extended"),
+        help="set of signals: paper is small, extended finds more errors (default: paper)",
     )
-    parser.add_argument("--blend", type=float, metavar="X", help="share of uncertainty in risk, 0 to 1")
-    parser.add_argument("--anchor", choices=("confidence", "belief"), help="what else risk leans on")
-    parser.add_argument(
-        "--calibrate",
-        action=argparse.BooleanOptionalAction,
-        help="make uncertainty read as a probability of error",
+    option(
+        "--signals",
+        type=comma_list(str),
+        metavar="NAME,NAME,...",
+        help="these signals instead of a profile; tcuq inspect lists those of a parameter file",
     )
-    parser.add_argument(
-        "--evidence",
-        action="store_const",
-        const=True,
-        help="the alarm sums how much likelier a step is on degraded input; LOG needs labels and shifted",
+    option(
+        "--risk-signals",
+        type=comma_list(str),
+        metavar="NAME,NAME,...",
+        help="those of the signals that the uncertainty weighs; the others serve --evidence alone",
     )
-    parser.add_argument(
-        "--evidence-clip", type=float, metavar="X", help="most that one step adds to that sum"
+    option(
+        "--lags", type=comma_list(int), metavar="N,N,...", help="steps to look back, 1 to 64 (default: 1,2,4)"
     )
-    parser.add_argument("--doubt-mix", type=float, metavar="X", help="share of confidence in doubt, 0 to 1")
-    parser.add_argument("--level", type=level, metavar="X|budget", help="share of steps to flag")
+    option("--lag-weights", type=comma_list(float), metavar="X,X,...", help="one weight for each lag")
+    option(
+        "--window",
+        type=int,
+        metavar="N",
+        help="longest lag allowed; sets the default warm-up (default: 16)",
+    )
+    option("--blend", type=float, metavar="X", help="share of uncertainty in risk, 0 to 1 (default: 0.7)")
+    option(
+        "--anchor",
+        choices=("confidence", "belief"),
+        help="what the rest of risk reads (default: belief where the signals allow it)",
+    )
+    option("--doubt-mix", type=float, metavar="X", help="share of confidence in doubt, 0 to 1 (default: 0.5)")
+    option(
+        "--level",
+        type=level,
+        metavar="X|budget",
+        help="share of steps to flag; the word budget ties it to --budget (default: 0.1)",
+    )
 
 
 def command(args: argparse.Namespace) -> int:
@@ -134,15 +235,15 @@ def command(args: argparse.Namespace) -> int:
     if args.level == "budget" and args.budget is not None and not 0.001 <= args.budget <= 0.999:
         raise UsageError(
             f"--level budget flags as often as the budget allows; --budget is {args.budget:g}, "
-            "0.001 to 0.999 is accepted with it"
+            "expected 0.001 to 0.999 with it"
         )
-    log, options, notes = read_inputs(args)
-    names = ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "calibrate")
-    options |= given(args, *names, "doubt_mix", "level", "evidence", "evidence_clip")
+    log, options = read_inputs(args)
+    names = ("profile", "signals", "risk_signals", "lags", "lag_weights", "window", "blend", "anchor")
+    options |= given(args, *names, "doubt_mix", "level")
     from ..fitting import fit, fit_findings
 
-    with progress(args) as bar:
+    with progress(args) as bar, spoken():
         bar(0, 1, "fitting")
         params = fit(log, **options)
-    give(args, params, {"fit": params.notes.get("fit"), "notes": notes}, fit_findings(params))
+    give(args, params, "fit", fit_findings(params))
     return 0

@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq inspect monitor.json"
-    help = "say what a parameter file or a saved state holds, costs and promises"
-    parser = declare(subparsers, "inspect", help, example, command)
-    parser.add_argument("file", metavar="FILE", help="parameter file or saved state; the content tells which")
+    parser = declare(
+        subparsers,
+        "inspect",
+        "show what a parameter file or a saved state holds, costs and guarantees",
+        "tcuq inspect monitor.json",
+        command,
+        "tcuq export monitor.json firmware/monitor",
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="parameter file (JSON) or saved state; either is recognized"
+    )
 
 
 def command(args: argparse.Namespace) -> int:

@@ -16,9 +16,11 @@ from ..io.jsonl import RowParser
 from ..io.shape import Shape
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
 from ..io.values import refuse
+from ..monitor.logits import paired, softmax
 from ..monitor.signals import NUMBER
-from .common import Skipped, odd_posteriors
+from .common import Skipped, logits_given, odd_posteriors
 from .edge import Stopped
+from .words import in_options
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
@@ -55,7 +57,9 @@ def answer_lines(
     params, where = monitor.params, shown(STANDARD)
     columns = [NUMBER[name] for name in params.signals]
     text = RowText((*COLUMNS, "low_mass", *params.signals) if args.signals else COLUMNS, kind)
-    parser, segment = RowParser(Shape.of(params)), None
+    told = logits_given(args)
+    apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
+    parser, segment = RowParser(Shape.of(params), apply), None
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
     number, seen, notes = monitor.steps, [], None
     header = text.header
@@ -70,7 +74,8 @@ def answer_lines(
                     monitor.reset()
                 step = monitor.step(row.probs, row.features if params.features else None, args.signals)
             except (ValueError, TypeError) as error:
-                refuse(at_line(where, line, str(error)), bad if args.skip_bad else None)
+                message = at_line(where, line, in_options(str(error)))
+                refuse(message, bad if args.skip_bad else None)
                 continue
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit

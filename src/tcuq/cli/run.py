@@ -7,8 +7,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import Skipped, about, declare, need_files, note, odd_posteriors, print_json
+from .common import (
+    Skipped,
+    about,
+    add_logits_options,
+    declare,
+    logits_given,
+    need_files,
+    note,
+    print_json,
+)
 from .edge import Stopped, UsageError
+from .words import in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
@@ -18,37 +28,54 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "classifier | tcuq run monitor.json - | tee decisions.jsonl"
-    parser = declare(subparsers, "run", "decide on each step of a recorded or live stream", example, command)
-    parser.add_argument("params", metavar="PARAMS", help="parameter file")
-    parser.add_argument(
-        "input", metavar="INPUT", help=".csv, .npz, .jsonl, or - for JSON lines on standard input"
+    parser = declare(
+        subparsers,
+        "run",
+        "decide on each step of a recorded or live stream: accept or abstain, and alarm",
+        "tcuq run monitor.json field.csv -o decisions.csv\n  classifier | tcuq run monitor.json -",
+        command,
+        "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
     )
-    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="decisions: .csv, .npz or .jsonl")
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help="log to decide on: .csv, .npz or .jsonl; - answers JSON lines on standard input one by one",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default="-",
+        help="file for the decisions: .csv, .npz or .jsonl (default: standard output)",
+    )
+    add_logits_options(parser, "INPUT")
     formats = ("csv", "jsonl", "npz")
     parser.add_argument(
         "--format",
         choices=formats,
-        help="format of standard input, or of INPUT whose extension does not tell",
+        help="format of standard input, or of INPUT if its extension does not say",
     )
     parser.add_argument(
         "--out-format",
         choices=formats,
-        help="format of the decisions, over the extension of OUT (default on standard output: jsonl)",
+        help="format of the decisions, if the extension of OUT does not say (standard output: jsonl)",
     )
-    parser.add_argument("--signals", action="store_true", help="also give the signals, and low_mass")
     parser.add_argument(
-        "--state-in", metavar="F", help="go on from this saved state; see --new-segment where a segment ended"
+        "--signals", action="store_true", help="also write the value of each signal, and low_mass"
+    )
+    parser.add_argument(
+        "--state-in", metavar="F", help="continue from this saved state; add --new-segment after a gap"
     )
     parser.add_argument(
         "--new-segment",
         action="store_true",
-        help="INPUT begins a new segment: forget the steps before it (rates and alarm go on)",
+        help="INPUT starts a new segment: forget past outputs, keep rates and alarm",
     )
     parser.add_argument(
         "--state-out",
         metavar="F",
-        help="save the state here at the end, also of a live run that is interrupted",
+        help="save the state here at the end, even if a live run is interrupted",
     )
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip and count bad lines instead of stopping"
@@ -102,6 +129,7 @@ def command(args: argparse.Namespace) -> int:
     from ..monitor.monitor import Monitor
 
     need_files(args, "PARAMS", "--state-in", "--state-out")
+    logits_given(args)
     _keep_apart(args)
     if args.json and args.output == "-" and args.out_format not in (None, "jsonl"):
         raise UsageError(f"--json on standard output is JSON lines; --out-format is {args.out_format}")
@@ -153,12 +181,17 @@ def _recorded(
     from ..io import Decisions, read_log, write_decisions
     from ..io.sources import shown
     from ..monitor.log import watch
+    from ..monitor.quantize import refuse_logits
 
     params, where = monitor.params, shown(args.input)
-    log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params)
-    notes = odd_posteriors(args, where, log.probs)
+    with spoken():
+        log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params, **logits_given(args))
     first = monitor.steps
-    with about(where):
+    notes = [f"{where}: {in_options(each)}" for each in log.notes]
+    for each in notes:
+        note(args, each)
+    with spoken(), about(where):
+        refuse_logits(log.probs)
         result = watch(monitor, log, signals=args.signals)
     if args.signals:
         decisions = Decisions(result[0], first, result[1], params.signals)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .common import declare, given, progress
 from .fit import add_shared, give, read_inputs
+from .words import spoken
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -14,25 +15,33 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000"
     parser = declare(
-        subparsers, "tune", "search settings that fit a device, then fit a monitor", example, command
+        subparsers,
+        "tune",
+        "search settings that fit a device, then fit a monitor (LOG needs labels)",
+        "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000",
+        command,
+        "tcuq inspect monitor.json",
     )
     add_shared(parser)
-    parser.add_argument("--max-bytes", type=int, metavar="N", required=True, help="most bytes of RAM")
+    parser.add_argument("--max-bytes", type=int, metavar="N", required=True, help="RAM limit in bytes")
     parser.add_argument(
-        "--max-instructions", type=int, metavar="N", required=True, help="most instructions a step"
+        "--max-instructions",
+        type=int,
+        metavar="N",
+        required=True,
+        help="limit on instructions for each step",
     )
-    parser.add_argument("--trials", type=int, metavar="N", help="settings to try")
+    parser.add_argument("--trials", type=int, metavar="N", help="settings to try (default: 60)")
 
 
 def command(args: argparse.Namespace) -> int:
     """Search, fit and write the parameters."""
-    log, options, notes = read_inputs(args)
+    log, options = read_inputs(args)
     options |= given(args, "max_bytes", "max_instructions", "trials")
     from ..fitting import tune, tune_findings
 
-    with progress(args) as bar:
+    with progress(args) as bar, spoken():
         params = tune(log, progress=bar, **options)
-    give(args, params, {"tune": params.notes.get("tune"), "notes": notes}, tune_findings(params))
+    give(args, params, "tune", tune_findings(params))
     return 0

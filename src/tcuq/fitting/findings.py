@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..monitor.cost import cost
 from ..monitor.params import Params
 
@@ -17,12 +20,11 @@ def fit_findings(params: Params) -> str:
     found = params.notes.get("fit")
     if not found:
         return "These parameters carry no findings of a fit."
-    lines = [
-        f"{found['steps']:,} steps in {found['segments']} segment(s), {found['clean_steps']:,} of them clean."
-    ]
+    alarmed = params.alarm.rise is not None or params.alarm.fall is not None
+    lines = [_steps(found, "threshold and alarm" if alarmed else "the threshold")]
     if found["labels"]:
         lines.append(
-            f"{found['errors']:,} errors. AUROC of errors: risk {found['auroc']:.3f}, "
+            f"{_count(found['errors'], 'error')}. AUROC of errors on this log: risk {found['auroc']:.3f}, "
             f"1 - max probability {found['auroc_confidence']:.3f}."
         )
     if found["labels"] and "signals" in found:
@@ -36,33 +38,86 @@ def fit_findings(params: Params) -> str:
             lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
     if found["labels"]:
         lines.append(
-            f"Storing the weights in 16 bits changes the loss of {found['loss']:.4f} by "
-            f"{found['loss_from_quantization']:+.6f}, the AUROC from {found['auroc_float']:.4f} to "
-            f"{found['auroc_core']:.4f}."
+            f"Storing the weights in 16 bits changes the regression's loss of {found['loss']:.4f} by "
+            f"{found['loss_from_quantization']:+.6f}, and the AUROC of uncertainty from "
+            f"{found['auroc_float']:.4f} to {found['auroc_core']:.4f}."
         )
     if "mean_uncertainty" in found:
         lines.append(
-            f"Uncertainty reads as a probability of error: its mean is {found['mean_uncertainty']:.4f}, the "
-            f"share of errors {found['errors'] / found['steps']:.4f}."
+            f"Uncertainty reads as a probability of error: on this log its mean is "
+            f"{found['mean_uncertainty']:.4f}, the share of errors {found['errors'] / found['steps']:.4f}."
         )
-    lines.append(f"Threshold starts at {params.reference:.3f} and flags {params.level:g} of the steps.")
+    lines += _dropped(found.get("dropped"))
+    lines.append(
+        f"The threshold starts at {params.reference:.3f} and adapts, so that it flags {params.level:.1%} of "
+        "the steps."
+    )
     learned = found.get("evidence")
     if learned:
         lines.append(
             f"The alarm sums evidence, learned on {learned['degraded_steps']:,} degraded and "
-            f"{learned['clean_steps']:,} clean steps ({learned['benign_steps']:,} of shifts that cost no "
-            f"accuracy left out): {learned['mean_degraded']:+.3f} a degraded step on average, "
-            f"{learned['mean_clean']:+.3f} a clean one, AUROC {learned['auroc']:.3f} on these."
+            f"{learned['clean_steps']:,} clean steps; {learned['benign_steps']:,} steps of shifts that cost "
+            f"no accuracy are left out. A degraded step adds {learned['mean_degraded']:+.3f} on average, a "
+            f"clean one {learned['mean_clean']:+.3f}; AUROC {learned['auroc']:.3f} on these steps."
         )
-    elsewhere = found.get("run_length_elsewhere")
-    if elsewhere:
-        lines.append(
-            f"Alarm set for one false alarm in {found['run_length']:,} clean steps; set on half of the clean "
-            f"data it was raised {elsewhere['false_alarms']} time(s) in {elsewhere['steps']:,} steps of the "
-            "other half."
-        )
+    if alarmed:
+        lines.append(_alarm(found))
     lines += [f"Note: {warning}." for warning in found["warnings"]]
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _steps(found: Mapping[str, Any], what: str) -> str:
+    """Say how many steps there are, and which of them set the threshold (and the alarm)."""
+    used, marked = found["clean_steps"], found.get("clean_marked", found["clean_steps"])
+    text = f"{_count(found['steps'], 'step')} in {_count(found['segments'], 'segment')}"
+    source = found.get("clean_from", "log")
+    if source == "all":
+        return f"{text}, all taken as clean: they set {what}."
+    if source == "clean log":
+        text += f". The clean log has {_count(marked, 'step')}"
+        text += " not marked as shifted" if used < marked else ""
+    else:
+        text += f", {marked:,} of them clean"
+    if used == marked:
+        return f"{text}; they set {what}."
+    verb = "is" if marked - used == 1 else "are"
+    return (
+        f"{text}. Of these, {used:,} set {what}; the other {marked - used:,} {verb} left out, "
+        "as the monitor still remembers a shift there."
+    )
+
+
+def _dropped(dropped: Mapping[str, Any] | None) -> list[str]:
+    """Say which signals and features are not in the parameters, and what that saves."""
+    if dropped is None:
+        return []
+    signals = ", ".join(dropped["signals"])
+    what = [f"{'signal' if len(dropped['signals']) == 1 else 'signals'} {signals}"] if signals else []
+    if dropped["features"]:
+        what.append(_count(dropped["features"], "feature"))
+    saved = f", which saves {dropped['ram_bytes']:,} bytes and about {dropped['instructions']:,} instructions"
+    advice = "; call the monitor without features" if dropped["features"] else ""
+    return [
+        f"Dropped: {' and '.join(what)}, as no weight reads them"
+        f"{f'{saved} a step' if dropped['ram_bytes'] or dropped['instructions'] else ''}{advice}."
+    ]
+
+
+def _alarm(found: Mapping[str, Any]) -> str:
+    """Say how often the alarm should be wrong, and how often it was on held-out steps."""
+    text = f"The alarm is set for one false alarm in {found['run_length']:,} clean steps"
+    elsewhere = found.get("run_length_elsewhere")
+    if not elsewhere:
+        return f"{text}."
+    times = elsewhere["false_alarms"]
+    return (
+        f"{text}. Check: set on half of the clean steps, it was raised {_count(times, 'time')} in "
+        f"{elsewhere['steps']:,} steps of the other half, counted both ways."
+    )
 
 
 def tune_findings(params: Params) -> str:
@@ -78,20 +133,23 @@ def tune_findings(params: Params) -> str:
         return "These parameters carry no findings of a search."
     price = cost(params)
     lags = ", ".join(map(str, params.lags))
-    profile = params.profile if params.features else f"{params.profile} on posteriors only"
+    profile = found.get("profile", params.profile)
+    profile += "" if params.features else " on posteriors only"
 
     def shown(value: float | None) -> str:
         return "unknown" if value is None else f"{value:.4f}"
 
-    return "\n".join(
-        [
-            f"{found['trials']} settings, {found['within_limits']} within {found['max_bytes']:,} bytes and "
-            f"{found['max_instructions']:,} instructions.",
-            f"Chosen: profile {profile}, lags {lags} weighted {found['weight_law']}, "
-            f"doubt mix {params.doubt_mix:g}, blend {params.blend:.2f}, level {params.level:g}, window "
-            f"{params.window}: {price.ram_bytes} bytes, about {price.instructions:,} instructions a step.",
-            f"AUROC of errors on the {found['check_steps']:,} steps that no search saw, with "
-            f"{found['check_errors']} errors: {shown(found['check_auroc'])}, default settings "
-            f"{shown(found['check_auroc_default'])}.",
-        ]
-    )
+    lines = [
+        f"{_count(found['trials'], 'setting')} tried, {found['within_limits']:,} of them within "
+        f"{found['max_bytes']:,} bytes and {found['max_instructions']:,} instructions a step.",
+        f"Chosen: profile {profile}, lags {lags} weighted {found['weight_law']}, "
+        f"doubt mix {params.doubt_mix:g}, blend {params.blend:.2f}, level {params.level:g}, window "
+        f"{params.window}: {price.ram_bytes} bytes, about {price.instructions:,} instructions a step.",
+        f"AUROC of errors on the {found['check_steps']:,} steps that no search saw, with "
+        f"{_count(found['check_errors'], 'error')}: {shown(found['check_auroc'])}, default settings "
+        f"{shown(found['check_auroc_default'])}.",
+    ]
+    fitted = params.notes.get("fit") or {}
+    lines += _dropped(fitted.get("dropped"))
+    lines += [f"Note: {warning}." for warning in fitted.get("warnings", ())]
+    return "\n".join(lines)

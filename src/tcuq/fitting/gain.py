@@ -91,15 +91,15 @@ def held_out_auroc(
     return float(np.mean(scores)) if scores else float("nan")
 
 
-def shuffled(log: Log, rng: np.random.Generator) -> Log:
-    """Return the log with its steps in random order: the same inferences without their time."""
-    mixed = log.take(rng.permutation(len(log)))
+def shuffled(log: Log, order: npt.NDArray[np.int64]) -> Log:
+    """Return the log with its steps in another order: the same inferences without their time."""
+    mixed = log.take(order)
     return Log(mixed.probs, mixed.features, mixed.labels, shifted=mixed.kinds)
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Held-out AUROC of errors, in several settings.
+class Gain:
+    """What time and each signal gain: the held-out AUROC of errors, in several settings.
 
     Parameters
     ----------
@@ -144,15 +144,15 @@ class Evidence:
         )
 
 
-def weigh(
+def measure_gain(
     params: Params,
     log: Log,
     values: Floats,
     settled: Flags,
     l2: float,
     nonnegative: bool,
-    rng: np.random.Generator,
-) -> Evidence:
+    order: npt.NDArray[np.int64],
+) -> Gain:
     """Measure what time and each signal add on a labeled log.
 
     Parameters
@@ -165,8 +165,8 @@ def weigh(
         From `signals_of`.
     l2, nonnegative
         As in the fit.
-    rng : numpy.random.Generator
-        For the shuffle.
+    order : array
+        The steps in random order, for the shuffle.
     """
     target = log.errors()[settled]
     fold = folds(log)[settled]
@@ -176,11 +176,11 @@ def weigh(
         return held_out_auroc(used[:, list(columns)], target, fold, l2, nonnegative)
 
     every = range(len(params.signals))
-    mixed = shuffled(log, rng)
+    mixed = shuffled(log, order)
     mixed_values, mixed_settled = signals_of(params, mixed)
     doubt = Params(classes=log.classes, signals=("doubt",), lags=(), doubt_mix=params.doubt_mix)
     doubt_values, _ = signals_of(doubt, Log(log.probs, segments=log.segments))
-    return Evidence(
+    return Gain(
         stream=score(every),
         shuffle=held_out_auroc(
             mixed_values[mixed_settled],

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..monitor.log import Log
 from .sources import at_line, check_length
 from .unknown import guess, note_unknown
-from .values import ALIASES, Bad, Kind, check_label, make_log, number_shown, refuse
+from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
 
 PLAIN = ("label", "segment", "shifted", "step")
 ACCEPTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
@@ -103,13 +103,16 @@ def _numbers(names: Sequence[str], cells: Sequence[str]) -> list[float]:
 class _Table:
     """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
 
-    def __init__(self, header: Header) -> None:
-        self._names = header.names
+    def __init__(self, header: Header, softmax: Softmax | None = None) -> None:
+        self._names, self._softmax = header.names, softmax
         place = {name: at for at, name in enumerate(header.names)}
+        logits = softmax is not None
         self._parts: list[tuple[list[str], list[int], Kind]] = []
         for columns, name in ((header.probs, "probs"), (header.features, "features")):
             if columns:
-                self._parts.append((columns, [place[c] for c in columns], Kind(name, columns)))
+                self._parts.append(
+                    (columns, [place[c] for c in columns], Kind(name, columns, logits and name == "probs"))
+                )
         self._classes = max(2, len(header.probs))
         self._plain = {name: place[name] for name in ("label", "segment", "shifted") if name in place}
         self._raw = [False] * len(self._parts)
@@ -155,11 +158,17 @@ class _Table:
         for (columns, _, _), numbers, raw in zip(self._parts, self._numbers, self._raw, strict=True):
             table = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(columns))
             tables.append(table.astype(np.int8) if raw else table)
-        plain = {name: np.array(values, dtype=np.int64) for name, values in self._integers.items()}
-        return make_log(*tables, **plain)
+        plain: dict[str, Any] = {
+            name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
+        }
+        plain["softmax"] = self._softmax
+        probs, *features = tables
+        return make_log(probs, features[0] if features else None, **plain)
 
 
-def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log:
+def read_csv(
+    lines: Iterable[str], where: str, on_bad: Bad | None = None, softmax: Softmax | None = None
+) -> Log:
     """Read a log from the lines of a CSV file.
 
     Each line stands alone: a quote that is not closed spoils its own line and no other.
@@ -172,6 +181,8 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
         Name of the file in messages.
     on_bad : callable, optional
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
+    softmax : callable, optional
+        Makes posteriors of the columns p0, p1, ..., which are logits then.
 
     Examples
     --------
@@ -188,7 +199,7 @@ def read_csv(lines: Iterable[str], where: str, on_bad: Bad | None = None) -> Log
     if first is None:
         raise ValueError(f"{where}: is empty, expected a header with {ACCEPTED}")
     try:
-        table = _Table(Header.of(_cells(first[1]), where))
+        table = _Table(Header.of(_cells(first[1]), where), softmax)
     except ValueError as error:
         raise ValueError(at_line(where, 1, str(error))) from None
     for number, line in numbered_lines:

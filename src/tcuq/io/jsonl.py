@@ -14,7 +14,7 @@ from ..monitor.quantize import two_classes
 from .shape import Shape
 from .sources import at_line, check_length
 from .unknown import guess, note_unknown
-from .values import ALIASES, Bad, Kind, check_label, make_log, refuse
+from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 
@@ -39,6 +39,8 @@ class RowParser:
         one, also when it is the first.
     where : str
         Name of the stream in messages.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -51,14 +53,15 @@ class RowParser:
     ValueError: key 'label' is missing; the first line has probs, label
     """
 
-    def __init__(self, shape: Shape | None = None, where: str = "standard input") -> None:
-        self._shape = shape
-        self._where = where
+    def __init__(
+        self, shape: Shape | None = None, softmax: Softmax | None = None, where: str = "standard input"
+    ) -> None:
+        self._shape, self._softmax, self._where = shape, softmax, where
         self._keys: frozenset[str] = frozenset()
         self._first = ""
         self._told = False
         self._widths: dict[str, int] = {}
-        self._kinds = {name: Kind(name) for name in ("probs", "features")}
+        self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
 
     def parse(self, text: str, line: int) -> Row:
         """Return the step of one line; a bad line is an error and settles nothing.
@@ -116,9 +119,8 @@ class RowParser:
         except OverflowError:
             raise ValueError(f"{key} holds an integer of more than 300 digits, expected numbers") from None
 
-    @staticmethod
     def _row(
-        content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
+        self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
         for key in ("label", "segment"):
             value = content.get(key)
@@ -131,6 +133,8 @@ class RowParser:
         check_label(content.get("label", -1), max(2, len(probs)))
         array = np.array(probs, dtype=np.int8 if raw["probs"] else np.float64)
         kind = np.int8 if raw.get("features") else np.float64
+        if self._softmax is not None:
+            array = self._softmax(array)
         return Row(
             two_classes(array)[0] if len(array) == 1 else array,
             None if features is None else np.array(features, dtype=kind),
@@ -195,7 +199,11 @@ def _short(value: Any) -> str:
 
 
 def read_jsonl(
-    lines: Iterable[str], where: str, on_bad: Bad | None = None, shape: Shape | None = None
+    lines: Iterable[str],
+    where: str,
+    on_bad: Bad | None = None,
+    shape: Shape | None = None,
+    softmax: Softmax | None = None,
 ) -> Log:
     """Read a log from JSON lines; blank lines are skipped.
 
@@ -208,6 +216,8 @@ def read_jsonl(
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
     shape : Shape, optional
         What the parameters ask for, where they are known.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -215,7 +225,7 @@ def read_jsonl(
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
-    parser = RowParser(shape, where=where)
+    parser = RowParser(shape, softmax, where)
     rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if text.strip():

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..monitor.log import Log
 from .sources import MAX_BYTES, TOO_LARGE
 from .unknown import guess, note_unknown
-from .values import ALIASES, bad_features, bad_posteriors, make_log
+from .values import ALIASES, Softmax, bad_features, bad_posteriors, logits_hint, make_log
 
 KEYS = ("probs", "features", "labels", "segments", "shifted")
 
@@ -105,7 +105,7 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
     return size
 
 
-def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES) -> Log:
+def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file.
 
     Parameters
@@ -115,6 +115,8 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES) -> Log:
         Name of the file in messages.
     max_bytes : int
         All arrays together may take this much memory.
+    softmax : callable, optional
+        Makes posteriors of ``probs``, which are logits then.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES) -> Log:
             raise ValueError(f"{where}: array {key!r} is there twice, once under another name; remove one")
         arrays[ALIASES.get(key, key)] = values
     try:
-        log = make_log(**arrays)
+        log = make_log(**arrays, softmax=softmax)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
     if not len(log):
@@ -139,7 +141,8 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES) -> Log:
     if log.features is not None and log.features.dtype.kind == "f":
         bad.update(bad_features(log.features))
     if log.probs.dtype.kind == "f":
-        bad.update(bad_posteriors(log.probs))
+        for row, message in bad_posteriors(log.probs).items():
+            bad[row] = message + logits_hint(log.probs[row])
     if bad:
         row = min(bad)
         raise ValueError(f"{where}, row {row}: {bad[row]}")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..monitor.log import Log
+from ..monitor.logits import paired, softmax
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
@@ -46,6 +47,8 @@ def read_log(
     on_bad: Bad | None = None,
     params: Params | None = None,
     *,
+    logits: bool = False,
+    logits_scale: float | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Log:
     """Read a log of a classifier's outputs.
@@ -61,6 +64,10 @@ def read_log(
         first bad line is an error that names the line.
     params : Params, optional
         Of the monitor that will read the log: a log of another shape is refused.
+    logits : bool
+        What stands for posteriors in the file are logits: softmax is applied.
+    logits_scale : float, optional
+        What one unit of int8 logits is worth.
     max_bytes : int
         An NPZ file may take this much memory, 2 GiB by default; its headers tell before it is unpacked.
         A line of a text format may always have 1 MiB; a longer one is a bad line.
@@ -78,11 +85,13 @@ def read_log(
     """
     kind, where = format_of(path, format), shown(path)
     shape = None if params is None else Shape.of(params)
+    apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
     if kind == "npz":
-        log = read_npz(read_bytes(path, max_bytes), where, max_bytes)
+        log = read_npz(read_bytes(path, max_bytes), where, max_bytes, apply)
+    elif kind == "csv":
+        log = read_csv(decode_lines(read_lines(path)), where, on_bad, apply)
     else:
-        lines = decode_lines(read_lines(path))
-        log = read_csv(lines, where, on_bad) if kind == "csv" else read_jsonl(lines, where, on_bad, shape)
+        log = read_jsonl(decode_lines(read_lines(path)), where, on_bad, shape, apply)
     if shape is not None:
         shape.check_log(log, where)
     return log

@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.log import Log
-from ..monitor.quantize import two_classes
+from ..monitor.quantize import LEAST_TOLERANCE, sum_tolerances, two_classes
 
 Bad = Callable[[str], None]
 """Called with the message of a bad line, which is then skipped."""
 
+Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Makes posteriors of logits; given to a reader when its numbers are logits."""
+
 LOW, HIGH = -128, 127
-SUM_TOLERANCE = 0.01
 MOST = float(np.finfo(np.float32).max)
 ALIASES = {"labels": "label", "segments": "segment"}
 """Either name is accepted in every format."""
@@ -91,6 +93,8 @@ class Kind:
         ``"probs"`` or ``"features"``.
     columns : sequence of str, optional
         Name of each column, ``probs[0]`` and so on by default.
+    logits : bool
+        The probs are logits: any finite numbers.
 
     Examples
     --------
@@ -103,9 +107,10 @@ class Kind:
 from line 1 on (write a float 1 as 1.0)
     """
 
-    def __init__(self, name: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, name: str, columns: Sequence[str] | None = None, logits: bool = False) -> None:
         self._name, self._columns = name, columns
-        self._posteriors = name == "probs"
+        self._posteriors = name == "probs" and not logits
+        self._what = "features" if name == "features" else "logits" if logits else "posteriors"
         self._raw: bool | None = None
         self._line = 0
 
@@ -142,17 +147,16 @@ from line 1 on (write a float 1 as 1.0)
         found = bad(table, self._columns)
         if not found:
             return
+        hint = logits_hint(table[0]) if self._posteriors else ""
         if written_whole(cells):
-            hint = f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")
-            raise ValueError(found[0] + hint)
-        raise ValueError(found[0])
+            hint = (f", or int8 {LOW} to {HIGH}" if self._raw is None else self._since("float")) + hint
+        raise ValueError(found[0] + hint)
 
     def _column(self, at: int) -> str:
         return self._columns[at] if self._columns else f"{self._name}[{at}]"
 
     def _since(self, kind: str) -> str:
-        what = "posteriors" if self._posteriors else "features"
-        return f", as {what} were read as {kind} from line {self._line} on"
+        return f", as {self._what} were read as {kind} from line {self._line} on"
 
 
 def _plausible(values: Sequence[float], posteriors: bool) -> bool:
@@ -162,7 +166,18 @@ def _plausible(values: Sequence[float], posteriors: bool) -> bool:
         return abs(total) < 1e38 and min(values) > -1e38 and max(values) < 1e38
     if min(values) < 0 or max(values) > 1:
         return False
-    return abs(total - 1) < SUM_TOLERANCE * 0.99 or (len(values) == 1 and total >= 0)
+    return abs(total - 1) < LEAST_TOLERANCE * 0.99 or (len(values) == 1 and total >= 0)
+
+
+def logits_hint(row: npt.NDArray[Any]) -> str:
+    """Return the question to add to the message about a bad row of posteriors.
+
+    Examples
+    --------
+    >>> logits_hint(np.array([4.5, -2.0]))
+    ' (are these logits? pass `logits=True`)'
+    """
+    return " (are these logits? pass `logits=True`)" if np.isfinite(row).all() else ""
 
 
 def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[int, str]:
@@ -182,7 +197,7 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
     Examples
     --------
     >>> bad_posteriors(np.array([[0.5, 0.5], [0.5, 0.1]]))
-    {1: 'probs sum to 0.6; a sum within 0.01 of 1 is accepted'}
+    {1: 'probs sum to 0.6, expected 1.00 ± 0.02'}
     """
     with np.errstate(invalid="ignore", over="ignore"):
         single = values.astype(np.float32)
@@ -191,10 +206,11 @@ def bad_posteriors(values: npt.NDArray[Any], names: Sequence[str] | None = None)
         return bad
     with np.errstate(invalid="ignore"):  # infinities are reported above, with the column that holds them
         totals = single.sum(axis=1, dtype=np.float64)
-        off = np.abs(totals - 1) > SUM_TOLERANCE
+        tolerances = sum_tolerances(values)
+        off = np.abs(totals - 1) > tolerances
     for row in np.flatnonzero(off).tolist():
-        total = f"{totals[row]:.6g}"
-        bad.setdefault(row, f"probs sum to {total}; a sum within {SUM_TOLERANCE} of 1 is accepted")
+        expected = f"expected 1.00 ± {tolerances[row]:.3g}"
+        bad.setdefault(row, f"probs sum to {totals[row]:.6g}, {expected}")
     return bad
 
 
@@ -253,8 +269,13 @@ def make_log(
     label: npt.NDArray[Any] | None = None,
     segment: npt.NDArray[Any] | None = None,
     shifted: npt.NDArray[Any] | None = None,
+    softmax: Softmax | None = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
+    if softmax is not None:
+        return Log(
+            softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs), features, label, segment, shifted
+        )
     if probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
         probs = two_classes(probs)
     return Log(probs, features, label, segment, shifted)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from .alarm import Alarm, AlarmSide
 from .evidence_head import EvidenceHead
 from .log import Log
-from .monitor import STEP_DTYPE, Monitor
+from .logits import softmax
+from .monitor import STEP_DTYPE, Monitor, reason_names
 from .params import Params
 from .signals import PROFILES, SIGNALS
 
@@ -19,4 +20,6 @@ __all__ = [
     "Log",
     "Monitor",
     "Params",
+    "reason_names",
+    "softmax",
 ]

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .frames import is_frame, mixes, read_frame
+from .logits import paired, softmax
 from .monitor import STEP_DTYPE, Monitor
-from .quantize import as_rows, quantize_probs
+from .quantize import as_rows, quantize_probs, two_classes
 from .signals import SIGNALS
 
 
 def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions; one value a step is needed")
+        raise ValueError(f"{name} has {array.ndim} dimensions; expected one value for each step")
     if len(array) != length:
         raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
     return array
@@ -26,14 +28,14 @@ def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
 
 def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
-        raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+        raise ValueError(f"{name} has dtype {array.dtype}; expected integers")
     if array.dtype.kind not in "iubf":
-        raise ValueError(f"{name} has dtype {array.dtype}; integers are needed")
+        raise ValueError(f"{name} has dtype {array.dtype}; expected integers")
     if array.dtype.kind in "uf" and array.size:
         most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
         for value in (array.min(), array.max()):
             if abs(int(value)) > most:  # would wrap around
-                raise ValueError(f"{name} holds {value}; at most {most} is accepted")
+                raise ValueError(f"{name} holds {value}; expected at most {most}")
     return array.astype(np.int64)
 
 
@@ -55,6 +57,13 @@ class Log:
         0 where the input is clean, 1 to 255 where it is known to be degraded: the kind of shift, if
         there are several. Marks what is clean for the fit, kinds to hold out, and the change points
         for the report. Afterwards `shifted` is boolean and `kinds` holds the integers.
+    notes : sequence of str
+        Remarks on where the log came from, such as columns that were not read; `fit` repeats them.
+
+    See Also
+    --------
+    Log.from_logits : for logits, before a softmax.
+    Log.from_frame : for a pandas DataFrame with columns p0, p1, ..., f0, f1, ..., label, segment, shifted.
 
     Examples
     --------
@@ -68,26 +77,30 @@ class Log:
     labels: npt.NDArray[Any] | None = None
     segments: npt.NDArray[Any] | None = None
     shifted: npt.NDArray[Any] | None = None
+    notes: tuple[str, ...] = ()
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if is_frame(self.probs) and mixes(self.probs):
+            raise ValueError("probs is a data frame with more than posteriors; use Log.from_frame(frame)")
+        put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
         if not 2 <= probs.shape[1] <= 1000:
-            raise ValueError(f"probs has {probs.shape[1]} classes; 2 to 1000 is accepted")
+            raise ValueError(f"probs has {probs.shape[1]} classes; expected 2 to 1000")
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
             if not 1 <= features.shape[1] <= 256:
-                raise ValueError(f"features has {features.shape[1]} columns; 1 to 256 is accepted")
+                raise ValueError(f"features has {features.shape[1]} columns; expected 1 to 256")
             put(self, "features", features)
         if self.labels is not None:
             labels = _whole("labels", _column("labels", self.labels, len(probs)))
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
-                raise ValueError(f"labels[{at}] is {labels[at]}; at most {probs.shape[1] - 1} is accepted")
+                raise ValueError(f"labels[{at}] is {labels[at]}; expected at most {probs.shape[1] - 1}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", _whole("segments", _column("segments", self.segments, len(probs))))
@@ -95,9 +108,64 @@ class Log:
             shifted = _whole("shifted", _column("shifted", self.shifted, len(probs)))
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
-                raise ValueError(f"shifted holds {shifted[odd][0]}; 0 to 255 is accepted")
+                raise ValueError(f"shifted holds {shifted[odd][0]}; expected 0 to 255")
             put(self, "kinds", shifted.astype(np.uint8))
             put(self, "shifted", shifted > 0)
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: npt.ArrayLike,
+        features: npt.ArrayLike | None = None,
+        labels: npt.ArrayLike | None = None,
+        segments: npt.ArrayLike | None = None,
+        shifted: npt.ArrayLike | None = None,
+        scale: float | None = None,
+    ) -> Log:
+        """Make a log from logits, the outputs before a softmax.
+
+        Parameters
+        ----------
+        logits : array of shape (T, L)
+            Float, or int8; see `tcuq.softmax`.
+        features, labels, segments, shifted
+            As of `Log`.
+        scale : float, optional
+            What one unit of int8 logits is worth.
+
+        Examples
+        --------
+        >>> Log.from_logits([[2.0, -1.0], [0.0, 4.0]]).predictions().tolist()
+        [0, 1]
+        """
+        more: list[Any] = [features, labels, segments, shifted]
+        return cls(softmax(logits, scale), *more)
+
+    @classmethod
+    def from_frame(cls, frame: Any, logits: bool = False, logits_scale: float | None = None) -> Log:
+        """Make a log from a data frame whose columns are named as in the CSV format.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame or alike
+            Posteriors in p0, p1, ...; optional features in f0, f1, ..., and label, segment, shifted. A
+            single p0 is a sigmoid output: the probability of class 1. Columns of other names are not read;
+            `notes` names them.
+        logits : bool
+            The columns p0, p1, ... are logits.
+        logits_scale : float, optional
+            What one unit of int8 logits is worth.
+        """
+        found = read_frame(frame)
+        probs = found.probs
+        if logits:
+            probs = softmax(paired(probs), logits_scale)
+        elif probs.shape[1] == 1:
+            probs = two_classes(probs)
+        named = ", ".join(found.unknown)
+        count = "column is" if len(found.unknown) == 1 else "columns are"
+        notes = (f"{len(found.unknown)} {count} not read: {named}",) if found.unknown else ()
+        return cls(probs, found.features, found.label, found.segment, found.shifted, notes)
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -150,7 +218,12 @@ class Log:
             return None if values is None else values[index]
 
         return Log(
-            self.probs[index], part(self.features), part(self.labels), part(self.segments), part(self.kinds)
+            self.probs[index],
+            part(self.features),
+            part(self.labels),
+            part(self.segments),
+            part(self.kinds),
+            self.notes,
         )
 
     def change_points(self) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Step
+from .._core import STATE_VERSION, Step
 from ..base.whole_files import write_whole
 from .params import Params
 from .quantize import as_rows, as_vector
@@ -33,14 +33,15 @@ STEP_DTYPE = np.dtype(
     },
     align=True,
 )
-"""One row of `Monitor.run`; `reason` is a signal number or 255."""
+"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none: `reason_names`
+gives the names, which `Monitor.step` gives at once."""
 
 NO_REASON = 255
 
 _LOAD_ERRORS = {
-    -3: "it is truncated or has extra bytes; {size} bytes are accepted",
+    -3: "it is truncated or has extra bytes; expected {size} bytes",
     -4: "it is damaged or not a monitor state",
-    -5: "it has another state version; this release reads version 1",
+    -5: f"it has another state version; this release reads version {STATE_VERSION}",
     -6: "it belongs to a monitor with other parameters",
 }
 
@@ -67,7 +68,7 @@ class Monitor:
 
     def __init__(self, params: Params) -> None:
         if not isinstance(params, Params):
-            raise TypeError(f"params is {type(params).__name__}; a Params is needed")
+            raise TypeError(f"params is {type(params).__name__}; expected Params")
         self.params = params
         self._core = params.core()
         fields = params.integers()
@@ -82,7 +83,8 @@ class Monitor:
         ----------
         probs : array of L values
             int8 as an int8 softmax leaves it (scale 1/256, zero point -128), uint8 (scale 1/256), or
-            float posteriors that sum to 1.
+            float posteriors that sum to 1, or nearly so where they were dequantized from int8. For logits,
+            apply `tcuq.softmax` first.
         features : array of d values, optional
             int8 in the scale of the params, or float.
         signals : bool
@@ -91,6 +93,7 @@ class Monitor:
         Returns
         -------
         Step
+            Its `reason` is the name of the signal that raised the uncertainty most, or None.
         """
         try:
             return self._core.step(probs, features, signals)
@@ -113,7 +116,8 @@ class Monitor:
         Returns
         -------
         numpy.ndarray
-            Structured array of `STEP_DTYPE`, one row a step. With ``signals=True`` a pair: that, and
+            Structured array of `STEP_DTYPE`, one row a step. Its `reason` holds numbers of signals;
+            `tcuq.reason_names` gives their names. With ``signals=True`` a pair: that, and
             a float array of shape (T, 15) in registry order, 0 where a signal is unused.
         """
         rows = as_rows("probs", probs)
@@ -188,15 +192,25 @@ def _restore(params: Params, state: bytes) -> Monitor:
     return Monitor(params).load(state)
 
 
-def reason_names(codes: npt.NDArray[np.uint8]) -> list[str]:
-    """Return signal names for reason codes, "" for none.
+def reason_names(codes: npt.ArrayLike) -> list[str]:
+    """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
+
+    Parameters
+    ----------
+    codes : array of integers
+        The column ``steps["reason"]``.
+
+    Returns
+    -------
+    list of str
+        "" where there is no reason (`Monitor.step` says None there).
 
     Examples
     --------
     >>> reason_names(np.array([3, 255], dtype=np.uint8))
     ['doubt', '']
     """
-    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in codes.tolist()]
+    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in np.asarray(codes).ravel().tolist()]
 
 
 def signal_columns(params: Params) -> list[int]:

@@ -10,6 +10,11 @@ import numpy.typing as npt
 from .. import _core
 from ..base.checks import integer, number
 
+LEAST_TOLERANCE = 0.02
+"""How far the sum of a float posterior may always be from 1."""
+
+_FORMATS = {"int8": "int8 of scale 1/256 and zero point -128", "uint8": "uint8 of scale 1/256"}
+
 _DIRECT = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.float32, np.float64))
 
 
@@ -17,7 +22,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} has rows of different lengths; a table is needed") from None
+        raise ValueError(f"{name} has rows of different lengths; expected a table") from None
     if array.ndim != dimensions:
         raise ValueError(f"{name} has {array.ndim} dimensions; {dimensions} expected")
     if not array.dtype.isnative:
@@ -36,7 +41,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
                 f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
             )
         return np.ascontiguousarray(array, dtype=np.int8)
-    raise TypeError(f"{name} has dtype {array.dtype}; int8, uint8, float32 or float64 is accepted")
+    raise TypeError(f"{name} has dtype {array.dtype}; expected int8, uint8, float32 or float64")
 
 
 def as_vector(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -67,11 +72,68 @@ def quantize_probs(probs: npt.ArrayLike) -> npt.NDArray[np.int8]:
     return out
 
 
-def mass_note(probs: npt.NDArray[Any]) -> str | None:
-    """Return what is odd about the mean sum of int8 or uint8 posteriors, None when it is about 1.
+def sum_tolerances(probs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return how far the sum of each row of float posteriors may be from 1.
 
-    The core takes any sum. Rounding moves it by at most half a unit a class; more than that on
-    average is likely to be another kind of number.
+    Rounding to int8 (scale 1/256) moves each class by at most half a unit, so a sum may be off by L/512.
+    An integer softmax may be off by a whole unit: rows that hold multiples of 1/256, to five decimals,
+    get L/256. The least tolerance is 0.02. The core's `check_probs` applies the same rule.
+
+    Parameters
+    ----------
+    probs : float array of shape (T, L)
+
+    Examples
+    --------
+    >>> sum_tolerances(np.array([[0.3, 0.7]])).tolist()
+    [0.02]
+    >>> sum_tolerances(np.array([[1 / 128] * 128, [0.0077] * 128])).tolist()
+    [0.5, 0.25]
+    """
+    classes = probs.shape[1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        units = probs.astype(np.float32).astype(np.float64) * 256
+        whole = (np.abs(units - np.floor(units + 0.5)) <= 1 / 512).all(axis=1)
+    return np.asarray(np.maximum(LEAST_TOLERANCE, np.where(whole, classes / 256, classes / 512)))
+
+
+def odd_sums(probs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which rows cannot come from a softmax: their sum is off, or a float is outside [0, 1].
+
+    For int8 and uint8 rows the sum is that of the dequantized values, with a tolerance of a unit a class.
+    The core takes any sum of int8; a log most of whose rows are odd holds another kind of number.
+
+    Parameters
+    ----------
+    probs : array of shape (T, L)
+
+    Examples
+    --------
+    >>> odd_sums(np.array([[90, 10], [-128, 127]], dtype=np.int8)).tolist()
+    [True, False]
+    >>> odd_sums(np.array([[3.5, -1.0], [0.5, 0.5]])).tolist()
+    [True, False]
+    """
+    if probs.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            single = probs.astype(np.float32)
+            outside = ~((single >= 0) & (single <= 1)).all(axis=1)
+            off = ~(np.abs(single.sum(axis=1, dtype=np.float64) - 1) <= sum_tolerances(probs))
+        return np.asarray(outside | off)
+    classes = probs.shape[1]
+    mass = probs.sum(axis=1, dtype=np.int64) + (128 * classes if probs.dtype == np.int8 else 0)
+    return np.asarray(np.abs(mass - 256) > max(LEAST_TOLERANCE * 256, classes))
+
+
+def _average(probs: npt.NDArray[Any]) -> float:
+    mean = float(probs.sum(axis=1, dtype=np.float64).mean())
+    if probs.dtype.kind == "f":
+        return mean
+    return (mean + (128 * probs.shape[1] if probs.dtype == np.int8 else 0)) / 256
+
+
+def mass_note(probs: npt.NDArray[Any]) -> str | None:
+    """Return what is odd about the sums of int8 or uint8 posteriors, None when most are about 1.
 
     Parameters
     ----------
@@ -80,17 +142,49 @@ def mass_note(probs: npt.NDArray[Any]) -> str | None:
     Examples
     --------
     >>> mass_note(np.array([[90, 10]], dtype=np.int8))
-    'posteriors sum to 1.39 on average; an int8 softmax sums to about 1: are these percentages or logits?'
+    '1 of 1 int8 rows do not sum to 1 (mean sum 1.39); are these percentages or logits?'
     >>> mass_note(np.array([[-128, 127]], dtype=np.int8))
     """
     if probs.dtype not in (np.int8, np.uint8) or probs.size == 0:
         return None
-    classes = probs.shape[1]
-    mass = float(probs.sum(dtype=np.int64)) / len(probs) + (128 * classes if probs.dtype == np.int8 else 0)
-    if abs(mass - 256) <= classes / 2 + 2:
+    odd = int(odd_sums(probs).sum())
+    if 2 * odd <= len(probs):
         return None
-    average = f"posteriors sum to {mass / 256:.2f} on average"
-    return f"{average}; an int8 softmax sums to about 1: are these percentages or logits?"
+    count = f"{odd:,} of {len(probs):,} {probs.dtype} rows"
+    return f"{count} do not sum to 1 (mean sum {_average(probs):.2f}); are these percentages or logits?"
+
+
+def refuse_logits(probs: npt.NDArray[Any]) -> None:
+    """Refuse a log of which most rows cannot come from a softmax, and say what to do.
+
+    A float row that is odd would be refused by the core alone; single int8 rows of any sum are fine.
+
+    Parameters
+    ----------
+    probs : array of shape (T, L)
+
+    Examples
+    --------
+    >>> refuse_logits(np.array([[90, 30]], dtype=np.int8))
+    Traceback (most recent call last):
+    ...
+    ValueError: 1 of 1 rows of probs cannot come from a softmax: they sum to 1.47 on average, expected \
+1.00 with int8 of scale 1/256 and zero point -128. Are these logits? Pass `logits=True` and \
+`logits_scale`, the scale of the int8 logits.
+    """
+    odd = odd_sums(probs)
+    if 2 * int(odd.sum()) <= len(probs):
+        return
+    rows = f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax"
+    if abs(float(np.median(probs.sum(axis=1, dtype=np.float64))) - 100) <= max(2, probs.shape[1] / 2):
+        raise ValueError(f"{rows}: most sum to about 100. Are these percentages? Divide them by 100.")
+    floats = probs.dtype.kind == "f"
+    kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
+    extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
+    raise ValueError(
+        f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. Are these logits? "
+        f"Pass `logits=True`{extra}."
+    )
 
 
 def quantize_features(features: npt.ArrayLike, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
@@ -137,7 +231,7 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
     if not np.isfinite(high - low):
-        raise ValueError(f"features range from {low} to {high}; finite values are needed")
+        raise ValueError(f"features range from {low} to {high}; expected finite values")
     scale = (high - low) / 255 or 1.0
     return scale, int(np.clip(round(-128 - low / scale), -128, 127))
 

@@ -330,6 +330,7 @@ class Tcuq(Streaming):
             nonnegative=setting.get("nonnegative", False),
             use_features=start.features > 0,
             explain=explain,
+            drop_unused=False,  # variants are compared at the same cost
             **self.decided,
         )
 

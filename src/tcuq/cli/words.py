@@ -1,0 +1,74 @@
+"""Messages of the library in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OPTIONS = (
+    "anchor",
+    "blend",
+    "budget",
+    "burst",
+    "calibrate",
+    "clean",
+    "doubt_mix",
+    "evidence",
+    "evidence_clip",
+    "feature_scale",
+    "feature_zero_point",
+    "l2",
+    "lag_weights",
+    "lags",
+    "level",
+    "logits",
+    "logits_scale",
+    "max_bytes",
+    "max_instructions",
+    "nonnegative",
+    "profile",
+    "risk_signals",
+    "run_length",
+    "seed",
+    "signals",
+    "trials",
+    "warmup",
+    "window",
+)
+"""Arguments of `fit` and `tune` whose option is spelled the same, with dashes."""
+
+_QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
+_BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w`])")
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> in_options('`level="budget"` ties them; pass `logits=True`; feature_zero_point is missing')
+    '--level budget ties them; pass --logits; --feature-zero-point is missing'
+    >>> in_options("`use_features=False`, or mark steps with `shifted`")
+    '--posterior-only, or mark steps with `shifted`'
+    """
+
+    def quoted(match: re.Match[str]) -> str:
+        name, value = match.group(1), match.group(2)
+        if name == "use_features":
+            return "--posterior-only"
+        if name not in OPTIONS:
+            return match.group(0)
+        option = f"--{name.replace('_', '-')}"
+        return option if value in (None, "True") else f"{option} {value.strip(chr(34))}"
+
+    return _BARE.sub(lambda match: f"--{match.group(1).replace('_', '-')}", _QUOTED.sub(quoted, text))
+
+
+@contextmanager
+def spoken() -> Iterator[None]:
+    """Put errors of the library into the words of the command line."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(in_options(str(error))) from None

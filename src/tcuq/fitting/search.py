@@ -1,0 +1,174 @@
+"""The settings that `tune` tries, and the scores that it compares them by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..metrics.ranking import auroc
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import COEF_LIMIT, Params
+from ..monitor.signals import profile_signals
+from .fit import default_anchor
+from .gain import FOLDS, held_out_logits, signals_of
+from .logistic import fit_logistic
+
+Floats = npt.NDArray[np.float64]
+
+LAG_CHOICES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
+WEIGHT_LAWS: dict[str, Callable[[int], float]] = {
+    "1/lag": lambda lag: 1 / lag,
+    "equal": lambda lag: 1.0,
+    "1/sqrt(lag)": lambda lag: 1 / math.sqrt(lag),
+}
+DOUBT_MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
+BLENDS = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0)
+LEVELS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
+
+CHECK_FOLD = FOLDS - 1
+"""This fold is never searched; it tells what the search was worth."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One setting that is tried."""
+
+    profile: str
+    lags: tuple[int, ...]
+    weight_law: str
+    doubt_mix: float
+    use_features: bool
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options of `fit` that this choice stands for."""
+        return {
+            "profile": self.profile,
+            "lags": self.lags,
+            "lag_weights": tuple(WEIGHT_LAWS[self.weight_law](lag) for lag in self.lags),
+            "doubt_mix": self.doubt_mix,
+            "use_features": self.use_features,
+            "window": max(16, *self.lags),
+        }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What settings are scored on, and how their coefficients are fitted.
+
+    Parameters
+    ----------
+    log : Log
+        With labels.
+    fold : array of integers
+        Fold of each step; `CHECK_FOLD` takes no part in the search.
+    l2, nonnegative
+        As of `fit`.
+    """
+
+    log: Log
+    fold: npt.NDArray[np.int64]
+    l2: float
+    nonnegative: bool
+
+
+def choices(trials: int, default: Choice, rng: np.random.Generator) -> list[Choice]:
+    """Return the default, then random settings, each once."""
+    chosen = [default]
+    for _ in range(50 * trials):
+        if len(chosen) >= trials:
+            break
+        count = int(rng.integers(1, 6))
+        lags = tuple(sorted(int(lag) for lag in rng.choice(LAG_CHOICES, count, replace=False)))
+        choice = Choice(
+            ("paper", "extended")[int(rng.integers(2))],
+            lags,
+            list(WEIGHT_LAWS)[int(rng.integers(len(WEIGHT_LAWS)))],
+            DOUBT_MIXES[int(rng.integers(len(DOUBT_MIXES)))],
+            default.use_features and bool(rng.integers(2)),
+        )
+        if choice not in chosen:
+            chosen.append(choice)
+    return chosen
+
+
+def params_of(start: Params, choice: Choice) -> Params:
+    """Return the parameters of a choice, without coefficients."""
+    settings = choice.settings()
+    features = start.features if settings.pop("use_features") else 0
+    signals = profile_signals(settings.pop("profile"), features)
+    changed = {"signals": signals, "anchor": default_anchor(signals), "coef": None, "clean_means": None}
+    return start.replace(features=features, **changed, **settings)
+
+
+def _anchor(params: Params, log: Log) -> Floats:
+    """Return what the risk of each step leans on beside the uncertainty."""
+    if params.anchor == "confidence":
+        return log.confidence()
+    return np.asarray(1 - watch(Monitor(params.replace(blend=0)), log)["risk"])
+
+
+def _risk(logits: Floats, anchor: Floats, blend: float) -> Floats:
+    uncertainty = 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
+    return blend * uncertainty + (1 - blend) * (1 - anchor)
+
+
+def _mean_auroc(score: Floats, target: npt.NDArray[np.bool_], fold: npt.NDArray[np.int64]) -> float:
+    each = [auroc(score[fold == n], target[fold == n]) for n in np.unique(fold)]
+    each = [value for value in each if math.isfinite(value)]
+    return float(np.mean(each)) if each else float("nan")
+
+
+def search_score(params: Params, trial: Trial) -> tuple[float, float]:
+    """Return the best held-out AUROC over the blends, and that blend."""
+    log = trial.log
+    values, settled = signals_of(params, log)
+    inside = settled & (trial.fold != CHECK_FOLD)
+    target, fold = log.errors()[inside], trial.fold[inside]
+    logits = held_out_logits(values[inside], target, fold, trial.l2, trial.nonnegative)
+    known = np.isfinite(logits)
+    anchor = _anchor(params, log)[inside][known]
+    scores = [
+        (_mean_auroc(_risk(logits[known], anchor, blend), target[known], fold[known]), blend)
+        for blend in BLENDS
+    ]
+    return max((s for s in scores if math.isfinite(s[0])), default=(float("-inf"), 0.7))
+
+
+def _fit_searched(params: Params, trial: Trial) -> tuple[Floats, Floats, float]:
+    """Return the signals of all steps, and coefficients and bias fitted on those that are searched."""
+    values, settled = signals_of(params, trial.log)
+    use = settled & (trial.fold != CHECK_FOLD)
+    low = 0.0 if trial.nonnegative else -COEF_LIMIT
+    coef, bias = fit_logistic(values[use], trial.log.errors()[use], trial.l2, low)
+    return values, coef, bias
+
+
+def check_score(params: Params, blend: float, trial: Trial) -> float:
+    """Return the AUROC on the quarter that no search saw."""
+    values, coef, bias = _fit_searched(params, trial)
+    risk = _risk(values @ coef + bias, _anchor(params, trial.log), blend)
+    held = trial.fold == CHECK_FOLD
+    return auroc(risk[held], trial.log.errors()[held])
+
+
+def best_level(params: Params, trial: Trial, budget: float) -> float:
+    """Return the level under which accepted steps of the search part err least within the budget."""
+    values, coef, bias = _fit_searched(params, trial)
+    held = dict(zip(params.signals, coef.tolist(), strict=True))
+    means = dict(zip(params.signals, values.mean(0).tolist(), strict=True))
+    fitted = params.replace(coef=held, bias=float(np.clip(bias, -256, 256)), clean_means=means)
+    searched = np.flatnonzero(trial.fold != CHECK_FOLD)
+    part, wrong = trial.log.take(searched), trial.log.errors()[searched]
+    results: list[tuple[float, float]] = []
+    risk = watch(Monitor(fitted), part)["risk"]
+    for level in LEVELS:
+        tried = fitted.replace(level=level, budget=budget, reference=float(np.quantile(risk, 1 - level)))
+        accepted = ~watch(Monitor(tried), part)["abstain"]
+        results.append((float(wrong[accepted].mean()) if accepted.any() else 1.0, level))
+    return min(results)[1]

@@ -1,0 +1,100 @@
+"""What `fit` and `tune` take for a log: a path, a `Log` or a data frame; and logs that cannot be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..monitor.frames import is_frame
+from ..monitor.log import Log
+from ..monitor.logits import softmax
+from ..monitor.quantize import quantize_probs, refuse_logits
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Frame(Protocol):
+        """A data frame, as pandas has it."""
+
+        @property
+        def columns(self) -> Any:
+            """Names of the columns."""
+
+        @property
+        def shape(self) -> Any:
+            """Rows and columns."""
+
+        def __getitem__(self, name: Any, /) -> Any: ...
+
+
+Source: TypeAlias = "Log | str | Path | Frame"
+
+
+def as_log(source: Source, *, logits: bool = False, logits_scale: float | None = None) -> Log:
+    """Return the log that someone means.
+
+    Parameters
+    ----------
+    source : Log, path or data frame
+        A path ends in ``.csv``, ``.npz`` or ``.jsonl``; a data frame has the columns of the CSV format.
+    logits : bool
+        Its posteriors are logits: softmax is applied.
+    logits_scale : float, optional
+        What one unit of int8 logits is worth.
+
+    Examples
+    --------
+    >>> log = as_log(Log([[2.0, 0.0]]), logits=True)
+    >>> log.probs.round(3).tolist()
+    [[0.881, 0.119]]
+    >>> as_log([[0.5, 0.5]])
+    Traceback (most recent call last):
+    ...
+    TypeError: the log is of type list; expected a path, a Log, or a data frame with columns p0, p1, ...
+    """
+    if logits_scale is not None and not logits:
+        raise ValueError("`logits_scale` is given without `logits=True`; pass both for int8 logits")
+    where = ""
+    if isinstance(source, Log):
+        log = source
+        if logits:
+            probs = softmax(log.probs, logits_scale)
+            log = Log(probs, log.features, log.labels, log.segments, log.kinds, log.notes)
+    elif isinstance(source, (str, Path)):
+        from ..io import read_log
+
+        log, where = read_log(source, logits=logits, logits_scale=logits_scale), f"{source}: "
+    elif is_frame(source):
+        log = Log.from_frame(source, logits, logits_scale)
+    else:
+        kind = type(source).__name__
+        expected = "a path, a Log, or a data frame with columns p0, p1, ..."
+        raise TypeError(f"the log is of type {kind}; expected {expected}")
+    try:
+        refuse_logits(log.probs)
+        quantize_probs(log.probs)  # names the first float row that the core would refuse
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from None
+    return log
+
+
+def refuse_one_class(log: Log) -> None:
+    """Refuse labels that are all the same: errors between classes cannot be learned from them."""
+    if log.labels is not None and len(np.unique(log.labels)) == 1:
+        raise ValueError(
+            f"every label is class {log.labels[0]}: nothing can be learned about errors between classes; "
+            "use a log that shows several classes, or leave the labels out for a fit without them"
+        )
+
+
+def one_prediction(log: Log) -> list[str]:
+    """Return a note when the classifier answers with one class throughout, else nothing."""
+    found = np.unique(log.predictions())
+    if len(found) > 1:
+        return []
+    return [
+        f"every prediction is class {found[0]}: the log says nothing about the other classes, nor about "
+        "changes between them"
+    ]
