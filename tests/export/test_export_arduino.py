@@ -139,7 +139,7 @@ def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["setup", "loop", "Serial", "Arduino", "delay", "map", "Wire"])
 def test_words_of_the_arduino_core_are_taken(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="taken in Arduino sketches"):
+    with pytest.raises(ValueError, match="a word that Arduino sketches use already"):
         export(PLAIN, tmp_path / "c", name, form="arduino")
     export(PLAIN, tmp_path / "c", name)
 
