@@ -586,8 +586,10 @@ def test_networks_of_another_number_or_recipe_are_refused(
         if other == kind.recipe:
             assert kind(given).networks == tuple(given)
             continue
-        wanted = f"{name} is given a {MODULES[other]}; a {MODULES[kind.recipe]} of recipe {kind.recipe} is"
-        with pytest.raises(ValueError, match=f"^{wanted} accepted$"):
+        wanted = (
+            f"{name} is given a {MODULES[other]}, expected a {MODULES[kind.recipe]} of recipe {kind.recipe}"
+        )
+        with pytest.raises(ValueError, match=f"^{wanted}$"):
             kind(given)
     own = trained[kind.recipe][0]
     for number in {1, 2, 6} - {kind.members}:
@@ -622,7 +624,9 @@ def test_recorded_outputs_are_scored_without_a_network(trained: dict[str, list[n
 
 def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> None:
     found = ready("deep", trained)
-    with pytest.raises(ValueError, match=r"setting \{'kind': 'mean'\} is unknown; one of the grid of deep"):
+    with pytest.raises(
+        ValueError, match=r"setting \{'kind': 'mean'\} is unknown, expected one of the grid of deep"
+    ):
         found.score(seen(found.record(AGAIN[:2])), {"kind": "mean"})
 
 

@@ -42,15 +42,15 @@ def test_the_experiments_of_the_repository_are_well_formed() -> None:
     [
         ({"rows": "al"}, "field of rows 'al' is unknown; did you mean all?"),
         ({"rows": ["bse"]}, "method 'bse' is unknown; did you mean base?"),
-        ({"rows": [{"label": "x"}]}, "a method's name, or a mapping with method, is accepted"),
+        ({"rows": [{"label": "x"}]}, "expected a method's name, or a mapping with method"),
         ({"dwells": [0]}, "dwell is 0"),
-        ({"columns": [["a", "b"]]}, "metric, variant and title are accepted"),
+        ({"columns": [["a", "b"]]}, "expected metric, variant and title"),
         ({"title": 3}, "title of an experiment is 3, expected text"),
         ({"tasks": []}, r"tasks of an experiment is \[\], expected a list"),
         ({"more": 1}, "more"),
         ({"rows": 5}, "rows of an experiment is 5, expected a list of rows, or a field's name"),
         ({"rows": []}, r"rows of an experiment is \[\]"),
-        ({"dwells": [4, 4]}, "each once is accepted"),
+        ({"dwells": [4, 4]}, "expected each once"),
     ],
 )
 def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:

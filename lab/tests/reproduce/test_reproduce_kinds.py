@@ -306,11 +306,11 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("comparison", {"more": 1}, "options of x are more; comparison accepts none"),
-        ("severity", {"levels": [1]}, "options of x are levels; severity accepts none"),
-        ("literal", {"more": 1}, "options of x are more; literal accepts none"),
-        ("precision", {"kinds": 3}, "options of x are kinds; precision accepts none"),
-        ("transfer", {"fitted": [1], "at": 1}, "option of x 'at' is unknown, expected one of fitted"),
+        ("comparison", {"more": 1}, "options of x are more, expected none for comparison"),
+        ("severity", {"levels": [1]}, "options of x are levels, expected none for severity"),
+        ("literal", {"more": 1}, "options of x are more, expected none for literal"),
+        ("precision", {"kinds": 3}, "options of x are kinds, expected none for precision"),
+        ("transfer", {"fitted": [1], "at": 1}, "option of x 'at' is unknown"),
         ("transfer", {}, "fitted of x is None, expected a list of dwells"),
         ("transfer", {"fitted": 4}, "fitted of x is 4, expected a list of dwells"),
         ("transfer", {"fitted": [0]}, "fitted of x is 0"),

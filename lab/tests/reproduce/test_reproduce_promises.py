@@ -113,7 +113,7 @@ def test_streams_of_every_order_are_audited() -> None:
     ("rows", "options", "message"),
     [
         (["base"], {}, "row base makes no decisions, expected a method with a monitor"),
-        (["tcuq"], {"window": 3}, "options of x are window; promises accepts none"),
+        (["tcuq"], {"window": 3}, "options of x are window, expected none for promises"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(

@@ -44,7 +44,7 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
             {"recipe": "assisted", "settings": {"exits": "two"}},
             "setting exits is 'two', not an integer; 1 to",
         ),
-        ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits"),
+        ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits, expected 1 to 3"),
         (
             {"recipe": "assisted", "settings": {"first": [3]}},
             "setting first is [3], not a number",
@@ -74,11 +74,11 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
         ),
         (
             {"backbone": "vit", "dataset": "tinyimagenet20"},
-            "vit cannot take tinyimagenet20: picture is 64 x 64;",
+            "vit cannot take tinyimagenet20: picture is 64 x 64, expected",
         ),
         (
             {"backbone": "text", "dataset": "text", "augment": {"flip": True}},
-            "none is accepted for the symbols of text",
+            "expected none for the symbols of text",
         ),
     ],
 )
