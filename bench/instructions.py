@@ -33,7 +33,7 @@ def build(folder: Path, compiler: str = "gcc") -> Path:
     and callgrind starts in a quarter of the time.
     """
     program = folder / f"step_count_{Path(compiler).name}"
-    sources = [ROOT / "bench" / "step_count.c", CORE / "tcuq.c"]
+    sources = [ROOT / "bench" / "step_count.c", *sorted(CORE.glob("*.c"))]
     command = [compiler, "-std=c99", "-O2", f"-I{CORE}", *map(str, sources), "-o", str(program)]
     if subprocess.run([*command, "-static"], capture_output=True).returncode != 0:
         subprocess.run(command, check=True)
@@ -81,7 +81,7 @@ def x86_64_counter(folder: Path) -> Counter | None:
         return None
     program = build(folder, "x86_64-linux-gnu-gcc")
     plugin = folder / "count.so"
-    source = ROOT / "src" / "tcuq" / "device" / "count.c"
+    source = ROOT / "src" / "tcuq" / "device" / "emulate" / "count.c"
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(source), "-o", str(plugin)], check=True)
 
     def emulated(signals: int, classes: int, features: int, lags: Sequence[int]) -> float:

@@ -14,9 +14,8 @@ from pathlib import Path
 import gen
 import pytest
 from compilers import need_compiler
-from places import ROOT
+from places import CORE, CORE_SOURCES, ROOT
 
-CORE = ROOT / "src" / "tcuq" / "core"
 VECTORS = ROOT / "vectors"
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic"]
@@ -36,7 +35,7 @@ def files() -> list[Path]:
 def build(compiler: str, mode: str, folder: Path) -> Path:
     need_compiler(compiler, mode, folder)
     runner = folder / "run_vectors"
-    sources = [ROOT / "tests" / "c" / "run_vectors.c", CORE / "tcuq.c"]
+    sources = [ROOT / "tests" / "c" / "run_vectors.c", *CORE_SOURCES]
     command = [compiler, *WARNINGS, *MODES[mode], f"-I{CORE}", *sources, "-o", runner]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

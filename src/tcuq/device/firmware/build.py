@@ -212,7 +212,7 @@ def build(
         texts = exported(params, "monitor")
         for name in ("monitor.h", "monitor.c"):
             (work / name).write_text(texts[name], encoding="utf-8")
-        rule_files += [work / "monitor.c", CORE / "tcuq.c"]
+        rule_files += [work / "monitor.c", *sorted(CORE.glob("*.c"))]
         defines = [
             f"-DTCUQ_SIGNALS={params.integers()['signals']}u",
             f"-DTCUQ_EVIDENCE={int(params.evidence is not None)}",
@@ -247,7 +247,7 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
         As for `build`.
     """
     groups: list[tuple[Sequence[Path], Sequence[str]]] = [
-        ([CORE / "tcuq.c"], [level]),
+        (sorted(CORE.glob("*.c")), [level]),
         ([BOARDS / "startup.c"], ["-Os", "-fno-tree-loop-distribute-patterns"]),
         (sorted(FIRMWARE / f"harness{end}.c" for end in ("", "_replay", "_step")), ALONE),
     ]
