@@ -47,6 +47,7 @@ def _total(program: Path, arguments: Sequence[int]) -> int:
             [
                 "valgrind",
                 "--tool=callgrind",
+                "--toggle-collect=main",  # what runs before it depends on random numbers
                 f"--callgrind-out-file={profile}",
                 program,
                 *map(str, arguments),
