@@ -36,7 +36,7 @@ CONFIGURATIONS = (
 
 
 def monitor_sources() -> list[Path]:
-    """Return what every firmware with a monitor carries; errors in words are linked where they are printed."""
+    """Return what every firmware carries; errors in words are linked only where they are printed."""
     return [source for source in sorted(CORE.glob("*.c")) if source.name != "tcuq_error.c"]
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..io.decisions import Decisions
 from ..monitor.log import Log, watch
 from ..monitor.monitor import NO_REASON, Monitor, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from ..monitor.state import State, state_for
-from .rules import ONE, TOP, Ints, Rules
+from .rules import TOP, Ints, Rules
 from .verdict import Audit, Check
 
 _FRACTIONS = ("risk", "threshold", "uncertainty")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.params import Params
 from ..monitor.state import State
 
-ONE = 65536
 TOP = ONE - 1
 Ints = npt.NDArray[np.int64]
 

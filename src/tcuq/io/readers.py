@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.log import Log
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
@@ -21,7 +22,6 @@ from .shape import Shape
 from .sources import at_line, decode_lines, format_of, read_bytes, read_lines, shown
 from .values import Bad, number_shown
 
-ONE = 65536
 MAX_INT32 = 2**31 - 1
 _LIMITS: dict[str, tuple[float, float]] = {
     "step": (0, 2**53),

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from .._core import Step
+from ..base.fixed import ONE
 from ..base.whole_files import write_whole
 from .params import Params
 from .quantize import as_rows, as_vector
@@ -38,10 +40,10 @@ STEP_DTYPE = np.dtype(
 NO_REASON = 255
 
 _LOAD_ERRORS = {
-    -3: "it is truncated or has extra bytes; {size} bytes are accepted",
-    -4: "it is damaged or not a monitor state",
-    -5: "it has another state version; this release reads version 1",
-    -6: "it belongs to a monitor with other parameters",
+    _core.ERR_SIZE: "it is truncated or has extra bytes; {size} bytes are accepted",
+    _core.ERR_STATE: "it is damaged or not a monitor state",
+    _core.ERR_VERSION: f"it has another state version; this release reads version {_core.STATE_VERSION}",
+    _core.ERR_OTHER: "it belongs to a monitor with other parameters",
 }
 
 
@@ -124,7 +126,7 @@ class Monitor:
             return steps
         raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16)
         self._core.run(rows, more, steps.view(np.uint8), raw)
-        return steps, raw / 65536
+        return steps, raw / ONE
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
 from ..monitor.cost import cost
 from ..monitor.evidence_head import EvidenceHead
@@ -14,7 +15,6 @@ from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION
 from ..monitor.state import fingerprint, read_state
 
-ONE = 65536
 _ALARM_WORDS = ("quiet", "risk or evidence has risen", "risk has fallen", "risk has risen and fallen")
 
 
@@ -109,7 +109,6 @@ def describe_params(params: Params) -> dict[str, Any]:
     >>> describe_params(Params(classes=10))["kind"]
     'params'
     """
-    assert params.coef is not None and params.clean_means is not None and params.lag_weights is not None
     low, high = params.debt_bounds
     return {
         "kind": "params",
