@@ -75,7 +75,7 @@ def snap_slopes(slope: float, steep_slope: float, knee: float, level_den: int) -
 
     Examples
     --------
-    >>> snap_slopes(0.0, 0.5, 2.0, 10)
+    >>> snap_slopes(0.0, 0.5, 2.0, level_den=16)
     (0.0, 0.5, 2.0)
     """
     unit = slope_unit(level_den)
