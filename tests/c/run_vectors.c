@@ -175,6 +175,8 @@ static void compare_state(const tcuq_t *one, const uint8_t *expected, const char
 {
     size_t i;
     memset(current, 0x5A, state_size);
+    same("result of save", TCUQ_ERR_SIZE, tcuq_save(one, NULL, 0));
+    same("result of save", TCUQ_ERR_SIZE, tcuq_save(one, current, state_size - 1u));
     same("result of save", (long long)state_size, tcuq_save(one, current, state_size));
     for (i = 0; i < state_size; i++) {
         if (expected[i] != current[i]) {

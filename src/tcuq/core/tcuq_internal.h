@@ -96,6 +96,7 @@ typedef struct {
 } kept_t;
 
 #define KEPT_WORDS (sizeof(kept_t) / sizeof(uint32_t))
+typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
 
 /* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit beliefs, and one
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0

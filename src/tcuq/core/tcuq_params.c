@@ -10,6 +10,7 @@
 #define TCUQ_FIELD(name, type, low, high, bytes) \
     {(uint32_t)(high), AROUND_0(low, high) ? 0 : (int32_t)(low), AROUND_0(low, high), \
      (type)-1 < (type)1 && sizeof(type) == 2u, sizeof(type), bytes, offsetof(tcuq_params_t, name)},
+typedef char tcuq_internal_offsets_fit[sizeof(tcuq_params_t) <= 256u ? 1 : -1];
 const field_t tcuq_internal_fields[FIELD_COUNT] = {
 #include "tcuq_fields.h"
 };
@@ -82,33 +83,42 @@ static uint32_t sum_of_weights(const tcuq_params_t *p)
     return sum;
 }
 
-#define REQUIRE(rule, condition)         \
-    if (!(condition)) {                  \
-        return TCUQ_ERR_RULE_##rule;     \
+#define REQUIRE(rule, condition)     \
+    if (!(condition)) {              \
+        return TCUQ_ERR_RULE_##rule; \
     }
 
-/* Rules between fields whose ranges hold. */
+/* Rules between fields whose ranges hold, each with its reason. */
 static int check_rules(const tcuq_params_t *p)
 {
+    /* Signals have what they read. */
     REQUIRE(features_used, p->features != 0u || !uses(p, TCUQ_FEATURE_SIGNALS))
     REQUIRE(lags_used, p->lag_count != 0u || !uses(p, TCUQ_LAGGED_SIGNALS))
     if (p->lag_count != 0u) {
         REQUIRE(lags_given, p->lags != NULL && p->lag_weights != NULL)
+        /* The last lag is the largest: it is the depth of the ring. */
         REQUIRE(lags_ascend, lags_ascend(p))
         /* The first lag that fills after a reset must carry weight to divide by. */
         REQUIRE(lag_weights_sum, sum_of_weights(p) == 32768u && p->lag_weights[0] != 0u)
     }
+    /* A level of 1 would flag every step, and the debt would never come back. */
     REQUIRE(level_below_one, p->level_num < p->level_den)
-    /* A debt moves by up to level_den a step, a threshold by steep_slope times that. */
+    /* One step moves the debt by less than level_den, and the threshold by steep_slope times that. */
     REQUIRE(steep_slope_fits, p->steep_slope <= MAP_LIMIT / p->level_den)
+    /* The map bends away from the reference, so the bounds of the debt are where it is steep. */
     REQUIRE(slope_order, p->slope <= p->steep_slope)
+    /* The shallow part of the map fits 32 bits. */
     REQUIRE(knee_fits, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope)
+    /* Nobody can abstain more often than always. */
     REQUIRE(budget_up_to_one, p->budget_num <= p->budget_den)
+    /* The belief is there to lean on. */
     REQUIRE(anchor_used, p->anchor == TCUQ_ANCHOR_CONFIDENCE || uses(p, TCUQ_BIT(TCUQ_DISBELIEF_FAST)))
+    /* A sum can reach its limit; a side that is off sums nothing. */
     REQUIRE(rise_order, p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u)
     REQUIRE(fall_order, p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u)
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
         REQUIRE(evidence_given, p->evidence->offset != NULL)
+        /* The fall side sums risk, which evidence takes the place of. */
         REQUIRE(evidence_alone, p->fall_limit == 0u)
         return check_head_ranges(p->evidence);
     }
