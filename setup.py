@@ -2,6 +2,7 @@
 
 import sys
 import sysconfig
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -13,14 +14,15 @@ STABLE = (
     and not sysconfig.get_config_var("Py_GIL_DISABLED")
 )
 
-PRIVATE = ["src/tcuq/core/tcuq_math.h", "src/tcuq/core/tcuq_tables.h"]
+SOURCES = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.c"))
+HEADERS = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.h"))
 
 setup(
     ext_modules=[
         Extension(
             "tcuq._core",
-            ["src/tcuq/binding/module.c", "src/tcuq/binding/input.c", "src/tcuq/core/tcuq.c"],
-            depends=["src/tcuq/binding/input.h", "src/tcuq/core/tcuq.h", *PRIVATE],
+            SOURCES,
+            depends=HEADERS,
             include_dirs=["src/tcuq"],
             extra_compile_args=["-std=c99", "-O3"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],

@@ -33,7 +33,7 @@ def build(folder: Path, compiler: str = "gcc") -> Path:
     and callgrind starts in a quarter of the time.
     """
     program = folder / f"step_count_{Path(compiler).name}"
-    sources = [ROOT / "bench" / "step_count.c", CORE / "tcuq.c"]
+    sources = [ROOT / "bench" / "step_count.c", *sorted(CORE.glob("*.c"))]
     command = [compiler, "-std=c99", "-O2", f"-I{CORE}", *map(str, sources), "-o", str(program)]
     if subprocess.run([*command, "-static"], capture_output=True).returncode != 0:
         subprocess.run(command, check=True)
@@ -47,6 +47,7 @@ def _total(program: Path, arguments: Sequence[int]) -> int:
             [
                 "valgrind",
                 "--tool=callgrind",
+                "--toggle-collect=main",  # what runs before it depends on random numbers
                 f"--callgrind-out-file={profile}",
                 program,
                 *map(str, arguments),

@@ -78,7 +78,6 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
 
 def centered(params: Params, signals: Any) -> Params:
     """Move the bias so that the logistic works in its steep part, where differences show."""
-    assert params.coef is not None
     z = signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     return params.replace(bias=float(np.clip(-np.median(z), -256, 256)))
 

@@ -4,8 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 SIGNAL_NAMES: tuple[str, ...]
+FIELDS: tuple[tuple[str, int, int, int], ...]
 PARAMS_VERSION: int
 STATE_VERSION: int
+LAGGED_SIGNALS: int
+FEATURE_SIGNALS: int
+ERR_SIZE: int
+ERR_STATE: int
+ERR_VERSION: int
+ERR_OTHER: int
 
 class Step(tuple[Any, ...]):
     label: int

@@ -175,6 +175,8 @@ static void compare_state(const tcuq_t *one, const uint8_t *expected, const char
 {
     size_t i;
     memset(current, 0x5A, state_size);
+    same("result of save", TCUQ_ERR_SIZE, tcuq_save(one, NULL, 0));
+    same("result of save", TCUQ_ERR_SIZE, tcuq_save(one, current, state_size - 1u));
     same("result of save", (long long)state_size, tcuq_save(one, current, state_size));
     for (i = 0; i < state_size; i++) {
         if (expected[i] != current[i]) {
@@ -244,8 +246,6 @@ static void batch_clear(int active)
  * ends where the first one is. The second pass leaves out what may be NULL. */
 static void batch_repeat(void)
 {
-    const unsigned reads_features =
-        TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE);
     uint32_t *memory = NULL;
     tcuq_step_t *results;
     uint16_t *signals;
@@ -260,7 +260,7 @@ static void batch_repeat(void)
     after = allocate(NULL, state_size);
     same("result of save", (long long)state_size, tcuq_save(&monitor, after, state_size));
     for (pass = 0; pass < 2; pass++) {
-        const int lean = pass == 1 && (params.signals & reads_features) == 0u;
+        const int lean = pass == 1 && (params.signals & TCUQ_FEATURE_SIGNALS) == 0u;
         tcuq_t second;
         start(&second, &memory);
         same("result of load", TCUQ_OK, tcuq_load(&second, saved, state_size));
@@ -283,53 +283,26 @@ static void batch_repeat(void)
 
 /* Lines of the header. */
 
+/* Scalar fields, as the core declares them. Values need only fit the C type, or the buffers here:
+ * tcuq_check() has the word on ranges. */
 enum {
-    KEY_VERSION, KEY_SIGNALS, KEY_CLASSES, KEY_FEATURES, KEY_ZERO_POINT, KEY_BIAS, KEY_DOUBT_MIX, KEY_BLEND,
-    KEY_SPREAD_SCALE, KEY_LEVEL_NUM, KEY_LEVEL_DEN, KEY_REFERENCE, KEY_ANCHOR, KEY_SLOPE, KEY_STEEP_SLOPE, KEY_KNEE,
-    KEY_BUDGET_NUM, KEY_BUDGET_DEN, KEY_BURST, KEY_WARMUP, KEY_RISE_REFERENCE, KEY_FALL_REFERENCE,
-    KEY_RISE_LIMIT, KEY_RISE_CAP, KEY_FALL_LIMIT, KEY_FALL_CAP, KEY_COUNT
+#define TCUQ_FIELD(name, type, low, high, bytes) KEY_##name,
+#include "tcuq_fields.h"
+    KEY_COUNT
 };
 
-/* `low` and `high` are those of the C type, or of the buffers here; tcuq_init() checks the rest. */
-static const struct {
-    const char *name;
-    long long low;
-    long long high;
-} keys[KEY_COUNT] = {
-    {"version", 0, UINT16_MAX},
-    {"signals", 0, UINT16_MAX},
-    {"classes", 1, TCUQ_MAX_CLASSES},
-    {"features", 0, TCUQ_MAX_FEATURES},
-    {"zero_point", INT16_MIN, INT16_MAX},
-    {"bias", INT32_MIN, INT32_MAX},
-    {"doubt_mix", 0, UINT32_MAX},
-    {"blend", 0, UINT32_MAX},
-    {"spread_scale", 0, UINT32_MAX},
-    {"level_num", 0, UINT16_MAX},
-    {"level_den", 0, UINT16_MAX},
-    {"reference", 0, UINT16_MAX},
-    {"anchor", 0, UINT16_MAX},
-    {"slope", 0, UINT32_MAX},
-    {"steep_slope", 0, UINT32_MAX},
-    {"knee", INT32_MIN, INT32_MAX},
-    {"budget_num", 0, UINT16_MAX},
-    {"budget_den", 0, UINT16_MAX},
-    {"burst", 0, UINT16_MAX},
-    {"warmup", 0, UINT32_MAX},
-    {"rise_reference", 0, UINT16_MAX},
-    {"fall_reference", 0, UINT16_MAX},
-    {"rise_limit", 0, UINT32_MAX},
-    {"rise_cap", 0, UINT32_MAX},
-    {"fall_limit", 0, UINT32_MAX},
-    {"fall_cap", 0, UINT32_MAX},
+static const char *const keys[KEY_COUNT] = {
+#define TCUQ_FIELD(name, type, low, high, bytes) #name,
+#include "tcuq_fields.h"
 };
 
 static void read_params(void)
 {
-    long long value[KEY_COUNT];
+    long long value[KEY_COUNT] = {0};
     int given[KEY_COUNT] = {0};
     unsigned i, key;
-    for (i = 0; i < KEY_COUNT; i++) {
+    given[KEY_lag_count] = given[KEY_reserved] = 1; /* no part of the line */
+    for (i = 2; i < KEY_COUNT; i++) {
         char *name = next_token();
         char *equals = strchr(name, '=');
         if (equals == NULL) {
@@ -338,7 +311,7 @@ static void read_params(void)
         }
         *equals = '\0';
         key = 0;
-        while (key < KEY_COUNT && strcmp(name, keys[key].name) != 0) {
+        while (key < KEY_COUNT && strcmp(name, keys[key]) != 0) {
             key++;
         }
         if (key == KEY_COUNT || given[key]) {
@@ -346,35 +319,15 @@ static void read_params(void)
             return;
         }
         given[key] = 1;
-        value[key] = to_number(equals + 1, keys[key].low, keys[key].high);
+        value[key] = to_number(equals + 1, INT32_MIN, UINT32_MAX);
+    }
+    if (value[KEY_classes] < 1 || value[KEY_classes] > TCUQ_MAX_CLASSES || value[KEY_features] < 0 ||
+        value[KEY_features] > TCUQ_MAX_FEATURES) {
+        malformed("classes or features do not fit");
     }
     memset(&params, 0, sizeof params);
-    params.version = (uint16_t)value[KEY_VERSION];
-    params.signals = (uint16_t)value[KEY_SIGNALS];
-    params.classes = (uint16_t)value[KEY_CLASSES];
-    params.features = (uint16_t)value[KEY_FEATURES];
-    params.zero_point = (int16_t)value[KEY_ZERO_POINT];
-    params.bias = (int32_t)value[KEY_BIAS];
-    params.doubt_mix = (uint32_t)value[KEY_DOUBT_MIX];
-    params.blend = (uint32_t)value[KEY_BLEND];
-    params.spread_scale = (uint32_t)value[KEY_SPREAD_SCALE];
-    params.level_num = (uint16_t)value[KEY_LEVEL_NUM];
-    params.level_den = (uint16_t)value[KEY_LEVEL_DEN];
-    params.reference = (uint16_t)value[KEY_REFERENCE];
-    params.anchor = (uint16_t)value[KEY_ANCHOR];
-    params.slope = (uint32_t)value[KEY_SLOPE];
-    params.steep_slope = (uint32_t)value[KEY_STEEP_SLOPE];
-    params.knee = (int32_t)value[KEY_KNEE];
-    params.budget_num = (uint16_t)value[KEY_BUDGET_NUM];
-    params.budget_den = (uint16_t)value[KEY_BUDGET_DEN];
-    params.burst = (uint16_t)value[KEY_BURST];
-    params.warmup = (uint32_t)value[KEY_WARMUP];
-    params.rise_reference = (uint16_t)value[KEY_RISE_REFERENCE];
-    params.fall_reference = (uint16_t)value[KEY_FALL_REFERENCE];
-    params.rise_limit = (uint32_t)value[KEY_RISE_LIMIT];
-    params.rise_cap = (uint32_t)value[KEY_RISE_CAP];
-    params.fall_limit = (uint32_t)value[KEY_FALL_LIMIT];
-    params.fall_cap = (uint32_t)value[KEY_FALL_CAP];
+#define TCUQ_FIELD(name, type, low, high, bytes) params.name = (type)value[KEY_##name];
+#include "tcuq_fields.h"
 }
 
 static void read_lags(void)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -14,9 +15,8 @@ from pathlib import Path
 import gen
 import pytest
 from compilers import need_compiler
-from places import ROOT
+from places import CORE, CORE_SOURCES, ROOT
 
-CORE = ROOT / "src" / "tcuq" / "core"
 VECTORS = ROOT / "vectors"
 
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic"]
@@ -36,7 +36,7 @@ def files() -> list[Path]:
 def build(compiler: str, mode: str, folder: Path) -> Path:
     need_compiler(compiler, mode, folder)
     runner = folder / "run_vectors"
-    sources = [ROOT / "tests" / "c" / "run_vectors.c", CORE / "tcuq.c"]
+    sources = [ROOT / "tests" / "c" / "run_vectors.c", *CORE_SOURCES]
     command = [compiler, *WARNINGS, *MODES[mode], f"-I{CORE}", *sources, "-o", runner]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -62,6 +62,21 @@ def test_core_equals_vectors(compiler: str, mode: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     steps = sum(path.read_bytes().count(b"\nstep ") for path in files())
     assert done.stdout == f"{len(files())} cases, {steps} steps, all equal\n"
+
+
+@pytest.mark.skipif(platform.machine() == "x86_64", reason="this machine is one")
+def test_core_equals_vectors_on_x86_64(tmp_path: Path) -> None:
+    """The other machine that people run this on, under emulation."""
+    compiler, emulator = shutil.which("x86_64-linux-gnu-gcc"), shutil.which("qemu-x86_64")
+    if compiler is None or emulator is None:
+        pytest.skip("needs: apt-get install gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user")
+    program = tmp_path / "run_vectors"
+    sources = [ROOT / "tests" / "c" / "run_vectors.c", *CORE_SOURCES]
+    command = [compiler, *WARNINGS, "-Werror", "-O2", "-static", f"-I{CORE}", *sources, "-o", program]
+    subprocess.run(command, check=True)
+    done = subprocess.run([emulator, program, *files()], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("all equal\n")
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,13 @@ import subprocess
 
 import numpy as np
 import pytest
-from places import ROOT
+from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.export import check_name, export, sources
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
+TCUQ = tuple(path.name for path in CORE_SOURCES)
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -43,7 +44,7 @@ def rows_for(params, steps=300):
     return np.hstack([probs, rng.integers(-128, 128, (steps, params.features))]).astype(np.int8)
 
 
-def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c", "tcuq.c")):
+def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c", *TCUQ)):
     subprocess.run(
         [CC, *flags, *sources, "-o", "try"], cwd=folder, check=True, capture_output=True, text=True
     )
@@ -141,7 +142,7 @@ def test_two_monitors_link_into_one_program(tmp_path):
         'printf("%d %d %d %d\\n", i, j, tcuq_save(&n, s, sizeof s) == (int)SECOND_STATE_BYTES,\n'
         "tcuq_ring_size(&first) == sizeof a && tcuq_ring_size(&second) == sizeof b); return 0; }\n"
     )
-    program = build(folder, "-std=c99", sources=("both.c", "first.c", "second.c", "tcuq.c"))
+    program = build(folder, "-std=c99", sources=("both.c", "first.c", "second.c", *TCUQ))
     assert subprocess.run([program], capture_output=True, text=True).stdout == "0 0 1 1\n"
 
 
@@ -157,11 +158,12 @@ def test_the_cores_of_two_folders_are_linked_once(tmp_path):
     )
     own = [f"{name}/{name}{end}" for name in ("first", "second") for end in (".c", "_selfcheck.c")]
     flags = [*STRICT, "-Ifirst", "-Isecond"]
-    program = build(tmp_path, *flags, sources=("both.c", *own, "first/tcuq.c"))
+    first = [f"first/{file}" for file in TCUQ]
+    program = build(tmp_path, *flags, sources=("both.c", *own, *first))
     assert subprocess.run([program]).returncode == 0
     # Both cores: refused as a whole, never half of one and half of the other.
     with pytest.raises(subprocess.CalledProcessError) as error:
-        build(tmp_path, *flags, sources=("both.c", *own, "first/tcuq.c", "second/tcuq.c"))
+        build(tmp_path, *flags, sources=("both.c", *own, *first, "second/tcuq.c"))
     assert "multiple definition" in error.value.stderr or "duplicate symbol" in error.value.stderr
 
 
@@ -180,7 +182,7 @@ def test_everything_is_also_cxx(tmp_path, case, standard):
 def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
     files = export(CASES["posteriors"], tmp_path / "c", "camera")
     own = ["camera.c", "camera.h", "camera_selfcheck.c", "camera_selfcheck.h", "main.c"]
-    core = ["tcuq.c", "tcuq.h", "tcuq_LICENSE.txt", "tcuq_math.h", "tcuq_tables.h"]
+    core = sorted([*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt"])
     names = ["README.md", *own, *core]
     assert [file.name for file in files] == names == sorted(os.listdir(tmp_path / "c"))
     for file in own:
@@ -262,8 +264,7 @@ def test_no_function_of_the_library_is_a_good_name(tmp_path):
 
 def test_every_field_of_the_parameters_is_set():
     found = sources(CASES["extended"])
-    struct = re.search(r"typedef struct \{([^}]*)\} tcuq_params_t;", found["tcuq.h"])[1]
-    declared = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", struct, flags=re.S))
+    declared = re.findall(r"^TCUQ_(?:FIELD|LIST|OPTIONAL|TABLE)\((\w+)", found["tcuq_fields.h"], re.M)
     body = found["monitor.c"].split("tcuq_params_t monitor = {")[1]
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 

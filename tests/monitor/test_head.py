@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import CORE_SOURCES
 from streams import dwell_stream, int8_stream
 
 from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit, tune
@@ -174,7 +175,7 @@ def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:
     assert Core(fields).sizes() == with_head(None).core().sizes()
     with pytest.raises(ValueError):
         Core({**fields, "evidence": {**fields["evidence"], **change}})
-    with pytest.raises(ValueError, match="the core refuses"):
+    with pytest.raises(ValueError, match="fall_limit is 5, expected 0 with evidence"):
         Core({**fields, "fall_limit": 5, "fall_cap": 5})
     with pytest.raises(TypeError, match="evidence must be a dict or None"):
         Core({**fields, "evidence": 7})
@@ -393,7 +394,7 @@ def test_two_exported_heads_in_one_program(tmp_path: Path) -> None:
         "return 0; }\n"
     )
     strict = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
-    sources = ["both.c", "first.c", "second.c", "tcuq.c"]
+    sources = ["both.c", "first.c", "second.c", *(path.name for path in CORE_SOURCES)]
     subprocess.run(["cc", *strict, *sources, "-o", "both"], cwd=folder, check=True)
     probs, features = rows()
     text = "\n".join(" ".join(map(str, row)) for row in np.column_stack([probs, features]).tolist())

@@ -14,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import int8_stream
 
-from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq.monitor import params as params_module
+from tcuq.monitor.fields import RANGE
+from tcuq.monitor.fixed_point import core_integers
 from tcuq.monitor.signals import FEATURE_BASED
 
 side = st.none() | st.builds(
@@ -95,12 +98,12 @@ def test_snapping_is_visible_and_small() -> None:
     )
     assert params.blend == round(0.123456789 * 65536) / 65536
     assert abs(params.level - 0.1234567) < 1e-3
-    assert params.coef is not None and params.coef["doubt"] == round(1.23456 * 512) / 512
+    assert params.coef["doubt"] == round(1.23456 * 512) / 512
 
 
 def test_default_lag_weights_are_inverse_lags_and_sum_to_one() -> None:
     weights = Params(classes=2).lag_weights
-    assert weights is not None and sum(weights) == 1
+    assert sum(weights) == 1
     assert np.allclose(weights, [4 / 7, 2 / 7, 1 / 7], atol=1e-4)
 
 
@@ -245,3 +248,43 @@ def test_an_unwritable_target_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"p\.json"):
             Params(classes=2).save(target)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_ranges_are_those_of_the_core() -> None:
+    """What Params lets through at its ends, the core takes; beyond them, Params refuses first."""
+    for name, field in (
+        ("classes", "classes"),
+        ("features", "features"),
+        ("burst", "burst"),
+        ("warmup", "warmup"),
+    ):
+        low, high = RANGE[field]
+        for value in (low, high):
+            assert getattr(Params(**{"classes": 3, name: value}), name) == value
+        for value in (low - 1, high + 1):
+            with pytest.raises(ValueError, match=f"{name} is {value}; {low} to {high} is accepted"):
+                Params(**{"classes": 3, name: value})
+    for bias in (-256, 256):
+        assert Params(classes=3, bias=bias).integers()["bias"] in RANGE["bias"]
+
+
+def test_integers_are_made_once_and_handed_out_as_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(params_module, "core_integers", lambda p: calls.append(p) or core_integers(p))
+    params = Params(classes=3, evidence=EvidenceHead({"doubt": 1.0}, [0.0] * 3))
+    fields = params.integers()
+    fields["lags"].append(9)
+    fields["evidence"]["coef"][0] = 7
+    fields["classes"] = 5
+    Monitor(params)
+    assert params.integers()["lags"] == [1, 2, 4] and params.integers()["classes"] == 3
+    assert params.integers()["evidence"]["coef"][0] == 0
+    assert params.ring_bytes == params.core().sizes()[0] and len(calls) == 1
+
+
+def test_what_may_be_left_out_has_a_value() -> None:
+    params = Params(classes=3, lag_weights=None, warmup=None, coef=None, clean_means=None)
+    assert params == Params(classes=3)
+    assert (params.warmup, len(params.lag_weights)) == (64, 3)
+    assert set(params.coef) == set(params.clean_means) == set(params.signals)
+    assert AlarmSide(0.1, 2.0, None).cap == AlarmSide(0.1, 2.0).cap == 2.0

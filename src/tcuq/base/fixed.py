@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from .checks import number
 
@@ -17,14 +18,25 @@ def snap(value: float, unit: int) -> float:
     return math.floor(value * unit + 0.5) / unit
 
 
-def ratio(name: str, value: float, low: Fraction, high: Fraction) -> Fraction:
-    """Return the nearest fraction with a denominator up to 1000, kept inside [low, high]."""
-    exact = Fraction(number(name, value, float(low), float(high)))
-    return min(high, max(low, exact.limit_denominator(1000)))
+def ratio(name: str, value: float, low: Fraction, high: Fraction, largest: int) -> Fraction:
+    """Return the nearest fraction with a denominator up to `largest`, kept inside [low, high]."""
+    return min(high, max(low, nearest(number(name, value, float(low), float(high)), largest)))
 
 
-def weights_q15(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[int, ...]:
-    """Return lag weights in Q0.15 that sum to exactly 32768, by largest remainders."""
+@lru_cache(maxsize=64)
+def nearest(value: float, largest: int) -> Fraction:
+    """Return the nearest fraction with a denominator up to `largest`; slow, so the last ones are kept.
+
+    Examples
+    --------
+    >>> nearest(0.333, 100)
+    Fraction(1, 3)
+    """
+    return Fraction(value).limit_denominator(largest)
+
+
+def weight_units(lags: Sequence[int], weights: Sequence[float] | None, unit: int) -> tuple[int, ...]:
+    """Return lag weights as integers that sum to exactly `unit`, by largest remainders."""
     if weights is None:
         weights = [1 / lag for lag in lags]
     if len(weights) != len(lags):
@@ -36,13 +48,13 @@ def weights_q15(lags: Sequence[int], weights: Sequence[float] | None) -> tuple[i
     total = math.fsum(weights)
     if total <= 0 or not math.isfinite(total):
         raise ValueError(f"lag_weights sum to {total}; a finite sum above 0 is needed")
-    shares = [weight * 32768 / total for weight in weights]
+    shares = [weight * unit / total for weight in weights]
     units = [math.floor(share) for share in shares]
     by_remainder = sorted(range(len(lags)), key=lambda i: (units[i] - shares[i], i))
-    for i in by_remainder[: 32768 - sum(units)]:
+    for i in by_remainder[: unit - sum(units)]:
         units[i] += 1
     if units[0] == 0:
         raise ValueError(
-            f"the weight of lag {lags[0]} is {weights[0]}; at least 1/32768 of the sum is needed"
+            f"the weight of lag {lags[0]} is {weights[0]}; at least 1/{unit} of the sum is needed"
         )
     return tuple(units)

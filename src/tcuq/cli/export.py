@@ -57,7 +57,7 @@ def command(args: argparse.Namespace) -> int:
         compiled = " ".join(contents.sources)
         hints = [
             f"try it: cd {shlex.quote(args.folder)} && cc -std=c99 main.c {compiled} -o try_{args.name}",
-            f"smaller: compile tcuq.c with {contents.flags}",
+            f"smaller: compile with {contents.flags}",
         ]
     else:
         hints = ["try it: put the folder among the libraries of your sketchbook and open its example Watch"]

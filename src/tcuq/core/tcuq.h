@@ -28,20 +28,9 @@ extern "C" {
 /* Layout of the bytes that tcuq_save() writes. */
 #define TCUQ_STATE_VERSION 2u
 
-#define TCUQ_MAX_CLASSES 1000u
-#define TCUQ_MAX_FEATURES 256u
-#define TCUQ_MAX_LAG 64u
-
-/* Results of the functions that return int: TCUQ_OK, a size, or one of these. */
-enum {
-    TCUQ_OK = 0,
-    TCUQ_ERR_PARAMS = -1,  /* a field of tcuq_params_t is out of range */
-    TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
-    TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
-    TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
-    TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
-    TCUQ_ERR_OTHER = -6    /* a state of a monitor with other params */
-};
+#define TCUQ_MAX_CLASSES 1000
+#define TCUQ_MAX_FEATURES 256
+#define TCUQ_MAX_LAG 64
 
 /* Signal numbers. A number is never given to another signal. (Macros, because
  * TCUQ_SIGNALS is tested by the preprocessor, to which an enum is 0.) */
@@ -67,6 +56,12 @@ enum {
 #define TCUQ_PROFILE_EXTENDED 0x7F3Au
 #define TCUQ_ALL_SIGNALS 0x7FFFu
 
+/* Signals that compare with single past steps, and signals that read features. */
+#define TCUQ_LAGGED_SIGNALS \
+    (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
+#define TCUQ_FEATURE_SIGNALS \
+    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE))
+
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
  * leave the code of the others out; tcuq_init() refuses params that need them. */
 #ifndef TCUQ_SIGNALS
@@ -91,52 +86,43 @@ enum {
 #define TCUQ_ALARM_FALL 2u /* risk stayed below it, as when a network collapses */
 
 /* A second head over the signals, for the alarm: how much more likely this step is on
- * degraded input than on clean, as a natural logarithm. */
+ * degraded input than on clean, as a natural logarithm. tcuq_fields.h says what each field is. */
 typedef struct {
-    const int16_t *offset;           /* one a class, of the label that was answered; value * 256 */
-    uint32_t clip;                   /* one step adds at most this, Q16.16, 1..2^24 */
-    uint32_t allowance;              /* taken off at every step, Q16.16, 0..2^24 */
-    int16_t coef[TCUQ_SIGNAL_COUNT]; /* Q6.9 */
+#define TCUQ_HEAD_FIELD(name, type, low, high) type name;
+#define TCUQ_HEAD_LIST(name, type, low, high) const type *name;
+#define TCUQ_HEAD_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
+#include "tcuq_fields.h"
 } tcuq_evidence_t;
 
-/* Everything that is decided before deployment. Q0.16 means value * 65536.
- * Written by `tcuq export`; must outlive the monitor. */
+/* Everything that is decided before deployment: tcuq_fields.h has the name, type, range and
+ * meaning of each field. Written by `tcuq export`; must outlive the monitor. */
 typedef struct {
-    uint16_t version;        /* TCUQ_PARAMS_VERSION */
-    uint16_t signals;        /* mask of TCUQ_BIT()s in use, not 0 */
-    uint16_t classes;        /* 2..1000 */
-    uint16_t features;       /* 0..256; not 0 when a signal reads features */
-    int16_t zero_point;      /* of the features, -128..127 */
-    uint16_t lag_count;      /* 1..64; 0 only when no signal reads the past */
-    const uint8_t *lags;     /* ascending, each 1..64 */
-    const uint16_t *lag_weights; /* Q0.15, sum exactly 32768 */
-    int32_t bias;            /* Q16.16, |bias| <= 256 */
-    uint32_t doubt_mix;      /* Q0.16, 0..65536: share of confidence in doubt */
-    uint32_t blend;          /* Q0.16, 0..65536: share of uncertainty in risk */
-    uint32_t spread_scale;   /* 65536 / log2(classes), 1..65536 */
-    uint16_t level_num;      /* level = level_num / level_den, between 0 and 1 */
-    uint16_t level_den;      /* 2..1000 */
-    uint16_t reference;      /* threshold at zero debt, Q0.16 */
-    uint16_t anchor;         /* TCUQ_ANCHOR_CONFIDENCE or TCUQ_ANCHOR_BELIEF */
-    uint32_t slope;          /* threshold per debt unit near zero, Q0.16 / 256 */
-    uint32_t steep_slope;    /* the same beyond the knee, 1..2^24 / level_den */
-    int32_t knee;            /* debt where the steep slope starts, slope * knee <= 2^24 */
-    uint16_t budget_num;     /* budget = budget_num / budget_den, 0..1 */
-    uint16_t budget_den;     /* 1..1000 */
-    uint16_t burst;          /* abstentions that may come at once, 1..10000 */
-    uint16_t rise_reference; /* risk above this feeds the rise alarm, Q0.16 */
-    uint16_t fall_reference; /* risk below this feeds the fall alarm, Q0.16 */
-    uint16_t reserved;       /* 0 */
-    uint32_t warmup;         /* steps that never abstain */
-    uint32_t rise_limit;     /* raise the alarm here; 0 switches the side off */
-    uint32_t rise_cap;       /* evidence stops growing here, limit..2^30 */
-    uint32_t fall_limit;
-    uint32_t fall_cap;
-    const tcuq_evidence_t *evidence; /* summed by the rise alarm in place of risk; then the
-                                        fall side is off. NULL: risk is summed */
-    int16_t coef[TCUQ_SIGNAL_COUNT];        /* Q6.9 */
-    uint16_t clean_mean[TCUQ_SIGNAL_COUNT]; /* Q0.16, stands in for a missing past */
+#define TCUQ_FIELD(name, type, low, high, bytes) type name;
+#define TCUQ_LIST(name, type, low, high) const type *name;
+#define TCUQ_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
+#define TCUQ_OPTIONAL(name, type) const type *name;
+#include "tcuq_fields.h"
 } tcuq_params_t;
+
+/* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
+ * parameters are one a field (TCUQ_ERR_PARAM_steep_slope), one a field of the evidence
+ * (TCUQ_ERR_HEAD_clip) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
+ * tcuq_fields.h; their numbers belong to one TCUQ_PARAMS_VERSION. */
+enum tcuq_error {
+    TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
+#define TCUQ_FIELD(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
+#define TCUQ_HEAD_FIELD(name, type, low, high) TCUQ_ERR_HEAD_##name,
+#define TCUQ_RULE(name, field, expected) TCUQ_ERR_RULE_##name,
+#include "tcuq_fields.h"
+    TCUQ_ERR_LAST_PARAM,
+    TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params */
+    TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
+    TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
+    TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
+    TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
+    TCUQ_ERR_PARAMS = -1,  /* deprecated: no longer returned, now that each field has its own */
+    TCUQ_OK = 0
+};
 
 /* One monitor. Fields are private: save and load instead of copying. */
 typedef struct {
@@ -167,15 +153,22 @@ typedef struct {
     uint8_t low_mass;     /* 1: posterior sums to less than a half */
 } tcuq_step_t;
 
-/* Return TCUQ_OK when every field is in range, else the error. */
+/* Return TCUQ_OK when every field is in range and the rules between fields hold, else the
+ * first error: TCUQ_ERR_VERSION, one of a parameter, or TCUQ_ERR_SIGNALS. */
 int tcuq_check(const tcuq_params_t *params);
+
+/* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused
+ * parameter where there is one. Both return "" for what is no error. They are in a file of
+ * their own, tcuq_error.c, and cost nothing where they are not called. */
+const char *tcuq_error_name(int error);
+const char *tcuq_error_text(int error);
 
 /* Return the bytes of ring memory that these params need (a multiple of 4), at
  * least 4. Meaningful only for params that pass tcuq_check(). */
 size_t tcuq_ring_size(const tcuq_params_t *params);
 
 /* Start a monitor. `ring` has `ring_bytes` bytes and, like `params`, stays with
- * it. Return TCUQ_OK, TCUQ_ERR_PARAMS, _SIGNALS, _VERSION or _SIZE. */
+ * it. Return TCUQ_OK, an error of tcuq_check(), or TCUQ_ERR_SIZE. */
 int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
 
 /* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero
@@ -184,11 +177,6 @@ int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size
  * signals in Q0.16 (0 where unused). Nothing is checked here. */
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
-
-/* The same as `count` calls of tcuq_step() on consecutive rows. `features` and
- * `signals` may be NULL. */
-void tcuq_run(tcuq_t *monitor, const int8_t *probs, const int8_t *features, size_t count,
-              tcuq_step_t *out, uint16_t *signals);
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold,
  * budget, alarm and warm-up go on, or the rates would not hold. */
@@ -211,6 +199,23 @@ void tcuq_debt_bounds(const tcuq_params_t *params, int32_t *low, int32_t *high);
 
 /* Posterior of two classes from one int8 sigmoid output (class 1). */
 void tcuq_two_classes(int8_t sigmoid, int8_t probs[2]);
+
+/* Deprecated: call tcuq_step() on each row. The same as `count` such calls; `features` and
+ * `signals` may be NULL. */
+static inline void tcuq_run(tcuq_t *monitor, const int8_t *probs, const int8_t *features,
+                            size_t count, tcuq_step_t *out, uint16_t *signals)
+{
+    for (; count > 0u; count--) {
+        tcuq_step(monitor, probs, features, out++, signals);
+        probs += monitor->params->classes;
+        if (features != NULL) {
+            features += monitor->params->features;
+        }
+        if (signals != NULL) {
+            signals += TCUQ_SIGNAL_COUNT;
+        }
+    }
+}
 
 #ifdef __cplusplus
 }

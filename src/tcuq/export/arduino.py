@@ -89,8 +89,8 @@ void loop()
 """
 
 _FUNCTIONS = (
-    *("tcuq_check", "tcuq_ring_size", "tcuq_init", "tcuq_step", "tcuq_run", "tcuq_reset", "tcuq_state_size"),
-    *("tcuq_save", "tcuq_load", "tcuq_debt_bounds", "tcuq_two_classes"),
+    *("tcuq_check", "tcuq_ring_size", "tcuq_init", "tcuq_step", "tcuq_reset", "tcuq_state_size"),
+    *("tcuq_save", "tcuq_load", "tcuq_debt_bounds", "tcuq_two_classes", "tcuq_error_name", "tcuq_error_text"),
 )
 _CONSTANTS = ("TCUQ_OK", "TCUQ_REASON_NONE", "TCUQ_ALARM_RISE", "TCUQ_ALARM_FALL")
 
@@ -113,7 +113,8 @@ def check_arduino_name(name: str) -> str:
 def library_files(contents: Contents) -> dict[str, str]:
     """Return what makes a folder with sources in src/ an Arduino library, text by path."""
     check_arduino_name(contents.name)
-    more = "".join(f'#include "{file}"\n' for file in contents.core_files[4:] if file.endswith(".h"))
+    before = ("tcuq_softmax.h", "tcuq_projection.h")
+    more = "".join(f'#include "{file}"\n' for file in contents.core_files if file in before)
     return {
         "library.properties": contents.fill(
             _PROPERTIES, version=VERSION, ram=cost(contents.params).ram_bytes

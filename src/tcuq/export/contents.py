@@ -17,6 +17,11 @@ from .softmax import softmax_table
 PARAMS_BYTES, HEAD_BYTES = 152, 44
 """`sizeof` tcuq_params_t and tcuq_evidence_t with 32-bit pointers."""
 
+CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
+CORE_SOURCES = ("tcuq.c", "tcuq_error.c", "tcuq_params.c", "tcuq_signals.c", "tcuq_state.c")
+CORE_PRIVATE = ("tcuq_internal.h", "tcuq_math.h", "tcuq_tables.h")
+"""Files of the core: what a program includes, what it compiles, and what only the core reads."""
+
 PROJECTION_BYTES = 16
 """`sizeof(tcuq_projection_t)` with 32-bit pointers."""
 
@@ -37,8 +42,8 @@ class Contents:
 
     Examples
     --------
-    >>> Contents(Params(classes=10), "kws", logits_scale=0.1).sources
-    ('kws.c', 'kws_selfcheck.c', 'tcuq.c', 'tcuq_softmax.c')
+    >>> Contents(Params(classes=10), "kws", logits_scale=0.1).sources[:3]
+    ('kws.c', 'kws_selfcheck.c', 'tcuq.c')
     """
 
     params: Params
@@ -71,7 +76,7 @@ class Contents:
     @property
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
-        files = ["tcuq.h", "tcuq.c", "tcuq_math.h", "tcuq_tables.h", "tcuq_LICENSE.txt"]
+        files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, "tcuq_LICENSE.txt"]
         if self.logits_scale is not None:
             files += ["tcuq_softmax.h", "tcuq_softmax.c"]
         if self.projection is not None:

@@ -18,7 +18,7 @@ _HEADER = """\
  *   static tcuq_t state;
  *   tcuq_init(&state, &{name}, ring, sizeof ring);
  *
- * Compile tcuq.c with {flags} to leave out the code of signals
+ * Compile the files of tcuq with {flags} to leave out the code of signals
  * that are not used here. A program with several monitors needs the bits of all of them.
  */
 #ifndef {NAME}_H

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..base.checks import known_only, number
+from ..base.filled import Filled
 from ..base.fixed import ONE, snap
+from .fields import RANGE, real_range
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,14 @@ class AlarmSide:
 
     allowance: float
     limit: float
-    cap: float | None = None
+    cap: Filled[float] = Filled()
 
     def __post_init__(self) -> None:
         allowance = number("alarm allowance", self.allowance, 0, 1)
-        given = number("alarm limit", self.limit, 1 / ONE, 16384)
+        most = real_range("rise_cap", ONE)[1]
+        given = number("alarm limit", self.limit, 1 / ONE, most)
         limit = max(1 / ONE, snap(given, ONE))
-        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, 16384), ONE)
+        cap = limit if self.cap is None else snap(number("alarm cap", self.cap, given, most), ONE)
         object.__setattr__(self, "allowance", snap(allowance, ONE))
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "cap", max(limit, cap))
@@ -69,9 +72,10 @@ class Alarm:
         fields = {}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)
-            fields[f"{name}_reference"] = min(ONE - 1, max(0, reference))
+            least, most = RANGE[f"{name}_reference"]
+            fields[f"{name}_reference"] = min(most, max(least, reference))
             fields[f"{name}_limit"] = 0 if side is None else round(side.limit * ONE)
-            fields[f"{name}_cap"] = 0 if side is None else round((side.cap or 0) * ONE)
+            fields[f"{name}_cap"] = 0 if side is None else round(side.cap * ONE)
         return fields
 
 

@@ -12,14 +12,10 @@ import numpy.typing as npt
 
 from ..base.checks import known_only, number
 from ..base.fixed import ONE, snap
+from .fields import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, real_range
 from .signals import SIGNALS
 
-COEF_UNIT = 512
-COEF_LIMIT = 64.0
-OFFSET_UNIT = 256
-OFFSET_LIMIT = 128.0
-MOST = 256.0
-"""Largest clip and allowance."""
+__all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +69,9 @@ class EvidenceHead:
             for i, value in enumerate(self.offsets)
         )
         put(self, "offsets", offsets)
-        put(self, "clip", max(1 / ONE, snap(number("evidence clip", self.clip, 1 / ONE, MOST), ONE)))
-        put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, MOST), ONE))
+        least, most = real_range("evidence clip", ONE)
+        put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
+        put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
 
     def __hash__(self) -> int:
         return hash((tuple(self.coef.items()), self.offsets, self.clip, self.allowance))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core import STATE_VERSION, Step
+from .. import _core
+from .._core import Step
+from ..base.fixed import ONE
 from ..base.whole_files import write_whole
 from .params import Params
 from .quantize import as_rows, as_vector
@@ -39,10 +41,10 @@ gives the names, which `Monitor.step` gives at once."""
 NO_REASON = 255
 
 _LOAD_ERRORS = {
-    -3: "it is truncated or has extra bytes; expected {size} bytes",
-    -4: "it is damaged or not a monitor state",
-    -5: f"it has another state version; this release reads version {STATE_VERSION}",
-    -6: "it belongs to a monitor with other parameters",
+    _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
+    _core.ERR_STATE: "it is damaged or not a monitor state",
+    _core.ERR_VERSION: f"it has another state version; this release reads version {_core.STATE_VERSION}",
+    _core.ERR_OTHER: "it belongs to a monitor with other parameters",
 }
 
 
@@ -128,7 +130,7 @@ class Monitor:
             return steps
         raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16)
         self._core.run(rows, more, steps.view(np.uint8), raw)
-        return steps, raw / 65536
+        return steps, raw / ONE
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.

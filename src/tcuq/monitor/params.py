@@ -1,51 +1,38 @@
-"""`Params`: everything that is decided before deployment, as a person reads it and as the core holds it."""
+"""`Params`: everything that is decided before deployment, as a person reads it."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from .. import _core
 from ..base.checks import integer, known_only, number
-from ..base.fixed import ONE, ratio, snap, weights_q15
-from .alarm import Alarm, alarm_from
-from .evidence_head import EvidenceHead, head_from
-from .signals import FEATURE_BASED, LAGGED, SIGNALS, mask, ordered, profile_signals
+from ..base.filled import Filled
+from ..base.fixed import ONE, snap
+from ..base.whole_files import write_whole
+from .alarm import Alarm
+from .evidence_head import EvidenceHead
+from .fields import COEF_LIMIT, COEF_UNIT, MAX_LAG, RANGE, real_range
+from .fixed_point import ANCHORS, by_signal, core_integers, fresh, snap_lags, snap_rates, snap_slopes
+from .params_file import FORMAT, READABLE, content_from, content_of, plain, values_from
+from .signals import FEATURE_BASED, LAGGED, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
-FORMAT = "tcuq-params"
-COEF_UNIT = 512
-COEF_LIMIT = 64.0
-MAX_LAG = 64
-
-STOCK_COEF = {
-    "divergence": 1.5,
-    "flips": 1.0,
-    "doubt": 3.0,
-    "surprise_fast": 1.0,
-    "surprise_slow": 0.5,
-    "spread_fast": 0.5,
-    "spread_slow": 0.5,
-    "odds": 0.5,
-    "disbelief_fast": 2.0,
-    "disbelief_slow": 0.5,
-    "strain_fast": 0.25,
-    "strain_slow": 0.25,
-}
-"""Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
-
-STOCK_BIAS = -2.5
-
-ANCHORS = ("confidence", "belief")
-"""What risk leans on beside the uncertainty, by the core's number."""
-
-READABLE = (1, _core.PARAMS_VERSION)
-"""Versions of a parameter file; one of layout 1 has no `anchor`, which was the confidence."""
+__all__ = [
+    "ANCHORS",
+    "COEF_LIMIT",
+    "COEF_UNIT",
+    "FORMAT",
+    "MAX_LAG",
+    "READABLE",
+    "STOCK_BIAS",
+    "STOCK_COEF",
+    "Params",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,15 +114,15 @@ class Params:
     feature_zero_point: int = 0
     signals: tuple[str, ...] = ()
     lags: tuple[int, ...] = (1, 2, 4)
-    lag_weights: tuple[float, ...] | None = None
+    lag_weights: Filled[tuple[float, ...]] = Filled()
     window: int = 16
-    warmup: int | None = None
+    warmup: Filled[int] = Filled()
     doubt_mix: float = 0.5
     blend: float = 0.7
     anchor: str = "confidence"
-    coef: Mapping[str, float] | None = None
+    coef: Filled[Mapping[str, float]] = Filled()
     bias: float = STOCK_BIAS
-    clean_means: Mapping[str, float] | None = None
+    clean_means: Filled[Mapping[str, float]] = Filled()
     level: float = 0.1
     reference: float = 0.5
     slope: float = 0.006
@@ -148,39 +135,80 @@ class Params:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "classes", integer("classes", self.classes, 2, 1000))
-        put(self, "features", integer("features", self.features, 0, 256))
-        scale = number("feature_scale", self.feature_scale, 1e-30, 1e30)
-        put(self, "feature_scale", scale)
-        put(self, "feature_zero_point", integer("feature_zero_point", self.feature_zero_point, -128, 127))
+        self._check_inputs()
+        self._check_past()
+        self._check_risk()
+        self._check_decisions()
+        self._check_evidence()
+        self._put(notes=MappingProxyType(plain(self.notes)))
+        _ = self._sizes  # the core has the last word
+
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # Computed once: nothing that they depend on can change.
+
+    @cached_property
+    def _integers(self) -> dict[str, Any]:
+        return core_integers(self)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int, int, int]:
+        return self.core().sizes()
+
+    def _check_inputs(self) -> None:
+        self._put(
+            classes=integer("classes", self.classes, *RANGE["classes"]),
+            features=integer("features", self.features, *RANGE["features"]),
+            feature_scale=number("feature_scale", self.feature_scale, 1e-30, 1e30),
+            feature_zero_point=integer("feature_zero_point", self.feature_zero_point, *RANGE["zero_point"]),
+        )
         given = self.signals
         if isinstance(given, str) or not all(isinstance(name, str) for name in given):
             raise ValueError(f"signals is {given!r}; a list of names is needed")
         signals = ordered(given) if given else profile_signals("paper", self.features)
-        put(self, "signals", signals)
         needing = [s for s in signals if s in FEATURE_BASED]
         if needing and self.features == 0:
-            raise ValueError(f"features is 0; signal {needing[0]!r} needs 1 to 256")
-        self._snap_lags()
-        put(self, "doubt_mix", snap(number("doubt_mix", self.doubt_mix, 0, 1), ONE))
-        put(self, "blend", snap(number("blend", self.blend, 0, 1), ONE))
-        self._check_anchor()
-        put(self, "coef", self._by_signal("coef", self.coef, STOCK_COEF, -COEF_LIMIT, COEF_LIMIT, COEF_UNIT))
-        put(self, "clean_means", self._by_signal("clean_means", self.clean_means, {}, 0, 1, ONE))
-        put(self, "bias", snap(number("bias", self.bias, -256, 256), ONE))
-        self._snap_decisions()
-        if not isinstance(self.alarm, Alarm):
-            raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
-        self._check_evidence()
-        put(self, "notes", MappingProxyType(_plain(self.notes)))
-        self.core()  # the core has the last word
+            raise ValueError(f"features is 0; signal {needing[0]!r} needs 1 to {RANGE['features'][1]}")
+        self._put(signals=signals)
 
-    def _check_anchor(self) -> None:
+    def _check_past(self) -> None:
+        self._put(window=integer("window", self.window, *RANGE["lags"]))
+        lags, weights = snap_lags(self.lags, self.lag_weights, self.window)
+        if not lags and any(s in LAGGED for s in self.signals):
+            raise ValueError(f"lags is empty; at least one of 1 to {MAX_LAG} is needed")
+        warmup = 4 * self.window if self.warmup is None else self.warmup
+        self._put(lags=lags, lag_weights=weights, warmup=integer("warmup", warmup, *RANGE["warmup"]))
+
+    def _check_risk(self) -> None:
+        self._put(
+            doubt_mix=snap(number("doubt_mix", self.doubt_mix, *real_range("doubt_mix", ONE)), ONE),
+            blend=snap(number("blend", self.blend, *real_range("blend", ONE)), ONE),
+        )
         if self.anchor not in ANCHORS:
             raise ValueError(f"anchor is {self.anchor!r}; one of {', '.join(ANCHORS)} is accepted")
         if self.anchor == "belief" and "disbelief_fast" not in self.signals:
             raise ValueError("anchor is 'belief'; it needs the signal 'disbelief_fast'")
+        stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}
+        coef = stock if self.coef is None else self.coef
+        means = {} if self.clean_means is None else self.clean_means
+        self._put(
+            coef=by_signal("coef", coef, self.signals, (-COEF_LIMIT, COEF_LIMIT), COEF_UNIT),
+            clean_means=by_signal("clean_means", means, self.signals, (0, 1), ONE),
+            bias=snap(number("bias", self.bias, *real_range("bias", ONE)), ONE),
+        )
+
+    def _check_decisions(self) -> None:
+        level, budget = snap_rates(self.level, self.budget)
+        self._put(
+            level=float(level), budget=float(budget), burst=integer("burst", self.burst, *RANGE["burst"])
+        )
+        reference = snap(number("reference", self.reference, 0, 1), ONE)
+        slope, steep_slope, knee = snap_slopes(self.slope, self.steep_slope, self.knee, level.denominator)
+        self._put(reference=min(1 - 1 / ONE, reference), slope=slope, steep_slope=steep_slope, knee=knee)
+        if not isinstance(self.alarm, Alarm):
+            raise TypeError(f"alarm is {type(self.alarm).__name__}; an Alarm is needed")
 
     def _check_evidence(self) -> None:
         head = self.evidence
@@ -195,64 +223,6 @@ class Params:
         known_only("evidence signal", head.coef, self.signals)
         if self.alarm.fall is not None:
             raise ValueError("alarm fall is on; with evidence the alarm has the rise side only")
-
-    def _snap_lags(self) -> None:
-        put = object.__setattr__
-        put(self, "window", integer("window", self.window, 1, MAX_LAG))
-        lags = tuple(integer("lag", lag, 1, MAX_LAG) for lag in self.lags)
-        if len(set(lags)) != len(lags):
-            raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
-        if not lags and any(s in LAGGED for s in self.signals):
-            raise ValueError("lags is empty; at least one of 1 to 64 is needed")
-        if lags and max(lags) > self.window:
-            raise ValueError(f"lag {max(lags)} is longer than the window; 1 to {self.window} is accepted")
-        order = sorted(range(len(lags)), key=lambda i: lags[i])
-        weights = self.lag_weights
-        if weights is not None and len(weights) == len(lags):
-            weights = tuple(weights[i] for i in order)
-        lags = tuple(sorted(lags))
-        put(self, "lags", lags)
-        put(self, "lag_weights", tuple(w / 32768 for w in weights_q15(lags, weights)) if lags else ())
-        warmup = 4 * self.window if self.warmup is None else self.warmup
-        put(self, "warmup", integer("warmup", warmup, 0, 2**32 - 1))
-
-    def _snap_decisions(self) -> None:
-        put = object.__setattr__
-        level = ratio("level", self.level, Fraction(1, 1000), Fraction(999, 1000))
-        put(self, "level", float(level))
-        put(self, "budget", float(ratio("budget", self.budget, Fraction(0), Fraction(1))))
-        put(self, "burst", integer("burst", self.burst, 1, 10000))
-        put(self, "reference", min(1 - 1 / ONE, snap(number("reference", self.reference, 0, 1), ONE)))
-        unit = 256 * ONE / level.denominator
-        steep = math.floor(number("steep_slope", self.steep_slope, 1e-7, 1) * unit + 0.5)
-        steep = min(max(1, steep), 2**24 // level.denominator)
-        slope = math.floor(number("slope", self.slope, 0, self.steep_slope) * unit + 0.5)
-        slope = min(slope, steep)
-        knee = math.floor(number("knee", self.knee, 0, 16000) * level.denominator + 0.5)
-        if slope:
-            knee = min(knee, 2**24 // slope)
-        put(self, "steep_slope", steep / unit)
-        put(self, "slope", slope / unit)
-        put(self, "knee", knee / level.denominator)
-
-    def _by_signal(
-        self,
-        name: str,
-        given: Mapping[str, float] | None,
-        default: Mapping[str, float],
-        low: float,
-        high: float,
-        unit: int,
-    ) -> Mapping[str, float]:
-        values = default if given is None else given
-        unknown = [s for s in values if s not in (SIGNALS if given is None else self.signals)]
-        if unknown:
-            raise ValueError(f"{name} names {unknown[0]!r}; one of {', '.join(self.signals)} is accepted")
-        snapped = {}
-        for signal in self.signals:
-            value = snap(number(f"{name}[{signal}]", values.get(signal, 0.0), low, high), unit)
-            snapped[signal] = min(value, high - 1 / unit)
-        return MappingProxyType(snapped)
 
     @property
     def profile(self) -> str:
@@ -270,18 +240,18 @@ class Params:
     @property
     def ring_bytes(self) -> int:
         """Bytes of ring memory that the core needs."""
-        return self.core().sizes()[0]
+        return self._sizes[0]
 
     @property
     def state_bytes(self) -> int:
         """Bytes of a saved state."""
-        return self.core().sizes()[1]
+        return self._sizes[1]
 
     @property
     def debt_bounds(self) -> tuple[float, float]:
         """Lowest and highest debt, in flags, that any input sequence can reach (SPEC.md section 9)."""
-        _, _, low, high = self.core().sizes()
-        den = self.integers()["level_den"]
+        _, _, low, high = self._sizes
+        den = self._integers["level_den"]
         return low / den, high / den
 
     def flag_bound(self, steps: int) -> float:
@@ -296,49 +266,18 @@ class Params:
         return max(-low, high) / steps
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_params_t`, as integers.
+        """Return the fields of the core's `tcuq_params_t`, as integers; a copy that you may change.
 
         Examples
         --------
         >>> Params(classes=10, level=0.1).integers()["level_den"]
         10
         """
-        assert self.coef is not None and self.clean_means is not None and self.lag_weights is not None
-        level = Fraction(self.level).limit_denominator(1000)
-        budget = Fraction(self.budget).limit_denominator(1000)
-        unit = 256 * ONE / level.denominator
-        return {
-            "version": _core.PARAMS_VERSION,
-            "signals": mask(self.signals),
-            "classes": self.classes,
-            "features": self.features,
-            "zero_point": self.feature_zero_point,
-            "lags": list(self.lags),
-            "lag_weights": [round(w * 32768) for w in self.lag_weights],
-            "coef": [round(self.coef.get(s, 0.0) * COEF_UNIT) for s in SIGNALS],
-            "clean_mean": [round(self.clean_means.get(s, 0.0) * ONE) for s in SIGNALS],
-            "bias": round(self.bias * ONE),
-            "doubt_mix": round(self.doubt_mix * ONE),
-            "blend": round(self.blend * ONE),
-            "spread_scale": round(ONE / math.log2(self.classes)),
-            "level_num": level.numerator,
-            "level_den": level.denominator,
-            "reference": round(self.reference * ONE),
-            "anchor": ANCHORS.index(self.anchor),
-            "slope": round(self.slope * unit),
-            "steep_slope": round(self.steep_slope * unit),
-            "knee": round(self.knee * level.denominator),
-            "budget_num": budget.numerator,
-            "budget_den": budget.denominator,
-            "burst": self.burst,
-            "warmup": self.warmup,
-            **self.alarm.integers(),
-            "evidence": None if self.evidence is None else self.evidence.integers(),
-        }
+        return fresh(self._integers)
 
     def core(self) -> _core.Core:
         """Return a fresh core monitor with these parameters."""
-        return _core.Core(self.integers(), self.feature_scale)
+        return _core.Core(self._integers, self.feature_scale)
 
     def replace(self, **changes: Any) -> Params:
         """Return a copy with some fields changed.
@@ -356,61 +295,20 @@ class Params:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the parameter file."""
-        content: dict[str, Any] = {"format": FORMAT, "version": _core.PARAMS_VERSION}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, Mapping):
-                value = dict(value)
-            elif isinstance(value, tuple):
-                value = list(value)
-            elif isinstance(value, (Alarm, EvidenceHead)):
-                value = value.to_dict()
-            content[item.name] = value
-        return content
+        return content_of(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Params:
         """Build from the content of a parameter file; unknown fields and versions are refused."""
-        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-            raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
-        version = content.get("version")
-        if version not in READABLE or isinstance(version, bool):
-            accepted = " or ".join(map(str, READABLE))
-            raise ValueError(f"parameters have version {version}; {accepted} is accepted")
-        values = {k: v for k, v in content.items() if k not in ("format", "version")}
-        if version == 1 and "anchor" in values:
-            raise ValueError("parameters of version 1 hold an anchor; it is accepted from version 2 on")
-        known = [item.name for item in fields(cls)]
-        known_only("field", values, known)
-        if "classes" not in values:
-            raise ValueError("field 'classes' is missing; 2 to 1000 is accepted")
-        for name in ("signals", "lags", "lag_weights"):
-            if name in values:
-                values[name] = _list(name, values[name])
-        if values.get("signals") == ():
-            raise ValueError("signals is empty; at least one is needed")
-        for name in ("coef", "clean_means", "notes"):
-            if name in values and not isinstance(values[name], Mapping):
-                raise ValueError(f"{name} is {values[name]!r}; an object is needed")
-        if "alarm" in values:
-            values["alarm"] = alarm_from(values["alarm"])
-        if "evidence" in values:
-            values["evidence"] = head_from(values["evidence"])
-        return cls(**values)
+        return cls(**values_from(content, cls))
 
     @classmethod
     def from_json(cls, text: str) -> Params:
         """Build from the text of a parameter file."""
-        try:
-            content = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"not JSON: {error}") from None
-        return cls.from_dict(content)
+        return cls.from_dict(content_from(text))
 
     def save(self, path: str | Path) -> None:
         """Write the parameter file, whole or not at all."""
-        from ..base.whole_files import write_whole
-
         write_whole(path, self.to_json())
 
     @classmethod
@@ -430,30 +328,3 @@ class Params:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
-
-
-def _list(name: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise ValueError(f"{name} is {value!r}; a list is needed")
-    return tuple(value)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object; a key that comes twice is a mistake that one of its readers would never see."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise ValueError(f"field {twice!r} comes twice")
-    return content
-
-
-def _plain(notes: Any) -> dict[str, Any]:
-    """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
-    if not isinstance(notes, Mapping):
-        raise ValueError(f"notes is {notes!r}; an object is needed")
-    try:
-        content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
-        json.dumps(content, ensure_ascii=False).encode()
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"notes cannot be written as JSON: {error}") from None
-    return content

@@ -103,7 +103,6 @@ def _spread(mean: Floats) -> Floats:
 
 def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray[Any]) -> Floats:
     """One lagged signal: the mean over the lags that are filled, weighted for divergence."""
-    assert params.lag_weights is not None
     total, weight = np.zeros(len(p)), np.zeros(len(p))
     divergences = _divergences(p, params.lags) if name == "divergence" else []
     for number, (lag, lag_weight) in enumerate(zip(params.lags, params.lag_weights, strict=True)):
@@ -116,7 +115,6 @@ def _lagged(name: str, params: Params, p: Floats, x: Floats, labels: npt.NDArray
             share, value = 1.0, (labels[now] != labels[past]).astype(np.float64)
         total[now] += share * value
         weight[now] += share
-    assert params.clean_means is not None
     missing = np.full(len(p), params.clean_means[name])
     return np.asarray(np.divide(total, weight, out=missing, where=weight > 0))
 
@@ -160,7 +158,6 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     x : array of shape (T, d)
         In any scale, with zero at zero.
     """
-    assert params.coef is not None and params.clean_means is not None
     order = np.sort(p, axis=1)
     top, second = order[:, -1], order[:, -2]
     labels = np.argmax(p, axis=1)
@@ -214,7 +211,6 @@ def weighed(params: Params, signals: Floats, doubted: Floats) -> Reference:
     doubted : array of T values
         One minus the confidence, or one minus the belief.
     """
-    assert params.coef is not None
     z = params.bias + signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     risk = params.blend * uncertainty + (1 - params.blend) * doubted

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._core import SIGNAL_NAMES
+from .._core import FEATURE_SIGNALS, LAGGED_SIGNALS, SIGNAL_NAMES
 
 SIGNALS: tuple[str, ...] = SIGNAL_NAMES
 """Names by number; a number is never given to another signal."""
 
 NUMBER = {name: number for number, name in enumerate(SIGNALS)}
 
-LAGGED = ("divergence", "instability", "flips")
+LAGGED = tuple(name for name, number in NUMBER.items() if LAGGED_SIGNALS >> number & 1)
 """Signals that read single past steps through the ring."""
 
-FEATURE_BASED = ("instability", "displacement", "magnitude")
+FEATURE_BASED = tuple(name for name, number in NUMBER.items() if FEATURE_SIGNALS >> number & 1)
 """Signals that read features."""
 
 SLOW = (
@@ -47,6 +47,24 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "magnitude",
     ),
 }
+
+STOCK_COEF = {
+    "divergence": 1.5,
+    "flips": 1.0,
+    "doubt": 3.0,
+    "surprise_fast": 1.0,
+    "surprise_slow": 0.5,
+    "spread_fast": 0.5,
+    "spread_slow": 0.5,
+    "odds": 0.5,
+    "disbelief_fast": 2.0,
+    "disbelief_slow": 0.5,
+    "strain_fast": 0.25,
+    "strain_slow": 0.25,
+}
+"""Coefficients for a user without labels. Feature signals stay out: their sign differs between networks."""
+
+STOCK_BIAS = -2.5
 
 DESCRIPTION = {
     "divergence": "the posterior differs from recent ones",

@@ -6,12 +6,16 @@ import struct
 import zlib
 from dataclasses import dataclass
 
+from .._core import STATE_VERSION as VERSION
+from .fields import FINGERPRINT
 from .params import Params
 from .signals import BELIEF, NUMBER, SIGNALS
 
 MAGIC = b"TCUQ"
-VERSION = 2
-HEADER_BYTES = 40
+HEADER = struct.Struct("<4sHHHHIIiiIIBBBB")
+"""Magic, version, signals, classes, features, fingerprint; steps, debt, credit, rise, fall; alarm, fill,
+whether means hold a value, depth."""
+CRC_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -73,15 +77,13 @@ def read_state(content: bytes) -> State:
 
     if content[:4] != MAGIC:
         raise refuse("it does not begin with TCUQ")
-    if len(content) < HEADER_BYTES + 4:
-        raise refuse(f"it is truncated; at least {HEADER_BYTES + 4} bytes are accepted")
-    version, mask, classes, features, fingerprint, steps, debt, credit, rise, fall = struct.unpack_from(
-        "<HHHHIIiiII", content, 4
-    )
-    alarm, fill, _, depth = content[36:40]
+    if len(content) < HEADER.size + CRC_BYTES:
+        raise refuse(f"it is truncated; at least {HEADER.size + CRC_BYTES} bytes are accepted")
+    _, version, mask, classes, features, fingerprint, *counters = HEADER.unpack_from(content)
+    steps, debt, credit, rise, fall, alarm, fill, _, depth = counters
     if version != VERSION:
         raise refuse(f"it has state version {version}; {VERSION} is accepted")
-    if zlib.crc32(content[:-4]) != int.from_bytes(content[-4:], "little"):
+    if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)
     size = _size(signals, classes, features, depth)
@@ -99,7 +101,7 @@ def _size(signals: tuple[str, ...], classes: int, features: int, depth: int) -> 
     words = classes * (fast + slow) + features * ("displacement" in signals)
     words += ("strain_fast" in signals) + ("strain_slow" in signals)
     beliefs = classes * sum(name in signals for name in BELIEF)
-    return HEADER_BYTES + depth * entry + 4 * words + 2 * beliefs + 4
+    return HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
 
 
 def fingerprint(params: Params) -> int:
@@ -117,25 +119,20 @@ def fingerprint(params: Params) -> int:
     True
     """
     p = params.integers()
-    words = [p["version"], p["signals"], p["classes"], p["features"], p["zero_point"] % 65536, len(p["lags"])]
-    words += [p["bias"], p["doubt_mix"], p["blend"], p["spread_scale"], p["level_num"], p["level_den"]]
-    words += [
-        p["reference"] + 65536 * p["anchor"],
-        p["slope"],
-        p["steep_slope"],
-        p["knee"],
-        p["budget_num"],
-        p["budget_den"],
-    ]
-    words += [p["burst"], p["rise_reference"], p["fall_reference"], p["warmup"]]
-    words += [p["rise_limit"], p["rise_cap"], p["fall_limit"], p["fall_cap"]]
-    words += [lag + 65536 * weight for lag, weight in zip(p["lags"], p["lag_weights"], strict=True)]
-    words += [coef % 65536 + 65536 * mean for coef, mean in zip(p["coef"], p["clean_mean"], strict=True)]
+    numbers = {**p, "lag_count": len(p["lags"]), "zero_point": p["zero_point"] % 65536}
+    content = b"".join(_word(numbers[name])[:size] for name, size in FINGERPRINT)
+    pairs = [*zip(p["lags"], p["lag_weights"], strict=True), *zip(p["coef"], p["clean_mean"], strict=True)]
+    content += b"".join(_word(low % 65536 + 65536 * high) for low, high in pairs)
     if p["evidence"] is not None:
         head = p["evidence"]
-        words += [head["clip"], head["allowance"]]
-        words += [value % 65536 for value in (*head["coef"], *head["offset"])]
-    return zlib.crc32(b"".join(struct.pack("<I", word % 2**32) for word in words))
+        content += _word(head["clip"]) + _word(head["allowance"])
+        content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
+    return zlib.crc32(content)
+
+
+def _word(value: int) -> bytes:
+    """Return 32 bits, the low ones first; negative numbers are two's complement."""
+    return struct.pack("<I", value % 2**32)
 
 
 def state_for(params: Params, content: bytes) -> State:

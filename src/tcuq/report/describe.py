@@ -109,7 +109,6 @@ def describe_params(params: Params) -> dict[str, Any]:
     >>> describe_params(Params(classes=10))["kind"]
     'params'
     """
-    assert params.coef is not None and params.clean_means is not None and params.lag_weights is not None
     low, high = params.debt_bounds
     return {
         "kind": "params",

@@ -200,7 +200,7 @@ def _side(side: AlarmSide | None, mean: float, sign: int) -> str:
     edge = min(1.0, max(0.0, mean + sign * side.allowance))
     return (
         f"risk {word} {decimal(edge)} adds up; raised at a sum of {short(side.limit)}, "
-        f"sum stops at {short(side.cap or 0)}, cleared at 0"
+        f"sum stops at {short(side.cap)}, cleared at 0"
     )
 
 
@@ -211,7 +211,7 @@ def _rise(params: Params) -> str:
     above = f" above {short(head.allowance)}" if head.allowance else ""
     return (
         f"evidence{above} adds up, at most {short(head.clip)} a step; raised at a sum of "
-        f"{short(side.limit)}, sum stops at {short(side.cap or 0)}, cleared at 0"
+        f"{short(side.limit)}, sum stops at {short(side.cap)}, cleared at 0"
     )
 
 
@@ -231,7 +231,7 @@ def settings(params: Params) -> str:
             f"{short(params.knee)} flags",
         ),
         ("abstention budget", f"{aim(params.budget)} of steps, at most {count(params.burst)} at once"),
-        ("warm-up", f"{count(params.warmup or 0)} steps that never abstain"),
+        ("warm-up", f"{count(params.warmup)} steps that never abstain"),
         ("clean risk", decimal(params.alarm.mean)),
         ("alarm, rise", _rise(params)),
         ("alarm, fall", _side(params.alarm.fall, params.alarm.mean, -1)),

@@ -87,7 +87,7 @@ class Watch(Rule):
 
     def files(self) -> Sequence[Path]:
         """Return the files of C to compile: the monitor's core among them."""
-        return [FIRMWARE / "rule_monitor.c", CORE / "tcuq.c"]
+        return [FIRMWARE / "rule_monitor.c", *sorted(CORE.glob("*.c"))]
 
     def texts(self) -> Mapping[str, str]:
         """Return the parameters as C."""

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* The type `Core`: one monitor of the integer core, without arithmetic of its own. */
+#include "binding/core.h"
+
+#include "binding/fields.h"
+#include "binding/input.h"
+#include "binding/step.h"
+
+typedef struct {
+    PyObject_HEAD
+    held_params_t held;
+    float feature_scale;
+    tcuq_t monitor;
+    uint32_t *ring;
+} core_t;
+
+static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dimensions,
+                     table_t *p, table_t *f)
+{
+    f->kind = 0;
+    if (table_open(p, probs, "probs", self->held.params.classes, dimensions) < 0) {
+        return -1;
+    }
+    if (features != Py_None) {
+        if (self->held.params.features == 0) {
+            PyErr_SetString(PyExc_ValueError, "features were given; these params use none");
+            goto fail;
+        }
+        if (table_open(f, features, "features", self->held.params.features, dimensions) < 0) {
+            goto fail;
+        }
+        if (f->kind == 'B') {
+            PyErr_SetString(PyExc_TypeError,
+                            "features are uint8; int8, float32 or float64 is accepted");
+            goto fail;
+        }
+        if (f->rows != p->rows) {
+            PyErr_Format(PyExc_ValueError, "features have %zd rows, probs have %zd", f->rows, p->rows);
+            goto fail;
+        }
+    } else if ((self->held.params.signals & TCUQ_FEATURE_SIGNALS) != 0u) {
+        PyErr_Format(PyExc_ValueError,
+                     "features are missing; these params were fitted with %d of them",
+                     self->held.params.features);
+        goto fail;
+    }
+    if (check_probs(p) < 0 || check_features(f) < 0) {
+        goto fail;
+    }
+    return 0;
+fail:
+    table_close(p);
+    table_close(f);
+    return -1;
+}
+
+/* step(probs, features, want_signals) -> Step */
+static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    core_t *self = (core_t *)object;
+    int8_t probs_space[TCUQ_MAX_CLASSES];
+    int8_t features_space[TCUQ_MAX_FEATURES];
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+    tcuq_step_t step;
+    table_t p;
+    table_t f;
+    int wanted;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "step takes probs, features and signals");
+        return NULL;
+    }
+    wanted = PyObject_IsTrue(args[2]);
+    if (wanted < 0 || open_pair(self, args[0], args[1], 1, &p, &f) < 0) {
+        return NULL;
+    }
+    tcuq_step(&self->monitor, probs_row(&p, 0, probs_space),
+              features_row(&f, 0, self->feature_scale, self->held.params.zero_point,
+                           features_space), &step, wanted ? signals : NULL);
+    table_close(&p);
+    table_close(&f);
+    return step_new(&step, wanted ? signals : NULL);
+}
+
+/* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
+static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    core_t *self = (core_t *)object;
+    int8_t probs_space[TCUQ_MAX_CLASSES];
+    int8_t features_space[TCUQ_MAX_FEATURES];
+    Py_buffer out;
+    Py_buffer signals = {0};
+    PyObject *result = NULL;
+    int has_signals = 0;
+    table_t p;
+    table_t f;
+    Py_ssize_t i;
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
+        return NULL;
+    }
+    if (open_pair(self, args[0], args[1], 2, &p, &f) < 0) {
+        return NULL;
+    }
+    if (space_open(&out, args[2], p.rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
+        goto close_tables;
+    }
+    if (args[3] != Py_None) {
+        if (space_open(&signals, args[3], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
+            goto close_out;
+        }
+        has_signals = 1;
+    }
+    for (i = 0; i < p.rows; i++) {
+        uint16_t *values = has_signals ? (uint16_t *)signals.buf + i * TCUQ_SIGNAL_COUNT : NULL;
+        tcuq_step_t s;
+        tcuq_step(&self->monitor, probs_row(&p, i, probs_space),
+                  features_row(&f, i, self->feature_scale, self->held.params.zero_point,
+                               features_space), &s, values);
+        step_row((step_row_t *)out.buf + i, &s);
+    }
+    result = Py_None;
+    Py_INCREF(result);
+    if (has_signals) {
+        PyBuffer_Release(&signals);
+    }
+close_out:
+    PyBuffer_Release(&out);
+close_tables:
+    table_close(&p);
+    table_close(&f);
+    return result;
+}
+
+static PyObject *core_reset(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    tcuq_reset(&((core_t *)object)->monitor);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_save(PyObject *object, PyObject *unused)
+{
+    core_t *self = (core_t *)object;
+    Py_ssize_t size = (Py_ssize_t)tcuq_state_size(&self->held.params);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
+    (void)unused;
+    if (bytes != NULL) {
+        tcuq_save(&self->monitor, (uint8_t *)PyBytes_AsString(bytes), (size_t)size);
+    }
+    return bytes;
+}
+
+/* load(bytes) -> status of tcuq_load() */
+static PyObject *core_load(PyObject *object, PyObject *state)
+{
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0) {
+        return NULL;
+    }
+    return PyLong_FromLong(
+        tcuq_load(&((core_t *)object)->monitor, (const uint8_t *)bytes, (size_t)size));
+}
+
+/* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
+static PyObject *core_sizes(PyObject *object, PyObject *unused)
+{
+    core_t *self = (core_t *)object;
+    int32_t low;
+    int32_t high;
+    (void)unused;
+    tcuq_debt_bounds(&self->held.params, &low, &high);
+    return Py_BuildValue("nnii", (Py_ssize_t)tcuq_ring_size(&self->held.params),
+                         (Py_ssize_t)tcuq_state_size(&self->held.params), low, high);
+}
+
+/* counters() -> (steps, debt, credit, rise, fall, alarm, fill) */
+static PyObject *core_counters(PyObject *object, PyObject *unused)
+{
+    const tcuq_t *m = &((core_t *)object)->monitor;
+    (void)unused;
+    return Py_BuildValue("(IiiIIii)", m->steps, m->debt, m->credit, m->rise, m->fall, m->alarm, m->fill);
+}
+
+/* Core(fields, feature_scale) */
+static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    core_t *self;
+    PyObject *fields;
+    double scale = 1.0;
+    size_t ring_bytes;
+    if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
+        PyErr_SetString(PyExc_TypeError, "Core takes no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale)) {
+        return NULL;
+    }
+    if (!scale_ok(scale)) {
+        return NULL;
+    }
+    self = (core_t *)alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->ring = NULL;
+    self->feature_scale = (float)scale;
+    if (fields_read(&self->held, fields) < 0) {
+        goto fail;
+    }
+    ring_bytes = tcuq_ring_size(&self->held.params);
+    self->ring = PyMem_Calloc(1, ring_bytes);
+    if (self->ring == NULL) {
+        PyErr_NoMemory();
+        goto fail;
+    }
+    tcuq_init(&self->monitor, &self->held.params, self->ring, ring_bytes);
+    return (PyObject *)self;
+fail:
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void core_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    PyMem_Free(((core_t *)object)->ring);
+    release(object);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyMethodDef core_methods[] = {
+    {"step", (PyCFunction)(void (*)(void))core_step, METH_FASTCALL, NULL},
+    {"run", (PyCFunction)(void (*)(void))core_run, METH_FASTCALL, NULL},
+    {"reset", core_reset, METH_NOARGS, NULL},
+    {"save", core_save, METH_NOARGS, NULL},
+    {"load", core_load, METH_O, NULL},
+    {"sizes", core_sizes, METH_NOARGS, NULL},
+    {"counters", core_counters, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot core_slots[] = {{Py_tp_new, (void *)core_new},
+                                   {Py_tp_dealloc, (void *)core_dealloc},
+                                   {Py_tp_methods, core_methods},
+                                   {0, NULL}};
+
+static PyType_Spec core_spec = {"tcuq._core.Core", sizeof(core_t), 0, Py_TPFLAGS_DEFAULT, core_slots};
+
+PyObject *core_type(void)
+{
+    return PyType_FromSpec(&core_spec);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "binding/fields.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef enum { NUMBER, HEAD_NUMBER, LIST } kind_t;
+
+/* A row of tcuq_fields.h. */
+typedef struct {
+    const char *of; /* "evidence " for those of the head */
+    const char *name;
+    kind_t kind;
+    long long low;
+    long long high;
+    int printed;   /* bytes of a number in the fingerprint */
+    size_t offset; /* of a number in its struct */
+    size_t size;   /* bytes of a number, or of one in a list */
+} row_t;
+
+#define TCUQ_FIELD(name, type, low, high, bytes) \
+    {"", #name, NUMBER, low, high, bytes, offsetof(tcuq_params_t, name), sizeof(type)},
+#define TCUQ_LIST(name, type, low, high) {"", #name, LIST, low, high, 0, 0, sizeof(type)},
+#define TCUQ_TABLE TCUQ_LIST
+#define TCUQ_HEAD_FIELD(name, type, low, high) \
+    {"evidence ", #name, HEAD_NUMBER, low, high, 4, offsetof(tcuq_evidence_t, name), sizeof(type)},
+#define TCUQ_HEAD_LIST(name, type, low, high) {"evidence ", #name, LIST, low, high, 0, 0, sizeof(type)},
+#define TCUQ_HEAD_TABLE TCUQ_HEAD_LIST
+static const row_t rows[] = {
+#include "core/tcuq_fields.h"
+};
+
+enum {
+#define TCUQ_FIELD(name, type, low, high, bytes) ROW_##name,
+#define TCUQ_LIST(name, type, low, high) ROW_##name,
+#define TCUQ_TABLE TCUQ_LIST
+#define TCUQ_HEAD_FIELD(name, type, low, high) ROW_head_##name,
+#define TCUQ_HEAD_LIST TCUQ_HEAD_FIELD
+#define TCUQ_HEAD_TABLE TCUQ_HEAD_FIELD
+#include "core/tcuq_fields.h"
+    ROW_COUNT
+};
+
+/* Put a number of 8, 16 or 32 bits where it belongs; two's complement serves both signs. */
+static void store(void *target, size_t size, long long value)
+{
+    uint8_t byte = (uint8_t)value;
+    uint16_t half = (uint16_t)value;
+    uint32_t word = (uint32_t)value;
+    memcpy(target, size == 1u ? (void *)&byte : size == 2u ? (void *)&half : (void *)&word, size);
+}
+
+/* A new reference to an entry, or NULL with an exception. Entries are never borrowed: reading a number
+ * may run Python code, which may change the dict. */
+static PyObject *entry_of(PyObject *fields, const char *name)
+{
+    PyObject *entry = PyDict_GetItemString(fields, name);
+    if (entry == NULL) {
+        PyErr_Format(PyExc_KeyError, "%s", name);
+    }
+    Py_XINCREF(entry);
+    return entry;
+}
+
+/* Read a number in the range of its row; `where` is its place in a list. Return 0, or -1 with an
+ * exception. */
+static int as_number(PyObject *item, const row_t *row, const char *where, long long *value)
+{
+    int overflow;
+    *value = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (*value == -1 && overflow == 0 && PyErr_Occurred() != NULL) {
+        return -1;
+    }
+    if (overflow == 0 && *value >= row->low && *value <= row->high) {
+        return 0;
+    }
+    if (row->low == row->high) {
+        PyErr_Format(PyExc_ValueError, "%s%s%s is %S, expected %lld", row->of, row->name, where, item, row->low);
+    } else {
+        PyErr_Format(PyExc_ValueError, "%s%s%s is %S, expected %lld to %lld", row->of, row->name, where, item,
+                     row->low, row->high);
+    }
+    return -1;
+}
+
+static int read_number(void *target, PyObject *fields, const row_t *row)
+{
+    PyObject *item = entry_of(fields, row->name);
+    long long value;
+    int status = item == NULL ? -1 : as_number(item, row, "", &value);
+    Py_XDECREF(item);
+    if (status == 0) {
+        store((char *)target + row->offset, row->size, value);
+    }
+    return status;
+}
+
+/* Read all numbers of one struct, but those that are not for Python to say. */
+static int read_numbers(void *target, PyObject *fields, kind_t kind)
+{
+    int i;
+    for (i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].kind == kind && i != ROW_lag_count && i != ROW_reserved &&
+            read_number(target, fields, &rows[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Read `least` to `most` numbers into `target`. Return how many, or -1 with an exception. */
+static Py_ssize_t read_list(void *target, PyObject *fields, int number, Py_ssize_t least, Py_ssize_t most)
+{
+    const row_t *row = &rows[number];
+    PyObject *list = entry_of(fields, row->name);
+    Py_ssize_t count = list == NULL ? -1 : PySequence_Size(list);
+    Py_ssize_t i;
+    if (count >= 0 && (count < least || count > most)) {
+        PyErr_Format(PyExc_ValueError, "%s%s has %zd entries, expected %s%zd", row->of, row->name, count,
+                     least == most ? "" : "at most ", most);
+        count = -1;
+    }
+    for (i = 0; i < count; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        char where[32];
+        long long value;
+        PyOS_snprintf(where, sizeof where, "[%ld]", (long)i);
+        if (item == NULL || as_number(item, row, where, &value) < 0) {
+            count = -1;
+        } else {
+            store((char *)target + (size_t)i * row->size, row->size, value);
+        }
+        Py_XDECREF(item);
+    }
+    Py_XDECREF(list);
+    return count;
+}
+
+static int read_head(held_params_t *held, PyObject *head)
+{
+    tcuq_evidence_t *e = &held->evidence;
+    Py_ssize_t classes = held->params.classes;
+    if (!PyDict_Check(head)) {
+        PyErr_SetString(PyExc_TypeError, "evidence must be a dict or None");
+        return -1;
+    }
+    e->offset = held->offset;
+    held->params.evidence = e;
+    if (read_numbers(e, head, HEAD_NUMBER) < 0 ||
+        read_list(e->coef, head, ROW_head_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
+        read_list(held->offset, head, ROW_head_offset, classes, classes) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Say which parameter breaks a rule between fields. */
+static int refuse_rule(PyObject *fields, int error)
+{
+    PyObject *value = entry_of(fields, tcuq_error_name(error));
+    if (value != NULL) {
+        PyErr_Format(PyExc_ValueError, "%s is %R, expected %s", tcuq_error_name(error), value,
+                     tcuq_error_text(error));
+        Py_DECREF(value);
+    }
+    return -1;
+}
+
+/* The optional head of the alarm. */
+static int read_evidence(held_params_t *held, PyObject *fields)
+{
+    PyObject *head = PyDict_GetItemString(fields, "evidence");
+    int status;
+    if (head == NULL || head == Py_None) {
+        return 0;
+    }
+    Py_INCREF(head); /* reading it may take it out of `fields` */
+    status = read_head(held, head);
+    Py_DECREF(head);
+    return status;
+}
+
+int fields_read(held_params_t *held, PyObject *fields)
+{
+    tcuq_params_t *p = &held->params;
+    Py_ssize_t lag_count;
+    int error;
+    memset(held, 0, sizeof *held);
+    lag_count = read_list(held->lags, fields, ROW_lags, 0, TCUQ_MAX_LAG);
+    if (lag_count < 0 || read_numbers(p, fields, NUMBER) < 0 ||
+        read_list(held->lag_weights, fields, ROW_lag_weights, lag_count, lag_count) < 0 ||
+        read_list(p->coef, fields, ROW_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
+        read_list(p->clean_mean, fields, ROW_clean_mean, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
+        read_evidence(held, fields) < 0) {
+        return -1;
+    }
+    p->lag_count = (uint16_t)lag_count;
+    p->lags = held->lags;
+    p->lag_weights = held->lag_weights;
+    error = tcuq_check(p);
+    return error == TCUQ_OK ? 0 : refuse_rule(fields, error);
+}
+
+PyObject *fields_table(void)
+{
+    PyObject *table = PyTuple_New(ROW_COUNT);
+    int i;
+    for (i = 0; table != NULL && i < ROW_COUNT; i++) {
+        const row_t *row = &rows[i];
+        PyObject *name = PyUnicode_FromFormat("%s%s", row->of, row->name);
+        PyObject *item = Py_BuildValue("(NLLi)", name, row->low, row->high, row->printed);
+        if (item == NULL) {
+            Py_CLEAR(table);
+        } else {
+            PyTuple_SetItem(table, i, item);
+        }
+    }
+    return table;
+}

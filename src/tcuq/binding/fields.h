@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameters that Python hands in as a dict of integers. */
+#ifndef TCUQ_BINDING_FIELDS_H
+#define TCUQ_BINDING_FIELDS_H
+
+#include <Python.h>
+
+#include "core/tcuq.h"
+
+/* Parameters, with the memory that they point to. */
+typedef struct {
+    tcuq_params_t params;
+    uint8_t lags[TCUQ_MAX_LAG];
+    uint16_t lag_weights[TCUQ_MAX_LAG];
+    tcuq_evidence_t evidence;
+    int16_t offset[TCUQ_MAX_CLASSES];
+} held_params_t;
+
+/* Read what `Params.integers` gives, and check it. Return 0, or -1 with an exception that names the
+ * parameter, its value and what was expected. */
+int fields_read(held_params_t *held, PyObject *fields);
+
+/* A new tuple of (name, lowest, highest, bytes in the fingerprint), one for every row of tcuq_fields.h. */
+PyObject *fields_table(void);
+
+#endif

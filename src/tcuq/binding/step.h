@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What one step says, as Python sees it: a `Step`, or a row of the array that Monitor.run() gives. */
+#ifndef TCUQ_BINDING_STEP_H
+#define TCUQ_BINDING_STEP_H
+
+#include <Python.h>
+
+#include "core/tcuq.h"
+
+/* monitor.py holds the matching dtype. */
+typedef struct {
+double risk;
+    double threshold;
+    double uncertainty;
+    int32_t label;
+    uint8_t flagged;
+    uint8_t abstain;
+    uint8_t alarm;
+    uint8_t warming_up;
+    uint8_t reason;
+    uint8_t low_mass;
+    uint8_t unused[6]; /* 40 bytes on every ABI */
+} step_row_t;
+
+/* Put the type `Step` and the tuple SIGNAL_NAMES into the module: 0, or -1 with an exception. */
+int step_add_to(PyObject *module);
+
+/* A new `Step`; `signals` may be NULL. */
+PyObject *step_new(const tcuq_step_t *step, const uint16_t *signals);
+
+void step_row(step_row_t *row, const tcuq_step_t *step);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the core share; nothing here is for callers. Section numbers refer to SPEC.md.
+ *
+ * The compiler drops the code of signals that a build leaves out, not the preprocessor: used() never has
+ * their bits, which is known when compiling, so no branch that asks for them survives optimization. */
+#ifndef TCUQ_INTERNAL_H
+#define TCUQ_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tcuq.h"
+
+#define ONE 65536u
+#define Q16_MAX 65535u
+
+/* Signals that share a mean or a belief, and all that read a mean. */
+#define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
+#define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
+#define STRAIN_MASK (TCUQ_BIT(TCUQ_STRAIN_FAST) | TCUQ_BIT(TCUQ_STRAIN_SLOW))
+#define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
+#define MEAN_MASK (FAST_MASK | SLOW_MASK | STRAIN_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT))
+
+/* Whether this build can compute a signal of a mask. */
+#define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
+
+/* Signals in use, of those that this build can compute. */
+static inline uint32_t used(const tcuq_params_t *p)
+{
+    return (uint32_t)p->signals & (TCUQ_SIGNALS);
+}
+
+/* Whether a signal of a mask is in use. */
+static inline int uses(const tcuq_params_t *p, uint32_t mask)
+{
+    return (used(p) & mask) != 0u;
+}
+
+/* Floor of value / 2^shift; >> of a negative number is the compiler's choice in C99. */
+static inline int32_t shift_floor(int32_t value, uint32_t shift)
+{
+    return value >= 0 ? value >> shift : ~(~value >> shift);
+}
+
+static inline uint16_t saturate(uint32_t value)
+{
+    return (uint16_t)(value > Q16_MAX ? Q16_MAX : value);
+}
+
+/* a * share + b * (1 - share), share in 0..65536, rounded. */
+static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
+{
+    return (a * share + b * (ONE - share) + 32768u) >> 16;
+}
+
+/* Parameters as a table: tcuq_params.c. */
+
+/* A field of tcuq_params_t, in eight bytes of flash. */
+typedef struct {
+    uint32_t high;
+    signed low : 16;
+    unsigned around_0 : 1; /* low is -high, whatever `low` says */
+    unsigned is_int16 : 1;
+    unsigned size : 3;     /* bytes in the struct, 2 or 4 */
+    unsigned printed : 3;  /* bytes in the fingerprint, 0, 2 or 4 */
+    unsigned offset : 8;
+} field_t;
+
+enum {
+#define TCUQ_FIELD(name, type, low, high, bytes) FIELD_##name,
+#include "tcuq_fields.h"
+    FIELD_COUNT
+};
+
+extern const field_t tcuq_internal_fields[FIELD_COUNT];
+
+/* The bits of a field; those of 16 are not extended. */
+uint32_t tcuq_internal_bits(const tcuq_params_t *p, const field_t *field);
+
+/* Memory of the past: tcuq_signals.c. */
+
+/* Square root of a sum of squares: mant * 2^exp, mant in [2^15, 2^16), or 0. */
+typedef struct {
+    uint16_t mant;
+    int16_t exp;
+} norm_t;
+
+/* What later steps need of an inference beside its bytes. */
+typedef struct {
+    int32_t log_sum;     /* K of section 5 */
+    uint32_t mass;       /* sum of the posterior, in 1/256 */
+    uint16_t label;
+    int16_t feature_sum; /* of raw bytes, -32768..32512 */
+    norm_t norm;         /* of the features */
+} kept_t;
+
+#define KEPT_WORDS (sizeof(kept_t) / sizeof(uint32_t))
+typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
+
+/* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit beliefs, and one
+ * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
+ * when compiling. */
+typedef struct {
+    uint32_t fast;         /* word where this mean begins; strains are before it */
+    uint32_t slow;         /* and this one */
+    uint32_t feature_mean; /* and this one */
+    uint32_t mean_words;   /* of strains and slow means */
+    uint32_t beliefs;      /* of both rates */
+    uint32_t depth;        /* past steps */
+    uint32_t post_bytes;   /* of an entry: the posterior, 0 or `classes` */
+    uint32_t entry_bytes;  /* the posterior and the features */
+} layout_t;
+
+void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
+
+static inline uint32_t mean_words(const layout_t *at)
+{
+    return BUILD_HAS(MEAN_MASK) ? at->mean_words : 0u;
+}
+
+static inline uint32_t belief_count(const layout_t *at)
+{
+    return BUILD_HAS(BELIEF_MASK) ? at->beliefs : 0u;
+}
+
+static inline uint32_t depth_of(const layout_t *at)
+{
+    return BUILD_HAS(TCUQ_LAGGED_SIGNALS) ? at->depth : 0u;
+}
+
+/* Where a kept_t lies. It is copied in and out: C lets no other pointer than one to words reach it. */
+static inline uint32_t *kept_in(const tcuq_t *m, const layout_t *at, uint32_t slot)
+{
+    return m->ring + mean_words(at) + KEPT_WORDS * slot;
+}
+
+static inline int8_t *beliefs_in(const tcuq_t *m, const layout_t *at)
+{
+    return (int8_t *)kept_in(m, at, depth_of(at));
+}
+
+static inline int8_t *entry_in(const tcuq_t *m, const layout_t *at, uint32_t slot)
+{
+    return beliefs_in(m, at) + 2u * belief_count(at) + at->entry_bytes * slot;
+}
+
+/* Slot of the step `lag` steps ago, 1..depth. */
+static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
+{
+    return m->head >= lag ? m->head - lag : m->head + depth - lag;
+}
+
+/* Beliefs are copied for the same reason. */
+static inline uint32_t belief_at(const int8_t *beliefs, uint32_t index)
+{
+    uint16_t value;
+    memcpy(&value, beliefs + 2u * index, sizeof value);
+    return value;
+}
+
+static inline void belief_put(int8_t *beliefs, uint32_t index, uint32_t value)
+{
+    uint16_t kept = (uint16_t)value;
+    memcpy(beliefs + 2u * index, &kept, sizeof kept);
+}
+
+/* Put an inference back into the ring: its label and its bytes, posterior first. */
+void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes);
+
+/* One inference: tcuq_signals.c. */
+
+/* What decisions need of it beside the signals. */
+typedef struct {
+    uint32_t label;
+    uint32_t mass;
+    uint32_t inverse_anchor; /* 1 - what risk leans on, Q0.16 */
+} reading_t;
+
+/* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6). A
+ * signal without a past stays as it is in `signals`. */
+reading_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, uint16_t *signals);
+
+/* The class with the largest posterior. */
+uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);
+
+#endif

@@ -1,0 +1,153 @@
+"""Parameters in the core's fixed point: snapped on the way in, as integers on the way out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from .._core import PARAMS_VERSION
+from ..base.checks import integer, number
+from ..base.fixed import ONE, nearest, ratio, snap, weight_units
+from .fields import COEF_UNIT, RANGE, WEIGHT_UNIT
+from .signals import SIGNALS, mask
+
+if TYPE_CHECKING:
+    from .params import Params
+
+ANCHORS = ("confidence", "belief")
+"""What risk leans on beside the uncertainty, by the core's number."""
+
+LEVEL_DEN, BUDGET_DEN = RANGE["level_den"][1], RANGE["budget_den"][1]
+"""Largest denominators."""
+
+MAP_LIMIT = RANGE["knee"][1]
+"""Largest product of a slope and a debt (SPEC.md section 2)."""
+
+
+def slope_unit(level_den: int) -> float:
+    """Return what a slope of one risk a flag is in the core."""
+    return 256 * ONE / level_den
+
+
+def snap_lags(
+    given: Sequence[int], weights: Sequence[float] | None, window: int
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return lags in ascending order, and their weights, which sum to 1.
+
+    Examples
+    --------
+    >>> snap_lags((4, 1), (1, 3), 16)
+    ((1, 4), (0.75, 0.25))
+    """
+    lags = tuple(integer("lag", lag, *RANGE["lags"]) for lag in given)
+    if len(set(lags)) != len(lags):
+        raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
+    if lags and max(lags) > window:
+        raise ValueError(f"lag {max(lags)} is longer than the window; 1 to {window} is accepted")
+    order = sorted(range(len(lags)), key=lambda i: lags[i])
+    if weights is not None and len(weights) == len(lags):
+        weights = tuple(weights[i] for i in order)
+    lags = tuple(sorted(lags))
+    units = weight_units(lags, weights, WEIGHT_UNIT) if lags else ()
+    return lags, tuple(unit / WEIGHT_UNIT for unit in units)
+
+
+def snap_rates(level: float, budget: float) -> tuple[Fraction, Fraction]:
+    """Return the fractions that the core can hold nearest to a level and a budget.
+
+    Examples
+    --------
+    >>> snap_rates(0.1, 0.15)
+    (Fraction(1, 10), Fraction(3, 20))
+    """
+    least, most = Fraction(1, LEVEL_DEN), Fraction(LEVEL_DEN - 1, LEVEL_DEN)
+    return (
+        ratio("level", level, least, most, LEVEL_DEN),
+        ratio("budget", budget, Fraction(0), Fraction(1), BUDGET_DEN),
+    )
+
+
+def snap_slopes(slope: float, steep_slope: float, knee: float, level_den: int) -> tuple[float, float, float]:
+    """Return slopes and knee of the debt map that the core can hold, all by the flag.
+
+    Examples
+    --------
+    >>> snap_slopes(0.0, 0.5, 2.0, level_den=16)
+    (0.0, 0.5, 2.0)
+    """
+    unit = slope_unit(level_den)
+    steep = math.floor(number("steep_slope", steep_slope, 1e-7, 1) * unit + 0.5)
+    steep = min(max(1, steep), MAP_LIMIT // level_den)
+    near = math.floor(number("slope", slope, 0, steep_slope) * unit + 0.5)
+    near = min(near, steep)
+    bend = math.floor(number("knee", knee, 0, 16000) * level_den + 0.5)
+    if near:
+        bend = min(bend, MAP_LIMIT // near)
+    return near / unit, steep / unit, bend / level_den
+
+
+def by_signal(
+    name: str, given: Mapping[str, float], signals: Sequence[str], limits: tuple[float, float], unit: int
+) -> Mapping[str, float]:
+    """Return one number for each signal in use, 0 where none is given; those of other signals are refused."""
+    unknown = [signal for signal in given if signal not in signals]
+    if unknown:
+        raise ValueError(f"{name} names {unknown[0]!r}; one of {', '.join(signals)} is accepted")
+    snapped = {}
+    for signal in signals:
+        value = snap(number(f"{name}[{signal}]", given.get(signal, 0.0), *limits), unit)
+        snapped[signal] = min(value, limits[1] - 1 / unit)
+    return MappingProxyType(snapped)
+
+
+def core_integers(params: Params) -> dict[str, Any]:
+    """Return the fields of the core's `tcuq_params_t` from parameters that are snapped already."""
+    level, budget = nearest(params.level, LEVEL_DEN), nearest(params.budget, BUDGET_DEN)
+    unit = slope_unit(level.denominator)
+    coef, means = params.coef, params.clean_means
+    return {
+        "version": PARAMS_VERSION,
+        "signals": mask(params.signals),
+        "classes": params.classes,
+        "features": params.features,
+        "zero_point": params.feature_zero_point,
+        "lags": list(params.lags),
+        "lag_weights": [round(weight * WEIGHT_UNIT) for weight in params.lag_weights],
+        "coef": [round(coef.get(signal, 0.0) * COEF_UNIT) for signal in SIGNALS],
+        "clean_mean": [round(means.get(signal, 0.0) * ONE) for signal in SIGNALS],
+        "bias": round(params.bias * ONE),
+        "doubt_mix": round(params.doubt_mix * ONE),
+        "blend": round(params.blend * ONE),
+        "spread_scale": round(ONE / math.log2(params.classes)),
+        "level_num": level.numerator,
+        "level_den": level.denominator,
+        "reference": round(params.reference * ONE),
+        "anchor": ANCHORS.index(params.anchor),
+        "slope": round(params.slope * unit),
+        "steep_slope": round(params.steep_slope * unit),
+        "knee": round(params.knee * level.denominator),
+        "budget_num": budget.numerator,
+        "budget_den": budget.denominator,
+        "burst": params.burst,
+        "warmup": params.warmup,
+        **params.alarm.integers(),
+        "evidence": None if params.evidence is None else params.evidence.integers(),
+    }
+
+
+def fresh(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of integer fields that shares nothing with them.
+
+    Examples
+    --------
+    >>> fields = {"lags": [1, 2], "evidence": {"clip": 4}}
+    >>> fresh(fields) == fields and fresh(fields)["lags"] is not fields["lags"]
+    True
+    """
+    return {
+        name: list(value) if isinstance(value, list) else fresh(value) if isinstance(value, dict) else value
+        for name, value in fields.items()
+    }

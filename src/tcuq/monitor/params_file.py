@@ -1,0 +1,110 @@
+"""The parameter file (SPEC.md section 14): JSON that people read, with real numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .._core import PARAMS_VERSION
+from ..base.checks import known_only
+from .alarm import Alarm, alarm_from
+from .evidence_head import EvidenceHead, head_from
+from .fields import RANGE
+
+if TYPE_CHECKING:
+    from .params import Params
+
+FORMAT = "tcuq-params"
+
+READABLE = (1, PARAMS_VERSION)
+"""Versions of a parameter file; one of layout 1 has no `anchor`, which was the confidence."""
+
+
+def content_of(params: Params) -> dict[str, Any]:
+    """Return the content of a parameter file."""
+    content: dict[str, Any] = {"format": FORMAT, "version": PARAMS_VERSION}
+    for item in fields(params):
+        value = getattr(params, item.name)
+        if isinstance(value, Mapping):
+            value = dict(value)
+        elif isinstance(value, tuple):
+            value = list(value)
+        elif isinstance(value, (Alarm, EvidenceHead)):
+            value = value.to_dict()
+        content[item.name] = value
+    return content
+
+
+def content_from(text: str) -> Any:
+    """Return the content of a file's text.
+
+    Examples
+    --------
+    >>> content_from('{"classes": 3, "classes": 4}')
+    Traceback (most recent call last):
+    ...
+    ValueError: field 'classes' comes twice
+    """
+    try:
+        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
+    """Return arguments of `Params` from the content of a file; unknown fields and versions are refused."""
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise ValueError(f'not a parameter file: "format" must be "{FORMAT}"')
+    version = content.get("version")
+    if version not in READABLE or isinstance(version, bool):
+        accepted = " or ".join(map(str, READABLE))
+        raise ValueError(f"parameters have version {version}; {accepted} is accepted")
+    values = {k: v for k, v in content.items() if k not in ("format", "version")}
+    if version == 1 and "anchor" in values:
+        raise ValueError("parameters of version 1 hold an anchor; it is accepted from version 2 on")
+    known_only("field", values, [item.name for item in fields(kind)])
+    if "classes" not in values:
+        low, high = RANGE["classes"]
+        raise ValueError(f"field 'classes' is missing; {low} to {high} is accepted")
+    for name in ("signals", "lags", "lag_weights"):
+        if name in values:
+            values[name] = _list(name, values[name])
+    if values.get("signals") == ():
+        raise ValueError("signals is empty; at least one is needed")
+    for name in ("coef", "clean_means", "notes"):
+        if name in values and not isinstance(values[name], Mapping):
+            raise ValueError(f"{name} is {values[name]!r}; an object is needed")
+    if "alarm" in values:
+        values["alarm"] = alarm_from(values["alarm"])
+    if "evidence" in values:
+        values["evidence"] = head_from(values["evidence"])
+    return values
+
+
+def _list(name: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}; a list is needed")
+    return tuple(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object; a key that comes twice is a mistake that one of its readers would never see."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"field {twice!r} comes twice")
+    return content
+
+
+def plain(notes: Any) -> dict[str, Any]:
+    """Return notes as a JSON file would give them back, so that a round trip changes nothing."""
+    if not isinstance(notes, Mapping):
+        raise ValueError(f"notes is {notes!r}; an object is needed")
+    try:
+        content: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
+        json.dumps(content, ensure_ascii=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"notes cannot be written as JSON: {error}") from None
+    return content

@@ -1,0 +1,109 @@
+"""Parameters as Python hands them to the core: a dict of integers, refused by name, value and range."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tcuq import EvidenceHead, Params
+from tcuq._core import FIELDS, Core
+
+EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
+SCALARS = [name for name, _, _, printed in FIELDS if printed and not name.startswith("evidence")]
+
+
+def fields(**changes: Any) -> dict[str, Any]:
+    return {**Params(classes=3, evidence=EVIDENCE).integers(), **changes}
+
+
+def test_the_dict_holds_the_fields_of_the_core() -> None:
+    assert set(fields()) == {*SCALARS, "lags", "lag_weights", "coef", "clean_mean", "evidence"} - {
+        "lag_count"
+    }
+    assert {f"evidence {name}" for name in fields()["evidence"]} < {name for name, *_ in FIELDS}
+
+
+@pytest.mark.parametrize("row", FIELDS, ids=lambda row: row[0])
+def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, int]) -> None:
+    name, low, high, printed = row
+    if name in ("lag_count", "reserved"):
+        return
+    expected = f"expected {low}" if low == high else f"expected {low} to {high}"
+    inner = name.removeprefix("evidence ")
+    for value in (low - 1, high + 1, 10**30):
+        changed = fields()
+        target = changed["evidence"] if inner != name else changed
+        shown = name
+        if printed:
+            target[inner] = value
+        else:
+            target[inner][1] = value
+            shown = f"{name}[1]"
+        with pytest.raises(ValueError) as refused:
+            Core(changed)
+        assert str(refused.value) == f"{shown} is {value}, {expected}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"slope": 90, "steep_slope": 70}, "slope is 90, expected at most steep_slope"),
+        ({"steep_slope": 8000000}, "steep_slope is 8000000, expected at most 16777216 / level_den"),
+        ({"lags": [1, 4, 2]}, "lags is [1, 4, 2], expected ascending numbers from 1 to 64"),
+        (
+            {"lag_weights": [1, 2, 3]},
+            "lag_weights is [1, 2, 3], expected a sum of 32768, and a first weight above 0",
+        ),
+        ({"lag_weights": [1, 2]}, "lag_weights has 2 entries, expected 3"),
+        ({"lags": [1] * 65}, "lags has 65 entries, expected at most 64"),
+        ({"coef": [0] * 14}, "coef has 14 entries, expected 15"),
+        ({"anchor": 1}, "anchor is 1, expected 0, or 1 with the signal disbelief_fast"),
+        ({"rise_limit": 5}, "rise_cap is 0, expected at least rise_limit; 0 when rise_limit is 0"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_value(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        Core(fields(**changes))
+    assert str(refused.value) == message
+
+
+def test_what_is_missing_or_no_number() -> None:
+    for name in fields():
+        if name != "evidence":
+            with pytest.raises(KeyError, match=name):
+                Core({key: value for key, value in fields().items() if key != name})
+    with pytest.raises(TypeError):
+        Core(fields(classes="3"))
+    with pytest.raises(TypeError, match="evidence must be a dict or None"):
+        Core(fields(evidence=7))
+
+
+SHRINKING = """
+import gc
+from tcuq import EvidenceHead, Params
+from tcuq._core import Core
+
+fields = Params(classes=3, evidence=EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])).integers()
+
+class Taker:
+    def __index__(self):
+        fields["evidence"] = None
+        gc.collect()
+        return 65536
+
+head = dict(fields["evidence"], clip=Taker())
+fields["evidence"] = head
+del head
+print(Core(fields).counters())
+"""
+
+
+def test_a_head_that_is_taken_away_while_it_is_read() -> None:
+    """Reading a number may run Python code, which may drop the last reference to the head."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", SHRINKING], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "(0, 0, 0, 0, 0, 0, 0)\n"), done.stderr

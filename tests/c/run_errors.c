@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Breaks every range and every rule of the parameters, one at a time, and prints what the core says of
+ * it: "CODE NAME: expected TEXT". Exit status: 0 when each refusal is the right one, else 1. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tcuq.h"
+
+static int failed;
+static tcuq_params_t p;
+static tcuq_evidence_t head;
+static uint8_t lags[2];
+static uint16_t weights[2];
+static const int16_t offset[2] = {0, 0};
+
+/* Parameters that are accepted. */
+static void good(void)
+{
+    memset(&p, 0, sizeof p);
+    memset(&head, 0, sizeof head);
+    lags[0] = 1;
+    lags[1] = 2;
+    weights[0] = weights[1] = 16384;
+    p.version = TCUQ_PARAMS_VERSION;
+    p.signals = TCUQ_ALL_SIGNALS;
+    p.classes = 2;
+    p.features = 4;
+    p.lag_count = 2;
+    p.lags = lags;
+    p.lag_weights = weights;
+    p.spread_scale = 65536;
+    p.level_num = 1;
+    p.level_den = 2;
+    p.slope = 1;
+    p.steep_slope = 2;
+    p.knee = 100;
+    p.budget_num = 1;
+    p.budget_den = 2;
+    p.burst = 8;
+    head.offset = offset;
+    head.clip = 1;
+}
+
+static void expect(const char *what, int expected)
+{
+    int got = tcuq_check(&p);
+    if (got != expected) {
+        printf("%s gives %d, not %d\n", what, got, expected);
+        failed = 1;
+    } else if (got != TCUQ_OK) {
+        printf("%d %s: expected %s\n", got, tcuq_error_name(got), tcuq_error_text(got));
+    }
+}
+
+/* Just outside a range, where the type can hold that. */
+#define BREAK(target, type, value, error)                  \
+    good();                                                \
+    p.evidence = &head;                                    \
+    if ((long long)(type)(value) == (long long)(value)) {  \
+        target = (type)(value);                            \
+        expect(#target " = " #value, error);               \
+    }
+
+#define RULE(name, change)                       \
+    good();                                      \
+    change;                                      \
+    expect(#change, TCUQ_ERR_RULE_##name);
+
+int main(void)
+{
+    good();
+    expect("good", TCUQ_OK);
+    p.version++;
+    expect("another version", TCUQ_ERR_VERSION);
+#define TCUQ_FIELD(name, type, low, high, bytes)                                      \
+    if (strcmp(#name, "version") != 0) {                                              \
+        BREAK(p.name, type, (long long)(low) - 1, TCUQ_ERR_PARAM_##name)              \
+        BREAK(p.name, type, (long long)(high) + 1, TCUQ_ERR_PARAM_##name)             \
+    }
+#define TCUQ_HEAD_FIELD(name, type, low, high)                                        \
+    BREAK(head.name, type, (long long)(low) - 1, TCUQ_ERR_HEAD_##name)                \
+    BREAK(head.name, type, (long long)(high) + 1, TCUQ_ERR_HEAD_##name)
+#include "tcuq_fields.h"
+    RULE(features_used, p.features = 0)
+    RULE(lags_used, p.lag_count = 0)
+    RULE(lags_given, p.lags = NULL)
+    RULE(lags_given, p.lag_weights = NULL)
+    RULE(lags_ascend, lags[1] = 1)
+    RULE(lags_ascend, lags[0] = 0)
+    RULE(lags_ascend, lags[1] = 65)
+    RULE(lag_weights_sum, weights[1] = 1)
+    RULE(lag_weights_sum, (weights[0] = 0, weights[1] = 32768))
+    RULE(level_below_one, p.level_num = 2)
+    RULE(steep_slope_fits, (p.level_den = 3, p.steep_slope = 5592406))
+    RULE(slope_order, p.slope = 3)
+    RULE(knee_fits, (p.slope = 2, p.knee = 8388609))
+    RULE(budget_up_to_one, p.budget_num = 3)
+    RULE(anchor_used, (p.anchor = 1, p.signals = 8))
+    RULE(rise_order, (p.rise_limit = 2, p.rise_cap = 1))
+    RULE(rise_order, p.rise_cap = 1)
+    RULE(fall_order, (p.fall_limit = 2, p.fall_cap = 1))
+    RULE(fall_order, p.fall_cap = 1)
+    RULE(evidence_given, (p.evidence = &head, head.offset = NULL))
+    RULE(evidence_alone, (p.evidence = &head, p.fall_limit = 1, p.fall_cap = 1))
+    return failed;
+}

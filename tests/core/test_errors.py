@@ -1,0 +1,59 @@
+"""A refused parameter is named: one error a field, one a rule between fields."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from compilers import need_compiler
+from places import CORE, CORE_SOURCES, ROOT
+
+from tcuq._core import FIELDS
+
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{CORE}"]
+TEXT = (CORE / "tcuq_fields.h").read_text()
+RULES = re.findall(r'^TCUQ_RULE\((\w+), (\w+), "(.*)"\)', TEXT, re.MULTILINE)
+WHOLE = {"reference", "rise_reference", "fall_reference", "warmup"}
+"""Fields whose range is that of their type."""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("errors")
+    need_compiler("gcc", "O0", folder)
+    program = folder / "run_errors"
+    sources = [ROOT / "tests" / "c" / "run_errors.c", *CORE_SOURCES]
+    subprocess.run(["gcc", *STRICT, *sources, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    return done.stdout.splitlines()
+
+
+def test_every_error_is_reached_and_has_its_own_code(said: list[str]) -> None:
+    codes = {int(line.split()[0]) for line in said}
+    params = [name for name, *_, printed in FIELDS if printed or name == "reserved"]
+    # All but the version, which has had its own error, and ranges that a type cannot leave.
+    assert len(codes - {-5}) == len(params) - 1 - len(WHOLE) + len(RULES)
+    assert all(-128 < code < -6 for code in codes - {-5})
+
+
+def test_errors_name_the_field_and_its_range(said: list[str]) -> None:
+    words = {line.split(" ", 1)[1] for line in said}
+    for name, low, high, printed in FIELDS:
+        if printed and name not in WHOLE | {"version", "signals"}:
+            assert f"{name}: expected {low} to {high}" in words
+    for _, field, expected in RULES:
+        assert f"{field}: expected {expected}" in words
+    assert "signals: expected 1 to 0x7FFFu" in words
+    assert "version: expected the layout of this tcuq.h" in words
+
+
+def test_errors_in_words_are_not_linked_where_nobody_asks(tmp_path: Path) -> None:
+    need_compiler("gcc", "O0", tmp_path)
+    program = tmp_path / "step_count"
+    sources = [ROOT / "bench" / "step_count.c", *CORE_SOURCES]
+    sections = ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
+    subprocess.run(["gcc", *STRICT, "-Os", *sections, *sources, "-o", program], check=True)
+    assert b"expected" not in program.read_bytes() and b"at most steep_slope" not in program.read_bytes()
