@@ -86,7 +86,7 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
     """Build the firmware that replays cases through the monitor, every signal compiled in."""
     harness = [FIRMWARE / "harness.c", HARNESS, FIRMWARE / "harness_step.c"]
     groups: list[Group] = [
-        ([CORE / "tcuq.c"], [level]),
+        (sorted(CORE.glob("*.c")), [level]),
         ([BOARDS / "startup.c"], ["-Os", *START]),
         (harness, ALONE),
     ]
