@@ -13,7 +13,7 @@
 
 int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
 {
-    int status = tcuq_check(p);
+    int status = tcuq_internal_check(p);
     if (status != TCUQ_OK) {
         return status;
     }
@@ -153,17 +153,13 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 {
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
-    reading_t r;
     uint32_t i;
 
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* where there is no past */
-    r = tcuq_internal_read(m, probs, features, own);
-    out->label = (uint16_t)r.label;
-    out->low_mass = r.mass < 128u ? 1u : 0u;
-    score(p, own, r.inverse_anchor, out);
+    score(p, own, tcuq_internal_read(m, probs, features, out, own), out);
     flag(m, out);
     spend(m, out);
     alarm(m, own, out);

@@ -120,7 +120,7 @@ enum tcuq_error {
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
     TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
     TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
-    TCUQ_ERR_PARAMS = -1,  /* deprecated: no longer returned, now that each field has its own */
+    TCUQ_ERR_PARAMS = -1,  /* parameters are refused; tcuq_check() says which one */
     TCUQ_OK = 0
 };
 
@@ -154,12 +154,13 @@ typedef struct {
 } tcuq_step_t;
 
 /* Return TCUQ_OK when every field is in range and the rules between fields hold, else the
- * first error: TCUQ_ERR_VERSION, one of a parameter, or TCUQ_ERR_SIGNALS. */
+ * first error: TCUQ_ERR_VERSION, that of a field or a rule, or TCUQ_ERR_SIGNALS. To be called
+ * when tcuq_init() refuses; like the texts below it is in tcuq_error.c, which costs nothing
+ * where nobody calls it. */
 int tcuq_check(const tcuq_params_t *params);
 
 /* Say in words what an error means, as "NAME: expected TEXT". The name is that of the refused
- * parameter where there is one. Both return "" for what is no error. They are in a file of
- * their own, tcuq_error.c, and cost nothing where they are not called. */
+ * parameter where there is one. Both return "" for what is no error. */
 const char *tcuq_error_name(int error);
 const char *tcuq_error_text(int error);
 
@@ -168,7 +169,7 @@ const char *tcuq_error_text(int error);
 size_t tcuq_ring_size(const tcuq_params_t *params);
 
 /* Start a monitor. `ring` has `ring_bytes` bytes and, like `params`, stays with
- * it. Return TCUQ_OK, an error of tcuq_check(), or TCUQ_ERR_SIZE. */
+ * it. Return TCUQ_OK, TCUQ_ERR_PARAMS, _SIGNALS, _VERSION or _SIZE. */
 int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size_t ring_bytes);
 
 /* Take one inference: `probs` as an int8 softmax leaves them (scale 1/256, zero

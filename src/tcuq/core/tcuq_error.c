@@ -1,6 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors in words. A program that does not call these functions need not carry this file. */
-#include "tcuq.h"
+/* Which parameter is refused, and errors in words. A program that calls none of these functions need
+ * not carry this file. */
+#include "tcuq_rules.h"
+
+static int check_ranges(const tcuq_params_t *p)
+{
+    const tcuq_evidence_t *head = evidence_of(p);
+#define TCUQ_FIELD(name, type, low, high, bytes) \
+    if (OUTSIDE(type, p->name, low, high)) {           \
+        return TCUQ_ERR_PARAM_##name;            \
+    }
+#define TCUQ_HEAD_FIELD(name, type, low, high)              \
+    if (head != NULL && OUTSIDE(type, head->name, low, high)) {   \
+        return TCUQ_ERR_HEAD_##name;                        \
+    }
+#include "tcuq_fields.h"
+    return TCUQ_OK;
+}
+
+static int check_rules(const tcuq_params_t *p)
+{
+#define RULE(name, condition)        \
+    if (!(condition)) {              \
+        return TCUQ_ERR_RULE_##name; \
+    }
+#include "tcuq_rules.h"
+    return TCUQ_OK;
+}
+
+int tcuq_check(const tcuq_params_t *p)
+{
+    int error = tcuq_internal_check(p);
+    if (error == TCUQ_ERR_PARAMS) {
+        error = check_ranges(p);
+        error = error != TCUQ_OK ? error : check_rules(p);
+    }
+    return error;
+}
 
 /* The digits of a range, macros replaced by their values. */
 #define DIGITS(number) AS_TEXT(number)

@@ -7,7 +7,8 @@
  *
  * There is no include guard: define the macros that you need and include this file; it undefines them.
  *
- *   TCUQ_FIELD(name, type, low, high, bytes)   a number in low..high. `bytes` are its bytes in the
+ *   TCUQ_FIELD(name, type, low, high, bytes)   a number in low..high; `high` is that of the type
+ *                                              where a rule has the word. `bytes` are its bytes in the
  *                                              fingerprint (SPEC.md section 12): 4; 2 where two
  *                                              fields share a word; 0 where it has no part in it
  *   TCUQ_LIST(name, type, low, high)           numbers in memory of the caller, each in low..high
@@ -55,23 +56,23 @@ TCUQ_FIELD(bias, int32_t, -16777216, 16777216, 4)         /* Q16.16 */
 TCUQ_FIELD(doubt_mix, uint32_t, 0, 65536, 4)              /* Q0.16: share of confidence in doubt */
 TCUQ_FIELD(blend, uint32_t, 0, 65536, 4)                  /* Q0.16: share of uncertainty in risk */
 TCUQ_FIELD(spread_scale, uint32_t, 1, 65536, 4)           /* 65536 / log2(classes) */
-TCUQ_FIELD(level_num, uint16_t, 1, 999, 4)                /* level = level_num / level_den, below 1 */
+TCUQ_FIELD(level_num, uint16_t, 1, 65535, 4)                /* level = level_num / level_den, below 1 */
 TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)
 TCUQ_FIELD(reference, uint16_t, 0, 65535, 2)              /* threshold at zero debt, Q0.16 */
-TCUQ_FIELD(anchor, uint16_t, 0, 1, 2)                     /* a TCUQ_ANCHOR_ */
-TCUQ_FIELD(slope, uint32_t, 0, 8388608, 4)                /* threshold per unit of debt near zero, Q0.16 / 256 */
-TCUQ_FIELD(steep_slope, uint32_t, 1, 8388608, 4)          /* the same beyond the knee */
+TCUQ_FIELD(anchor, uint16_t, 0, 65535, 2)                 /* a TCUQ_ANCHOR_ */
+TCUQ_FIELD(slope, uint32_t, 0, 4294967295, 4)             /* threshold per unit of debt near zero, Q0.16 / 256 */
+TCUQ_FIELD(steep_slope, uint32_t, 1, 4294967295, 4)       /* the same beyond the knee */
 TCUQ_FIELD(knee, int32_t, 0, 16777216, 4)                 /* debt where the steep slope starts */
-TCUQ_FIELD(budget_num, uint16_t, 0, 1000, 4)              /* budget = budget_num / budget_den, up to 1 */
+TCUQ_FIELD(budget_num, uint16_t, 0, 65535, 4)              /* budget = budget_num / budget_den, up to 1 */
 TCUQ_FIELD(budget_den, uint16_t, 1, 1000, 4)
 TCUQ_FIELD(burst, uint16_t, 1, 10000, 4)                  /* abstentions that may come at once */
 TCUQ_FIELD(rise_reference, uint16_t, 0, 65535, 4)         /* risk above this feeds the rise alarm, Q0.16 */
 TCUQ_FIELD(fall_reference, uint16_t, 0, 65535, 4)         /* risk below this feeds the fall alarm, Q0.16 */
 TCUQ_FIELD(reserved, uint16_t, 0, 0, 0)
 TCUQ_FIELD(warmup, uint32_t, 0, 4294967295, 4)            /* steps that never abstain */
-TCUQ_FIELD(rise_limit, uint32_t, 0, 1073741824, 4)        /* the alarm is raised here; 0: this side is off */
+TCUQ_FIELD(rise_limit, uint32_t, 0, 4294967295, 4)        /* the alarm is raised here; 0: this side is off */
 TCUQ_FIELD(rise_cap, uint32_t, 0, 1073741824, 4)          /* the sum stops growing here */
-TCUQ_FIELD(fall_limit, uint32_t, 0, 1073741824, 4)
+TCUQ_FIELD(fall_limit, uint32_t, 0, 4294967295, 4)
 TCUQ_FIELD(fall_cap, uint32_t, 0, 1073741824, 4)
 TCUQ_OPTIONAL(evidence, tcuq_evidence_t)                  /* summed by the rise alarm in place of risk */
 TCUQ_TABLE(coef, int16_t, -32768, 32767)                  /* Q6.9 */

@@ -54,29 +54,8 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
     return (a * share + b * (ONE - share) + 32768u) >> 16;
 }
 
-/* Parameters as a table: tcuq_params.c. */
-
-/* A field of tcuq_params_t, in eight bytes of flash. */
-typedef struct {
-    uint32_t high;
-    signed low : 16;
-    unsigned around_0 : 1; /* low is -high, whatever `low` says */
-    unsigned is_int16 : 1;
-    unsigned size : 3;     /* bytes in the struct, 2 or 4 */
-    unsigned printed : 3;  /* bytes in the fingerprint, 0, 2 or 4 */
-    unsigned offset : 8;
-} field_t;
-
-enum {
-#define TCUQ_FIELD(name, type, low, high, bytes) FIELD_##name,
-#include "tcuq_fields.h"
-    FIELD_COUNT
-};
-
-extern const field_t tcuq_internal_fields[FIELD_COUNT];
-
-/* The bits of a field; those of 16 are not extended. */
-uint32_t tcuq_internal_bits(const tcuq_params_t *p, const field_t *field);
+/* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS: tcuq_params.c. */
+int tcuq_internal_check(const tcuq_params_t *p);
 
 /* Memory of the past: tcuq_signals.c. */
 
@@ -170,16 +149,11 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const 
 
 /* One inference: tcuq_signals.c. */
 
-/* What decisions need of it beside the signals. */
-typedef struct {
-    uint32_t label;
-    uint32_t mass;
-    uint32_t inverse_anchor; /* 1 - what risk leans on, Q0.16 */
-} reading_t;
-
-/* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6). A
- * signal without a past stays as it is in `signals`. */
-reading_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, uint16_t *signals);
+/* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6): sets
+ * `label` and `low_mass`, and returns 1 - what risk leans on, Q0.16. A signal without a past stays as it
+ * is in `signals`. */
+uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
+                            uint16_t *signals);
 
 /* The class with the largest posterior. */
 uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);

@@ -62,18 +62,20 @@ static uint16_t magnitude_of(uint32_t squares, uint32_t count)
 static norm_t norm_of(uint64_t squares)
 {
     norm_t n = {0, 0};
+    int32_t exponent = 0;
     uint32_t value;
     while (squares > 0xFFFFFFFFu) {
         squares >>= 2;
-        n.exp++;
+        exponent++;
     }
     value = (uint32_t)squares;
     if (value != 0u) {
         while (value < (1uL << 30)) {
             value <<= 2;
-            n.exp--;
+            exponent--;
         }
         n.mant = (uint16_t)root(value);
+        n.exp = (int16_t)exponent;
     }
     return n;
 }

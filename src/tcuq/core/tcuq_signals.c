@@ -390,23 +390,24 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
     }
 }
 
-reading_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, uint16_t *signals)
+uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
+                            uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     inference_t now;
     layout_t at;
-    reading_t r;
+    uint32_t inverse;
     memset(&now.kept, 0, sizeof now.kept);
     tcuq_internal_layout(&at, p);
     read_probs(&now, probs, p->classes);
     if (uses(p, TCUQ_FEATURE_SIGNALS)) {
         read_features(&now, features, p);
     }
-    r.label = now.kept.label;
-    r.mass = now.kept.mass;
-    r.inverse_anchor = saturate(ONE - 256u * now.top);
-    signals[TCUQ_DOUBT] = (uint16_t)mix(r.inverse_anchor, saturate(ONE - 256u * (now.top - now.second)),
-                                        p->doubt_mix);
+    out->label = now.kept.label;
+    out->low_mass = now.kept.mass < 128u ? 1u : 0u;
+    inverse = saturate(ONE - 256u * now.top);
+    signals[TCUQ_DOUBT] =
+        (uint16_t)mix(inverse, saturate(ONE - 256u * (now.top - now.second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
         lagged_signals(m, &at, &now.kept, probs, features, signals);
         push(m, &at, &now.kept, probs, features);
@@ -416,7 +417,7 @@ reading_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featu
     }
     m->slow = 1;
     if (BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF_FAST)) && p->anchor == TCUQ_ANCHOR_BELIEF) {
-        r.inverse_anchor = saturate(ONE - belief_at(beliefs_in(m, &at), r.label));
+        inverse = saturate(ONE - belief_at(beliefs_in(m, &at), now.kept.label));
     }
-    return r;
+    return inverse;
 }

@@ -80,10 +80,8 @@ static uint32_t fingerprint(const tcuq_params_t *p)
 {
     uint32_t crc = CRC_START;
     uint32_t i;
-    for (i = 0; i < FIELD_COUNT; i++) {
-        const field_t *field = &tcuq_internal_fields[i];
-        crc = crc_word(crc, tcuq_internal_bits(p, field), field->printed);
-    }
+#define TCUQ_FIELD(name, type, low, high, bytes) crc = crc_word(crc, WORD(p->name), bytes);
+#include "tcuq_fields.h"
     for (i = 0; i < p->lag_count; i++) {
         crc = crc_word(crc, p->lags[i] | (uint32_t)p->lag_weights[i] << 16, 4);
     }
