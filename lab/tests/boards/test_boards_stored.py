@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,9 @@ from places import LAB
 
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.storage import load_graph, save_graph
+from tcuq.device.kernels.host import Network
 from tcuq_lab.boards import accuracy, stored_graphs
+from tcuq_lab.boards.quantize import input_of
 from tcuq_lab.boards.stored_graphs import (
     TaskGraphs,
     difference,
@@ -24,6 +28,7 @@ from tcuq_lab.boards.stored_graphs import (
     stored_path,
 )
 from tcuq_lab.cli import main
+from tcuq_lab.data.parts import load_part
 
 WEIGHTS = LAB / "weights"
 TASKS = ("mnist", "speech_commands", "cifar10")
@@ -147,3 +152,18 @@ def test_measured_accuracies_go_nowhere_without_a_word(
     assert main(["boards", "accuracy", "cnn4-0", "--headroom", "2", "--results", str(tmp_path)]) == 1
     assert "not compared: " in capsys.readouterr().err
     assert (tmp_path / "accuracy.json").read_text() == text
+
+
+@pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
+def test_a_stored_graph_gives_the_stored_accuracy_to_the_example() -> None:
+    """On every architecture: graphs are stored, and their arithmetic is in integers."""
+    content = json.loads((LAB / "results" / "device" / "accuracy.json").read_text())
+    (row,) = (
+        each
+        for each in content["networks"]
+        if (each["network"], each["settings"]["headroom"]) == ("cnn4-0", 4.0)
+    )
+    test = load_part("mnist", "test")
+    graph = load_graph(stored_path(WEIGHTS / "cnn4-0.npz", 4.0))
+    said = Network(graph).run(input_of(graph, test.x))["probs"].argmax(axis=1)
+    assert (said == test.y).sum() == round(row["int8_accuracy"] * row["test_examples"] / 100)
