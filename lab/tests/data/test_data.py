@@ -781,7 +781,7 @@ def test_check_counts_and_fails_on_a_damaged_file(folder, capsys):
     assert "holds no files of any dataset" in capsys.readouterr().err
     np.savez(folder / "mnist_test.npz", x=IMAGES, y=np.arange(5))
     assert main(["data", "check"]) == 0
-    assert "mnist test: uint8 5x28x28, examples a class 1 " in capsys.readouterr().out
+    assert "mnist test: uint8 5x28x28, examples per class 1 " in capsys.readouterr().out
     (folder / "svhn_crops.npz").write_bytes(b"PK junk")
     (folder / "speech_commands_v0.01").mkdir()
     assert main(["data", "check", "--json"]) == 1

@@ -552,7 +552,9 @@ def test_what_is_learned_beforehand_needs_a_label_an_example(
 ) -> None:
     kind = method(name)
     found = kind(trained[kind.recipe][:1])
-    with pytest.raises(ValueError, match=f"{name} is given no examples; one clean development example"):
+    with pytest.raises(
+        ValueError, match=f"{name} is given no examples, expected one clean development example"
+    ):
         found.ready(X[:0], Y[:0])
     with pytest.raises(ValueError, match=f"{name} is given 3 labels, expected 4, one an example"):
         found.ready(X[:4], Y[:3])
@@ -600,14 +602,16 @@ def test_networks_of_another_number_or_recipe_are_refused(
         TypeError, match=rf"^{name} is given a {MODULES[kind.recipe]}, expected a sequence of"
     ):
         kind(own)
-    with pytest.raises(ValueError, match=f"^{name} is given a str; a {MODULES[kind.recipe]}"):
+    with pytest.raises(ValueError, match=f"^{name} is given a str, expected a {MODULES[kind.recipe]}"):
         kind(["cnn4-0.npz"] * kind.members)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_without_a_network_what_needs_one_says_so(name: str) -> None:
     found = method(name)()
-    with pytest.raises(ValueError, match=f"^{name} has no network; {found.members} of recipe {found.recipe}"):
+    with pytest.raises(
+        ValueError, match=f"^{name} has no network, expected {found.members} of recipe {found.recipe}"
+    ):
         found.epsilon = 0.01  # or ODIN would miss this first
         found.record(X[:2])
     with pytest.raises(ValueError, match=f"^{name} has no "):

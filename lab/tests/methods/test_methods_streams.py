@@ -575,7 +575,7 @@ def test_a_widened_network_is_counted_in_passes_of_the_plain_one() -> None:
     ):
         plus()([wide]).cost(shape)
     with pytest.raises(
-        ValueError, match="reference of tcuq_plus is given a Exits; a Backbone of recipe plain"
+        ValueError, match="reference of tcuq_plus is given a Exits, expected a Backbone of recipe plain"
     ):
         plus()([wide], Exits(plain, (0,), 0))
 
@@ -624,7 +624,7 @@ def test_projections_are_compared_where_there_are_any() -> None:
         compare_projections(narrow)
     with pytest.raises(ValueError, match="features are 0 wide"):
         compare_projections(replace(DEV, observed=replace(DEV.observed, features=None)))
-    with pytest.raises(ValueError, match="setting 'features' is unknown, expected one of lags, blend, l2"):
+    with pytest.raises(ValueError, match="setting 'features' is unknown"):
         compare_projections(DEV, features="pca")
     with pytest.raises(ValueError, match="draws is 0"):
         compare_projections(DEV, draws=0)

@@ -217,7 +217,7 @@ def test_what_is_no_text_is_one_line() -> None:
         source.load_text("tset")
     with pytest.raises(ValueError, match=r"^the source of the module sys is missing, expected"):
         source.document("sys")
-    with pytest.raises(ValueError, match=r"^the source of the module no_such is missing; "):
+    with pytest.raises(ValueError, match=r"^the source of the module no_such is missing, expected"):
         source.document("no_such")
     with pytest.raises(ValueError, match=r"bytes, expected 65536 or more$"):
         source.document("this")

@@ -206,5 +206,5 @@ def test_damaged_weights_are_one_line(damage: str, tmp_path: Path) -> None:
 def test_pictures_of_other_channels_are_refused() -> None:
     from tcuq_lab.zoo.backbones import backbone
 
-    with pytest.raises(ValueError, match=r"input is \(2, 28, 28\); \(n, height, width, 3\)"):
+    with pytest.raises(ValueError, match=r"input is \(2, 28, 28\), expected \(n, height, width, 3\)"):
         backbone("resnet8").prepare(torch.zeros(2, 28, 28, dtype=torch.uint8))

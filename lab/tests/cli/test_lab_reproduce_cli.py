@@ -1,0 +1,49 @@
+"""`tcuq-lab reproduce --write`: what moved is shown before a result file is replaced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="pip install 'tcuq-lab[all]'")
+
+from kept_recordings import PLAIN
+
+from tcuq_lab.cli import main
+from tcuq_lab.comparison.records import Results, record
+
+
+def test_figures_that_moved_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = {**PLAIN, "rows": ["base"], "columns": [["m", "v", "figure"]]}
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans" / "x.json").write_text(json.dumps(plan))
+    (tmp_path / "plans" / "fields.json").write_text("{}")
+    value = 0.5
+
+    def run(*given: object) -> dict[str, Results]:
+        rows = [record("fog", "base", "m", "v", value, 4), record("snow", "base", "m", "v", 0.25, 4)]
+        return {"a": Results(rows, {"task": "cifar10", "dwell": 16, "seconds": 1.0})}
+
+    monkeypatch.setattr("tcuq_lab.reproduce.run.run", run)
+    out = tmp_path / "out"
+    folders = ["--experiments", str(tmp_path / "plans"), "--weights", str(tmp_path), "--cache", str(tmp_path)]
+    command = ["reproduce", "x", "--device", "cpu", *folders, "--write", str(out)]
+    assert main(command) == 0
+    assert f"{out / 'x.json'}: new file" in capsys.readouterr().err
+    assert main(command) == 0
+    assert f"{out / 'x.json'}: no change" in capsys.readouterr().err
+    value = 0.75
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert "lines cifar10 16.0 base figure streams fog: 0.5 -> 0.75" in said
+    assert (
+        "lines cifar10 16.0 base figure value: 0.375 -> 0.5" in said
+        and " changed, 0 added, 0 removed" in said
+    )
+    assert json.loads((out / "x.json").read_text())["lines"][0]["streams"]["fog"] == 0.75
+    assert main([*command, "--task", "cifar10"]) == 2
+    assert "--write stores whole experiments: leave out --task and --dwell" in capsys.readouterr().err
