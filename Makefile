@@ -53,7 +53,7 @@ device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 	fi
 
 results: .venv/.test
-	$(BIN)/tcuq-lab results
+	$(BIN)/tcuq-lab results --write
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
