@@ -19,8 +19,8 @@ from tcuq.cli import main
 from tcuq.cli.device import STORED, render
 from tcuq.device.boards import board
 from tcuq.device.cost import bench
+from tcuq.device.cost.bench import made_stream
 from tcuq.device.cost.cycles import cycles
-from tcuq.device.cost.made_stream import made_stream
 from tcuq.device.cost.measure import measure, overhead
 from tcuq.device.cost.stored import grown, load
 from tcuq.device.emulate.agree import digest, words

@@ -18,7 +18,7 @@ from tcuq import Params
 from tcuq.cli import main
 from tcuq.device import tools
 from tcuq.device.boards import board, names
-from tcuq.device.cost.made_stream import made_stream
+from tcuq.device.cost.bench import made_stream
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.firmware.build import build
 from tcuq.device.firmware.decision import Label, Rule, Watch

@@ -11,8 +11,8 @@ import pytest
 import tcuq
 from tcuq import Log, Monitor, Params
 from tcuq._core import STATE_VERSION
-from tcuq.export.softmax import posteriors, softmax_table
 from tcuq.io import read_log
+from tcuq.monitor.logits import posteriors, softmax_table
 from tcuq.monitor.quantize import odd_sums, quantize_probs, refuse_logits, sum_tolerances
 
 SIZES = (2, 10, 35, 100, 200, 1000)

@@ -16,8 +16,7 @@ from streams import int8_stream
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor import params as params_module
-from tcuq.monitor.fields import RANGE
-from tcuq.monitor.fixed_point import core_integers
+from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.signals import FEATURE_BASED
 
 side = st.none() | st.builds(

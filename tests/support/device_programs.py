@@ -14,9 +14,9 @@ from device_graphs import expected
 from places import ROOT
 
 from tcuq import Params
+from tcuq.device.firmware.build import BOARDS, STRICT
 from tcuq.device.firmware.decision import CORE, FIRMWARE, Rule
 from tcuq.device.firmware.firmware import Firmware, plan_header, plan_source
-from tcuq.device.firmware.linking import BOARDS, STRICT
 from tcuq.device.generate.source import KERNELS, takes_random, write
 from tcuq.device.graph.model import Graph
 from tcuq.export import sources as exported

@@ -10,9 +10,9 @@ from places import ROOT
 from vector_files import VectorCase
 
 from tcuq.device.boards import Board
+from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
 from tcuq.device.firmware.decision import CORE, FIRMWARE
 from tcuq.device.firmware.image import Image
-from tcuq.device.firmware.linking import ALONE, BOARDS, START, Group, fresh, link
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 

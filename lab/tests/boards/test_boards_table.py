@@ -11,8 +11,7 @@ import pytest
 from device_graphs import CLASSES, graph_of, pictures
 
 from tcuq.device.boards import board
-from tcuq.device.cost.bench import monitors
-from tcuq.device.cost.made_stream import made_stream
+from tcuq.device.cost.bench import made_stream, monitors
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.firmware.build import build
 from tcuq.device.firmware.decision import Rule

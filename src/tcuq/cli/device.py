@@ -93,7 +93,7 @@ def run_cost(args: argparse.Namespace) -> int:
     """Measure one monitor on one board."""
     from ..base.checks import integer
     from ..device.boards import board
-    from ..device.cost.made_stream import made_stream
+    from ..device.cost.bench import made_stream
     from ..device.cost.measure import measure, overhead
     from ..device.firmware.build import Levels
     from ..device.firmware.decision import Watch

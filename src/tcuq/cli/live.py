@@ -13,9 +13,8 @@ import numpy as np
 
 from ..io.decisions import COLUMNS, RowText
 from ..io.jsonl import RowParser
-from ..io.shape import Shape
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
-from ..io.values import refuse
+from ..io.values import Shape, refuse
 from ..monitor.logits import paired, softmax
 from ..monitor.signals import NUMBER
 from .common import Skipped, logits_given, odd_posteriors

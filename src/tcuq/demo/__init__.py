@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .digit_stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
-from .digits import Classifier, train
+from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, Classifier, make_log, train
 from .main import main
 
 __all__ = ["DEV_CORRUPTIONS", "TEST_CORRUPTIONS", "Classifier", "main", "make_log", "train"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ..monitor.log import Log
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,3 +83,105 @@ def train(data: Split, seed: int) -> Classifier:
         warnings.simplefilter("ignore")
         network.fit(images.reshape(len(images), -1), digits)
     return Classifier(list(network.coefs_), list(network.intercepts_))
+
+
+Corruption = Callable[[Floats, np.random.Generator], Floats]
+
+DWELL = 8
+STRETCH = 400
+
+
+def noise(images: Floats, rng: np.random.Generator) -> Floats:
+    """Strong sensor noise."""
+    return np.clip(images + rng.normal(0, 0.45, images.shape), 0, 1)
+
+
+def fade(images: Floats, rng: np.random.Generator) -> Floats:
+    """Little contrast over a gray ground."""
+    return 0.45 + 0.25 * images + rng.normal(0, 0.05, images.shape)
+
+
+def stripes(images: Floats, rng: np.random.Generator) -> Floats:
+    """Bright interference on every other row."""
+    out = images.copy()
+    out[:, int(rng.integers(2)) :: 2] = np.clip(out[:, int(rng.integers(2)) :: 2] + 0.7, 0, 1)
+    return out
+
+
+def mirror(images: Floats, rng: np.random.Generator) -> Floats:
+    """Show the world through a mirror."""
+    return images[:, :, ::-1].copy()
+
+
+def blur(images: Floats, rng: np.random.Generator) -> Floats:
+    """Unfocused lens: three passes of a 3 x 3 mean."""
+    out = images
+    for _ in range(3):
+        padded = np.pad(out, ((0, 0), (1, 1), (1, 1)), mode="edge")
+        out = np.mean([padded[:, r : r + 8, c : c + 8] for r in range(3) for c in range(3)], axis=0)
+    return np.asarray(out)
+
+
+def block(images: Floats, rng: np.random.Generator) -> Floats:
+    """Something sits on the lens: half of the rows are dark."""
+    out = images.copy()
+    rows = rng.integers(0, 5, len(images))
+    for image, row in zip(out, rows, strict=True):
+        image[row : row + 4] = 0
+    return out
+
+
+def dead_pixels(images: Floats, rng: np.random.Generator) -> Floats:
+    """Stick a quarter of the pixels at black or white."""
+    stuck = rng.random(images.shape) < 0.25
+    return np.where(stuck, rng.integers(0, 2, images.shape), images)
+
+
+DEV_CORRUPTIONS: tuple[Corruption, ...] = (noise, fade, stripes, mirror)
+TEST_CORRUPTIONS: tuple[Corruption, ...] = (blur, block, dead_pixels)
+"""None of these is seen in development."""
+
+
+def make_log(
+    classifier: Classifier, data: Split, corruptions: Sequence[Corruption], steps: int, seed: int
+) -> Log:
+    """Let the classifier watch a stream.
+
+    A digit stays for a geometric number of steps with mean 8, each step showing another jittered
+    image of it; clean and corrupted stretches of mean length 400 alternate, starting with either.
+
+    Parameters
+    ----------
+    classifier : Classifier
+    data : Split
+        Where the images come from.
+    corruptions : sequence
+        One is drawn for each corrupted stretch.
+    steps : int
+    seed : int
+
+    Returns
+    -------
+    Log
+        With features, labels and the kinds of shift; one segment.
+    """
+    rng = np.random.default_rng(seed)
+    by_digit = [np.flatnonzero(data.digits == digit) for digit in range(10)]
+    changes = rng.random(steps) < 1 / DWELL
+    changes[0] = True
+    drawn = rng.integers(0, 10, int(changes.sum()))
+    digits = drawn[np.cumsum(changes) - 1]
+    index = np.array([rng.choice(by_digit[digit]) for digit in digits])
+    images = jitter(data.images[index], rng)
+
+    shifted = np.zeros(steps, dtype=np.uint8)
+    at, bad = 0, bool(rng.integers(2))
+    while at < steps:
+        stop = min(steps, at + STRETCH // 2 + int(rng.geometric(2 / STRETCH)))
+        if bad:
+            kind = int(rng.integers(len(corruptions)))
+            images[at:stop] = corruptions[kind](images[at:stop], rng)
+            shifted[at:stop] = kind + 1
+        at, bad = stop, not bad
+    probs, hidden = classifier(images)
+    return Log(probs.astype(np.float32), hidden.astype(np.float32), digits, shifted=shifted)

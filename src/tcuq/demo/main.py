@@ -19,8 +19,7 @@ from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from ..report import write_report
-from .digit_stream import DEV_CORRUPTIONS, TEST_CORRUPTIONS, make_log
-from .digits import load, train
+from .digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, load, make_log, train
 
 STEPS = 12_000
 """Of the development stream, and of the test stream."""

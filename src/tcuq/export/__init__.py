@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .names import check_name
+from ..monitor.logits import posteriors, softmax_table
+from .contents import check_name
 from .package import FORMS, export, sources
 from .projection import IntegerProjection, integer_projection, load_projection
-from .softmax import posteriors, softmax_table
 
 __all__ = [
     "FORMS",

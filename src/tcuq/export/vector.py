@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.logits import posteriors, softmax_table
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from .contents import Contents
 from .laps import Lap, Laps
-from .softmax import posteriors, softmax_table
 from .transcript import Int8, Transcript, take
 
 LARGEST = 16384

@@ -16,7 +16,7 @@ from ..monitor.log import watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from .alarms import FEWEST, SUPPORT, alarms_in, choose_alarm, choose_evidence_limit
-from .clean import Clean
+from .sources import Clean
 
 Floats = npt.NDArray[np.float64]
 # In quotes, because reaching for numpy.random would import it.

@@ -13,13 +13,11 @@ from ..monitor.log import Log
 from ..monitor.params import Params
 from ..monitor.quantize import choose_feature_scale
 from ..monitor.signals import FEATURE_BASED, ordered, profile_signals
-from .clean import clean_part, with_clean_means
-from .clean import rested_stretches as rested_stretches
-from .coefficients import Regression, fit_coefficients, narrowed, signal_table
+from .coefficients import Regression, fit_coefficients, narrowed, signal_table, without_unused
 from .decisions import fit_decisions
 from .learn_head import learn_head
-from .sources import Source, as_log, one_prediction, refuse_one_class
-from .unused import without_unused
+from .sources import Source, as_log, clean_part, one_prediction, refuse_one_class, with_clean_means
+from .sources import rested_stretches as rested_stretches
 
 HARM = 0.005
 """Held-out AUROC that a signal may cost before the fit speaks up."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .decisions import Decisions, write_decisions
+from .npz import write_log
 from .readers import read_decisions, read_log
 from .sources import FORMATS, format_of
-from .writers import write_log
 
 __all__ = ["FORMATS", "Decisions", "format_of", "read_decisions", "read_log", "write_decisions", "write_log"]

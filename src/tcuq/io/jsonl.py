@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
-from .shape import Shape
 from .sources import at_line, check_length
 from .unknown import guess, note_unknown
-from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, refuse
+from .values import ALIASES, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 

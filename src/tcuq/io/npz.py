@@ -7,11 +7,13 @@ import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..base.whole_files import write_whole
 from ..monitor.log import Log
 from .sources import MAX_BYTES, TOO_LARGE
 from .unknown import guess, note_unknown
@@ -147,3 +149,18 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: So
         row = min(bad)
         raise ValueError(f"{where}, row {row}: {bad[row]}")
     return log
+
+
+def write_log(path: str | Path, log: Log) -> None:
+    """Write a log as NPZ, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        Should end in ``.npz``.
+    log : Log
+    """
+    columns = {key: getattr(log, "kinds" if key == "shifted" else key) for key in KEYS}
+    file = io.BytesIO()
+    np.savez_compressed(file, **{k: v for k, v in columns.items() if v is not None})
+    write_whole(path, file.getvalue())

@@ -19,10 +19,9 @@ from .csv import read_csv
 from .decisions import COLUMNS, Decisions
 from .jsonl import parse_object, read_jsonl
 from .npz import arrays_of, read_npz
-from .shape import Shape
 from .sources import MAX_BYTES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
 from .unknown import guess, note_unknown
-from .values import Bad, number_shown
+from .values import Bad, Shape, number_shown
 
 MAX_INT32 = 2**31 - 1
 _LIMITS: dict[str, tuple[float, float]] = {

@@ -9,7 +9,7 @@ from typing import Any
 from ..base.checks import known_only, number
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
-from .fields import RANGE, real_range
+from .fixed_point import RANGE, real_range
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..base.checks import known_only, number
 from ..base.fixed import ONE, snap
-from .fields import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, real_range
+from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, real_range
 from .signals import SIGNALS
 
 __all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]

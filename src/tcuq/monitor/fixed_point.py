@@ -8,14 +8,46 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from .._core import PARAMS_VERSION
+from .._core import FIELDS, PARAMS_VERSION
 from ..base.checks import integer, number
 from ..base.fixed import ONE, nearest, ratio, snap, weight_units
-from .fields import COEF_UNIT, RANGE, WEIGHT_UNIT
 from .signals import SIGNALS, mask
 
 if TYPE_CHECKING:
     from .params import Params
+
+RANGE: Mapping[str, tuple[int, int]] = MappingProxyType({name: (low, high) for name, low, high, _ in FIELDS})
+"""Lowest and highest integer of a field, or of one number in a list."""
+
+FINGERPRINT = tuple((name, size) for name, _, _, size in FIELDS if size and not name.startswith("evidence"))
+"""Scalar fields in the order of the fingerprint, each with its bytes (SPEC.md section 12)."""
+
+COEF_UNIT = 512
+OFFSET_UNIT = 256
+WEIGHT_UNIT = RANGE["lag_weights"][1]
+
+COEF_LIMIT = -RANGE["coef"][0] / COEF_UNIT
+OFFSET_LIMIT = -RANGE["evidence offset"][0] / OFFSET_UNIT
+MAX_LAG = RANGE["lags"][1]
+
+
+def real_range(name: str, unit: int) -> tuple[float, float]:
+    """Return the range of a field in real numbers.
+
+    Parameters
+    ----------
+    name : str
+    unit : int
+        What stands for 1.
+
+    Examples
+    --------
+    >>> real_range("bias", 65536)
+    (-256.0, 256.0)
+    """
+    low, high = RANGE[name]
+    return low / unit, high / unit
+
 
 ANCHORS = ("confidence", "belief")
 """What risk leans on beside the uncertainty, by the core's number."""

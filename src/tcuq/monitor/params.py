@@ -17,8 +17,20 @@ from ..base.fixed import ONE, snap
 from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .evidence_head import EvidenceHead
-from .fields import COEF_LIMIT, COEF_UNIT, MAX_LAG, RANGE, real_range
-from .fixed_point import ANCHORS, by_signal, core_integers, fresh, snap_lags, snap_rates, snap_slopes
+from .fixed_point import (
+    ANCHORS,
+    COEF_LIMIT,
+    COEF_UNIT,
+    MAX_LAG,
+    RANGE,
+    by_signal,
+    core_integers,
+    fresh,
+    real_range,
+    snap_lags,
+    snap_rates,
+    snap_slopes,
+)
 from .params_file import FORMAT, READABLE, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 

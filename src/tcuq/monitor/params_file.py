@@ -11,7 +11,7 @@ from .._core import PARAMS_VERSION
 from ..base.checks import known_only
 from .alarm import Alarm, alarm_from
 from .evidence_head import EvidenceHead, head_from
-from .fields import RANGE
+from .fixed_point import RANGE
 
 if TYPE_CHECKING:
     from .params import Params

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 
 from .._core import STATE_VERSION as VERSION
-from .fields import FINGERPRINT
+from .fixed_point import FINGERPRINT
 from .params import Params
 from .signals import BELIEF, NUMBER, SIGNALS
 

@@ -13,8 +13,7 @@ from ..monitor.log import Log
 from ..monitor.params import Params
 from . import outcome, sections, summary
 from .document import NOT_PROMISED, document
-from .facts import Facts, facts_of
-from .opening import tiles, timeline
+from .facts import Facts, facts_of, tiles, timeline
 from .text import escape
 
 __all__ = ["NOT_PROMISED", "TITLE", "render", "write_report"]

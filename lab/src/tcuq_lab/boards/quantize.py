@@ -14,7 +14,7 @@ from torch import nn
 from tcuq.device.graph import oracle
 from tcuq.device.graph.check import check
 from tcuq.device.graph.model import Graph, Int8
-from tcuq.export.softmax import softmax_table
+from tcuq.monitor.logits import softmax_table
 
 from ..zoo.outputs import core
 from .balance import balanced

@@ -24,7 +24,7 @@ from tcuq.device.graph.model import (
     Step,
     Tensor,
 )
-from tcuq.export.softmax import softmax_table
+from tcuq.monitor.logits import softmax_table
 
 from .ranges import Scale, Seen, of_logits, rectified, signed
 from .trace import INPUT, Convolution, Dropping, Floats, Layer, Matrix, Mean, Sum, Trace, read_by

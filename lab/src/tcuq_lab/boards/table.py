@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tcuq.device.boards import board
-from tcuq.device.cost.bench import STEPS, Progress, silent
-from tcuq.device.cost.made_stream import made_stream
+from tcuq.device.cost.bench import STEPS, Progress, made_stream, silent
 from tcuq.device.cost.measure import measure, overhead
 from tcuq.device.cost.stored import result
 from tcuq.device.firmware.build import Levels

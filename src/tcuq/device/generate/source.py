@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..._version import VERSION
 from ...base.whole_files import write_whole
-from ...export.names import check_name
+from ...export.contents import check_name
 from ..graph.check import check
 from ..graph.model import Add, Conv, Dense, Depthwise, Drop, Graph, MeanPool, Softmax, Step, sources_of
 from .arena import ArenaLayout, lay_out

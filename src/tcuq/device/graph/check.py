@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...base.checks import integer
-from ...export.names import TAKEN
+from ...export.contents import TAKEN
 from .model import (
     HIGHEST,
     Add,
