@@ -98,9 +98,9 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["run", "m.json", "in.csv", "--format", "xml"], "xml"),
         (["run", "m.json", "in.csv", "--sig"], "--sig"),
         (["fit", "in.npz", "-o", "p.json", "--budget", "much"], "much"),
-        (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low'; expected a number or the word budget"),
+        (["fit", "in.npz", "-o", "p.json", "--level", "low"], "'low', expected a number or the word budget"),
         (["fit", "in.npz", "-o", "p.json", "--lags", "1,x"], "expected numbers separated by commas"),
-        (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5; 0 to 1 is accepted"),
+        (["fit", "in.npz", "-o", "p.json", "--budget", "1.5"], "budget is 1.5, expected 0 to 1"),
         (["fit", "in.npz", "-o", "p.json", "--lags", "1,99"], "99"),
         (["fit", "in.npz"], "-o"),
         (["fit", "in.npz", "-o", "missing/p.json"], "folder missing does not exist"),
@@ -168,7 +168,7 @@ def test_user_errors_are_one_line_and_leave_nothing(place, capsys, args, message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "parameters have version 3; 1 or 2 is accepted"),
+        ({"version": 3}, "parameters have version 3, expected 1 or 2"),
         ({"format": "other"}, "not a parameter file"),
         ({"speed": 1}, "field 'speed' is unknown"),
         ({"classes": 1}, "classes is 1; 2 to 1000"),
@@ -603,7 +603,7 @@ def test_logs_that_are_no_posteriors_are_refused_by_run_fit_and_tune(place, caps
             "2 of 2 rows of probs cannot come from a softmax: most sum to about 100. Are these per",
         ),
         ("logits.csv", "3 of 3 rows of probs cannot come from a softmax: they sum to 1.39 on average, exp"),
-        ("floats.csv", "line 3: p0 is 3.5; 0 to 1 is accepted (are these logits? pass --logits)"),
+        ("floats.csv", "line 3: p0 is 3.5, expected 0 to 1 (are these logits? pass --logits)"),
     ):
         for args in (
             ["run", "two.json", name, "-o", "d.csv"],

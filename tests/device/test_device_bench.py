@@ -155,7 +155,7 @@ def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
     firmware = Firmware("w", rule=Watch(bench.monitors()["paper"]), shape=shape)
     rows = made_stream(*shape, 3)
     depth = measure(firmware, SMALL, rows, kept=kept)[0]["ram"]["stack"]
-    with pytest.raises(ValueError, match=f"is {depth} bytes deep or more; less than {depth} is accepted"):
+    with pytest.raises(ValueError, match=f"is {depth} bytes deep or more, expected less than {depth}"):
         measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
 
 
@@ -183,7 +183,7 @@ def test_estimates_are_labeled_and_ordered(kept: Path, tmp_path: Path) -> None:
 def test_a_pair_that_is_none_is_refused() -> None:
     more, less = ({"firmware": n, "flash": {"total": n}, "ram": {"total": 1}} for n in (2, 1))
     assert overhead(more, less) == {"flash": 1, "ram": 0}
-    with pytest.raises(ValueError, match="flash of 1 and 2 differs by -1 bytes; 0 or more is accepted"):
+    with pytest.raises(ValueError, match="flash of 1 and 2 differs by -1 bytes, expected 0 or more"):
         overhead(less, more)
 
 

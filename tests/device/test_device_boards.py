@@ -195,7 +195,7 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for options, message in [
         ([str(tmp_path / "wide.npz")], "bytes"),
         ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
-        ([str(graph), "--board", "stm32f7"], "one of microbit, stm32f767zi, stm32l432kc is accepted"),
+        ([str(graph), "--board", "stm32f7"], "expected one of microbit, stm32f767zi, stm32l432kc"),
         ([str(params)], "params.json"),
     ]:
         assert main(["device", "build", *options]) == 2
@@ -237,9 +237,9 @@ def test_a_rule_of_your_own(tmp_path: Path) -> None:
     [
         (
             ["--board", "esp32", "--check"],
-            "board is 'esp32'; one of microbit, stm32f767zi, stm32l432kc is accepted",
+            "board is 'esp32', expected one of microbit, stm32f767zi, stm32l432kc",
         ),
-        (["--steps", "0"], "--steps is 0; 1 to 100000 is accepted"),
+        (["--steps", "0"], "--steps is 0, expected 1 to 100000"),
         (["--check"], OUTSIDE),
         (
             ["--check", "--stored", "x.json"],
@@ -275,15 +275,15 @@ def test_the_list_of_boards(capsys: pytest.CaptureFixture[str]) -> None:
     ("make", "said"),
     [
         (lambda: Firmware("f"), "firmware f has neither graphs nor a shape"),
-        (lambda: Firmware("f", [dense(3), dense(4)]), "one pair is accepted"),
+        (lambda: Firmware("f", [dense(3), dense(4)]), "expected one pair"),
         (lambda: Firmware("f", [named(dense(3), "logits")]), "are logits; probs is needed in a firmware"),
-        (lambda: Firmware("f", [named(dense(3), "probs", probs_1="input")]), "one pair is accepted"),
-        (lambda: Firmware("f", [dense(3)] * 3, 100), "averages 300 posteriors; 1 to 257 are accepted"),
+        (lambda: Firmware("f", [named(dense(3), "probs", probs_1="input")]), "expected one pair"),
+        (lambda: Firmware("f", [dense(3)] * 3, 100), "averages 300 posteriors, expected 1 to 257"),
         (
             lambda: Firmware("f", shape=(10, 3), rule=Watch(Params(classes=9))),
             r"is for \(9, 0\) classes and features",
         ),
-        (lambda: Firmware("f", shape=(10, 3), passes=0), "passes is 0; 1 to 100 is accepted"),
+        (lambda: Firmware("f", shape=(10, 3), passes=0), "passes is 0, expected 1 to 100"),
     ],
 )
 def test_a_firmware_that_makes_no_sense(make, said: str) -> None:

@@ -238,7 +238,7 @@ class Pool:
 def test_an_unknown_step_is_named() -> None:
     graph = whole(small())
     steps: list[Step] = [*graph.steps[:2], Pool("t1", "t2")]  # type: ignore[list-item]
-    kinds = "Conv, Depthwise, Dense, Add, MeanPool, Drop, Softmax are accepted"
+    kinds = "expected Conv, Depthwise, Dense, Add, MeanPool, Drop, Softmax"
     with pytest.raises(ValueError, match=f"^step 1 is a Pool; {kinds}$"):
         sources(replace(graph, steps=[steps[0], steps[2]]), "tiny")
 
@@ -350,5 +350,5 @@ def test_refusals_of_the_host() -> None:
         Network(graph, seed=0)
     network = Network(graph)
     for bad in (np.zeros((1, 5), np.int8), np.zeros((1, 4), np.uint8), np.zeros(4, np.int8)):
-        with pytest.raises(ValueError, match=r"int8 \(n, 4\) is accepted"):
+        with pytest.raises(ValueError, match=r"expected int8 \(n, 4\)"):
             network.run(bad)

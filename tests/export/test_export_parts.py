@@ -297,7 +297,7 @@ def test_posteriors_are_within_one_unit_of_the_real_ones() -> None:
 
 def test_logits_of_another_kind_are_refused() -> None:
     for bad in (np.zeros((2, 2), np.int16), np.zeros(3, np.int8)):
-        with pytest.raises(ValueError, match="int8 of 2 is accepted"):
+        with pytest.raises(ValueError, match="expected int8 of 2"):
             posteriors(bad, softmax_table(0.1))
 
 

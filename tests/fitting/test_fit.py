@@ -264,9 +264,9 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
     [
         (lambda log: log.take(slice(0, 0)), {}, "the log is empty"),
         (lambda log: Log(log.probs, labels=log.predictions()), {}, "the log has 0 errors and"),
-        (lambda log: log, {"run_length": 1}, "run_length is 1; 10 to 10000000 is accepted"),
+        (lambda log: log, {"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
         (lambda log: log, {"l2": 0}, "l2 is 0"),
-        (lambda log: log, {"profile": "best"}, "profile is 'best'; one of paper, extended is accepted"),
+        (lambda log: log, {"profile": "best"}, "profile is 'best', expected one of paper, extended"),
         (lambda log: log, {"feature_scale": 0.1}, "feature_scale and feature_zero_point go together"),
         (lambda log: log, {"clean": Log([[0.5, 0.5]])}, "the clean log has 2 classes, the log has 10"),
         (lambda log: Log(log.probs, shifted=np.ones(len(log))), {}, "no clean steps are left"),
@@ -443,7 +443,7 @@ def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
     assert tune(tmp_path / "dev.npz", **small) == tune(log, **small)
     assert tune(Frame(), clean=Frame(), **small).replace(notes={}) == tune(log, **small).replace(notes={})
     for source, kind in (({"p0": [1.0]}, "dict"), (log.probs, "ndarray")):
-        with pytest.raises(TypeError, match=f"the log is of type {kind}; expected a path, a Log, or a data"):
+        with pytest.raises(TypeError, match=f"the log is of type {kind}, expected a path, a Log, or a data"):
             fit(source)  # type: ignore[arg-type]
 
 

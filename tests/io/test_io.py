@@ -317,10 +317,10 @@ BAD_NPZ = [
     (npz_bytes(probs=np.array([[0.5, None]], dtype=object)), "array 'probs' is damaged or holds objects"),
     (npz_bytes(probs=EVEN, labels=[0, 1]), "labels has 2 entries, probs has 3 rows"),
     (npz_bytes(probs=EVEN, features=np.zeros((2, 4))), "features have 2 rows, probs have 3"),
-    (npz_bytes(probs=EVEN, labels=[0, 1, 2]), r"labels\[2\] is 2; expected at most 1"),
-    (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "labels has dtype float64; expected integers"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, 2]), r"labels\[2\] is 2, expected at most 1"),
+    (npz_bytes(probs=EVEN, labels=[0, 1, np.nan]), "labels has dtype float64, expected integers"),
     (npz_bytes(probs=EVEN, shifted=[0, 1, 256]), "shifted holds 256"),
-    (npz_bytes(probs=EVEN.astype(np.int64)), "probs has dtype int64; expected int8, uint8"),
+    (npz_bytes(probs=EVEN.astype(np.int64)), "probs has dtype int64, expected int8, uint8"),
     (npz_bytes(probs=EVEN[None]), "probs has 3 dimensions"),
     (npz_bytes(probs=np.empty((0, 2))), "holds no steps"),
     (npz_bytes(probs=np.array([[0.5, 0.5], [0.5, np.nan]])), r"row 1: probs\[1\] is nan, expected 0 to 1"),
@@ -334,10 +334,10 @@ BAD_NPZ = [
         npz_bytes(probs=EVEN, labels=np.array([0, 1, 2**64 - 1], dtype=np.uint64)),
         "labels holds 18446744073709",
     ),
-    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "segments holds 1e.300; expected at most"),
+    (npz_bytes(probs=EVEN, segments=np.array([0.0, 1e300, 0.0])), "segments holds 1e.300, expected at most"),
     (
         npz_bytes(probs=EVEN, segments=np.array([0.0, -1e300, 0.0])),
-        "segments holds -1e.300; expected at most",
+        "segments holds -1e.300, expected at most",
     ),
 ]
 

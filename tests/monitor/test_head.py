@@ -134,14 +134,14 @@ def test_a_head_survives_files_and_pickles() -> None:
             {"coef": {"flips": 1}, "offsets": [0] * 4},
             "evidence signal 'flips' is unknown; one of instability",
         ),
-        ({"coef": {"odds": 65}, "offsets": [0] * 4}, r"evidence coef[odds] is 65; -64 to 64 is accepted"),
-        ({"coef": {}, "offsets": [0, 0, 0, 129]}, "evidence offsets[3] is 129; -128 to 128 is accepted"),
+        ({"coef": {"odds": 65}, "offsets": [0] * 4}, r"evidence coef[odds] is 65, expected -64 to 64"),
+        ({"coef": {}, "offsets": [0, 0, 0, 129]}, "evidence offsets[3] is 129, expected -128 to 128"),
         ({"coef": {}, "offsets": "0000"}, "evidence offsets is '0000'; a list is needed"),
         ({"coef": [], "offsets": [0] * 4}, "evidence coef is []; an object is needed"),
         ({"coef": {}, "offsets": [0] * 3}, "evidence has 3 offsets; one for each of 4 classes is needed"),
         ({"coef": {}, "offsets": [0] * 4, "clip": 0}, "evidence clip is 0"),
         ({"coef": {}, "offsets": [0] * 4, "clip": 257}, "evidence clip is 257"),
-        ({"coef": {}, "offsets": [0] * 4, "allowance": -1}, "evidence allowance is -1; 0 to 256 is accepted"),
+        ({"coef": {}, "offsets": [0] * 4, "allowance": -1}, "evidence allowance is -1, expected 0 to 256"),
     ],
 )
 def test_heads_that_are_refused(content: Any, message: str) -> None:
@@ -292,7 +292,7 @@ def test_a_log_that_cannot_teach_evidence_is_refused_or_noted() -> None:
         params = fit(given, evidence="auto", **options)
         assert params.evidence is None
         assert any("the alarm sums risk: evidence cannot" in w for w in params.notes["fit"]["warnings"])
-    with pytest.raises(ValueError, match="evidence is 'yes'; expected True, False or 'auto'"):
+    with pytest.raises(ValueError, match="evidence is 'yes', expected True, False or 'auto'"):
         fit(log, evidence="yes")  # type: ignore[arg-type]
 
 
@@ -456,6 +456,6 @@ def test_signals_may_serve_the_evidence_alone() -> None:
     one, two = (watch(Monitor(each), log)["risk"] for each in (narrow, both))
     assert (one == two).all()
     with pytest.raises(
-        ValueError, match="risk signal flips is not among the signals; expected some of doubt, odds"
+        ValueError, match="risk signal flips is not among the signals, expected some of doubt, odds"
     ):
         fit(log, signals=weighed, risk_signals=("flips",), use_features=False)

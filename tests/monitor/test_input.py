@@ -238,11 +238,11 @@ def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1.0], "b": [2.0]}, r"has no column p0; expected p0, p1, .*, got a, b"),
-        ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing; expected p0 to p2 without a gap"),
-        ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1; expected numbers"),
+        ({"a": [1.0], "b": [2.0]}, r"has no column p0, expected p0, p1, .*, got a, b"),
+        ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing, expected p0 to p2 without a gap"),
+        ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1, expected numbers"),
         ({"p0": [0.5], "p1": [0.5], "label": [0], "labels": [0]}, "column 'label' is there twice"),
-        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "labels has dtype float64; expected integers"),
+        ({"p0": [0.5], "p1": [0.5], "label": [0.5]}, "labels has dtype float64, expected integers"),
     ],
 )
 def test_bad_data_frames_are_refused(columns: dict[str, Any], message: str) -> None:

@@ -377,7 +377,7 @@ GOOD = [0.1] * 10
         ([0.5, 0.5], None, r"probs has 2 values a step; the params say 10"),
         (np.full((2, 10), 0.1), None, r"probs has 2 dimensions; 1 expected"),
         (np.full(10, 0.1, dtype=complex), None, r"complex"),
-        (np.full(10, 1, dtype=np.int64), None, r"dtype int64; expected int8, uint8, float32 or float64"),
+        (np.full(10, 1, dtype=np.int64), None, r"dtype int64, expected int8, uint8, float32 or float64"),
         ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
         (["a"] * 10, None, r"probs has dtype <U1"),
         (GOOD, [1.0], r"features were given; these params use none"),
@@ -420,12 +420,12 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2; expected at most 1"),
+        ({"probs": [[0.5, 0.5]], "labels": [2]}, r"labels\[0\] is 2, expected at most 1"),
         ({"probs": [[0.5, 0.5]], "labels": [0, 1]}, r"labels has 2 entries, probs has 1 rows"),
-        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64; expected integers"),
-        ({"probs": [[1.0]]}, r"probs has 1 classes; expected 2 to 1000"),
+        ({"probs": [[0.5, 0.5]], "labels": [0.5]}, r"labels has dtype float64, expected integers"),
+        ({"probs": [[1.0]]}, r"probs has 1 classes, expected 2 to 1000"),
         ({"probs": [[0.5, 0.5], [1.0]]}, r"rows of different lengths"),
-        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1; expected 0 to 255"),
+        ({"probs": [[0.5, 0.5]], "shifted": [-1]}, r"shifted holds -1, expected 0 to 255"),
         ({"probs": [[0.5, 0.5]], "features": [[1.0], [2.0]]}, r"features have 2 rows, probs have 1"),
     ],
 )

@@ -38,9 +38,9 @@ def test_rules_are_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> Non
 
 
 def test_rules_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match="last is 0; 1 to 64 is accepted"):
+    with pytest.raises(ValueError, match="last is 0, expected 1 to 64"):
         VoteRule(0)
-    with pytest.raises(ValueError, match="top is 256; 0 to 255 is accepted"):
+    with pytest.raises(ValueError, match="top is 256, expected 0 to 255"):
         ConformalRule([256]).table()
 
 

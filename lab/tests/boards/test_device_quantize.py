@@ -299,7 +299,7 @@ def test_logits_and_their_posteriors_are_those_of_the_whole_graph() -> None:
     for end in ("", "_1", "_2"):
         scale = bare.tensors[bare.outputs[f"logits{end}"]].scale
         assert np.array_equal(posteriors(logits[f"logits{end}"], scale), probs[f"probs{end}"])
-    with pytest.raises(ValueError, match=r"logits are float64 \(1, 2\); int8 \(n, classes\) is accepted"):
+    with pytest.raises(ValueError, match=r"logits are float64 \(1, 2\), expected int8 \(n, classes\)"):
         posteriors(np.zeros((1, 2)), 0.1)
 
 
@@ -372,15 +372,15 @@ def test_other_networks_and_inputs_are_refused() -> None:
         quantize(network, x[:0], "net")
     with pytest.raises(ValueError, match="name of the graph is 'cnn-4'"):
         quantize(network, x, "cnn-4")
-    with pytest.raises(ValueError, match=r"headroom is 0\.5; 1 to 64 is accepted"):
+    with pytest.raises(ValueError, match=r"headroom is 0\.5, expected 1 to 64"):
         QuantizeSettings(headroom=0.5)
     with pytest.raises(ValueError, match="stages_0_0 reads the input; a Conv2d with one group"):
         deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
         quantize(deep, pictures(3, 3), "net")
     graph = quantize(network, x, "net")
     for odd, message in (
-        (np.zeros((1, 9, 12), np.uint8), r"examples are \(1, 9, 12\); \(n, 12, 12, 1\) is accepted"),
-        (np.zeros((1, 12, 12), np.int32), "examples are int32; uint8 or float is accepted"),
+        (np.zeros((1, 9, 12), np.uint8), r"examples are \(1, 9, 12\), expected \(n, 12, 12, 1\)"),
+        (np.zeros((1, 12, 12), np.int32), "examples are int32, expected uint8 or float"),
     ):
         with pytest.raises(ValueError, match=message):
             input_of(graph, odd)

@@ -19,17 +19,17 @@ def integer(name: str, value: Any, low: int, high: int) -> int:
     >>> integer("burst", 0, 1, 10)
     Traceback (most recent call last):
     ...
-    ValueError: burst is 0; 1 to 10 is accepted
+    ValueError: burst is 0, expected 1 to 10
     """
-    accepted = f"{low} to {high} is accepted"
+    expected = f"expected {low} to {high}"
     if isinstance(value, bool):
-        raise ValueError(f"{name} is {value}; {accepted}")
+        raise ValueError(f"{name} is {value}, {expected}")
     try:
         number_ = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} is {value!r}, not an integer; {accepted}") from None
+        raise ValueError(f"{name} is {value!r}, not an integer, {expected}") from None
     if not low <= number_ <= high:
-        raise ValueError(f"{name} is {value}; {accepted}")
+        raise ValueError(f"{name} is {value}, {expected}")
     return number_
 
 
@@ -41,19 +41,19 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     >>> number("blend", 1.5, 0, 1)
     Traceback (most recent call last):
     ...
-    ValueError: blend is 1.5; 0 to 1 is accepted
+    ValueError: blend is 1.5, expected 0 to 1
     """
-    accepted = f"{_shown(low)} to {_shown(high)} is accepted"
+    expected = f"expected {_shown(low)} to {_shown(high)}"
     if isinstance(value, (bool, str, bytes)) or value is None:
-        raise ValueError(f"{name} is {value!r}, not a number; {accepted}")
+        raise ValueError(f"{name} is {value!r}, not a number, {expected}")
     try:
         result = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}, not a number; {accepted}") from None
+        raise ValueError(f"{name} is {value!r}, not a number, {expected}") from None
     except OverflowError:
-        raise ValueError(f"{name} is beyond all floats; {accepted}") from None
+        raise ValueError(f"{name} is beyond all floats, {expected}") from None
     if not low <= result <= high:
-        raise ValueError(f"{name} is {result:g}; {accepted}")
+        raise ValueError(f"{name} is {result:g}, {expected}")
     return result
 
 
@@ -65,11 +65,11 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
     >>> known_only("field", {"hue": 1}, ("size", "shape"))
     Traceback (most recent call last):
     ...
-    ValueError: field 'hue' is unknown; one of size, shape is accepted
+    ValueError: field 'hue' is unknown, expected one of size, shape
     """
     for name in values:
         if name not in known:
-            raise ValueError(f"{what} {name!r} is unknown; one of {', '.join(known)} is accepted")
+            raise ValueError(f"{what} {name!r} is unknown, expected one of {', '.join(known)}")
 
 
 def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:

@@ -31,7 +31,7 @@ static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dime
         }
         if (f->kind == 'B') {
             PyErr_SetString(PyExc_TypeError,
-                            "features are uint8; int8, float32 or float64 is accepted");
+                            "features are uint8, expected int8, float32 or float64");
             goto fail;
         }
         if (f->rows != p->rows) {

@@ -27,7 +27,7 @@ int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
         format++;
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
-        PyErr_Format(PyExc_TypeError, "%s has element type '%s'; int8, uint8, float32 or float64 is accepted",
+        PyErr_Format(PyExc_TypeError, "%s has element type '%s', expected int8, uint8, float32 or float64",
                      name, t->view.format == NULL ? "?" : t->view.format);
         PyBuffer_Release(&t->view);
         return -1;
@@ -243,7 +243,7 @@ PyObject *quantize_features(PyObject *module, PyObject *args)
         return NULL;
     }
     if (t.kind == 'b' || t.kind == 'B') {
-        PyErr_SetString(PyExc_TypeError, "features are integers already; float32 or float64 is accepted");
+        PyErr_SetString(PyExc_TypeError, "features are integers already, expected float32 or float64");
     } else if (check_features(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
         for (i = 0; i < t.rows * t.width; i++) {
             ((int8_t *)out.buf)[i] = quantize_feature(value_at(&t, i), (float)scale, zero);

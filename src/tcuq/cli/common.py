@@ -240,7 +240,7 @@ def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
         try:
             return tuple(kind(part) for part in text.split(","))
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r}; expected numbers separated by commas") from None
+            raise argparse.ArgumentTypeError(f"{text!r}, expected numbers separated by commas") from None
 
     return read
 

@@ -32,7 +32,7 @@ def level(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}; expected a number or the word budget") from None
+        raise argparse.ArgumentTypeError(f"{text!r}, expected a number or the word budget") from None
 
 
 def add_shared(parser: Parser) -> None:

@@ -47,7 +47,7 @@ def narrowed(params: Params, signals: Sequence[str]) -> Params:
     for name in kept:
         if name not in params.signals:
             raise ValueError(
-                f"risk signal {name} is not among the signals; expected some of {', '.join(params.signals)}"
+                f"risk signal {name} is not among the signals, expected some of {', '.join(params.signals)}"
             )
     assert params.clean_means is not None
     return params.replace(

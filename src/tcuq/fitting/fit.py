@@ -141,7 +141,7 @@ def fit(
     if len(log) == 0:
         raise ValueError("the log is empty; at least one step is needed")
     if evidence not in (True, False, "auto"):
-        raise ValueError(f"evidence is {evidence!r}; expected True, False or 'auto'")
+        raise ValueError(f"evidence is {evidence!r}, expected True, False or 'auto'")
     number("l2", l2, 1e-9, 1e9)
     integer("run_length", run_length, 10, 10_000_000)
     integer("seed", seed, 0, 2**63 - 1)

@@ -57,7 +57,7 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     >>> as_log([[0.5, 0.5]])
     Traceback (most recent call last):
     ...
-    TypeError: the log is of type list; expected a path, a Log, or a data frame with columns p0, p1, ...
+    TypeError: the log is of type list, expected a path, a Log, or a data frame with columns p0, p1, ...
     """
     if logits_scale is not None and not logits:
         raise ValueError("`logits_scale` is given without `logits=True`; pass both for int8 logits")
@@ -76,7 +76,7 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     else:
         kind = type(source).__name__
         expected = "a path, a Log, or a data frame with columns p0, p1, ..."
-        raise TypeError(f"the log is of type {kind}; expected {expected}")
+        raise TypeError(f"the log is of type {kind}, expected {expected}")
     try:
         refuse_logits(log.probs)
         quantize_probs(log.probs)  # names the first float row that the core would refuse

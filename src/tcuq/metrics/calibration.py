@@ -37,7 +37,7 @@ def _posteriors(probs: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, In
     rows = unit("probs", probs, dimensions=2)
     not_empty("probs", rows)
     if rows.shape[1] < 2:
-        raise ValueError(f"probs has {rows.shape[1]} classes; at least 2 is accepted")
+        raise ValueError(f"probs has {rows.shape[1]} classes, expected at least 2")
     truth = wholes("labels", labels, high=rows.shape[1] - 1)
     same_length("probs", rows, "labels", truth)
     return rows, truth
@@ -47,8 +47,8 @@ def _known(rows: Floats, truth: Ints) -> None:
     if (truth < 0).any():
         at = int(np.argmax(truth < 0))
         raise ValueError(
-            f"labels[{at}] is {truth[at]}, none of the classes, which has no posterior; "
-            f"0 to {rows.shape[1] - 1} is accepted"
+            f"labels[{at}] is {truth[at]}, none of the classes, which has no posterior, "
+            f"expected 0 to {rows.shape[1] - 1}"
         )
 
 

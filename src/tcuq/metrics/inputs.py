@@ -1,4 +1,4 @@
-"""Checks of the arrays that metrics take; errors name the value and what is accepted."""
+"""Checks of the arrays that metrics take, expected errors name the value and what."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Ints = npt.NDArray[np.int64]
 def _column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions; 1 is accepted")
+        raise ValueError(f"{name} has {array.ndim} dimensions, expected 1")
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} has dtype {array.dtype}; real numbers or booleans are accepted")
+        raise ValueError(f"{name} has dtype {array.dtype}, expected real numbers or booleans")
     return array
 
 
 def _refuse(name: str, array: npt.NDArray[Any], bad: Bools, accepted: str) -> None:
     if bad.any():
         at = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]}; {accepted} is accepted")
+        raise ValueError(f"{name}[{', '.join(map(str, at))}] is {array[at]}, expected {accepted}")
 
 
 def not_empty(name: str, array: npt.NDArray[Any]) -> None:
@@ -35,10 +35,10 @@ def not_empty(name: str, array: npt.NDArray[Any]) -> None:
     >>> not_empty("score", np.array([]))
     Traceback (most recent call last):
     ...
-    ValueError: score has 0 entries; at least 1 is accepted
+    ValueError: score has 0 entries, expected at least 1
     """
     if len(array) == 0:
-        raise ValueError(f"{name} has 0 entries; at least 1 is accepted")
+        raise ValueError(f"{name} has 0 entries, expected at least 1")
 
 
 def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.NDArray[Any]) -> None:
@@ -49,11 +49,11 @@ def same_length(name: str, array: npt.NDArray[Any], other: str, reference: npt.N
     >>> same_length("score", np.zeros(2), "wrong", np.zeros(3))
     Traceback (most recent call last):
     ...
-    ValueError: score has 2 entries, wrong has 3; the same number is accepted
+    ValueError: score has 2 entries, wrong has 3, expected the same number
     """
     if len(array) != len(reference):
         raise ValueError(
-            f"{name} has {len(array)} entries, {other} has {len(reference)}; the same number is accepted"
+            f"{name} has {len(array)} entries, {other} has {len(reference)}, expected the same number"
         )
 
 
@@ -65,7 +65,7 @@ def numbers(name: str, values: npt.ArrayLike) -> Floats:
     >>> numbers("score", [0.5, float("nan")])
     Traceback (most recent call last):
     ...
-    ValueError: score[1] is nan; any number but NaN is accepted
+    ValueError: score[1] is nan, expected any number but NaN
     """
     array = _column(name, values).astype(np.float64)
     _refuse(name, array, np.isnan(array), "any number but NaN")
@@ -80,13 +80,13 @@ def unit(name: str, values: npt.ArrayLike, dimensions: int = 1) -> Floats:
     >>> unit("confidence", [0.5, 1.5])
     Traceback (most recent call last):
     ...
-    ValueError: confidence[1] is 1.5; 0 to 1 is accepted
+    ValueError: confidence[1] is 1.5, expected 0 to 1
     """
     raw = np.asarray(values)
     if raw.ndim != dimensions:
-        raise ValueError(f"{name} has {raw.ndim} dimensions; {dimensions} is accepted")
+        raise ValueError(f"{name} has {raw.ndim} dimensions, expected {dimensions}")
     if raw.dtype.kind not in "biuf":
-        raise ValueError(f"{name} has dtype {raw.dtype}; real numbers are accepted")
+        raise ValueError(f"{name} has dtype {raw.dtype}, expected real numbers")
     array = raw.astype(np.float64)
     _refuse(name, array, ~((array >= 0) & (array <= 1)), "0 to 1")
     return array
@@ -102,7 +102,7 @@ def flags(name: str, values: npt.ArrayLike) -> Bools:
     >>> flags("wrong", [0, 3])
     Traceback (most recent call last):
     ...
-    ValueError: wrong[1] is 3; 0 or 1 is accepted
+    ValueError: wrong[1] is 3, expected 0 or 1
     """
     array = _column(name, values)
     _refuse(name, array, (array != 0) & (array != 1), "0 or 1")
@@ -117,7 +117,7 @@ def wholes(name: str, values: npt.ArrayLike, low: int | None = None, high: int |
     >>> wholes("predicted", [0, -1], low=0)
     Traceback (most recent call last):
     ...
-    ValueError: predicted[1] is -1; 0 or more is accepted
+    ValueError: predicted[1] is -1, expected 0 or more
     """
     array = _column(name, values)
     if array.dtype.kind == "f":

@@ -188,7 +188,7 @@ def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
     positives = int(truth.sum())
     negatives = len(truth) - positives
     if positives == 0 or negatives == 0:
-        raise ValueError(f"positive has {positives} of {len(truth)} set; at least 1 of each kind is accepted")
+        raise ValueError(f"positive has {positives} of {len(truth)} set, expected at least 1 of each kind")
     threshold, hits, false = _counts(values, truth)
     return RocCurve(
         np.concatenate([[np.inf], threshold]),
@@ -213,6 +213,6 @@ def precision_recall_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> Pre
     """
     values, truth = _pair(score, positive)
     if not truth.any():
-        raise ValueError(f"positive has 0 of {len(truth)} set; at least 1 is accepted")
+        raise ValueError(f"positive has 0 of {len(truth)} set, expected at least 1")
     threshold, hits, false = _counts(values, truth)
     return PrecisionRecallCurve(threshold, hits / (hits + false), hits / hits[-1])

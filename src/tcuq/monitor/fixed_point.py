@@ -78,7 +78,7 @@ def snap_lags(
     if len(set(lags)) != len(lags):
         raise ValueError(f"lags {list(lags)} repeat; distinct ones are needed")
     if lags and max(lags) > window:
-        raise ValueError(f"lag {max(lags)} is longer than the window; 1 to {window} is accepted")
+        raise ValueError(f"lag {max(lags)} is longer than the window, expected 1 to {window}")
     order = sorted(range(len(lags)), key=lambda i: lags[i])
     if weights is not None and len(weights) == len(lags):
         weights = tuple(weights[i] for i in order)
@@ -127,7 +127,7 @@ def by_signal(
     """Return one number for each signal in use, 0 where none is given; those of other signals are refused."""
     unknown = [signal for signal in given if signal not in signals]
     if unknown:
-        raise ValueError(f"{name} names {unknown[0]!r}; one of {', '.join(signals)} is accepted")
+        raise ValueError(f"{name} names {unknown[0]!r}, expected one of {', '.join(signals)}")
     snapped = {}
     for signal in signals:
         value = snap(number(f"{name}[{signal}]", given.get(signal, 0.0), *limits), unit)

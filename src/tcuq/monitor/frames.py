@@ -59,12 +59,12 @@ def read_frame(frame: Any) -> Columns:
     names = [ALIASES.get(name, name) for name in given]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise ValueError(f"column {name!r} is there twice; expected it once")
+            raise ValueError(f"column {name!r} is there twice, expected it once")
     source = dict(zip(names, frame.columns, strict=True))
     probs, features = _numbered(names, "p"), _numbered(names, "f")
     if not probs:
         shown = ", ".join(given[:8]) + (", ..." if len(given) > 8 else "")
-        raise ValueError(f"the data frame has no column p0; expected {EXPECTED}, got {shown}")
+        raise ValueError(f"the data frame has no column p0, expected {EXPECTED}, got {shown}")
 
     def column(name: str) -> npt.NDArray[Any] | None:
         return np.asarray(frame[source[name]]) if name in source else None
@@ -72,7 +72,7 @@ def read_frame(frame: Any) -> Columns:
     def table(columns: list[str]) -> npt.NDArray[Any]:
         found = np.stack([np.asarray(frame[source[name]]) for name in columns], axis=1)
         if found.dtype.kind not in "iufb":
-            raise ValueError(f"columns {columns[0]} to {columns[-1]} hold {found.dtype}; expected numbers")
+            raise ValueError(f"columns {columns[0]} to {columns[-1]} hold {found.dtype}, expected numbers")
         return _narrow(found, columns is probs)
 
     return Columns(
@@ -101,6 +101,6 @@ def _numbered(names: list[str], letter: str) -> list[str]:
     for number in range(last + 1):
         if number not in found:
             raise ValueError(
-                f"column '{letter}{number}' is missing; expected {letter}0 to {letter}{last} without a gap"
+                f"column '{letter}{number}' is missing, expected {letter}0 to {letter}{last} without a gap"
             )
     return [f"{letter}{number}" for number in range(last + 1)]

@@ -20,7 +20,7 @@ from .signals import SIGNALS
 def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions; expected one value for each step")
+        raise ValueError(f"{name} has {array.ndim} dimensions, expected one value for each step")
     if len(array) != length:
         raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
     return array
@@ -28,14 +28,14 @@ def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
 
 def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
-        raise ValueError(f"{name} has dtype {array.dtype}; expected integers")
+        raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
     if array.dtype.kind not in "iubf":
-        raise ValueError(f"{name} has dtype {array.dtype}; expected integers")
+        raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
     if array.dtype.kind in "uf" and array.size:
         most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
         for value in (array.min(), array.max()):
             if abs(int(value)) > most:  # would wrap around
-                raise ValueError(f"{name} holds {value}; expected at most {most}")
+                raise ValueError(f"{name} holds {value}, expected at most {most}")
     return array.astype(np.int64)
 
 
@@ -88,19 +88,19 @@ class Log:
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
         if not 2 <= probs.shape[1] <= 1000:
-            raise ValueError(f"probs has {probs.shape[1]} classes; expected 2 to 1000")
+            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to 1000")
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
             if not 1 <= features.shape[1] <= 256:
-                raise ValueError(f"features has {features.shape[1]} columns; expected 1 to 256")
+                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to 256")
             put(self, "features", features)
         if self.labels is not None:
             labels = _whole("labels", _column("labels", self.labels, len(probs)))
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
-                raise ValueError(f"labels[{at}] is {labels[at]}; expected at most {probs.shape[1] - 1}")
+                raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {probs.shape[1] - 1}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", _whole("segments", _column("segments", self.segments, len(probs))))
@@ -108,7 +108,7 @@ class Log:
             shifted = _whole("shifted", _column("shifted", self.shifted, len(probs)))
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
-                raise ValueError(f"shifted holds {shifted[odd][0]}; expected 0 to 255")
+                raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
             put(self, "kinds", shifted.astype(np.uint8))
             put(self, "shifted", shifted > 0)
 

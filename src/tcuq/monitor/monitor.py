@@ -70,7 +70,7 @@ class Monitor:
 
     def __init__(self, params: Params) -> None:
         if not isinstance(params, Params):
-            raise TypeError(f"params is {type(params).__name__}; expected Params")
+            raise TypeError(f"params is {type(params).__name__}, expected Params")
         self.params = params
         self._core = params.core()
         fields = params.integers()

@@ -117,7 +117,7 @@ class Params:
     >>> Params(classes=1)
     Traceback (most recent call last):
     ...
-    ValueError: classes is 1; 2 to 1000 is accepted
+    ValueError: classes is 1, expected 2 to 1000
     """
 
     classes: int
@@ -199,7 +199,7 @@ class Params:
             blend=snap(number("blend", self.blend, *real_range("blend", ONE)), ONE),
         )
         if self.anchor not in ANCHORS:
-            raise ValueError(f"anchor is {self.anchor!r}; one of {', '.join(ANCHORS)} is accepted")
+            raise ValueError(f"anchor is {self.anchor!r}, expected one of {', '.join(ANCHORS)}")
         if self.anchor == "belief" and "disbelief_fast" not in self.signals:
             raise ValueError("anchor is 'belief'; it needs the signal 'disbelief_fast'")
         stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}

@@ -60,14 +60,14 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     version = content.get("version")
     if version not in READABLE or isinstance(version, bool):
         accepted = " or ".join(map(str, READABLE))
-        raise ValueError(f"parameters have version {version}; {accepted} is accepted")
+        raise ValueError(f"parameters have version {version}, expected {accepted}")
     values = {k: v for k, v in content.items() if k not in ("format", "version")}
     if version == 1 and "anchor" in values:
-        raise ValueError("parameters of version 1 hold an anchor; it is accepted from version 2 on")
+        raise ValueError("parameters of version 1 hold an anchor, which version 2 introduced")
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
         low, high = RANGE["classes"]
-        raise ValueError(f"field 'classes' is missing; {low} to {high} is accepted")
+        raise ValueError(f"field 'classes' is missing, expected {low} to {high}")
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
             values[name] = _list(name, values[name])

@@ -22,7 +22,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} has rows of different lengths; expected a table") from None
+        raise ValueError(f"{name} has rows of different lengths, expected a table") from None
     if array.ndim != dimensions:
         raise ValueError(f"{name} has {array.ndim} dimensions; {dimensions} expected")
     if not array.dtype.isnative:
@@ -41,7 +41,7 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
                 f"{name} holds {low if low < -128 else high}; integers must be int8, -128 to 127"
             )
         return np.ascontiguousarray(array, dtype=np.int8)
-    raise TypeError(f"{name} has dtype {array.dtype}; expected int8, uint8, float32 or float64")
+    raise TypeError(f"{name} has dtype {array.dtype}, expected int8, uint8, float32 or float64")
 
 
 def as_vector(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -231,7 +231,7 @@ def choose_feature_scale(features: npt.NDArray[Any]) -> tuple[float, int]:
     low = min(0.0, float(features.min())) if features.size else 0.0
     high = max(0.0, float(features.max())) if features.size else 0.0
     if not np.isfinite(high - low):
-        raise ValueError(f"features range from {low} to {high}; expected finite values")
+        raise ValueError(f"features range from {low} to {high}, expected finite values")
     scale = (high - low) / 255 or 1.0
     return scale, int(np.clip(round(-128 - low / scale), -128, 127))
 

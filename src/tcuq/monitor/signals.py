@@ -102,7 +102,7 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
     ('divergence', 'flips', 'doubt')
     """
     if profile not in PROFILES:
-        raise ValueError(f"profile is {profile!r}; one of {', '.join(PROFILES)} is accepted")
+        raise ValueError(f"profile is {profile!r}, expected one of {', '.join(PROFILES)}")
     return tuple(s for s in PROFILES[profile] if features > 0 or s not in FEATURE_BASED)
 
 
@@ -117,7 +117,7 @@ def ordered(names: Iterable[str]) -> tuple[str, ...]:
     wanted = list(names)
     for name in wanted:
         if name not in NUMBER:
-            raise ValueError(f"signal {name!r} is unknown; one of {', '.join(SIGNALS)} is accepted")
+            raise ValueError(f"signal {name!r} is unknown, expected one of {', '.join(SIGNALS)}")
     if not wanted:
         raise ValueError("signals is empty; at least one is needed")
     return tuple(s for s in SIGNALS if s in wanted)

@@ -78,11 +78,11 @@ def read_state(content: bytes) -> State:
     if content[:4] != MAGIC:
         raise refuse("it does not begin with TCUQ")
     if len(content) < HEADER.size + CRC_BYTES:
-        raise refuse(f"it is truncated; at least {HEADER.size + CRC_BYTES} bytes are accepted")
+        raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, mask, classes, features, fingerprint, *counters = HEADER.unpack_from(content)
     steps, debt, credit, rise, fall, alarm, fill, _, depth = counters
     if version != VERSION:
-        raise refuse(f"it has state version {version}; {VERSION} is accepted")
+        raise refuse(f"it has state version {version}, expected {VERSION}")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)

@@ -211,7 +211,7 @@ def reliability(found: Reliability) -> str:
     used = np.flatnonzero(found.counts)
     plot = Plot(
         "Accuracy against confidence",
-        f"Fifteen bins of equal width; expected calibration error {decimal(found.ece)}.",
+        f"Fifteen bins of equal width, expected calibration error {decimal(found.ece)}.",
         Axis(0, 1, "", ticks=((-1.0, ""),)),
         Axis(0, 1, "accuracy"),
         "medium",

@@ -123,15 +123,15 @@ def input_of(graph: Graph, examples: npt.NDArray[Any]) -> Int8:
         given = given[..., None]
     if given.shape[1:] != tensor.shape:
         raise ValueError(
-            f"examples are {np.asarray(examples).shape}; (n, {', '.join(map(str, tensor.shape))}) is accepted"
+            f"examples are {np.asarray(examples).shape}, expected (n, {', '.join(map(str, tensor.shape))})"
         )
     how = Scale(tensor.scale, tensor.zero)
     if given.dtype == np.uint8:
         if how != PICTURE:
-            raise ValueError(f"examples are pictures; real values at scale {tensor.scale:g} are accepted")
+            raise ValueError(f"examples are pictures, expected real values at scale {tensor.scale:g}")
         return np.asarray(given.astype(np.int16) - 128, dtype=np.int8)
     if given.dtype.kind != "f":
-        raise ValueError(f"examples are {given.dtype}; uint8 or float is accepted")
+        raise ValueError(f"examples are {given.dtype}, expected uint8 or float")
     return how.quantized(given)
 
 
@@ -150,7 +150,7 @@ def posteriors(logits: Int8, scale: float) -> Int8:
     [[59, -59, -128]]
     """
     if logits.dtype != np.int8 or logits.ndim != 2:
-        raise ValueError(f"logits are {logits.dtype} {logits.shape}; int8 (n, classes) is accepted")
+        raise ValueError(f"logits are {logits.dtype} {logits.shape}, expected int8 (n, classes)")
     return oracle.softmax(logits, softmax_table(scale))
 
 
@@ -163,7 +163,7 @@ def _projected(traced: Trace, projection: tuple[Any, Any] | None) -> tuple[Trace
     fits = matrix.ndim == 2 and matrix.shape[0] == width and 1 <= matrix.shape[1] <= WIDEST
     if not fits or offset.shape != matrix.shape[1:]:
         raise ValueError(
-            f"projection is {matrix.shape} and {offset.shape}; ({width}, kept) and (kept,) are accepted, "
+            f"projection is {matrix.shape} and {offset.shape}, expected ({width}, kept) and (kept,), "
             f"with 1 to {WIDEST} kept"
         )
     step = Matrix(traced.features, "projected", np.ascontiguousarray(matrix.T), offset)

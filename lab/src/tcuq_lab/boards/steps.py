@@ -85,7 +85,7 @@ class Steps:
     def add(self, layer: Layer) -> None:
         """Add a layer of the trace."""
         if INPUT in read_by(layer) and (not isinstance(layer, Convolution) or layer.depthwise):
-            raise ValueError(f"{layer.target} reads the input; a Conv2d with one group is accepted there")
+            raise ValueError(f"{layer.target} reads the input, expected a Conv2d with one group there")
         if isinstance(layer, (Convolution, Matrix)):
             self._linear(layer)
         elif isinstance(layer, Sum):

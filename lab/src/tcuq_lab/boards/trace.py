@@ -139,7 +139,7 @@ def trace_of(module: nn.Module) -> Trace:
     network = getattr(module, "backbone", module)
     # A subclass may do something else between its stages.
     if type(network) is not Backbone or type(module) not in (Backbone, Exits, Heads, Dropped):
-        raise ValueError(f"network is a {type(module).__name__}; {NETWORKS} is accepted")
+        raise ValueError(f"network is a {type(module).__name__}, expected {NETWORKS}")
     tracer = _Tracer()
     taps = [INPUT]
     for number, stage in enumerate(network.stages):
@@ -222,7 +222,7 @@ class _Tracer:
         for where, each in _flat(module, path):
             source = self._one(each, source, where)
         if any(self._frame):
-            raise ValueError(f"{path} ends in a ZeroPad2d; one before a Conv2d is accepted")
+            raise ValueError(f"{path} ends in a ZeroPad2d, expected one before a Conv2d")
         return source
 
     def mean(self, source: str, path: str) -> str:
@@ -232,7 +232,7 @@ class _Tracer:
     def linear(self, module: Any, source: str, path: str) -> str:
         """Add a matrix product."""
         if not isinstance(module, nn.Linear):
-            raise ValueError(f"{path} is a {type(module).__name__}; Linear is accepted")
+            raise ValueError(f"{path} is a {type(module).__name__}, expected Linear")
         weights = _numbers(module.weight)
         bias = np.zeros(len(weights)) if module.bias is None else _numbers(module.bias)
         return self._put(Matrix(source, _name(path), weights, bias))
@@ -249,9 +249,7 @@ class _Tracer:
         if isinstance(module, nn.Conv2d):
             return self._conv(module, source, path)
         if any(self._frame):
-            raise ValueError(
-                f"{path} is a {type(module).__name__} after a ZeroPad2d; Conv2d is accepted there"
-            )
+            raise ValueError(f"{path} is a {type(module).__name__} after a ZeroPad2d, expected Conv2d there")
         if isinstance(module, nn.ZeroPad2d):
             left, right, top, bottom = module.padding
             self._frame = (top, left, bottom, right)
@@ -269,7 +267,7 @@ class _Tracer:
             way = self.module(module.body, source, f"{path}.body")
             return self._put(Sum(way, source, _name(f"{path}.sum"))) if module.plain else way
         elif not isinstance(module, (nn.Dropout, nn.Identity)):  # both do nothing at inference
-            raise ValueError(f"{path} is a {type(module).__name__}; {LAYERS} are accepted")
+            raise ValueError(f"{path} is a {type(module).__name__}, expected {LAYERS}")
         return source
 
     def _conv(self, module: nn.Conv2d, source: str, path: str) -> str:
@@ -285,8 +283,8 @@ class _Tracer:
         for what, fine in fits.items():
             if not fine:
                 raise ValueError(
-                    f"{path} is a Conv2d with {what} {getattr(module, what)!r}; one group or one a channel, "
-                    "dilation 1, one stride and zeros as padding are accepted"
+                    f"{path} is a Conv2d with {what} {getattr(module, what)!r}, expected one group or one per "
+                    "channel, dilation 1, one stride and zeros as padding"
                 )
         down, across = _pair(module.padding)
         top, left, bottom, right = self._frame
@@ -303,15 +301,13 @@ class _Tracer:
         joinable = isinstance(last, kinds) and getattr(last, "target", "") == source
         if not joinable or getattr(last, "top", None) is not None:
             accepted = " or ".join(kind.__name__ for kind in kinds)
-            raise ValueError(
-                f"{path} is a {what} after something else; one right after {accepted} is accepted"
-            )
+            raise ValueError(f"{path} is a {what} after something else, expected one right after {accepted}")
         return last
 
     def _fold(self, module: nn.BatchNorm2d, source: str, path: str) -> None:
         layer = self._made(source, path, "BatchNorm2d", Convolution)
         if module.running_mean is None or module.running_var is None:
-            raise ValueError(f"{path} is a BatchNorm2d without statistics; one that keeps them is accepted")
+            raise ValueError(f"{path} is a BatchNorm2d without statistics, expected one that keeps them")
         gain = 1 / np.sqrt(_numbers(module.running_var) + module.eps)
         shift = np.zeros(len(gain))
         if module.affine:

@@ -138,10 +138,10 @@ def board(name: str) -> Board:
     >>> board("esp32")
     Traceback (most recent call last):
     ...
-    ValueError: board is 'esp32'; one of microbit, stm32f767zi, stm32l432kc is accepted
+    ValueError: board is 'esp32', expected one of microbit, stm32f767zi, stm32l432kc
     """
     if name not in names():
-        raise ValueError(f"board is {name!r}; one of {', '.join(names())} is accepted")
+        raise ValueError(f"board is {name!r}, expected one of {', '.join(names())}")
     content = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
     machine, cycles, energy = content.pop("emulated"), content.pop("cycles"), content.pop("energy")
     return Board(

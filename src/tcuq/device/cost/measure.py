@@ -65,8 +65,8 @@ def measure(
         if depth >= board.stack_bytes:
             # Nothing guards what lies below: the variables may be overwritten.
             raise ValueError(
-                f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more; "
-                f"less than {board.stack_bytes} is accepted"
+                f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more, "
+                f"expected less than {board.stack_bytes}"
             )
         found |= _memories(image.sizes, depth)
         found |= {region: _region(image, ran, region) for region in REGIONS}
@@ -126,5 +126,5 @@ def overhead(found: dict[str, Any], without: dict[str, Any]) -> dict[str, int]:
     for memory, least in more.items():
         if least < 0:
             names = f"{found['firmware']} and {without['firmware']}"
-            raise ValueError(f"{memory} of {names} differs by {least} bytes; 0 or more is accepted")
+            raise ValueError(f"{memory} of {names} differs by {least} bytes, expected 0 or more")
     return more

@@ -58,11 +58,11 @@ class Firmware:
         }
         if len(sizes) > 1:
             raise ValueError(
-                f"graphs of {self.name} have {sorted(sizes)} inputs and classes; one pair is accepted"
+                f"graphs of {self.name} have {sorted(sizes)} inputs and classes, expected one pair"
             )
         if self.members > MOST_MEMBERS:
             raise ValueError(
-                f"firmware {self.name} averages {self.members} posteriors; 1 to {MOST_MEMBERS} are accepted"
+                f"firmware {self.name} averages {self.members} posteriors, expected 1 to {MOST_MEMBERS}"
             )
         self.rule.check(self.name, self.classes, self.features)
 

@@ -62,18 +62,18 @@ def check(graph: Graph) -> Graph:
     >>> check(Graph("g", tensors, [Drop("a", "b", 300, 2**15)], "a", {"y": "b"}))
     Traceback (most recent call last):
     ...
-    ValueError: step 0 (Drop to b): threshold is 300; 0 to 255 is accepted
+    ValueError: step 0 (Drop to b): threshold is 300, expected 0 to 255
     """
     _identifier("name of the graph", graph.name)
     for name, tensor in graph.tensors.items():
         _tensor(name, tensor)
     if graph.input not in graph.tensors:
-        raise ValueError(f"input is {graph.input!r}; {_all(graph.tensors)} is accepted")
+        raise ValueError(f"input is {graph.input!r}, expected {_all(graph.tensors)}")
     ready = {graph.input}
     for number, step in enumerate(graph.steps):
         if not isinstance(step, Step):
             accepted = ", ".join(kind.__name__ for kind in _CHECKS)
-            raise ValueError(f"step {number} is a {type(step).__name__}; {accepted} are accepted")
+            raise ValueError(f"step {number} is a {type(step).__name__}, expected {accepted}")
         try:
             _named(graph, step, ready)
             _CHECKS[type(step)](graph, step)
@@ -88,7 +88,7 @@ def check(graph: Graph) -> Graph:
     for use, name in graph.outputs.items():
         _output(use)
         if name not in graph.tensors:
-            raise ValueError(f"output {use} is {name!r}; {_all(graph.tensors)} is accepted")
+            raise ValueError(f"output {use} is {name!r}, expected {_all(graph.tensors)}")
     return graph
 
 
@@ -98,7 +98,7 @@ def _all(names: Iterable[str]) -> str:
 
 def _identifier(what: str, name: Any) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name) or name in RESERVED:
-        raise ValueError(f"{what} is {name!a}; a C identifier of up to 63 characters is accepted")
+        raise ValueError(f"{what} is {name!a}, expected a C identifier of up to 63 characters")
     # Constants are called after tensors, and those of the kernels begin so.
     if name.lower().startswith("tcuq"):
         raise ValueError(f"{what} is {name!r}; names that begin with tcuq belong to the kernels")
@@ -109,8 +109,8 @@ def _output(name: Any) -> None:
     _identifier("name of an output", name)
     if not OUTPUT.fullmatch(name) or MACRO.fullmatch(name) or name in TAKEN:
         raise ValueError(
-            f"name of an output is {name!r}; C or C++ may know it already: "
-            "a word like 'probs' or 'features_2' is accepted"
+            f"name of an output is {name!r}; C or C++ may know it already, "
+            "expected a word like 'probs' or 'features_2'"
         )
 
 
@@ -119,11 +119,11 @@ def _tensor(name: str, tensor: Tensor) -> None:
     if not isinstance(tensor, Tensor) or tensor.name != name:
         raise ValueError(f"tensor {name} is filed under another name or is none")
     if not isinstance(tensor.shape, tuple) or len(tensor.shape) not in (1, 3):
-        raise ValueError(f"tensor {name} has shape {tensor.shape}; one or three dimensions are accepted")
+        raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one or three dimensions")
     for each in tensor.shape:
         integer(f"tensor {name}: dimension", each, 1, 65535)
     if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
-        raise ValueError(f"tensor {name} has scale {tensor.scale!r}; a positive number is accepted")
+        raise ValueError(f"tensor {name} has scale {tensor.scale!r}, expected a positive number")
     integer(f"tensor {name}: zero", tensor.zero, -128, 127)
 
 
@@ -151,19 +151,17 @@ def _array(what: str, value: Any, kind: Any, shape: tuple[int | None, ...]) -> N
     if not fits:
         found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
         wanted = ", ".join("n" if each is None else str(each) for each in shape)
-        raise ValueError(f"{what} is {found}; {np.dtype(kind).name} ({wanted}) is accepted")
+        raise ValueError(f"{what} is {found}, expected {np.dtype(kind).name} ({wanted})")
 
 
 def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     if found != wanted:
-        raise ValueError(f"{what} is {found}; {wanted} is accepted")
+        raise ValueError(f"{what} is {found}, expected {wanted}")
 
 
 def _picture(tensor: Tensor) -> tuple[int, int, int]:
     if len(tensor.shape) != 3:
-        raise ValueError(
-            f"source {tensor.name} has shape {tensor.shape}; (height, width, channels) is accepted"
-        )
+        raise ValueError(f"source {tensor.name} has shape {tensor.shape}, expected (height, width, channels)")
     height, width, channels = tensor.shape
     return height, width, channels
 
@@ -173,14 +171,14 @@ def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -
     for what in ("bias", "multiplier"):
         _array(what, getattr(step, what), np.int32, (outputs,))
     if step.multiplier.min() < 0:
-        raise ValueError(f"multiplier is {step.multiplier.min()}; 0 to {HIGHEST} is accepted")
+        raise ValueError(f"multiplier is {step.multiplier.min()}, expected 0 to {HIGHEST}")
     weight = np.abs(step.weights.astype(np.int64)).sum(axis=axes)
     _within(int((np.abs(step.bias.astype(np.int64)) + 128 * weight).max()))
 
 
 def _within(largest: int) -> None:
     if largest > HIGHEST:
-        raise ValueError(f"a sum can reach {largest}; {HIGHEST} is accepted")
+        raise ValueError(f"a sum can reach {largest}, expected {HIGHEST}")
 
 
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
@@ -188,14 +186,14 @@ def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], out
     height, width, channels = _picture(source)
     integer("stride", step.stride, 1, 16)
     if not isinstance(step.padding, tuple) or len(step.padding) != 4:
-        raise ValueError(f"padding is {step.padding!r}; (top, left, bottom, right) is accepted")
+        raise ValueError(f"padding is {step.padding!r}, expected (top, left, bottom, right)")
     for each in step.padding:
         integer("padding", each, 0, 255)
     _array("pad", step.pad, np.int8, (channels,))
     top, left, bottom, right = step.padding
     spare = (top + height + bottom - kernel[0], left + width + right - kernel[1])
     if min(spare) < 0:
-        raise ValueError(f"kernel is {kernel}; at most the padded picture is accepted")
+        raise ValueError(f"kernel is {kernel}, expected at most the padded picture")
     return spare[0] // step.stride + 1, spare[1] // step.stride + 1, outputs
 
 
@@ -248,7 +246,7 @@ def _drop(graph: Graph, step: Drop) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     _same("target's shape", target.shape, source.shape)
     if target.zero != source.zero:
-        raise ValueError(f"target's zero is {target.zero}; {source.zero}, as of its source, is accepted")
+        raise ValueError(f"target's zero is {target.zero}, expected {source.zero}, as of its source,")
     integer("threshold", step.threshold, 0, 255)
     integer("multiplier", step.multiplier, 0, (HIGHEST - 2**14) // 255)
 
@@ -257,16 +255,14 @@ def _softmax(graph: Graph, step: Softmax) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     if len(source.shape) != 1 or not 2 <= source.size <= MOST_CLASSES:
         raise ValueError(
-            f"source {source.name} has shape {source.shape}; 2 to {MOST_CLASSES} classes are accepted"
+            f"source {source.name} has shape {source.shape}, expected 2 to {MOST_CLASSES} classes"
         )
     _same("target's shape", target.shape, source.shape)
     if (target.scale, target.zero) != (1 / 256, -128):
-        raise ValueError(
-            f"target has scale {target.scale:g} and zero {target.zero}; 1/256 and -128 are accepted"
-        )
+        raise ValueError(f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128")
     _array("table", step.table, np.uint16, (256,))
     if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
-        raise ValueError(f"table begins with {step.table[0]} or rises; 65535, falling, is accepted")
+        raise ValueError(f"table begins with {step.table[0]} or rises, expected 65535, falling,")
 
 
 _CHECKS: dict[type, Any] = {

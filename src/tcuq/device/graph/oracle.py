@@ -73,7 +73,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     """
     shape = graph.tensors[graph.input].shape
     if x.dtype != np.int8 or x.shape[1:] != shape:
-        raise ValueError(f"input is {x.dtype} {x.shape}; int8 (n, {', '.join(map(str, shape))}) is accepted")
+        raise ValueError(f"input is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})")
     source = random or Random(1)
     kept = list(graph.tensors) if every else list(graph.outputs.values())
     found: dict[str, list[Int8]] = {name: [] for name in kept}

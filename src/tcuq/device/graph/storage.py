@@ -84,7 +84,7 @@ def load_graph(path: str | Path) -> Graph:
     try:
         header = json.loads(bytes(arrays.pop(HEADER)))
         if header["format"] != FORMAT:
-            raise ValueError(f"format is {header['format']!r}; {FORMAT!r} is accepted")
+            raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
         tensors = {
             str(name): Tensor(str(name), tuple(shape), float(scale), zero)
             for name, shape, scale, zero in header["tensors"]
@@ -106,7 +106,7 @@ def load_graph(path: str | Path) -> Graph:
 def _step(number: int, plain: dict[str, Any], arrays: dict[str, Any]) -> Step:
     kind = plain.pop("step")
     if kind not in STEPS:
-        raise ValueError(f"step {number} is {kind!r}; one of {', '.join(STEPS)} is accepted")
+        raise ValueError(f"step {number} is {kind!r}, expected one of {', '.join(STEPS)}")
     begin = f"{number}."
     mine = {key[len(begin) :]: arrays.pop(key) for key in list(arrays) if key.startswith(begin)}
     if "padding" in plain:

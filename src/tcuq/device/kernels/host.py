@@ -63,7 +63,7 @@ class Network:
         self, graph: Graph, compiler: str = "cc", flags: Sequence[str] = FLAGS, seed: int = 1
     ) -> None:
         if not 1 <= seed < 2**32:
-            raise ValueError(f"seed is {seed}; 1 to {2**32 - 1} is accepted")
+            raise ValueError(f"seed is {seed}, expected 1 to {2**32 - 1}")
         self.graph = check(graph)
         self.arena = lay_out(graph).bytes
         _verified(compiler, tuple(flags))
@@ -84,7 +84,7 @@ class Network:
         tensors = self.graph.tensors
         shape = tensors[self.graph.input].shape
         if x.dtype != np.int8 or x.shape[1:] != shape:
-            raise ValueError(f"x is {x.dtype} {x.shape}; int8 (n, {', '.join(map(str, shape))}) is accepted")
+            raise ValueError(f"x is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})")
         return self._run(x)
 
 
