@@ -317,7 +317,7 @@ def test_a_projection_takes_the_place_of_the_features() -> None:
         (np.ones((32, 40)), np.ones(40)),
         (np.ones((32, 8)), 0),
     ):
-        with pytest.raises(ValueError, match=r"\(32, kept\) and \(kept,\) are accepted, with 1 to 32 kept"):
+        with pytest.raises(ValueError, match=r"expected \(32, kept\) and \(kept,\), with 1 to 32 kept"):
             quantize(module, x, "net", projection=(matrix, np.asarray(offset)))
 
 

@@ -283,8 +283,8 @@ class _Tracer:
         for what, fine in fits.items():
             if not fine:
                 raise ValueError(
-                    f"{path} is a Conv2d with {what} {getattr(module, what)!r}, expected one group or one per "
-                    "channel, dilation 1, one stride and zeros as padding"
+                    f"{path} is a Conv2d with {what} {getattr(module, what)!r}, expected one group or one "
+                    "per channel, dilation 1, one stride and zeros as padding"
                 )
         down, across = _pair(module.padding)
         top, left, bottom, right = self._frame
