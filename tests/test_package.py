@@ -142,6 +142,15 @@ def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {Path(name).name for name in result["files"]}
     assert calls[-1][:2] == (6, 6)
     assert "ABSTAIN" in result["text"]
+    # The README quotes these figures.
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    clean, corrupted = (
+        f"{result[name]:.0%}".replace("%", " %") for name in ("accuracy_clean", "accuracy_corrupted")
+    )
+    assert f"right on {clean} of clean images and {corrupted} of corrupted ones" in readme
+    alarms = f"{result['shifts_alarmed']} of {result['shifts']} corrupted stretches"
+    assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
+    assert f"on for {result['alarm_on_clean']:.0%}".replace("%", " %") in readme
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -184,7 +193,10 @@ def test_the_readme_runs_in_python(demo: Path, monkeypatch: pytest.MonkeyPatch) 
     names: dict[str, Any] = {}
     exec(compile(block, "README.md", "exec"), names)
     log = read_log("demo/test.npz")
-    said = {names["on_inference"](row).partition(" ")[0] for row in log.probs[:3000]}
+    said = {
+        names["on_inference"](*row).partition(" ")[0]
+        for row in zip(log.probs[:3000], log.features, strict=False)
+    }
     assert said == {"class", "not", "degraded:"}
 
 

@@ -11,6 +11,7 @@ import types
 
 import numpy as np
 import pytest
+from interrupts import heed_interrupts
 
 from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
@@ -151,7 +152,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["export", "m.json", "m.json"], "m.json: is a file"),
         (["export", "m.json", "c", "--form", "rust"], "--form: invalid choice: 'rust'"),
         (["export", "m.json", "c", "--form", "arduino", "--name", "loop"], "name is 'loop'"),
-        (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0; 1e-06 to 1000"),
+        (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0, expected 1e-06 to 1000"),
         (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: invalid float value"),
         (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
         (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
@@ -171,7 +172,7 @@ def test_user_errors_are_one_line_and_leave_nothing(place, capsys, args, message
         ({"version": 3}, "parameters have version 3, expected 1 or 2"),
         ({"format": "other"}, "not a parameter file"),
         ({"speed": 1}, "field 'speed' is unknown"),
-        ({"classes": 1}, "classes is 1; 2 to 1000"),
+        ({"classes": 1}, "classes is 1, expected 2 to 1000"),
         ({"classes": "many"}, "classes is 'many'"),
         ({"lags": "1"}, "lags is '1'; a list"),
         ({"signals": ["mood"]}, "signal 'mood' is unknown"),
@@ -673,7 +674,9 @@ def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
     assert any("--level budget ties them" in note for note in notes) and "`level" not in "".join(notes)
     assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100"]) == 0
     assert "--level budget ties them" in capsys.readouterr().out
-    assert "--run-length is 1; 10 to" in refused(capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1")
+    assert "--run-length is 1, expected 10 to" in refused(
+        capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1"
+    )
     log = stream()
     np.savez("int8.npz", probs=log.probs, labels=log.labels, features=np.zeros((120, 2), np.int8))
     assert "and --feature-zero-point is missing" in refused(capsys, "fit", "int8.npz", "-o", "p.json")
@@ -758,7 +761,7 @@ def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     lines = lines_of(stream())
     for end in ("interrupt", "close"):
-        with subprocess.Popen(command, **pipes) as process:
+        with subprocess.Popen(command, preexec_fn=heed_interrupts, **pipes) as process:
             for line in lines[:3]:
                 process.stdin.write(line)
                 process.stdin.flush()
@@ -769,7 +772,7 @@ def test_the_state_of_a_live_run_survives_an_interrupt_and_a_closed_pipe(place):
                 process.stdout.close()
                 process.stdin.write(lines[3])
                 process.stdin.flush()
-            assert process.wait() == (130 if end == "interrupt" else 141)
+            assert process.wait(30) == (130 if end == "interrupt" else 141)
             assert process.stderr.read() == ""
         # The step whose answer nobody read was taken nevertheless.
         assert Monitor(PARAMS).load("state.bin").steps == (3 if end == "interrupt" else 4)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interrupts import heed_interrupts
 
 import tcuq
 from tcuq import Monitor, Params
@@ -76,7 +77,9 @@ def test_a_live_run_that_is_ended_saves_its_state_and_tells_what_it_skipped(
     state = tmp_path / "state.bin"
     command = [sys.executable, "-m", "tcuq", "run", params, "-", "--skip-bad", "--state-out", state]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_interrupts
+    ) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdin.write("junk\n" + LINE)
         process.stdin.flush()

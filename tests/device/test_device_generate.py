@@ -239,12 +239,12 @@ def test_an_unknown_step_is_named() -> None:
     graph = whole(small())
     steps: list[Step] = [*graph.steps[:2], Pool("t1", "t2")]  # type: ignore[list-item]
     kinds = "expected Conv, Depthwise, Dense, Add, MeanPool, Drop, Softmax"
-    with pytest.raises(ValueError, match=f"^step 1 is a Pool; {kinds}$"):
+    with pytest.raises(ValueError, match=f"^step 1 is a Pool, {kinds}$"):
         sources(replace(graph, steps=[steps[0], steps[2]]), "tiny")
 
 
 def test_a_name_that_c_knows_is_refused() -> None:
-    with pytest.raises(ValueError, match="this word is taken"):
+    with pytest.raises(ValueError, match="a word that C or C\\+\\+ uses already"):
         sources(whole(small()), "double")
 
 
@@ -346,7 +346,7 @@ def test_refusals_of_the_host() -> None:
         Network(graph, flags=["-no-such-option"])
     with pytest.raises(ValueError, match="source 'z' is no tensor of the graph"):
         Network(replace(graph, steps=[Add("z", "x", "y", 1, 1, 0, 1)]))
-    with pytest.raises(ValueError, match="seed is 0; 1 to"):
+    with pytest.raises(ValueError, match="seed is 0, expected 1 to"):
         Network(graph, seed=0)
     network = Network(graph)
     for bad in (np.zeros((1, 5), np.int8), np.zeros((1, 4), np.uint8), np.zeros(4, np.int8)):

@@ -219,7 +219,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("conv", {"pad": np.zeros(2, np.int8)}, "pad is int8 (2,), expected int8 (3)"),
     ("conv", {"weights": np.ones((2, 1, 1, 4), np.int8)}, "weights is int8 (2, 1, 1, 4)"),
     ("conv", {"weights": np.ones((2, 1, 1, 3), np.int16)}, "weights is int16 (2, 1, 1, 3)"),
-    ("conv", {"weights": np.ones((2, 5, 1, 3), np.int8)}, "kernel is (5, 1); at most the padded picture"),
+    (
+        "conv",
+        {"weights": np.ones((2, 5, 1, 3), np.int8)},
+        "kernel is (5, 1), expected at most the padded picture",
+    ),
     ("conv", {"bias": ints(0)}, "bias is int32 (1,), expected int32 (2)"),
     ("conv", {"bias": ints(0, -HIGHEST)}, f"a sum can reach {HIGHEST + 3 * 128}, expected {HIGHEST}"),
     ("conv", {"multiplier": ints(1, -1)}, f"multiplier is -1, expected 0 to {HIGHEST}"),
@@ -251,14 +255,14 @@ def test_graphs_out_of_order_are_refused() -> None:
     odd = Tensor("t1", (4, 5, 3), 0.5, 1)
     more = {**graph.tensors, "t2": Tensor("t2", (1,), 1.0, 0)}
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"name": "a-b"}, "name of the graph is 'a-b'; a C identifier"),
+        ({"name": "a-b"}, "name of the graph is 'a-b', expected a C identifier"),
         ({"name": "int"}, "name of the graph is 'int'"),
         ({"input": "x"}, "input is 'x', expected one of t0, t1"),
         ({"outputs": {}}, "outputs are none; at least one is needed"),
         ({"outputs": {"y": "t9"}}, "output y is 't9', expected one of t0, t1"),
         ({"tensors": more}, "tensor t2 is made by no step"),
         ({"tensors": {**graph.tensors, "t1": odd}}, "target's zero is 1, expected 0, as of its source,"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, zero=200)}}, "zero is 200; -128 to 127"),
+        ({"tensors": {**graph.tensors, "t1": replace(odd, zero=200)}}, "zero is 200, expected -128 to 127"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, scale=0.0)}}, "has scale 0.0; a positive number"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, shape=(2, 2))}}, "one or three dimensions"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, name="x")}}, "filed under another name"),

@@ -105,7 +105,7 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
     for text, status in [("", 0), ("1 2 3", 2), ("1 2 3 4 128", 2), ("1 2 3 4 x", 2)]:
         done = subprocess.run([program], input=text, capture_output=True, text=True)
         assert done.returncode == status
-        assert ("row 1: 5 integers in -128 to 127" in done.stderr) == (status == 2)
+        assert ("row 1: expected 5 integers in -128 to 127" in done.stderr) == (status == 2)
 
 
 @needs_cc

@@ -365,7 +365,7 @@ def test_projection_in_c_numpy_and_plain_integers(library: ctypes.CDLL, kind: st
             "has 3 outputs, expected 4, the monitor's features",
         ),
         ({"matrix": np.ones(8)}, "has 1 dimensions, expected 2"),
-        ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0; 1 to 16384"),
+        ({"matrix": np.ones((0, 4))}, "inputs of the projection is 0, expected 1 to 16384"),
         ({"matrix": np.full((8, 4), np.nan)}, "holds inf or nan"),
         ({"matrix": np.full((8, 4), "a")}, "holds no numbers"),
         ({"matrix": np.full((8, 4), 1e5)}, "a weight of 10000 "),
@@ -391,7 +391,7 @@ def test_a_projection_must_fit_the_monitor(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has 4 outputs, expected 2, the monitor's features"):
         export(Params(classes=3, features=2), tmp_path / "c", projection=made)
     wide = Params(classes=3, features=40)
-    with pytest.raises(ValueError, match="outputs of the projection is 40; 1 to 32"):
+    with pytest.raises(ValueError, match="outputs of the projection is 40, expected 1 to 32"):
         integer_projection(np.ones((80, 40)), np.zeros(40), 0.1, 0, wide)
     with pytest.raises(ValueError, match=r"expected int8 of shape \(T, 8\)"):
         made(np.zeros((1, 7), np.int8))

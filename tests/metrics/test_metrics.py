@@ -334,7 +334,7 @@ def test_threshold_spread_is_pooled() -> None:
     assert math.isnan(m.threshold_spread([1.0, 2.0], [slice(0, 1), slice(1, 2)]))
     assert math.isnan(m.threshold_spread([1.0], []))
     for wrong in (slice(0, 0), slice(2, 9), slice(None, 2), slice(-3, 2), slice(0, 2, 2)):
-        with pytest.raises(ValueError, match="accepted"):
+        with pytest.raises(ValueError, match="expected"):
             m.threshold_spread(np.ones(4), [wrong])
     with pytest.raises(ValueError, match="stretch 1 to 3 overlaps"):
         m.threshold_spread(np.ones(4), [slice(0, 2), slice(1, 3)])
@@ -460,7 +460,7 @@ def test_wilson_holds_the_shares_that_fit(hits: int, n: int, z: float) -> None:
 def test_wilson_at_its_ends() -> None:
     assert m.wilson(0, 0) == (0, 1)
     for arguments in ((3, 2), (-1, 2), (0, -1), (1, 2, 0), (1, 2, NAN), (0.5, 2)):
-        with pytest.raises(ValueError, match="accepted"):
+        with pytest.raises(ValueError, match="expected"):
             m.wilson(*arguments)  # type: ignore[arg-type]
 
 
@@ -586,13 +586,13 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: m.detection([1], [1, 0]), "alarm has 1 entries, shifted has 2"),
     (lambda: m.detection([1], [-1]), r"shifted\[0\] is -1, expected 0 or more"),
     (lambda: m.detection([1], [1], [1, 1]), "segments has 2 entries, alarm has 1"),
-    (lambda: boot(arrays=[]), "arrays has 0 entries; at least 1"),
+    (lambda: boot(arrays=[]), "arrays has 0 entries, expected at least 1"),
     (lambda: boot(arrays=[[]]), r"arrays\[0\] has 0 entries"),
     (lambda: boot(arrays=[[1, 2], [1]]), r"arrays\[1\] has 1 entries, arrays\[0\] has 2"),
     (lambda: boot(block=4), "block is 4, expected 1 to 3"),
-    (lambda: boot(replicates=0), "replicates is 0; 1 to"),
+    (lambda: boot(replicates=0), "replicates is 0, expected 1 to"),
     (lambda: boot(level=1), "level is 1, expected above 0 and below 1"),
-    (lambda: wholes("x", np.array([2**63], dtype=np.uint64)), "is 9223372036854775808; at most"),
+    (lambda: wholes("x", np.array([2**63], dtype=np.uint64)), "is 9223372036854775808, expected at most"),
 ]
 
 

@@ -132,7 +132,7 @@ def test_a_head_survives_files_and_pickles() -> None:
         ({"coef": {"hue": 1}, "offsets": [0] * 4}, "evidence signal 'hue' is unknown"),
         (
             {"coef": {"flips": 1}, "offsets": [0] * 4},
-            "evidence signal 'flips' is unknown; one of instability",
+            "evidence signal 'flips' is unknown, expected one of instability",
         ),
         ({"coef": {"odds": 65}, "offsets": [0] * 4}, r"evidence coef[odds] is 65, expected -64 to 64"),
         ({"coef": {}, "offsets": [0, 0, 0, 129]}, "evidence offsets[3] is 129, expected -128 to 128"),

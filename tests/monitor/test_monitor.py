@@ -380,7 +380,6 @@ GOOD = [0.1] * 10
         (np.full(10, 1, dtype=np.int64), None, r"dtype int64, expected int8, uint8, float32 or float64"),
         ([300] + [0] * 9, None, r"probs holds 300; integers must be int8, -128 to 127"),
         (["a"] * 10, None, r"probs has dtype <U1"),
-        (GOOD, [1.0], r"features were given; these params use none"),
     ],
 )
 def test_bad_steps_are_refused_with_the_value(probs: Any, features: Any, message: str) -> None:
@@ -389,6 +388,16 @@ def test_bad_steps_are_refused_with_the_value(probs: Any, features: Any, message
     with pytest.raises((ValueError, TypeError), match=message):
         monitor.step(probs if isinstance(probs, np.ndarray) else list(probs), features)
     assert monitor.save() == before
+
+
+def test_features_that_the_params_do_not_use_are_ignored() -> None:
+    alone, beside = Monitor(make_params(features=0)), Monitor(make_params(features=0))
+    for seed in range(20):
+        probs = np.random.default_rng(seed).dirichlet(np.ones(10))
+        assert alone.step(probs) == beside.step(probs, [1.0, np.inf, -3.0])
+    table, wide = np.full((5, 10), 0.1), np.ones((5, 7), dtype=np.int8)
+    assert np.array_equal(alone.run(table), beside.run(table, wide))
+    assert alone.save() == beside.save()
 
 
 def test_bad_tables_are_refused_before_anything_moves() -> None:

@@ -134,7 +134,7 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"classes": True}, "classes is True"),
         ({"features": 257}, "features is 257, expected 0 to 256"),
         ({"signals": ("instability",)}, "features is 0; signal 'instability' needs 1 to 256"),
-        ({"signals": ("hunch",)}, "signal 'hunch' is unknown; one of divergence"),
+        ({"signals": ("hunch",)}, "signal 'hunch' is unknown, expected one of divergence"),
         ({"lags": (0,)}, "lag is 0, expected 1 to 64"),
         ({"lags": (1, 1)}, r"lags \[1, 1\] repeat"),
         ({"lags": (17,)}, "lag 17 is longer than the window, expected 1 to 16"),
@@ -148,7 +148,10 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"blend": "0.5"}, "blend is '0.5', not a number"),
         ({"doubt_mix": -0.1}, "doubt_mix is -0.1, expected 0 to 1"),
         ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65, expected -64 to 64"),
-        ({"coef": {"displacement": 1}}, "coef names 'displacement'; one of divergence, flips, doubt"),
+        (
+            {"coef": {"displacement": 1}},
+            "coef names 'displacement', expected one of divergence, flips, doubt",
+        ),
         ({"level": 0}, "level is 0, expected 0.001 to 0.999"),
         ({"budget": 1.01}, "budget is 1.01, expected 0 to 1"),
         ({"burst": 0}, "burst is 0, expected 1 to 10000"),
@@ -169,8 +172,11 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
     [
         ({"version": 3}, "parameters have version 3, expected 1 or 2"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
-        ({"color": 1}, "field 'color' is unknown; one of classes"),
-        ({"alarm": {"mean": 0.1, "side": 1}}, "alarm field 'side' is unknown; one of mean, rise, fall"),
+        ({"color": 1}, "field 'color' is unknown, expected one of classes"),
+        (
+            {"alarm": {"mean": 0.1, "side": 1}},
+            "alarm field 'side' is unknown, expected one of mean, rise, fall",
+        ),
         ({"alarm": {"rise": {"limit": 1}}}, "alarm rise needs allowance and limit"),
         (
             {"alarm": {"rise": {"limit": 2, "allowance": 0, "cap": 1}}},
@@ -186,7 +192,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
         ({"version": True}, "parameters have version True"),
         ({"level": 10**400}, "level is beyond all floats"),
         ({"lag_weights": [1e308, 1e308, 1e308]}, "lag weight is 1e\\+308, expected 0 to 1000000000"),
-        ({"alarm": {"rise": {"allowance": 0, "limit": 0}}}, "alarm limit is 0; 1.5"),
+        ({"alarm": {"rise": {"allowance": 0, "limit": 0}}}, "alarm limit is 0, expected 1.5"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:

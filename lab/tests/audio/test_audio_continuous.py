@@ -63,7 +63,10 @@ def test_a_description_goes_through_json():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tempo": 1}, "field of a sound plan 'tempo' is unknown; one of seed, seconds, mean_pause, "),
+        (
+            {"tempo": 1},
+            "field of a sound plan 'tempo' is unknown, expected one of seed, seconds, mean_pause, ",
+        ),
         ({"seconds": 0}, "seconds is 0"),
         ({"seed": -1}, "seed is -1; 0 to"),
         ({"hop": 16001}, "hop is 16001"),

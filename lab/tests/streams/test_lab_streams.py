@@ -355,7 +355,7 @@ def file(**changes):
         ({"format": "x"}, 'not a stream: "format" must be "tcuq-stream"'),
         ({"version": 2}, "stream has version 2, expected 1"),
         ({"version": True}, "stream has version True, expected 1"),
-        ({"speed": 1}, "field 'speed' is unknown; one of dataset, part, seed"),
+        ({"speed": 1}, "field 'speed' is unknown, expected one of dataset, part, seed"),
         ({"part": "val"}, "part is 'val', expected one of train, dev, test"),
         ({"part": []}, r"part is \[\], expected one of train, dev, test"),
         ({"dataset": "a/b"}, "dataset is 'a/b', expected letters, digits"),

@@ -21,11 +21,8 @@ static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dime
     if (table_open(p, probs, "probs", self->held.params.classes, dimensions) < 0) {
         return -1;
     }
-    if (features != Py_None) {
-        if (self->held.params.features == 0) {
-            PyErr_SetString(PyExc_ValueError, "features were given; these params use none");
-            goto fail;
-        }
+    /* A fit may drop features that no weight reads: as in C, a caller that still passes them loses nothing. */
+    if (features != Py_None && self->held.params.features != 0) {
         if (table_open(f, features, "features", self->held.params.features, dimensions) < 0) {
             goto fail;
         }

@@ -147,33 +147,33 @@ def table(r: dict[str, Any]) -> str:
         f"{r['shifts_alarmed']} of {r['shifts']} corrupted stretches, after {r['delay_median']:.0f} steps"
     )
     rows = [
-        ("A digit classifier watched a stream of", f"{r['steps']:,} images"),
+        ("A digit classifier saw a stream of", f"{r['steps']:,} images"),
         ("  right on clean images", f"{r['accuracy_clean']:.1%}"),
-        ("  right on corrupted images (kinds unseen in the fit)", f"{r['accuracy_corrupted']:.1%}"),
-        ("The monitor, without any labels,", ""),
+        ("  right on corrupted images (types not seen in the fit)", f"{r['accuracy_corrupted']:.1%}"),
+        ("The monitor, without labels,", ""),
         (
             "  said 'not sure' (ABSTAIN) on",
             f"{r['abstained']:.1%}   (budget {r['budget']:.0%}, a hard limit)",
         ),
-        ("    classifier right on those", f"{r['accuracy_abstained']:.1%}"),
+        ("    classifier right on those images", f"{r['accuracy_abstained']:.1%}"),
         (
-            "    classifier right on the others",
+            "    classifier right on the other images",
             f"{r['accuracy_accepted']:.1%}   ({r['accuracy_accepted_plain']:.1%} with confidence alone)",
         ),
-        ("  flagged", f"{r['flagged']:.1%}   (aim {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
+        ("  flagged", f"{r['flagged']:.1%}   (target {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
         (
             "  ranked errors above right answers (AUROC)",
             f"{r['auroc']:.3f}   ({r['auroc_plain']:.3f} with confidence alone)",
         ),
-        ("  raised the ALARM in", f"{alarmed} (median)"),
-        ("  raised it on clean images", f"{r['false_alarms']} time(s) in {r['clean_steps']:,} steps"),
-        ("  had it on, because it clears late, on", f"{r['alarm_on_clean']:.1%} of the clean images"),
+        ("  raised the alarm (ALARM) in", f"{alarmed} (median)"),
+        ("  raised it on clean images", f"{r['false_alarms']} times in {r['clean_steps']:,} steps"),
+        ("  kept it on, because it clears late, on", f"{r['alarm_on_clean']:.1%} of the clean images"),
         (
-            "    classifier right on what is accepted while it is off",
+            "    classifier right on images accepted while it is off",
             f"{r['accuracy_accepted_quiet']:.1%}   ({r['accepted_quiet']:.0%} of all images)",
         ),
-        ("It needs, on a microcontroller,", f"{r['ram_bytes']} bytes of RAM"),
-        ("Every decision was derived again from the log", "passed" if r["audit"] else "FAILED"),
+        ("On a microcontroller the monitor needs", f"{r['ram_bytes']} bytes of RAM"),
+        ("Audit: every decision derived again from the log", "passed" if r["audit"] else "FAILED"),
     ]
     width = max(len(left) for left, _ in rows) + 2
     return "\n".join(f"{left:<{width}}{right}".rstrip() for left, right in rows)

@@ -88,7 +88,7 @@ class Monitor:
             float posteriors that sum to 1, or nearly so where they were dequantized from int8. For logits,
             apply `tcuq.softmax` first.
         features : array of d values, optional
-            int8 in the scale of the params, or float.
+            int8 in the scale of the params, or float. Ignored where the params use none.
         signals : bool
             Also return all signals in `Step.signals` (0 where unused).
 

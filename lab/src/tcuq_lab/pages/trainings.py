@@ -1,4 +1,4 @@
-"""Trainings with and without assistance, as `tools/assistance.py` measured them, as experiments."""
+"""Trainings with and without assistance, as `lab/tools/assistance.py` measured them, as experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
     Parameters
     ----------
     content : mapping
-        What `tools/assistance.py` wrote.
+        What `lab/tools/assistance.py` wrote.
     """
     if content.get("trial") is not False:
         raise ValueError("holds trainings on a few examples, expected on all of them")
@@ -48,7 +48,7 @@ def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
                 name,
                 title,
                 paper,
-                f"python tools/assistance.py --out out/assistance --seeds {len(seeds)} --epochs {longest}",
+                f"python lab/tools/assistance.py --out out/assistance --seeds {len(seeds)} --epochs {longest}",
                 {"name": _lengths(mine), "seeds": seeds},
                 {"tcuq": content["version"]},
                 math.fsum(each["seconds"] for each in mine),
