@@ -338,7 +338,7 @@ def test_threshold_spread_is_pooled() -> None:
             m.threshold_spread(np.ones(4), [wrong])
     with pytest.raises(ValueError, match="stretch 1 to 3 overlaps"):
         m.threshold_spread(np.ones(4), [slice(0, 2), slice(1, 3)])
-    with pytest.raises(ValueError, match=r"threshold\[1\] is inf; any finite"):
+    with pytest.raises(ValueError, match=r"threshold\[1\] is inf, expected any finite"):
         m.threshold_spread([1.0, INF], [slice(0, 2)])
 
 

@@ -109,11 +109,10 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
                  const int8_t *features)
 {
     int8_t *entry = entry_in(m, at, m->head);
-    memcpy(kept_in(m, at, m->head), kept, sizeof *kept);
-    if (at->post_bytes != 0u) {
-        memcpy(entry, probs, at->post_bytes);
-    }
+    keep_at(m, at, m->head, kept);
+    memcpy(entry, probs, at->post_bytes);
     if (at->entry_bytes != at->post_bytes) {
+        /* Features may be NULL where no signal reads them. */
         memcpy(entry + at->post_bytes, features, at->entry_bytes - at->post_bytes);
     }
     m->head = (uint8_t)(m->head + 1u == at->depth ? 0u : m->head + 1u);
@@ -195,8 +194,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
     for (count = 0; count < p->lag_count && p->lags[count] <= m->fill; count++) {
         uint32_t slot = slot_of(m, at->depth, p->lags[count]);
         const int8_t *entry = entry_in(m, at, slot);
-        kept_t past;
-        memcpy(&past, kept_in(m, at, slot), sizeof past);
+        kept_t past = kept_at(m, at, slot);
         if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
             divergence += p->lag_weights[count] * divergence_of(now, probs, &past, entry, p->classes);
             weight += p->lag_weights[count];
@@ -214,8 +212,13 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
     } else if (weight != 0u) {
         signals[TCUQ_DIVERGENCE] = (uint16_t)(divergence / weight);
     }
-    signals[TCUQ_INSTABILITY] = (uint16_t)(instability / count);
-    signals[TCUQ_FLIPS] = saturate((flips << 16) / count);
+    /* Divisions are worth leaving out: some cores have no instruction for them. */
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_INSTABILITY))) {
+        signals[TCUQ_INSTABILITY] = (uint16_t)(instability / count);
+    }
+    if (BUILD_HAS(TCUQ_BIT(TCUQ_FLIPS))) {
+        signals[TCUQ_FLIPS] = saturate((flips << 16) / count);
+    }
 }
 
 /* Signals 4 to 14 (section 6). Each of these functions also takes this inference in; `first` says that
@@ -397,9 +400,12 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     inference_t now;
     layout_t at;
     uint32_t inverse;
-    memset(&now.kept, 0, sizeof now.kept);
     tcuq_internal_layout(&at, p);
     read_probs(&now, probs, p->classes);
+    now.squares = 0;
+    now.kept.feature_sum = 0;
+    now.kept.norm.mant = 0;
+    now.kept.norm.exp = 0;
     if (uses(p, TCUQ_FEATURE_SIGNALS)) {
         read_features(&now, features, p);
     }

@@ -183,8 +183,7 @@ int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
     next = bytes + HEADER_BYTES;
     for (i = 1; i <= m->fill; i++) { /* the newest first */
         uint32_t slot = slot_of(m, depth_of(&at), i);
-        kept_t kept;
-        memcpy(&kept, kept_in(m, &at, slot), sizeof kept);
+        kept_t kept = kept_at(m, &at, slot);
         put16(next, kept.label);
         memcpy(next + LABEL_BYTES, entry_in(m, &at, slot), at.entry_bytes);
         next += LABEL_BYTES + at.entry_bytes;
