@@ -263,7 +263,7 @@ def test_graphs_out_of_order_are_refused() -> None:
         ({"tensors": more}, "tensor t2 is made by no step"),
         ({"tensors": {**graph.tensors, "t1": odd}}, "target's zero is 1, expected 0, as of its source,"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, zero=200)}}, "zero is 200, expected -128 to 127"),
-        ({"tensors": {**graph.tensors, "t1": replace(odd, scale=0.0)}}, "has scale 0.0, expected a positive number"),
+        ({"tensors": {**graph.tensors, "t1": replace(odd, scale=0.0)}}, "has scale 0.0, expected a positive"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, shape=(2, 2))}}, "one or three dimensions"),
         ({"tensors": {**graph.tensors, "t1": replace(odd, name="x")}}, "filed under another name"),
         ({"steps": ["drop"]}, "step 0 is a str"),

@@ -27,6 +27,8 @@ TITLES = {
 }
 """Questions of the file: the name of the experiment, its title, what of the paper it repeats."""
 
+TOOL = "python lab/tools/assistance.py"
+
 
 def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
     """Give an experiment for each question that a file of trainings answers.
@@ -48,7 +50,7 @@ def trainings_from(content: Mapping[str, Any]) -> Iterator[Found]:
                 name,
                 title,
                 paper,
-                f"python lab/tools/assistance.py --out out/assistance --seeds {len(seeds)} --epochs {longest}",
+                f"{TOOL} --out out/assistance --seeds {len(seeds)} --epochs {longest}",
                 {"name": _lengths(mine), "seeds": seeds},
                 {"tcuq": content["version"]},
                 math.fsum(each["seconds"] for each in mine),
