@@ -24,7 +24,7 @@ setup(
             SOURCES,
             depends=HEADERS,
             include_dirs=["src/tcuq"],
-            extra_compile_args=["-std=c99", "-O3"],
+            extra_compile_args=["-std=c99", "-O3", "-g0"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
             py_limited_api=STABLE,
         )
