@@ -2,13 +2,14 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test test-product test-slow check bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow check coverage bench device results vectors tables sheets compare clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
 	@echo "make test          set up, then lint, type-check, check imports and run all tests but the slow ones"
 	@echo "make test-product  the same for the product alone, without the lab"
 	@echo "make test-slow     the tests that take longer"
+	@echo "make coverage      all tests but the slow ones, and how many lines they run (half as long again)"
 	@echo "make bench         time the monitor beside its peers"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
@@ -31,6 +32,9 @@ check: .venv/.test
 # own order end with the doctests, which are short and even out.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: check
+	$(PYTEST) -m "not slow"
+
+coverage: .venv/.test
 	$(PYTEST) -m "not slow" --cov=tcuq --cov=tcuq_lab --cov-report=
 	$(BIN)/python tools/covered.py
 

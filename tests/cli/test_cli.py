@@ -671,9 +671,9 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
 def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
     assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100", "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert any("--level budget ties them" in note for note in notes) and "`level" not in "".join(notes)
+    assert any("--level budget makes them equal" in note for note in notes) and "`level" not in "".join(notes)
     assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100"]) == 0
-    assert "--level budget ties them" in capsys.readouterr().out
+    assert "--level budget makes them equal" in capsys.readouterr().out
     assert "--run-length is 1, expected 10 to" in refused(
         capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1"
     )

@@ -146,7 +146,7 @@ def test_what_is_there_is_not_guessed(tmp_path: Path) -> None:
 
 def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,p0,p1,lable\n12:30,0.5,0.5,1\n12:31,0.25,0.75,1\n")
-    with pytest.warns(InputNote, match=r"'time', 'lable' are not used. Did you mean 'label' by 'lable'\?"):
+    with pytest.warns(InputNote, match=r"'time', 'lable' are not used. Is 'lable' meant to be 'label'\?"):
         log = read_log(tmp_path / "a.csv")
     assert log.labels is None and log.probs.tolist() == [[0.5, 0.5], [0.25, 0.75]]
     lines = ['{"probs": [0.5, 0.5], "t": 1}', '{"probs": [0.5, 0.5], "t": 2, "who": {"a": []}}']
@@ -159,8 +159,8 @@ def test_unknown_columns_are_a_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', r"key 'probs' is missing.* Did you mean 'probs' by 'prob'\?"),
-        ("a.csv", "P0,P1\n0.5,0.5\n", r"column 'p0' is missing.* Did you mean 'p0' by 'P0'\?"),
+        ("a.jsonl", '{"prob": [0.5, 0.5]}\n', r"key 'probs' is missing.* Is 'prob' meant to be 'probs'\?"),
+        ("a.csv", "P0,P1\n0.5,0.5\n", r"column 'p0' is missing.* Is 'P0' meant to be 'p0'\?"),
     ],
 )
 def test_a_typo_in_what_is_needed_is_an_error_with_a_guess(

@@ -530,3 +530,13 @@ def test_page_in_a_browser(tmp_path: Path, case: Any, steps: int) -> None:
     assert closer[1] - closer[0] < dragged[1] - dragged[0]
     if steps == 5000:
         assert any(alarm[0] < t <= alarm[1] for t in summary.onsets(decisions["alarm"]))
+
+
+def test_a_log_of_another_stream_is_refused() -> None:
+    params = Params(classes=10)
+    rng = np.random.default_rng(3)
+    probs, other = rng.dirichlet(np.ones(10) / 4, (2, 300))
+    steps = Monitor(params).run(probs)
+    assert render(steps, params=params, log=Log(probs))
+    with pytest.raises(ValueError, match=r"name different classes at \d+ of 300 steps, expected the log"):
+        render(steps, params=params, log=Log(other))

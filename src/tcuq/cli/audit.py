@@ -20,7 +20,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
     parser.add_argument(
-        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, over its extension"
+        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, if its extension does not say"
     )
     parser.add_argument(
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"

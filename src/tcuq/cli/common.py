@@ -28,6 +28,13 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the commands that the help shows, not those that only say where they went."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            names = ", ".join(each.dest for each in action._choices_actions)
+            raise argparse.ArgumentError(None, f"{value!r} is not a command, expected one of {names}")
+        super()._check_value(action, value)
+
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage and leaving."""
         raise UsageError(f"{message} (see {self.prog} --help)")

@@ -18,7 +18,9 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--out", metavar="FOLDER", default="tcuq-demo", help="where to write (default: tcuq-demo)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random numbers (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (default: 0)"
+    )
 
 
 def command(args: argparse.Namespace) -> int:

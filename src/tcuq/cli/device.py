@@ -30,7 +30,7 @@ def add(subparsers: Subparsers) -> None:
         epilog="example:\n  tcuq device bench --check",
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
-    declare(actions, "boards", "say which boards there are", "tcuq device boards", list_boards)
+    declare(actions, "boards", "list the boards", "tcuq device boards", list_boards)
     cost = declare(
         actions,
         "cost",
@@ -40,7 +40,9 @@ def add(subparsers: Subparsers) -> None:
     )
     cost.add_argument("params", metavar="PARAMS", help="parameter file")
     cost.add_argument("--board", default="stm32l432kc", metavar="B", help="board (default: stm32l432kc)")
-    cost.add_argument("--level", default="O2", choices=LEVELS, help="of the compiler (default: O2)")
+    cost.add_argument(
+        "--level", default="O2", choices=LEVELS, help="optimization level of the compiler (default: O2)"
+    )
     cost.add_argument("--steps", type=int, default=1000, metavar="N", help="steps to count (default: 1000)")
     bench = declare(
         actions,
@@ -115,7 +117,7 @@ def run_cost(args: argparse.Namespace) -> int:
     spans, joules = [cycles.get("least"), cycles.get("most")], cycles.get("microjoules", [None, None])
     lines = [
         f"{args.params} on {on.title} at -{args.level}, added to a firmware without a monitor:",
-        f"  flash         {found['overhead']['flash']:,} bytes (fewer where the C library is there)",
+        f"  flash         {found['overhead']['flash']:,} bytes (less if your firmware links the C library)",
         f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
         f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
         f"  cycles        {_estimate(spans, ',.0f', 'a step')}",

@@ -49,7 +49,12 @@ def add_shared(parser: Parser) -> None:
     add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
-    add("--burst", type=int, metavar="N", help="abstentions that may come in a row (default: 8)")
+    add(
+        "--burst",
+        type=int,
+        metavar="N",
+        help="abstentions allowed in a burst, on top of the budget (default: 8)",
+    )
     add(
         "--run-length",
         type=int,

@@ -18,7 +18,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
     parser.add_argument("-o", "--output", metavar="OUT.html", required=True, help="page to write")
     parser.add_argument(
-        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, over its extension"
+        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, if its extension does not say"
     )
     parser.add_argument("--params", metavar="PARAMS", help="parameter file, for the bounds")
     parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")

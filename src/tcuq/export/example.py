@@ -12,7 +12,7 @@ _MAIN = """\
  *   ./try_{name} < rows.txt
  *
  * Each row holds {row_text}, decimal int8
- * values parted by white space. Each answer is one line: label, risk, threshold, abstain, alarm; risk and
+ * values separated by spaces. Each answer is one line: label, risk, threshold, abstain, alarm; risk and
  * threshold are in units of 1/65536.
  */
 #include <stdio.h>

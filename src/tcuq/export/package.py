@@ -109,7 +109,7 @@ def export(
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
         raise ValueError(
-            f"{target / present[0]}: exists already; name another folder, or replace it with force (--force)"
+            f"{target / present[0]}: exists; choose another folder, or replace it with --force (force=True)"
         )
     write_folder(target, texts)
     return sorted(target / file for file in texts)

@@ -64,8 +64,8 @@ def fit_decisions(
         warnings.append(f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed")
     elif count < SUPPORT * (2 if params.evidence is None else 1) * run_length:
         warnings.append(
-            f"{count:,} clean steps cannot show one false alarm in {run_length:,}: the alarm limit is "
-            "extrapolated, and false alarms may come several times as often"
+            f"{count:,} clean steps are too few to check a rate of one false alarm in {run_length:,}: the "
+            "alarm limit is extrapolated, and false alarms may come several times as often"
         )
     choose: _ChooseAlarm = choose_alarm
     summed = runs

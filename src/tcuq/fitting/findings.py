@@ -36,7 +36,7 @@ def fit_findings(params: Params) -> str:
                 for k, f in (("coef", "+.3f"), ("clean_mean", ".3f"), ("alone", ".3f"), ("adds", "+.4f"))
             ]
             lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
-    if found["labels"]:
+    if found["labels"] and abs(found["auroc_float"] - found["auroc_core"]) >= 0.0005:
         lines.append(
             f"Storing the weights in 16 bits changes the regression's loss of {found['loss']:.4f} by "
             f"{found['loss_from_quantization']:+.6f}, and the AUROC of uncertainty from "

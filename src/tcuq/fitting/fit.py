@@ -169,8 +169,8 @@ def fit(
     warnings = [*log.notes, *(clean.notes if clean is not None else ()), *one_prediction(log)]
     if params.level < params.budget:
         warnings.append(
-            f"level {params.level:g} is below the budget {params.budget:g}: the threshold alone keeps the "
-            'budget in the long run, which then only shapes bursts; `level="budget"` ties them'
+            f"the monitor flags {params.level:.0%} of the steps but may abstain on {params.budget:.0%}, so "
+            'the budget only limits bursts; `level="budget"` makes them equal'
         )
     rng = np.random.default_rng(seed)
     findings: dict[str, Any] = {"steps": len(log), "segments": len(log.pieces()), "seed": seed}

@@ -35,7 +35,7 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
     ...     warnings.simplefilter("always")
     ...     note_unknown("column", ["p0", "lable", "time"], ("p0", "label"), "dev.csv")
     >>> str(seen[0].message)
-    "dev.csv: columns 'lable', 'time' are not used. Did you mean 'label' by 'lable'?"
+    "dev.csv: columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
     """
     unknown = [name for name in names if name not in known]
     if not unknown:
@@ -44,7 +44,7 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
     verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
     # Either number of a word may be there: label or labels.
     free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
-    guesses = [f" Did you mean {near!r} by {name!r}?" for name in unknown if (near := meant(name, free))]
+    guesses = [f" Is {name!r} meant to be {near!r}?" for name in unknown if (near := meant(name, free))]
     warnings.warn(InputNote(f"{where}: {verb} not used.{''.join(guesses[:3])}"), stacklevel=4)
 
 
@@ -69,7 +69,7 @@ def guess(names: Sequence[str], missing: str) -> str:
     Examples
     --------
     >>> guess(["prob", "label"], "probs")
-    ". Did you mean 'probs' by 'prob'?"
+    ". Is 'prob' meant to be 'probs'?"
     """
     near = meant(missing, names)
-    return "" if near is None else f". Did you mean {missing!r} by {near!r}?"
+    return "" if near is None else f". Is {near!r} meant to be {missing!r}?"

@@ -178,6 +178,14 @@ def checked(
         raise TypeError(f"log is {type(log).__name__}, expected a Log or None")
     if log is not None and len(log) != len(steps):
         raise ValueError(f"log has {len(log)} steps, decisions have {len(steps)}")
+    if log is not None:
+        other = int((np.argmax(log.probs, axis=1) != steps["label"]).sum())
+        # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere.
+        if 2 * other > len(steps):
+            raise ValueError(
+                f"log and decisions name different classes at {other:,} of {len(steps):,} steps, expected "
+                "the log that these decisions were made from"
+            )
     if signals is None:
         return steps, None
     values = np.asarray(signals, dtype=np.float64)

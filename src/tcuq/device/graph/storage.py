@@ -97,7 +97,7 @@ def load_graph(path: str | Path) -> Graph:
         )
         return check(graph)
     except KeyError as error:
-        raise ValueError(f"{path}: lacks {error}; no graph of tcuq, or a damaged one") from None
+        raise ValueError(f"{path}: lacks {error}; not a tcuq graph, or a damaged one") from None
     except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{path}: no graph that can be run: {reason}") from None
