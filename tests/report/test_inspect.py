@@ -79,3 +79,9 @@ def test_a_damaged_state_is_refused():
     for content in (state[:-1], state + b"\0", state[:20], b"", bytes([*state[:-1], state[-1] ^ 1])):
         with pytest.raises(ValueError, match="refused"):
             describe_state(content)
+
+
+def test_features_are_shown_with_scale_and_zero_point() -> None:
+    params = Params(classes=3, features=8, feature_scale=0.25, feature_zero_point=-128)
+    assert "features   int8 of scale 0.25 and zero point -128" in render(describe_params(params))
+    assert "features   " not in render(describe_params(Params(classes=3)))

@@ -114,6 +114,8 @@ def describe_params(params: Params) -> dict[str, Any]:
         "kind": "params",
         "classes": params.classes,
         "features": params.features,
+        "feature_scale": params.feature_scale,
+        "feature_zero_point": params.feature_zero_point,
         "profile": params.profile,
         "fingerprint": f"{fingerprint(params):08x}",
         "lags": dict(zip(map(str, params.lags), params.lag_weights, strict=True)),
@@ -191,6 +193,15 @@ def render(found: dict[str, Any]) -> str:
     return _render_state(found) if found["kind"] == "state" else _render_params(found)
 
 
+def _features(found: dict[str, Any]) -> list[str]:
+    """Return the line on the features, which a device must give in this scale; none without features."""
+    if not found["features"]:
+        return []
+    return [
+        f"features   int8 of scale {found['feature_scale']:g} and zero point {found['feature_zero_point']}"
+    ]
+
+
 def _render_params(found: dict[str, Any]) -> str:
     features = f"{found['features']} features" if found["features"] else "posteriors only"
     lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in found["lags"].items()) or "none"
@@ -206,6 +217,7 @@ def _render_params(found: dict[str, Any]) -> str:
         f"state      {bill['state_bytes']:,} bytes when saved",
         f"one step   about {bill['instructions']:,} instructions: {operations}",
         f"lags       {lags}",
+        *_features(found),
         "",
         "what holds",
         *(f"  {sentence}" for sentence in found["bounds"]),
