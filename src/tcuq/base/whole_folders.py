@@ -87,16 +87,50 @@ def _shop(target: Path) -> Iterator[Path]:
     handle = _lock(shop, target)
     try:
         # What is there now was left by a process that was killed.
-        if (shop / "old").is_dir() and not target.exists():
-            os.rename(shop / "old", target)
-            sync_folder(target.parent)
+        _put_back(shop, target)
+        if (shop / "old").is_dir() and (shop / "new").is_dir():
+            raise ValueError(
+                f"{target}: was made anew after an export was interrupted; the folder as it was before lies "
+                f"in {shop / 'old'}: move it where you want it, then remove {shop}"
+            )
         for left in list(shop.iterdir()):
-            shutil.rmtree(left)
+            _remove(left)
         yield shop
     finally:
-        shutil.rmtree(shop, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        try:
+            # Also after an interrupt between two renames: the only copy of a folder is never removed.
+            _put_back(shop, target)
+            if not (shop / "old").is_dir() or (target.exists() and not (shop / "new").is_dir()):
+                with suppress(OSError):
+                    _remove(shop)
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+
+def _put_back(shop: Path, target: Path) -> None:
+    """Give the folder that was moved away its place again, if nothing took it."""
+    old = shop / "old"
+    if old.is_dir() and not target.exists():
+        try:
+            os.rename(old, target)
+        except OSError as error:
+            raise ValueError(
+                f"{target}: an export was interrupted and its folder cannot be put back ({error.strerror}); "
+                f"it lies in {old}"
+            ) from None
+        sync_folder(target.parent)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also one with folders that are read-only, as they were taken along."""
+    for inner, names, _ in os.walk(folder):
+        os.chmod(inner, stat.S_IRWXU)
+        for name in names:
+            place = os.path.join(inner, name)
+            if not os.path.islink(place):
+                os.chmod(place, stat.S_IRWXU)
+    shutil.rmtree(folder)
 
 
 def _lock(shop: Path, target: Path) -> int | None:
@@ -118,8 +152,9 @@ def _lock(shop: Path, target: Path) -> int | None:
 def _stage(target: Path, new: Path, texts: Mapping[str, str]) -> None:
     """Build what the folder will be."""
     os.mkdir(new)
+    copied: list[tuple[Path, Path]] = []
     if target.exists():
-        _take_along(target, new, {Path(file) for file in texts}, Path())
+        copied = _take_along(target, new, {Path(file) for file in texts}, Path())
     for file, text in texts.items():
         place = new / file
         for parent in reversed(Path(file).parents):
@@ -128,10 +163,13 @@ def _stage(target: Path, new: Path, texts: Mapping[str, str]) -> None:
         write_synced(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), text.encode())
     for inner, _, _ in os.walk(new, topdown=False):
         sync_folder(inner)
+    for source, copy in copied:  # at last: a folder that was read-only had to be written
+        shutil.copystat(source, copy)
 
 
-def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> None:
-    """Link everything that is not replaced into the copy of a folder."""
+def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> list[tuple[Path, Path]]:
+    """Link everything that is not replaced into the copy of a folder; return folders with their copies."""
+    copied: list[tuple[Path, Path]] = []
     for entry in sorted(os.scandir(source), key=lambda found: found.name):
         path, place = inside / entry.name, copy / entry.name
         if entry.is_symlink():
@@ -141,12 +179,12 @@ def _take_along(source: Path, copy: Path, replaced: set[Path], inside: Path) -> 
             if os.path.ismount(entry.path):
                 raise ValueError(f"{entry.path}: is a mount point; export into a folder without one")
             os.mkdir(place)
-            _take_along(Path(entry.path), place, replaced, path)
+            copied += _take_along(Path(entry.path), place, replaced, path)
         elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
             raise ValueError(f"{entry.path}: is a device, pipe or socket; export into a folder without one")
         elif path not in replaced:
             _link(entry.path, place)
-    shutil.copystat(source, copy)
+    return [*copied, (source, copy)]
 
 
 def _link(source: str, place: Path) -> None:
@@ -167,12 +205,8 @@ def _swap(new: Path, target: Path, old: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_EXCHANGE:
             raise
-        os.rename(target, old)
-        try:
-            os.rename(new, target)
-        except BaseException:
-            os.rename(old, target)
-            raise
+        os.rename(target, old)  # `_shop` puts it back when anything goes wrong from here on
+        os.rename(new, target)
 
 
 def exchange(one: Path, two: Path) -> None:
