@@ -393,7 +393,7 @@ def test_export_writes_the_files(place, capsys):
     assert main(["export", "m.json", "c", "--name", "camera", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert sorted(os.path.basename(file) for file in found["files"]) == sorted(os.listdir("c"))
-    assert "exists already" in refused(capsys, "export", "m.json", "c")
+    assert "exists; choose another folder" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
         "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_error.c "

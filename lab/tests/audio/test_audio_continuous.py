@@ -68,7 +68,7 @@ def test_a_description_goes_through_json():
             "field of a sound plan 'tempo' is unknown, expected one of seed, seconds, mean_pause, ",
         ),
         ({"seconds": 0}, "seconds is 0"),
-        ({"seed": -1}, "seed is -1; 0 to"),
+        ({"seed": -1}, "seed is -1, expected 0 to"),
         ({"hop": 16001}, "hop is 16001"),
         ({"inside": 0.5}, "inside is 0.5"),
         ({"mean_pause": float("nan")}, "mean_pause is nan"),

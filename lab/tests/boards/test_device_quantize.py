@@ -211,7 +211,7 @@ def test_real_input_has_a_scale_of_its_own() -> None:
     assert input_of(graph, np.full((1, 12, 12), 1e6)).max() == 127
     found = oracle.run(graph, input_of(graph, x))
     assert np.abs(real(graph, "probs", found["probs"]) - outputs(module, x).probs).mean() < 0.02
-    with pytest.raises(ValueError, match="examples are pictures; real values at scale"):
+    with pytest.raises(ValueError, match="examples are pictures, expected real values at scale"):
         input_of(graph, np.zeros((1, 12, 12), dtype=np.uint8))
 
 
@@ -346,11 +346,14 @@ def _put(at: int, module: nn.Module) -> Callable[[Backbone], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_put(2, nn.GELU()), "stages.1.2 is a GELU; Conv2d, BatchNorm2d"),
+        (_put(2, nn.GELU()), "stages.1.2 is a GELU, expected Conv2d, BatchNorm2d"),
         (_put(0, nn.ReLU()), "stages.1.0 is a rectifier after something else"),
         (_put(2, nn.BatchNorm2d(4, track_running_stats=False)), "without statistics"),
         (_put(2, nn.ZeroPad2d(1)), "stages.1 ends in a ZeroPad2d"),
-        (_put(0, nn.Conv2d(4, 4, 3, groups=2)), "stages.1.0 is a Conv2d with groups 2; one group or one"),
+        (
+            _put(0, nn.Conv2d(4, 4, 3, groups=2)),
+            "stages.1.0 is a Conv2d with groups 2, expected one group or one",
+        ),
         (_put(0, nn.Conv2d(4, 4, 3, dilation=2)), "Conv2d with dilation (2, 2)"),
         (_put(0, nn.Conv2d(4, 4, 3, (1, 2))), "Conv2d with stride (1, 2)"),
         (_put(0, nn.Conv2d(4, 4, 3, padding="same")), "Conv2d with padding 'same'"),
@@ -366,7 +369,7 @@ def test_modules_without_a_counterpart_are_named(change: Callable[[Backbone], No
 def test_other_networks_and_inputs_are_refused() -> None:
     network = cnn4(width=4)
     x = pictures(3, 1)
-    with pytest.raises(ValueError, match="network is a Decomposed; a backbone of stages"):
+    with pytest.raises(ValueError, match="network is a Decomposed, expected a backbone of stages"):
         quantize(Decomposed(network), x, "net")
     with pytest.raises(ValueError, match="calibration has 0 examples; at least 1 is needed"):
         quantize(network, x[:0], "net")
@@ -374,7 +377,7 @@ def test_other_networks_and_inputs_are_refused() -> None:
         quantize(network, x, "cnn-4")
     with pytest.raises(ValueError, match=r"headroom is 0\.5, expected 1 to 64"):
         QuantizeSettings(headroom=0.5)
-    with pytest.raises(ValueError, match="stages_0_0 reads the input; a Conv2d with one group"):
+    with pytest.raises(ValueError, match="stages_0_0 reads the input, expected a Conv2d with one group"):
         deep = Backbone([nn.Sequential(nn.Conv2d(3, 3, 3, groups=3))], 3, 2, 3, places=())
         quantize(deep, pictures(3, 3), "net")
     graph = quantize(network, x, "net")

@@ -434,9 +434,9 @@ GOOD_TRUTH = Truth(np.zeros(3, int))
         ),
         (lambda: JudgedStream("s", GOOD_TRUTH, (Scores("x", [0.0] * 3, [0] * 3),) * 2), "x answers 2 times"),
         (lambda: Truth([0, 0], [0]), "kinds has 1 entries, labels has 2"),
-        (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1; 0 or more"),
+        (lambda: Truth([0, 0], [0, -1]), r"kinds\[1\] is -1, expected 0 or more"),
         (lambda: score_part([], []), "there are 0 streams"),
-        (lambda: ComparisonRules(m=0), "m is 0; 1 to"),
+        (lambda: ComparisonRules(m=0), "m is 0, expected 1 to"),
         (lambda: ComparisonRules(seen="fog"), "seen is 'fog', expected a tuple of texts"),  # type: ignore[arg-type]
         (lambda: ComparisonRules(seen=None), "seen is None, expected a tuple of texts"),  # type: ignore[arg-type]
         (lambda: ComparisonRules(seen=(1,)), r"seen is \(1,\), expected a tuple of texts"),  # type: ignore[arg-type]
@@ -493,7 +493,7 @@ def test_errors_of_intervals_are_one_line(tests: Any, clean_dev: Any) -> None:
         ({"metric": "ood_auroc", "variant": "own/plain/seen"}, "variant of ood .*, expected all kinds alone"),
         ({"metric": "clean_failure_auroc", "variant": "own/plain/unseen"}, "all kinds alone"),
         ({"variant": "own/plain/seen"}, "variant own/plain/seen has a record on 0 streams"),
-        ({"block": 20}, "block is 20; 100 to"),
+        ({"block": 20}, "block is 20, expected 100 to"),
     ):
         with pytest.raises(ValueError, match=message) as caught:
             ask(**options)  # type: ignore[arg-type]

@@ -219,7 +219,7 @@ def test_make_takes_an_official_archive_unless_told_not_to(place, capsys):
     assert found["official"] is True and "seed" not in found
     with np.load("z.npz") as file:
         assert np.array_equal(file["x"], DIGITS // 2)
-    assert "seed is -1; 0 to" in refused(capsys, *command, "--seed", "-1")
+    assert "seed is -1, expected 0 to" in refused(capsys, *command, "--seed", "-1")
     assert "workers is 0" in refused(capsys, *command, "--workers", "0")
     assert main([*command, "--own"]) == 0
     assert json.loads(capsys.readouterr().out)["official"] is False

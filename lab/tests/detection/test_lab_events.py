@@ -104,8 +104,8 @@ def test_nothing_is_judged_in_a_short_stream() -> None:
     [
         (lambda: clean_band([np.ones(99)], 100), "longest clean run has 99 steps, expected at least m = 100"),
         (lambda: clean_band([], 100), "longest clean run has 0 steps"),
-        (lambda: windowed_accuracy([1], 0), "m is 0; 1 to"),
-        (lambda: windowed_accuracy([2], 1), r"right\[0\] is 2; 0 or 1"),
+        (lambda: windowed_accuracy([1], 0), "m is 0, expected 1 to"),
+        (lambda: windowed_accuracy([2], 1), r"right\[0\] is 2, expected 0 or 1"),
         (lambda: windowed_accuracy([1, 1], 1, [0]), "segments has 1 entries, the stream has 2"),
         (lambda: smooth([0.0, math.inf]), r"score\[1\] is inf, expected any finite"),
         (lambda: smooth([[0.0]]), "score has 2 dimensions"),

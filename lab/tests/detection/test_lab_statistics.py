@@ -220,11 +220,14 @@ def test_run_lengths_without_alarms_or_steps() -> None:
             lambda: find_limit(Cusum(Reference.of([[0.0]])), [np.zeros(9999)], 1000),
             "a run length of 1000 needs 10000 clean steps or more; 9999 are given",
         ),
-        (lambda: find_limit(Cusum(Reference.of([[0.0]])), [np.zeros(99)], 0), "run length is 0; 1 to"),
+        (
+            lambda: find_limit(Cusum(Reference.of([[0.0]])), [np.zeros(99)], 0),
+            "run length is 0, expected 1 to",
+        ),
         (lambda: Reference.of([]), "clean scores have 0 entries"),
         (lambda: Reference.of([[math.nan]]), r"score\[0\] is nan"),
         (lambda: Ewma(Reference.of([[0.0]]), 2), "rate is 2"),
-        (lambda: WindowMean(Reference.of([[0.0]]), 0), "m is 0; 1 to"),
+        (lambda: WindowMean(Reference.of([[0.0]]), 0), "m is 0, expected 1 to"),
     ],
 )
 def test_errors_are_one_line(call: Any, message: str) -> None:

@@ -79,7 +79,7 @@ def test_the_interval_of_repeated_examples_is_that_of_the_distinct_ones():
     assert 0.05 < high - low < 0.06
     with pytest.raises(ValueError, match=r"rate is 1\.5"):
         distinct_interval(1.5, 10)
-    with pytest.raises(ValueError, match="distinct is 0; 1 to"):
+    with pytest.raises(ValueError, match="distinct is 0, expected 1 to"):
         distinct_interval(0.5, 0)
 
 

@@ -361,7 +361,7 @@ def file(**changes):
         ({"dataset": "a/b"}, "dataset is 'a/b', expected letters, digits"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5, not an integer"),
-        ({"steps": 0}, "steps is 0; 1 to"),
+        ({"steps": 0}, "steps is 0, expected 1 to"),
         ({"steps": "9"}, "steps is '9', not an integer"),
         ({"labels": "abc"}, "labels is 'abc', expected 64 hexadecimal digits"),
         ({"digest": 5}, "digest is 5, expected 64 hexadecimal digits"),

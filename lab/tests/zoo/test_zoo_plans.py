@@ -42,7 +42,7 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
         ({"recipe": "assited"}, "recipe 'assited' is unknown; did you mean assisted?"),
         (
             {"recipe": "assisted", "settings": {"exits": "two"}},
-            "setting exits is 'two', not an integer; 1 to",
+            "setting exits is 'two', not an integer, expected 1 to",
         ),
         ({"recipe": "assisted", "settings": {"exits": 9}}, "9 exits, expected 1 to 3"),
         (
@@ -57,7 +57,7 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
         ),
         (
             {"recipe": "early_exit", "settings": {"hidden": 1.5}},
-            "setting hidden is 1.5, not an integer; 0 to",
+            "setting hidden is 1.5, not an integer, expected 0 to",
         ),
         ({"recipe": "postnet", "settings": {"regular": -1}}, "setting regular is -1"),
         ({"recipe": "hydra", "settings": {"teacher": 3}}, "setting teacher is 3, expected text"),

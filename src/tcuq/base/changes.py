@@ -92,7 +92,10 @@ def changes(old: Any, new: Any, part: bool = False) -> list[Change]:
 
 
 def _walk(where: str, old: Any, new: Any, part: bool) -> Iterator[Change]:
-    if isinstance(old, Sequence) and isinstance(new, Sequence) and not isinstance(old, str):
+    if isinstance(old, Sequence) and isinstance(new, Sequence) and not isinstance(old, str | bytes):
+        if isinstance(new, str | bytes):
+            yield Change(where, old, new)
+            return
         names = _names(old), _names(new)
         if None not in names:
             old, new = (dict(zip(n, v, strict=True)) for n, v in zip(names, (old, new), strict=True))  # type: ignore[arg-type]

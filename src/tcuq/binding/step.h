@@ -9,7 +9,7 @@
 
 /* monitor.py holds the matching dtype. */
 typedef struct {
-double risk;
+    double risk;
     double threshold;
     double uncertainty;
     int32_t label;

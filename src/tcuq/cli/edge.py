@@ -116,7 +116,10 @@ def run_command(command: str, build_parser: Callable[[], Parser], argv: Sequence
         sys.stdout.flush()
         return status
     except SystemExit as stop:  # --help and --version end this way
-        return stop.code if isinstance(stop.code, int) else 0
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        complain(command, str(stop.code))
+        return 1
     except KeyboardInterrupt:
         silence(sys.stdout)
         return 130

@@ -107,7 +107,7 @@ static void spend(tcuq_t *m, tcuq_step_t *out)
 static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t label)
 {
     int32_t clip = (int32_t)head->clip;
-    int32_t value = head->offset[label] * 256;
+    int32_t value = (int32_t)head->offset[label] * 256;
     uint32_t i;
     for (i = 0; mask != 0u; i++, mask >>= 1) {
         value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;

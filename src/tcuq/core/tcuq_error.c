@@ -5,7 +5,7 @@
 
 static int check_ranges(const tcuq_params_t *p)
 {
-    const tcuq_evidence_t *head = evidence_of(p);
+    const tcuq_evidence_t *head = head_of(p);
 #define TCUQ_FIELD(name, type, low, high, bytes) \
     if (OUTSIDE(type, p->name, low, high)) {           \
         return TCUQ_ERR_PARAM_##name;            \
@@ -33,7 +33,10 @@ int tcuq_check(const tcuq_params_t *p)
     int error = tcuq_internal_check(p);
     if (error == TCUQ_ERR_PARAMS) {
         error = check_ranges(p);
-        error = error != TCUQ_OK ? error : check_rules(p);
+        if (error == TCUQ_OK) {
+            /* Rules speak of the signals that this build has: that it lacks some is then the cause. */
+            error = build_can(p) ? check_rules(p) : TCUQ_ERR_SIGNALS;
+        }
     }
     return error;
 }

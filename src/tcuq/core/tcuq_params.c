@@ -5,7 +5,7 @@
 /* One answer for all fields and rules: small, because every firmware carries it. */
 static int accepted(const tcuq_params_t *p)
 {
-    const tcuq_evidence_t *head = evidence_of(p);
+    const tcuq_evidence_t *head = head_of(p);
 #define TCUQ_FIELD(name, type, low, high, bytes) || OUTSIDE(type, p->name, low, high)
 #define TCUQ_HEAD_FIELD(name, type, low, high) || (head != NULL && OUTSIDE(type, head->name, low, high))
     if (0

@@ -29,7 +29,7 @@ static inline int below(uint32_t value, uint32_t low)
                               : outside((uint32_t)(value), (uint32_t)(low), (uint32_t)(high)))
 
 /* The head, where there is one and this build can use it. */
-static inline const tcuq_evidence_t *evidence_of(const tcuq_params_t *p)
+static inline const tcuq_evidence_t *head_of(const tcuq_params_t *p)
 {
     return (TCUQ_EVIDENCE) ? p->evidence : NULL;
 }
@@ -59,7 +59,7 @@ static inline int weights_sum(const tcuq_params_t *p)
 /* Whether this build can do what is asked. */
 static inline int build_can(const tcuq_params_t *p)
 {
-    return used(p) == p->signals && evidence_of(p) == p->evidence;
+    return used(p) == p->signals && head_of(p) == p->evidence;
 }
 
 #endif
@@ -88,8 +88,8 @@ RULE(anchor_used, p->anchor <= (used(p) >> TCUQ_DISBELIEF_FAST & 1u))
 RULE(rise_order, (p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u))
 RULE(fall_order, (p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u))
 /* The head has its table. */
-RULE(evidence_given, evidence_of(p) == NULL || evidence_of(p)->offset != NULL)
+RULE(evidence_given, head_of(p) == NULL || head_of(p)->offset != NULL)
 /* The fall side sums risk, which evidence takes the place of. */
-RULE(evidence_alone, evidence_of(p) == NULL || p->fall_limit == 0u)
+RULE(evidence_alone, head_of(p) == NULL || p->fall_limit == 0u)
 #undef RULE
 #endif

@@ -1,4 +1,4 @@
-"""A small real classifier of handwritten digits."""
+"""A small real classifier of handwritten digits, corruptions of its input, and the stream it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coefficients of the signals, learned from the errors of a labeled log."""
+"""Coefficients of the signals, learned from the errors of a labeled log; what no weight reads is dropped."""
 
 from __future__ import annotations
 

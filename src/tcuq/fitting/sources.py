@@ -1,4 +1,4 @@
-"""What `fit` and `tune` take for a log: a path, a `Log` or a data frame; and logs that cannot be right."""
+"""What `fit` and `tune` read: a path, a `Log` or a data frame, logs that cannot be right, clean stretches."""
 
 from __future__ import annotations
 

@@ -104,10 +104,23 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
             size = len(content)
         else:
             size = os.stat(path).st_size
-            content = Path(path).read_bytes() if size <= max_bytes else b""
+            content = b""
+            if size <= max_bytes:
+                with open(path, "rb") as file:
+                    content = _up_to(file, max_bytes + 1)
+                size = len(content)
     if size > max_bytes:
         raise ValueError(f"{shown(path)}: is larger than {max_bytes:,} bytes; {TOO_LARGE}")
     return content
+
+
+def _up_to(file: BinaryIO, most: int) -> bytes:
+    """Read a file piece by piece: a pipe has no size, and its content is limited as well."""
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, 1 << 20))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 TOO_LARGE = "split the log, store int8, or raise max_bytes of tcuq.io.read_log"

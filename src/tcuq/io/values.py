@@ -1,4 +1,4 @@
-"""What the formats share: telling int8 from floats, and finding the rows that cannot be right."""
+"""What the formats share: int8 or float, rows that cannot be right, and the shape that parameters ask for."""
 
 from __future__ import annotations
 

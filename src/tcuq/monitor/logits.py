@@ -70,7 +70,7 @@ def paired(logits: npt.NDArray[Any]) -> npt.NDArray[Any]:
     >>> paired(np.array([[1.5]])).tolist()
     [[0.0, 1.5]]
     """
-    if logits.shape[-1] != 1:
+    if logits.ndim == 0 or logits.shape[-1] != 1:
         return logits
     if logits.dtype == np.int8:
         raise ValueError("logits have one int8 column, whose zero point is unknown, expected float, or two")

@@ -1,4 +1,4 @@
-"""Packing a stream into the few bytes that the page carries and its script unpacks."""
+"""The rows of a report: checked, their signals recomputed, and packed for the script of the page."""
 
 from __future__ import annotations
 

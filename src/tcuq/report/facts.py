@@ -1,4 +1,4 @@
-"""What a report says, computed once: the parts of the page only print it."""
+"""What a report says, computed once, and the top of the page that shows it: timeline and tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stock monitors cost on every board."""
+"""What stock monitors cost on every board, on a made-up stream that is the same everywhere."""
 
 from __future__ import annotations
 
