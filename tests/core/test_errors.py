@@ -70,7 +70,8 @@ def test_a_signal_that_a_build_lacks_is_the_cause(tmp_path: Path) -> None:
         "    p.version = TCUQ_PARAMS_VERSION; p.classes = 3;\n"
         "    p.signals = TCUQ_BIT(TCUQ_DOUBT) | TCUQ_BIT(TCUQ_DISBELIEF_FAST);\n"
         "    p.anchor = TCUQ_ANCHOR_BELIEF; p.level_num = 1; p.level_den = 10;\n"
-        "    p.slope = 1; p.steep_slope = 2; p.spread_scale = 1; p.budget_num = 1; p.budget_den = 10; p.burst = 1;\n"
+        "    p.slope = 1; p.steep_slope = 2; p.spread_scale = 1;\n"
+        "    p.budget_num = 1; p.budget_den = 10; p.burst = 1;\n"
         '    printf("%d %d\\n", tcuq_check(&p), TCUQ_ERR_SIGNALS);\n    return 0;\n}\n'
     )
     command = ["gcc", "-std=c99", f"-I{CORE}", "-DTCUQ_SIGNALS=0x00Fu", source, *CORE_SOURCES, "-o", program]
