@@ -273,7 +273,7 @@ def test_what_is_there_stays_unless_forced(tmp_path):
     folder = tmp_path / "c"
     folder.mkdir()
     (folder / "tcuq.c").write_text("mine")
-    with pytest.raises(ValueError, match=r"tcuq\.c: exists already"):
+    with pytest.raises(ValueError, match=r"tcuq\.c: exists; choose"):
         export(CASES["posteriors"], folder)
     assert os.listdir(folder) == ["tcuq.c"] and (folder / "tcuq.c").read_text() == "mine"
     (folder / "other.txt").write_text("mine")
@@ -314,7 +314,7 @@ def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
     folder.rename(litter / "old")
     (litter / "new").mkdir()
     (litter / "new" / "tcuq.c").write_text("half")
-    with pytest.raises(ValueError, match="exists already"):
+    with pytest.raises(ValueError, match="exists; choose"):
         export(CASES["extended"], folder)
     assert os.listdir(tmp_path) == ["c"]
     assert (folder / "monitor.c").read_text() == sources(CASES["posteriors"])["monitor.c"]

@@ -150,7 +150,7 @@ def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "lib" / "src").mkdir(parents=True)
     mine = tmp_path / "lib" / "src" / "tcuq.h"
     mine.write_text("mine")
-    with pytest.raises(ValueError, match=r"src/tcuq\.h: exists already"):
+    with pytest.raises(ValueError, match=r"src/tcuq\.h: exists; choose"):
         export(PLAIN, tmp_path / "lib", form="arduino")
     assert mine.read_text() == "mine" and len(list((tmp_path / "lib").rglob("*"))) == 2
     export(PLAIN, tmp_path / "lib", form="arduino", force=True)

@@ -180,8 +180,9 @@ def checked(
         raise ValueError(f"log has {len(log)} steps, decisions have {len(steps)}")
     if log is not None:
         other = int((np.argmax(log.probs, axis=1) != steps["label"]).sum())
-        # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere.
-        if 2 * other > len(steps):
+        # Rounding to int8 may turn a near tie; a log of another stream differs nearly everywhere, which a few
+        # steps cannot show.
+        if len(steps) >= 20 and 2 * other > len(steps):
             raise ValueError(
                 f"log and decisions name different classes at {other:,} of {len(steps):,} steps, expected "
                 "the log that these decisions were made from"
