@@ -16,6 +16,7 @@ from tcuq.monitor.reference import reference
 from tcuq.monitor.signals import profile_signals
 
 
+@pytest.mark.slow
 def test_random_params_over_a_million_steps() -> None:
     found = on_integers(1_000_000, seed=1)
     assert found.steps >= 1_000_000
