@@ -83,7 +83,8 @@ class Case:
     rows : list of Row
         The inferences.
     marks : dict
-        Row number -> what happens before that row (`save`, `load`, `reset`).
+        Row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`, or
+        `refuse OFFSET SIZE CHANGE`, a state in which the number at that place is larger by CHANGE.
     """
 
     name: str
@@ -117,7 +118,7 @@ def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **cha
     Params
     """
     base: dict[str, Any] = {
-        "version": 2,
+        "version": 3,
         "zero_point": 0,
         "lag_weights": weights(len(lags)) if lags else (),
         "coef": COEF,
@@ -503,6 +504,69 @@ def _states() -> Iterable[Case]:
     yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), deep, 110, wrapped)
     yield case("save_load_often", "load after each third step", (255, 10, 16), (1, 2, 3), 24, third)
 
+
+def _damage() -> Iterable[Case]:
+    """Counters after a memory error, and states that contradict themselves (section 12)."""
+
+    def case(name: str, why: str, mask: int, marks: Marks, steps: int = 80, **changes: Any) -> Case:
+        lags = (1, 2, 4) if mask & 7 else ()
+        params = make(mask, 4, 4, lags, warmup=5, **changes)
+        return Case(name, why, params, dwell(Dice(name), params, steps), marks)
+
+    both = ("save", "load")
+    high, top = 2**31 - 1, 2**32 - 1
+    for name, mask, changes in (
+        ("paper", PAPER, {}),
+        ("every", EVERY, {"level_num": 3, "level_den": 7, "reference": 0}),
+        ("flat", PAPER, {"slope": 0, "knee": 300, "steep_slope": 1677721}),
+        ("gentle", PAPER, {"slope": 1, "knee": 2**24, "steep_slope": 1, "reference": 65535}),
+    ):
+        debts = (high, -high - 1, 1 << 30, -(1 << 24), 1 << 20, -4097, 400, -90)
+        marks = {10 + 8 * n: (f"damage debt {debt}",) for n, debt in enumerate(debts)}
+        marks |= {14 + 8 * n: (f"damage debt {debt}", *both) for n, debt in enumerate(debts)}
+        yield case(f"damage_debt_{name}", "a debt that no input can cause", mask, marks, **changes)
+    credits: Marks = {10: ("damage credit -1",), 20: (f"damage credit {high}", *both)}
+    credits |= {30: (f"damage credit {-high - 1}", *both), 41: ("damage credit 61",)}
+    credits |= {50: ("damage credit 59", *both), 60: (f"damage credit {high}",)}
+    yield case("damage_credit", "a credit below 0 or above a full one", PAPER, credits)
+    sums: Marks = {10: (f"damage rise {top}",), 20: (f"damage rise {high}", *both), 25: ("damage alarm 255",)}
+    sums |= {
+        30: (f"damage fall {1 << 31}", *both),
+        40: (f"damage fall {high}",),
+        41: ("damage alarm 0", *both),
+    }
+    sums |= {
+        50: ("damage alarm 3", *both),
+        55: ("damage rise 1", "damage alarm 1", *both),
+        60: ("damage alarm 4",),
+    }
+    yield case("damage_alarm", "sums of the alarm out of range, and its bits", PAPER, sums)
+    off: Marks = {10: ("damage fall 77", "damage alarm 2", *both), 30: ("damage rise 5", "damage alarm 3")}
+    changes = {"rise_limit": 0, "rise_cap": 0, "fall_limit": 0, "fall_cap": 0}
+    yield case("damage_alarm_off", "sums of an alarm that is off", PAPER, off, 40, **changes)
+    counts: Marks = {10: ("damage steps 0", *both), 20: (f"damage steps {top}", *both), 24: both}
+    counts |= {30: ("damage steps 2", *both), 40: (f"damage steps {1 << 31}", *both)}
+    yield case("damage_steps", "a count of steps that contradicts the others", PAPER, counts)
+    yield case("damage_steps_no_ring", "the same where only means and beliefs look back", 0x3E38, counts, 50)
+
+    wrong = [(16, 4, 1), (16, 4, -1), (20, 4, 1), (20, 4, -3), (20, 4, 1 << 31), (20, 4, 400)]
+    wrong += [(20, 4, -400), (24, 4, 1000), (24, 4, 1 << 31), (28, 4, 1 << 31), (32, 4, 1 << 31), (36, 1, 4)]
+    wrong += [(37, 1, 9), (37, 1, 1), (38, 1, 1), (38, 1, -1), (39, 1, 1), (40, 2, 1), (40, 2, 1000)]
+    wrong += [(0, 1, 1), (4, 2, -1), (6, 2, 16), (8, 2, 1), (10, 2, 1), (12, 4, 1), (-1, 1, 1), (-2, 0, 1)]
+    wrong += [(-2, 0, -1), (-2, 0, -10000)]
+    refused = tuple(" ".join(map(str, ("refuse", *each))) for each in wrong)
+    # Not where every debt of the steps is out of reach or every credit is earned.
+    early = tuple(f"refuse {at} 4 {more}" for at, more in ((20, 10), (20, -10), (24, 1), (24, 20), (16, 1)))
+    early += ("refuse 37 1 1", "refuse 38 1 1", "refuse 36 1 1", "refuse 36 1 2", "refuse 40 1 1")
+    yield case("refused_paper", "states of other numbers", PAPER, {0: early, 2: refused[:3], 40: refused}, 42)
+    means = tuple(f"refuse {at} 4 {1 << 30}" for at in (80, 84, 88, 116, 120))
+    yield case("refused_every", "means and beliefs out of range", EVERY, {40: (*refused, *means)}, 42)
+    none = ("refuse 40 4 1", "refuse 44 4 1", "refuse 37 1 1", "refuse 38 1 1")
+    yield case("refused_no_ring", "values of means before there is one", 0x3E38, {0: (*early[:5], *none)}, 12)
+    rates = {"budget_num": 0, "level_num": 999, "level_den": 1000, "steep_slope": 16000, "slope": 9}
+    zero = ("refuse 24 4 1", "refuse 20 4 1", "refuse 20 4 1000", "refuse 16 4 1")
+    yield case("refused_rates", "extreme rates", PAPER, {0: zero[:3], 30: (*zero[:2], zero[3])}, 32, **rates)
+
     name = "load_goes_back"
     params = make(EVERY, 10, 16, (1, 2, 3, 5, 8))
     rows = dwell(Dice(name), params, 40)
@@ -767,6 +831,7 @@ def cases() -> list[Case]:
         _features,
         _streams,
         _states,
+        _damage,
         _thresholds,
         _anchors,
         _evidence,
@@ -799,6 +864,21 @@ def _head_line(params: Params) -> list[str]:
     return [" ".join(map(str, ("evidence", head.clip, head.allowance, *head.coef, *head.offset)))]
 
 
+def forged(state: bytes, offset: int, size: int, change: int) -> bytes:
+    """Return a state in which one number was changed, with a checksum that says nothing of it.
+
+    `offset` -1 changes the checksum itself, -2 the length.
+    """
+    if offset == -1:
+        return state[:-1] + bytes([state[-1] ^ change])
+    if offset == -2:
+        body = state[:-4][:change] if change < 0 else state[:-4] + bytes(change)
+    else:
+        value = int.from_bytes(state[offset : offset + size], "little") + change
+        body = state[:offset] + (value % 256**size).to_bytes(size, "little") + state[offset + size : -4]
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
 def render(case: Case) -> tuple[str, list[Step], set[str]]:
     """Run one case.
 
@@ -818,6 +898,7 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
     """
     p = case.params
     bounds = p.bounds()
+    room = p.idle() if any("damage" in mark for marks in case.marks.values() for mark in marks) else 0
     lines = [
         f"# {case.why}",
         f"case {case.name}",
@@ -836,6 +917,17 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
             if mark == "save":
                 state = monitor.save()
                 lines.append(f"save {state.hex()}")
+            elif mark.startswith("damage "):
+                _, counter, value = mark.split(" ")
+                monitor.damage(counter, int(value))
+                lines.append(mark)
+            elif mark.startswith("refuse "):
+                wrong = forged(monitor.save(), *map(int, mark.split(" ")[1:]))
+                code = Monitor.refusal(p, wrong)
+                if code == 0:
+                    raise AssertionError(f"{case.name}: {mark} gives a sound state")
+                seen.add(f"refused {code}")
+                lines.append(f"refuse {code} {wrong.hex()}")
             elif mark == "load":
                 seen |= monitor.seen
                 monitor = Monitor.load(p, state)
@@ -849,7 +941,7 @@ def render(case: Case) -> tuple[str, list[Step], set[str]]:
             break
         probs, features = case.rows[t]
         out = monitor.step(probs, features)
-        if not bounds[0] <= monitor.debt <= bounds[1]:
+        if not bounds[0] - room <= monitor.debt <= bounds[1]:
             raise AssertionError(f"{case.name}: the debt left its bounds")
         steps.append(out)
         numbers = [out.threshold, out.label, out.risk, out.uncertainty, out.flagged, out.abstain, out.alarm]
@@ -900,6 +992,8 @@ REQUIRED = (
     "threshold > 65535",
     "unflagged at threshold > 65535",
     "warming up and flagged",
+    "debt started anew",
+    *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
 )
 

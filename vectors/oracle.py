@@ -110,7 +110,7 @@ class Params:
         """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
         lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
         rules = {
-            "version": self.version == 2,
+            "version": self.version == 3,
             "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
             "classes": 2 <= self.classes <= 1000,
             "features": 0 <= self.features <= 256,
@@ -209,24 +209,28 @@ class Params:
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words))
 
     def threshold(self, debt: int) -> int:
-        """Return the threshold at `debt`, section 9."""
-        word(self.distance(abs(debt)))
-        return self.threshold_anywhere(debt)
+        """Return the threshold at `debt`, section 9; a debt that no input can cause may not fit 32 bits."""
+        moved = self.distance(abs(debt)) >> 8
+        return self.reference + moved if debt >= 0 else self.reference - moved
 
     def distance(self, size: int) -> int:
         """Return how far a debt of this size moves the threshold, in 1/256 of Q0.16."""
         near = min(size, self.knee)
         return self.slope * near + self.steep_slope * (size - near)
 
-    def threshold_anywhere(self, debt: int) -> int:
-        """Return the threshold also at debts that no input can cause, where 32 bits may not do."""
-        moved = self.distance(abs(debt)) >> 8
-        return self.reference + moved if debt >= 0 else self.reference - moved
+    def strayed(self, debt: int) -> bool:
+        """Return whether a debt counts as damaged, section 12."""
+        closer = debt + self.level_num - (self.level_den if debt >= 0 else 0)
+        return not any(0 <= self.threshold(d) <= 65535 for d in (debt, closer))
+
+    def idle(self) -> int:
+        """Return how many debts up to 0 have a threshold of exactly 0: how far below its bounds it may lie."""
+        return _least(lambda s: self.threshold(-s) < 0) - _least(lambda s: self.threshold(-s) <= 0)
 
     def bounds(self) -> tuple[int, int]:
         """Return the least and the greatest debt that any input can cause, section 9."""
-        shut = _least(lambda debt: self.threshold_anywhere(debt) > 65535)
-        open_ = _least(lambda size: self.threshold_anywhere(-size) <= 0)
+        shut = _least(lambda debt: self.threshold(debt) > 65535)
+        open_ = _least(lambda size: self.threshold(-size) <= 0)
         return 1 - open_ - self.level_num, shut - 1 + self.level_den - self.level_num
 
 
@@ -252,6 +256,11 @@ def word(x: int) -> int:
     if not -(2**31) <= x < 2**32:
         raise OverflowError(f"{x} does not fit 32 bits")
     return x
+
+
+def _signed(x: int) -> int:
+    """Return the low 32 bits of `x` as two's complement."""
+    return (x + 2**31) % 2**32 - 2**31
 
 
 def sat(x: int) -> int:
@@ -379,12 +388,16 @@ class Monitor:
         risk = mix(uncertainty, sat(65536 - anchor), p.blend)
         reason = self._reason(signals)
 
+        if p.strayed(self.debt):
+            self.seen.add("debt started anew")
+            self.debt = 0
+        word(p.distance(abs(self.debt)))
         threshold = p.threshold(self.debt)
         flagged = int(risk >= threshold)
         self.debt += p.level_den - p.level_num if flagged else -p.level_num
         warming_up = int(self.steps < p.warmup)
         self.steps = min(self.steps + 1, 2**32 - 1)
-        self.credit = min(p.burst * p.budget_den, self.credit + p.budget_num)
+        self.credit = min(p.burst * p.budget_den, (self.credit + p.budget_num) % 2**32)
         abstain = int(flagged and not warming_up and self.credit >= p.budget_den)
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
@@ -575,14 +588,15 @@ class Monitor:
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
         before = self.alarm
+        self.alarm &= (1 if p.rise_limit else 0) | (2 if p.fall_limit else 0)
         if p.rise_limit:
-            self.rise = min(max(self.rise + rising, 0), p.rise_cap)
+            self.rise = min(max(_signed(self.rise + rising), 0), p.rise_cap)
             if self.rise >= p.rise_limit:
                 self.alarm |= 1
             elif self.rise == 0:
                 self.alarm &= ~1
         if p.fall_limit:
-            self.fall = min(max(self.fall + p.fall_reference - risk, 0), p.fall_cap)
+            self.fall = min(max(_signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
             if self.fall >= p.fall_limit:
                 self.alarm |= 2
             elif self.fall == 0:
@@ -607,21 +621,49 @@ class Monitor:
         """Return the attributes of the beliefs that a saved state holds, in its order."""
         return [name for n, name in ((10, "belief_fast"), (11, "belief_slow")) if self.params.uses(n)]
 
+    def damage(self, counter: str, value: int) -> None:
+        """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
+        setattr(self, counter, _signed(value) if counter in ("debt", "credit") else value)
+
+    def _mended(self) -> tuple[int, int, int, int, int]:
+        """Return debt, credit, rise, fall and alarm as `save` writes them, section 12."""
+        p, steps = self.params, self.steps
+        low, high = p.bounds()
+        debt = self.debt if low <= self.debt <= high else 0
+        if steps < 2**32 - 1:
+            debt -= (debt + p.level_num * steps) % p.level_den
+            debt = min(max(debt, -p.level_num * steps), (p.level_den - p.level_num) * steps)
+            debt += p.level_den if debt < low else 0
+        credit = min(self.credit % 2**32, p.burst * p.budget_den, p.budget_num * steps)
+        alarm, sums = 0, []
+        for bit, total, limit, cap in (
+            (1, self.rise, p.rise_limit, p.rise_cap),
+            (2, self.fall, p.fall_limit, p.fall_cap),
+        ):
+            total = min(max(_signed(total), 0), cap) if limit else 0
+            sums.append(total)
+            if total and (total >= limit or self.alarm & bit):
+                alarm |= bit
+        return debt, credit, sums[0], sums[1], alarm
+
     def save(self) -> bytes:
         """Return the bytes of section 12."""
         p = self.params
-        out = b"TCUQ" + struct.pack("<4HI", 2, p.signals, p.classes, p.features, p.fingerprint())
-        out += struct.pack("<IiIII", self.steps, self.debt, self.credit, self.rise, self.fall)
-        out += bytes([self.alarm, len(self.ring), self.has_mean, p.depth])
-        for label, probs, features in self.ring:
+        debt, credit, rise, fall, alarm = self._mended()
+        ring = self.ring[: self.steps]
+        has_mean = bool(ring) if p.depth else self.has_mean and self.steps > 0
+        out = b"TCUQ" + struct.pack("<4HI", 3, p.signals, p.classes, p.features, p.fingerprint())
+        out += struct.pack("<IiIII", self.steps, debt, credit, rise, fall)
+        out += bytes([alarm, len(ring), has_mean, p.depth])
+        for label, probs, features in ring:
             out += struct.pack("<H", label)
             out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
             out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
-        out += bytes((p.depth - len(self.ring)) * p.entry)
+        out += bytes((p.depth - len(ring)) * p.entry)
         for name, _ in self._means():
-            out += b"".join(struct.pack("<i", value) for value in getattr(self, name))
+            out += b"".join(struct.pack("<i", value * has_mean) for value in getattr(self, name))
         for name in self._beliefs():
-            out += b"".join(struct.pack("<H", value) for value in getattr(self, name))
+            out += b"".join(struct.pack("<H", value * has_mean) for value in getattr(self, name))
         out += struct.pack("<I", zlib.crc32(out))
         if len(out) != p.state_size:
             raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
@@ -636,7 +678,7 @@ class Monitor:
         params : Params
             Those of the monitor that saved.
         state : bytes
-            A sound state: the checks of `load` are not part of the vectors.
+            A sound state: `refusal` says whether it is.
 
         Returns
         -------
@@ -665,3 +707,72 @@ class Monitor:
             at += 2 * p.classes
         new.has_mean = bool(has_mean)
         return new
+
+    @classmethod
+    def refusal(cls, params: Params, state: bytes) -> int:
+        """Return what `load` answers to some bytes: 0 accepted, or a code of section 2.
+
+        Parameters
+        ----------
+        params : Params
+            Those of the monitor that loads.
+        state : bytes
+            Any bytes.
+
+        Returns
+        -------
+        int
+        """
+        p = params
+        if len(state) < 40:
+            return -3
+        if state[:4] != b"TCUQ":
+            return -4
+        if state[4:6] != struct.pack("<H", 3):
+            return -5
+        if struct.pack("<I", zlib.crc32(state[:-4])) != state[-4:]:
+            return -4
+        if state[6:16] != struct.pack("<3HI", p.signals, p.classes, p.features, p.fingerprint()):
+            return -6
+        if len(state) != p.state_size:
+            return -3
+        return 0 if cls._sound(p, state) else -4
+
+    @classmethod
+    def _sound(cls, p: Params, state: bytes) -> bool:
+        """Return whether the numbers of a state are in range and do not contradict each other."""
+        low, high = p.bounds()
+        steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 16)
+        alarm, fill, has_mean, depth = state[36:40]
+        rules = [
+            depth == p.depth,
+            low <= debt <= high,
+            0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
+            alarm <= 3,
+            fill <= min(depth, steps),
+            has_mean <= min(1, steps),
+            p.depth == 0 or (fill > 0) == (has_mean > 0),
+        ]
+        if steps < 2**32 - 1:
+            rules.append((debt + p.level_num * steps) % p.level_den == 0)
+            rules.append(-p.level_num * steps <= debt <= (p.level_den - p.level_num) * steps)
+        for bit, total, limit, cap in (
+            (1, rise, p.rise_limit, p.rise_cap),
+            (2, fall, p.fall_limit, p.fall_cap),
+        ):
+            rules.append(total <= cap)
+            rules.append(total > 0 if alarm & bit else total < limit or limit == 0)
+        if not all(rules):
+            return False
+        new, padding = cls.load(p, state), state[40 + fill * p.entry : 40 + p.depth * p.entry]
+        for label, probs, _ in new.ring:
+            if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):
+                return False
+        if any(padding) or (not has_mean and any(state[40 + p.depth * p.entry : -4])):
+            return False
+        for name, _ in new._means():
+            least, most = -255 * 65536 if name == "feature_mean" else 0, 255 * 65536
+            most = 65535 * 256 if name.startswith("strain") else most
+            if not all(least <= value <= most for value in getattr(new, name)):
+                return False
+        return all(sum(getattr(new, name)) <= 65536 for name in new._beliefs())

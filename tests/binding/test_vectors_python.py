@@ -47,6 +47,10 @@ def test_vector(path: Path) -> None:
         elif event.kind == "save":
             saved = core.save()
             assert saved == event.saved, event.where
+        elif event.kind == "refuse":
+            before = core.save()
+            assert [core.load(event.saved)] == event.expected, event.where
+            assert core.save() == before
         else:
             core = Core(case.fields)
             assert core.load(saved) == 0, event.where

@@ -501,6 +501,43 @@ static void do_load(void)
     compare_state(&monitor, saved, "state after load");
 }
 
+/* Set a counter to what a memory error may leave in it. */
+static void do_damage(void)
+{
+    const char *name = next_token();
+    uint32_t value = (uint32_t)next_number(INT32_MIN, UINT32_MAX);
+    if (strcmp(name, "steps") == 0) {
+        monitor.steps = value;
+    } else if (strcmp(name, "debt") == 0) {
+        monitor.debt = (int32_t)value;
+    } else if (strcmp(name, "credit") == 0) {
+        monitor.credit = (int32_t)value;
+    } else if (strcmp(name, "rise") == 0) {
+        monitor.rise = value;
+    } else if (strcmp(name, "fall") == 0) {
+        monitor.fall = value;
+    } else if (strcmp(name, "alarm") == 0) {
+        monitor.alarm = (uint8_t)value;
+    } else {
+        malformed("'%s' is no counter", name);
+    }
+}
+
+/* A state that load must refuse, and that leaves no trace. */
+static void do_refuse(void)
+{
+    long long expected = next_number(-127, -1);
+    size_t size = strlen(cursor) / 2u;
+    uint8_t *before = allocate(NULL, state_size);
+    uint8_t *bytes = allocate(NULL, size);
+    next_bytes(bytes, size);
+    same("result of save", (long long)state_size, tcuq_save(&monitor, before, state_size));
+    same("result of load", expected, tcuq_load(&monitor, bytes, size));
+    compare_state(&monitor, before, "state after a refused one");
+    free(before);
+    free(bytes);
+}
+
 /* Return 0 after the `end` of a case. */
 static int read_body(const char *keyword)
 {
@@ -516,6 +553,10 @@ static int read_body(const char *keyword)
         read_save();
     } else if (strcmp(keyword, "load") == 0) {
         do_load();
+    } else if (strcmp(keyword, "damage") == 0) {
+        do_damage();
+    } else if (strcmp(keyword, "refuse") == 0) {
+        do_refuse();
     } else if (strcmp(keyword, "end") == 0) {
         case_count++;
         return 0;

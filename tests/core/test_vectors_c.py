@@ -173,8 +173,8 @@ def test_changed_header_or_state_is_found(
     [
         (r"^end\n", ""),
         (r"^case ", "caze "),
-        (r"version=2 ", ""),
-        (r"version=2 ", "version=2 version=2 "),
+        (r"version=3 ", ""),
+        (r"version=3 ", "version=3 version=3 "),
         (r"^lags .*", "lags 1 two"),
         (r"^step ..", "step xy"),
         (r"^step ..", "step "),

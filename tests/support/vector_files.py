@@ -19,7 +19,7 @@ class Event:
     """Something that happens to a monitor.
 
     `kind` is "step" (with a posterior, its features or None, and the expected numbers), "reset", "save" (with
-    the expected bytes) or "load" (of what was saved last).
+    the expected bytes), "load" (of what was saved last) or "refuse" (with the bytes and the expected error).
     """
 
     kind: str
@@ -45,7 +45,7 @@ def numbers(words: list[str]) -> list[int]:
 
 
 def read(path: Path) -> VectorCase:
-    """Return the case of a file."""
+    """Return the case of a file, up to the first damage: only the runner in C can reach a counter."""
     case = VectorCase()
     for line, text in enumerate(path.read_text("ascii").splitlines(), 1):
         verb, *words = text.split() or ["#"]
@@ -67,6 +67,10 @@ def read(path: Path) -> VectorCase:
             case.events.append(Event(verb, where, bytes.fromhex(words[0]), features, numbers(words[2:])))
         elif verb == "save":
             case.events.append(Event(verb, where, saved=bytes.fromhex(words[0])))
+        elif verb == "refuse":
+            case.events.append(Event(verb, where, expected=[int(words[0])], saved=bytes.fromhex(words[1])))
+        elif verb == "damage":
+            break
         elif verb in ("reset", "load"):
             case.events.append(Event(verb, where))
         elif verb not in ("case", "end") and not verb.startswith("#"):

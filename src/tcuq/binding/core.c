@@ -159,6 +159,20 @@ static PyObject *core_load(PyObject *object, PyObject *state)
         tcuq_load(&((core_t *)object)->monitor, (const uint8_t *)bytes, (size_t)size));
 }
 
+/* verify() -> status of tcuq_verify() */
+static PyObject *core_verify(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(tcuq_verify(&((core_t *)object)->monitor));
+}
+
+/* fingerprint() -> CRC-32 of the params */
+static PyObject *core_fingerprint(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(tcuq_fingerprint(&((core_t *)object)->held.params));
+}
+
 /* sizes() -> (ring bytes, state bytes, lowest debt, highest debt) */
 static PyObject *core_sizes(PyObject *object, PyObject *unused)
 {
@@ -234,6 +248,8 @@ static PyMethodDef core_methods[] = {
     {"reset", core_reset, METH_NOARGS, NULL},
     {"save", core_save, METH_NOARGS, NULL},
     {"load", core_load, METH_O, NULL},
+    {"verify", core_verify, METH_NOARGS, NULL},
+    {"fingerprint", core_fingerprint, METH_NOARGS, NULL},
     {"sizes", core_sizes, METH_NOARGS, NULL},
     {"counters", core_counters, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -23,6 +23,7 @@ int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_byt
     memset(m, 0, sizeof *m);
     m->params = p;
     m->ring = ring;
+    m->params_sum = tcuq_internal_sum(p);
     return TCUQ_OK;
 }
 
@@ -69,33 +70,54 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
     out->risk = (uint16_t)mix(out->uncertainty, inverse_anchor, p->blend);
 }
 
+/* Most of steep_slope * debt: the whole range of a threshold, and one step more. */
+#define STEEP_LIMIT 33554432u
+
 /* The threshold at a debt, section 9. */
-static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
+NOT_INLINE static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
 {
-    uint32_t size = debt < 0 ? 0u - (uint32_t)debt : (uint32_t)debt;
-    uint32_t knee = (uint32_t)p->knee;
-    uint32_t shallow = size < knee ? size : knee;
-    uint32_t moved = (p->slope * shallow + p->steep_slope * (size - shallow)) >> 8;
-    return debt < 0 ? p->reference - (int32_t)moved : p->reference + (int32_t)moved;
+    uint32_t sign = debt < 0 ? 0xFFFFFFFFu : 0u;
+    uint32_t size = ((uint32_t)debt ^ sign) - sign;
+    uint32_t near = size < (uint32_t)p->knee ? size : (uint32_t)p->knee;
+    uint32_t far = size - near;
+    uint32_t moved;
+    /* No input leads as far as the limit, but damage may, and a product that wraps would hide it. Most
+     * debts are so small that this needs no division. */
+    if (far > 255u) {
+        uint32_t most = STEEP_LIMIT / p->steep_slope;
+        far = far < most ? far : most;
+    }
+    moved = (p->slope * near + p->steep_slope * far) >> 8;
+    return p->reference + (int32_t)((moved ^ sign) - sign);
 }
 
 static void flag(tcuq_t *m, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
+    int32_t up = p->level_den - p->level_num;
+    int32_t down = -(int32_t)p->level_num;
     out->threshold = threshold_at(p, m->debt);
+    /* One step closer to 0 the threshold is in 0..65535 again, or no input led here: start anew. */
+    if ((uint32_t)out->threshold > Q16_MAX &&
+        (uint32_t)threshold_at(p, m->debt - (m->debt < 0 ? down : up)) > Q16_MAX) {
+        m->debt = 0;
+        out->threshold = p->reference;
+    }
     out->flagged = out->risk >= out->threshold ? 1u : 0u;
-    m->debt += out->flagged != 0u ? p->level_den - p->level_num : -(int32_t)p->level_num;
+    m->debt += out->flagged != 0u ? up : down;
 }
 
 /* The budget, section 10. */
 static void spend(tcuq_t *m, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
-    int32_t cap = (int32_t)p->burst * p->budget_den;
+    uint32_t cap = (uint32_t)p->burst * p->budget_den;
+    uint32_t credit;
     out->warming_up = m->steps < p->warmup ? 1u : 0u;
     m->steps += m->steps != 0xFFFFFFFFu ? 1u : 0u;
-    m->credit += p->budget_num;
-    m->credit = m->credit < cap ? m->credit : cap;
+    /* Unsigned, so that a damaged credit of either sign is at most a full one. */
+    credit = (uint32_t)m->credit + p->budget_num;
+    m->credit = (int32_t)(credit < cap ? credit : cap);
     out->abstain = 0;
     if (out->flagged != 0u && out->warming_up == 0u && m->credit >= p->budget_den) {
         m->credit -= p->budget_den;
@@ -119,7 +141,7 @@ static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uin
 /* One side of the alarm: a sum between 0 and cap, raised at limit, cleared at 0. */
 static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint8_t raised)
 {
-    int32_t value = (int32_t)*sum + excess;
+    int32_t value = (int32_t)(*sum + (uint32_t)excess); /* a damaged sum is cut like a large one */
     if (limit == 0u) {
         return 0;
     }

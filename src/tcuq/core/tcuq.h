@@ -24,9 +24,9 @@ extern "C" {
 #endif
 
 /* Layout of tcuq_params_t: a generated header refuses another one. */
-#define TCUQ_PARAMS_VERSION 2u
+#define TCUQ_PARAMS_VERSION 3u
 /* Layout of the bytes that tcuq_save() writes. */
-#define TCUQ_STATE_VERSION 2u
+#define TCUQ_STATE_VERSION 3u
 
 #define TCUQ_MAX_CLASSES 1000
 #define TCUQ_MAX_FEATURES 256
@@ -128,6 +128,7 @@ enum tcuq_error {
 typedef struct {
     const tcuq_params_t *params;
     uint32_t *ring;
+    uint32_t params_sum; /* of the params at tcuq_init(), for tcuq_verify() */
     uint32_t steps;
     int32_t debt;
     int32_t credit;
@@ -187,12 +188,22 @@ void tcuq_reset(tcuq_t *monitor);
 size_t tcuq_state_size(const tcuq_params_t *params);
 
 /* Write the state, the same bytes on every machine. Return their number (at most
- * 32767 where int has 16 bits), or TCUQ_ERR_SIZE. */
+ * 32767 where int has 16 bits), or TCUQ_ERR_SIZE. A number that memory errors have put out of
+ * range is written mended, so that the state loads; the monitor is not changed. */
 int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 
 /* Take over a saved state; the monitor must be initialized with the same params.
  * Return TCUQ_OK, or an error that leaves the monitor as it was. */
 int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
+
+/* Look for memory errors, at any time: TCUQ_OK; TCUQ_ERR_STATE when a pointer is NULL or a
+ * counter out of range; the error of params that no longer pass; TCUQ_ERR_OTHER when they are not
+ * those of tcuq_init(). Steps go on whatever it says, except after NULL: SPEC.md section 12 says
+ * what comes back by itself, and when. In tcuq_state.c, so costs nothing where nobody calls it. */
+int tcuq_verify(const tcuq_t *monitor);
+
+/* Return the CRC-32 that ties a saved state or a log to these params, the same on every machine. */
+uint32_t tcuq_fingerprint(const tcuq_params_t *params);
 
 /* The debt, level_den * flagged - level_num * steps, never leaves [low, high],
  * so |flag rate - level| <= max(-low, high) / level_den / t at every step t. */

@@ -15,6 +15,13 @@
 #define ONE 65536u
 #define Q16_MAX 65535u
 
+/* For a function that would be copied to each of its callers at -O2. */
+#if defined(__GNUC__)
+#define NOT_INLINE __attribute__((noinline))
+#else
+#define NOT_INLINE
+#endif
+
 /* Signals that share a mean or a belief, and all that read a mean. */
 #define FAST_MASK (TCUQ_BIT(TCUQ_SURPRISE_FAST) | TCUQ_BIT(TCUQ_SPREAD_FAST))
 #define SLOW_MASK (TCUQ_BIT(TCUQ_SURPRISE_SLOW) | TCUQ_BIT(TCUQ_SPREAD_SLOW))
@@ -56,6 +63,10 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS: tcuq_params.c. */
 int tcuq_internal_check(const tcuq_params_t *p);
+
+/* A sum of all bytes of accepted params, those that they point to included, as they lie in this memory: it
+ * says whether they are still those of tcuq_init() and nothing to another machine. */
+uint32_t tcuq_internal_sum(const tcuq_params_t *p);
 
 /* Memory of the past: tcuq_signals.c. */
 

@@ -6,10 +6,12 @@
 #include "tcuq_internal.h"
 #include "tcuq_tables.h"
 
-/* An exponentially weighted mean after one more value; its first value sets it. */
+/* An exponentially weighted mean after one more value; its first value sets it. Modulo 2^32, so that a
+ * damaged mean, however large, comes back like any other (section 12). */
 static int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
 {
-    return first ? value : mean + shift_floor(value - mean + ((1 << shift) >> 1), shift);
+    uint32_t gap = (uint32_t)value - (uint32_t)mean + ((1u << shift) >> 1);
+    return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
 /* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
@@ -96,7 +98,8 @@ static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
     return sum;
 }
 
-/* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. */
+/* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. One of them is of this step, so its mantissa
+ * is at least 2^15 and the product is not 0 whatever the other is. */
 static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
@@ -107,7 +110,8 @@ static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
     }
     product = ((uint32_t)a.mant * b.mant + 32768u) >> 16;
     shift = -1 - a.exp - b.exp;
-    cosine = (shift >= 0 ? size << shift : size >> -shift) / product;
+    /* -5..29, unless the norm that the ring kept is damaged. */
+    cosine = (shift >= 0 ? size << (shift & 31) : size >> (-shift & 31)) / product;
     if (cosine > 32768u) {
         cosine = 32768u;
     }

@@ -30,6 +30,28 @@ int tcuq_internal_check(const tcuq_params_t *p)
     return build_can(p) ? TCUQ_OK : TCUQ_ERR_SIGNALS;
 }
 
+/* The sum after some more bytes: another byte anywhere gives another sum. */
+NOT_INLINE static uint32_t add_bytes(uint32_t sum, const void *from, size_t size)
+{
+    const uint8_t *bytes = from;
+    for (; size > 0u; size--) {
+        sum = sum * 31u + *bytes++;
+    }
+    return sum;
+}
+
+uint32_t tcuq_internal_sum(const tcuq_params_t *p)
+{
+    uint32_t sum = add_bytes(0, p, sizeof *p);
+    sum = add_bytes(sum, p->lags, p->lag_count);
+    sum = add_bytes(sum, p->lag_weights, 2u * (size_t)p->lag_count);
+    if (head_of(p) != NULL) {
+        sum = add_bytes(sum, p->evidence, sizeof *p->evidence);
+        sum = add_bytes(sum, p->evidence->offset, 2u * (size_t)p->classes);
+    }
+    return sum;
+}
+
 /* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
 static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
 {

@@ -116,9 +116,7 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
         memcpy(entry + at->post_bytes, features, at->entry_bytes - at->post_bytes);
     }
     m->head = (uint8_t)(m->head + 1u == at->depth ? 0u : m->head + 1u);
-    if (m->fill < at->depth) {
-        m->fill++;
-    }
+    m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
 uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
@@ -163,7 +161,7 @@ static uint32_t divergence_of(const kept_t *now, const int8_t *probs, const kept
     mass += past->mass > 256u ? past->mass : 256u;
     sum += tcuq_xlog[(now->mass < 256u ? 256u - now->mass : 0u) +
                      (past->mass < 256u ? 256u - past->mass : 0u)];
-    difference = (int32_t)sum - now->log_sum - past->log_sum;
+    difference = (int32_t)(sum - (uint32_t)now->log_sum - (uint32_t)past->log_sum);
     raw = difference > 0 ? (uint32_t)difference : 0u;
     if (mass > 512u) {
         raw = raw / mass * 512u + raw % mass * 512u / mass;
@@ -228,8 +226,9 @@ static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
 {
     uint32_t terms = 0, rest = 1uL << 24, bits, i;
     for (i = 0; i < p->classes; i++) {
-        rest -= mean[i] < rest ? mean[i] : rest;
-        terms += entropy_term(mean[i]);
+        uint32_t share = mean[i] < (1uL << 24) ? mean[i] : 1uL << 24; /* more is damage */
+        rest -= share < rest ? share : rest;
+        terms += entropy_term(share);
         terms = terms < (1uL << 30) ? terms : 1uL << 30;
     }
     bits = (terms + entropy_term(rest)) / 384u;
@@ -256,7 +255,7 @@ static uint16_t displacement_of(const int32_t *mean, norm_t norm, const int8_t *
                                 const tcuq_params_t *p)
 {
     int32_t dot = 0;
-    int32_t half;
+    uint32_t half;
     uint64_t squares = 0;
     uint32_t largest = 0;
     uint32_t shift = 0;
@@ -269,9 +268,9 @@ static uint16_t displacement_of(const int32_t *mean, norm_t norm, const int8_t *
     while (largest >> shift > 32767u) {
         shift++;
     }
-    half = (int32_t)((1uL << shift) >> 1);
+    half = (uint32_t)((1uL << shift) >> 1);
     for (i = 0; i < p->features; i++) {
-        int32_t value = shift_floor(mean[i] + half, shift);
+        int32_t value = shift_floor((int32_t)((uint32_t)mean[i] + half), shift);
         dot += (int32_t)(features[i] - p->zero_point) * value;
         squares += (uint32_t)(value * value);
     }
@@ -315,8 +314,9 @@ static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint3
     while (sum >> scale > Q16_MAX) {
         scale++;
     }
-    /* Never by 0: the priors are at least 4 and the weights at least 1. */
-    factor = 0x7FFFFFFFu / (sum >> scale);
+    /* Not by 0: the priors are at least 4 and the weights at least 1; only a sum over damaged beliefs
+     * can come round to it. */
+    factor = 0x7FFFFFFFu / (sum != 0u ? sum >> scale : 1u);
     for (i = 0; i < classes; i++) {
         uint32_t joint = belief_at(belief, i) * (64u * (uint32_t)(probs[i] + 128) + least);
         belief_put(belief, i, (joint >> scale) * factor >> 15);
@@ -415,6 +415,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     signals[TCUQ_DOUBT] =
         (uint16_t)mix(inverse, saturate(ONE - 256u * (now.top - now.second)), p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
+        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u); /* the only index that a state holds */
         lagged_signals(m, &at, &now.kept, probs, features, signals);
         push(m, &at, &now.kept, probs, features);
     }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Saving and loading a monitor: the same bytes on every machine (SPEC.md section 12). */
+#include "tcuq_bytes.h"
 #include "tcuq_internal.h"
 
 #define MAGIC 0x51554354u /* "TCUQ" in the file */
 #define LABEL_BYTES 2u
 #define CRC_BYTES 4u
-#define CRC_START 0xFFFFFFFFu
+#define STEPS_MAX 0xFFFFFFFFu
 
 /* Offsets in the header. */
 enum {
@@ -27,56 +28,10 @@ enum {
     HEADER_BYTES = 40
 };
 
-/* Numbers as little-endian bytes. */
-
-static void put16(uint8_t *bytes, uint32_t value)
-{
-    bytes[0] = (uint8_t)value;
-    bytes[1] = (uint8_t)(value >> 8);
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    put16(bytes, value);
-    put16(bytes + 2, value >> 16);
-}
-
-static uint32_t get16(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-    return get16(bytes) | get16(bytes + 2) << 16;
-}
-
-static uint32_t crc_add(uint32_t crc, const uint8_t *bytes, size_t size)
-{
-    size_t i;
-    int bit;
-    for (i = 0; i < size; i++) {
-        crc ^= bytes[i];
-        for (bit = 0; bit < 8; bit++) {
-            crc = (crc >> 1) ^ (0xEDB88320u & (0u - (crc & 1u)));
-        }
-    }
-    return crc;
-}
-
-/* The checksum after the first `size` bytes of one more word. */
-static uint32_t crc_word(uint32_t crc, uint32_t value, size_t size)
-{
-    uint8_t word[4];
-    put32(word, value);
-    return crc_add(crc, word, size);
-}
-
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
 #define WORD(value) (sizeof(value) == 2u ? (uint16_t)(value) : (uint32_t)(value))
 
-/* Fingerprint of all parameters, so that a state finds only its own. */
-static uint32_t fingerprint(const tcuq_params_t *p)
+uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {
     uint32_t crc = CRC_START;
     uint32_t i;
@@ -138,7 +93,7 @@ static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
     put16(bytes + AT_SIGNALS, p->signals);
     put16(bytes + AT_CLASSES, p->classes);
     put16(bytes + AT_FEATURES, p->features);
-    put32(bytes + AT_FINGERPRINT, fingerprint(p));
+    put32(bytes + AT_FINGERPRINT, tcuq_fingerprint(p));
 }
 
 static void put_counters(const tcuq_t *m, uint8_t *bytes)
@@ -165,37 +120,136 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->slow = bytes[AT_SLOW];
 }
 
-int tcuq_save(const tcuq_t *m, uint8_t *bytes, size_t size)
+/* Numbers that memory holds may be damaged. What is saved is a copy without the damage, so that it loads;
+ * an undamaged number is saved as it is. */
+
+/* number * steps, or 2^31 - 1 where that is less. */
+static int32_t times_steps(uint32_t number, uint32_t steps)
 {
+    return number != 0u && steps > 0x7FFFFFFFu / number ? 0x7FFFFFFF : (int32_t)(number * steps);
+}
+
+/* What is over when a debt is counted in whole flags, in 0..level_den - 1: 0 for every debt that the steps
+ * can have led to. */
+static int32_t debt_rest(const tcuq_params_t *p, int32_t debt, uint32_t steps)
+{
+    int32_t den = p->level_den;
+    int32_t rest = (debt % den + (int32_t)(steps % p->level_den * p->level_num)) % den;
+    return rest < 0 ? rest + den : rest;
+}
+
+/* The debt, or the nearest below that the steps can have led to; one flag more where that is out of bounds. */
+static int32_t mended_debt(const tcuq_params_t *p, int32_t debt, uint32_t steps)
+{
+    int32_t low, high, least, most;
+    tcuq_debt_bounds(p, &low, &high);
+    debt = debt < low || debt > high ? 0 : debt;
+    if (steps != STEPS_MAX) { /* a count that has stopped says no more about the debt */
+        least = -times_steps(p->level_num, steps);
+        most = times_steps((uint32_t)p->level_den - p->level_num, steps);
+        debt -= debt_rest(p, debt, steps);
+        debt = debt < least ? least : debt > most ? most : debt;
+        debt += debt < low ? p->level_den : 0;
+    }
+    return debt;
+}
+
+/* One side of the alarm; returns whether it is raised. */
+static uint32_t mend_side(uint32_t *sum, uint32_t limit, uint32_t cap, uint32_t raised)
+{
+    *sum = limit == 0u || *sum > 0x7FFFFFFFu ? 0u : *sum < cap ? *sum : cap;
+    return *sum == 0u ? 0u : *sum >= limit ? 1u : raised;
+}
+
+/* The counters; ring and params stay. */
+static void mend(tcuq_t *m, uint32_t depth)
+{
+    const tcuq_params_t *p = m->params;
+    uint32_t credit = (uint32_t)times_steps(p->budget_num, m->steps);
+    uint32_t cap = (uint32_t)p->burst * p->budget_den;
+    credit = credit < cap ? credit : cap;
+    m->debt = mended_debt(p, m->debt, m->steps);
+    m->credit = (uint32_t)m->credit < credit ? m->credit : (int32_t)credit;
+    m->alarm = (uint8_t)(mend_side(&m->rise, p->rise_limit, p->rise_cap, m->alarm & 1u) |
+                         mend_side(&m->fall, p->fall_limit, p->fall_cap, m->alarm >> 1 & 1u) << 1);
+    m->head = (uint8_t)(m->head < depth ? m->head : 0u);
+    m->fill = (uint8_t)(m->fill < depth ? m->fill : depth);
+    m->fill = (uint8_t)(m->fill < m->steps ? m->fill : m->steps);
+    m->slow = (uint8_t)((depth != 0u ? m->fill : m->slow) != 0u && m->steps != 0u ? 1u : 0u);
+}
+
+/* The label of an entry of the ring. */
+static uint32_t mended_label(const tcuq_params_t *p, const layout_t *at, uint32_t label, const int8_t *entry)
+{
+    if (at->post_bytes != 0u) {
+        return tcuq_internal_label(entry, p);
+    }
+    return label < p->classes ? label : 0u;
+}
+
+/* Size of the largest mean: of strains, then of posteriors and features. */
+static int32_t most_of_mean(const layout_t *at, uint32_t word)
+{
+    return word < at->fast ? 65535 * 256L : 255 * 65536L;
+}
+
+/* The least mean: only those of features are signed. */
+static int32_t least_of_mean(const layout_t *at, uint32_t word)
+{
+    return word < at->feature_mean ? 0 : -most_of_mean(at, word);
+}
+
+static uint8_t *put_means(const tcuq_t *m, const layout_t *at, uint8_t *next)
+{
+    uint32_t i;
+    for (i = 0; i < mean_words(at); i++, next += 4) {
+        int32_t mean = (int32_t)m->ring[i];
+        int32_t least = least_of_mean(at, i), most = most_of_mean(at, i);
+        put32(next, (uint32_t)(mean < least ? least : mean > most ? most : mean));
+    }
+    return next;
+}
+
+static void put_beliefs(const tcuq_t *m, const layout_t *at, uint8_t *next)
+{
+    uint32_t left = ONE, i;
+    for (i = 0; i < belief_count(at); i++, next += 2) {
+        uint32_t value = belief_at(beliefs_in(m, at), i);
+        left = i == m->params->classes ? ONE : left; /* each rate has its own sum */
+        value = value < left ? value : left;
+        left -= value;
+        put16(next, value);
+    }
+}
+
+int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
+{
+    tcuq_t m = *monitor; /* what is saved: the caller's is not ours to change */
     layout_t at;
     size_t crc;
     uint8_t *next;
     uint32_t i;
-    tcuq_internal_layout(&at, m->params);
+    tcuq_internal_layout(&at, m.params);
     crc = crc_at(&at);
     if (size < crc + CRC_BYTES) {
         return TCUQ_ERR_SIZE;
     }
+    mend(&m, depth_of(&at));
     memset(bytes, 0, crc); /* entries that are not filled, means that hold no value */
-    put_identity(m->params, bytes);
-    put_counters(m, bytes);
+    put_identity(m.params, bytes);
+    put_counters(&m, bytes);
     bytes[AT_DEPTH] = (uint8_t)depth_of(&at);
     next = bytes + HEADER_BYTES;
-    for (i = 1; i <= m->fill; i++) { /* the newest first */
-        uint32_t slot = slot_of(m, depth_of(&at), i);
-        kept_t kept = kept_at(m, &at, slot);
-        put16(next, kept.label);
-        memcpy(next + LABEL_BYTES, entry_in(m, &at, slot), at.entry_bytes);
+    for (i = 1; i <= m.fill; i++) { /* the newest first */
+        uint32_t slot = slot_of(&m, depth_of(&at), i);
+        kept_t kept = kept_at(&m, &at, slot);
+        const int8_t *entry = entry_in(&m, &at, slot);
+        put16(next, mended_label(m.params, &at, kept.label, entry));
+        memcpy(next + LABEL_BYTES, entry, at.entry_bytes);
         next += LABEL_BYTES + at.entry_bytes;
     }
-    if (m->slow != 0u) {
-        next = bytes + means_at(&at);
-        for (i = 0; i < mean_words(&at); i++, next += 4) {
-            put32(next, m->ring[i]);
-        }
-        for (i = 0; i < belief_count(&at); i++, next += 2) {
-            put16(next, belief_at(beliefs_in(m, &at), i));
-        }
+    if (m.slow != 0u) {
+        put_beliefs(&m, &at, put_means(&m, &at, bytes + means_at(&at)));
     }
     put32(bytes + crc, ~crc_add(CRC_START, bytes, crc));
     return (int)(crc + CRC_BYTES);
@@ -212,7 +266,7 @@ static int side_ok(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t raised)
     return sum <= cap;
 }
 
-/* `m` holds the counters of a state that is not accepted yet. */
+/* Ranges, and what holds between counters at every step. */
 static int counters_ok(const tcuq_t *m, uint32_t depth)
 {
     const tcuq_params_t *p = m->params;
@@ -226,6 +280,16 @@ static int counters_ok(const tcuq_t *m, uint32_t depth)
            m->fill <= depth && m->fill <= m->steps &&
            m->slow <= 1u && m->slow <= m->steps &&
            (depth == 0u || (m->fill != 0u) == (m->slow != 0u));
+}
+
+/* Whether the steps can have led to the debt and the credit. */
+static int steps_agree(const tcuq_t *m)
+{
+    const tcuq_params_t *p = m->params;
+    return m->credit <= times_steps(p->budget_num, m->steps) &&
+           (m->steps == STEPS_MAX ||
+            (debt_rest(p, m->debt, m->steps) == 0 && m->debt >= -times_steps(p->level_num, m->steps) &&
+             m->debt <= times_steps((uint32_t)p->level_den - p->level_num, m->steps)));
 }
 
 static int all_zero(const uint8_t *bytes, size_t count)
@@ -261,8 +325,7 @@ static int means_ok(const layout_t *at, const uint8_t *means)
     uint32_t i;
     for (i = 0; i < mean_words(at); i++) {
         int32_t mean = (int32_t)get32(means + 4u * i);
-        int32_t most = i < at->fast ? 65535 * 256L : 255 * 65536L;
-        if (mean > most || mean < (i < at->feature_mean ? 0 : -most)) {
+        if (mean > most_of_mean(at, i) || mean < least_of_mean(at, i)) {
             return 0;
         }
     }
@@ -281,9 +344,11 @@ static int beliefs_ok(const layout_t *at, const uint8_t *beliefs, uint32_t class
     return 1;
 }
 
+/* `m` holds the counters of a state that is not accepted yet. */
 static int state_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
-    if (bytes[AT_DEPTH] != depth_of(at) || !counters_ok(m, depth_of(at)) || !entries_ok(m, at, bytes)) {
+    if (bytes[AT_DEPTH] != depth_of(at) || !counters_ok(m, depth_of(at)) || !steps_agree(m) ||
+        !entries_ok(m, at, bytes)) {
         return 0;
     }
     if (m->slow == 0u) {
@@ -339,6 +404,27 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     }
     for (i = 0; i < belief_count(&at); i++, bytes += 2) {
         belief_put(beliefs_in(m, &at), i, get16(bytes));
+    }
+    return TCUQ_OK;
+}
+
+int tcuq_verify(const tcuq_t *m)
+{
+    layout_t at;
+    int status;
+    if (m == NULL || m->params == NULL || m->ring == NULL) {
+        return TCUQ_ERR_STATE;
+    }
+    status = tcuq_internal_check(m->params);
+    if (status != TCUQ_OK) {
+        return status;
+    }
+    if (m->params_sum != tcuq_internal_sum(m->params)) {
+        return TCUQ_ERR_OTHER;
+    }
+    tcuq_internal_layout(&at, m->params);
+    if (m->head > (depth_of(&at) == 0u ? 0u : depth_of(&at) - 1u) || !counters_ok(m, depth_of(&at))) {
+        return TCUQ_ERR_STATE;
     }
     return TCUQ_OK;
 }

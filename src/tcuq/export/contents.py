@@ -19,7 +19,7 @@ PARAMS_BYTES, HEAD_BYTES = 152, 44
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
 CORE_SOURCES = ("tcuq.c", "tcuq_error.c", "tcuq_params.c", "tcuq_signals.c", "tcuq_state.c")
-CORE_PRIVATE = ("tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_tables.h")
+CORE_PRIVATE = ("tcuq_bytes.h", "tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 PROJECTION_BYTES = 16

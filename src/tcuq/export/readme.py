@@ -15,7 +15,7 @@ _FILES = {
     "tcuq.h, tcuq_fields.h": "the monitor's functions and parameters, each one explained",
     "tcuq.c, tcuq_params.c, tcuq_signals.c, tcuq_state.c": "the monitor itself",
     "tcuq_error.c": "which parameter is refused, in words; only a program that asks carries it",
-    "tcuq_internal.h, tcuq_math.h, tcuq_rules.h, tcuq_tables.h": "private to these files",
+    "tcuq_bytes.h, tcuq_internal.h, tcuq_math.h, tcuq_rules.h, tcuq_tables.h": "private to these files",
     "tcuq_softmax.h, tcuq_softmax.c": "posteriors from int8 logits",
     "tcuq_projection.h, tcuq_projection.c": "wide features to those of the monitor",
     "main.c": "an example for a computer; no part of a firmware",
