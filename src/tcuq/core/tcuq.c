@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* One step of the monitor: from signals to decisions. Section numbers refer to SPEC.md. */
-#include "tcuq_internal.h"
-#include "tcuq_tables.h"
+#include "tcuq_math.h"
 
 /* A debug build may define TCUQ_ASSERT to trap misuse of tcuq_step(). */
 #ifndef TCUQ_ASSERT
 #define TCUQ_ASSERT(condition) ((void)0)
 #endif
+
+/* Rate of the severity, as a right shift. */
+#define SEVERITY_SHIFT 6
 
 /* Signals that a step may read: those of the paper are the first. */
 #define OWN_COUNT (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u ? TCUQ_SIGNAL_COUNT : 4u)
@@ -24,6 +26,7 @@ int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_byt
     m->params = p;
     m->ring = ring;
     m->params_sum = tcuq_internal_sum(p);
+    m->accuracy = (uint32_t)p->expected_start << 8;
     return TCUQ_OK;
 }
 
@@ -31,7 +34,7 @@ void tcuq_reset(tcuq_t *m)
 {
     m->head = 0;
     m->fill = 0;
-    m->slow = 0;
+    m->held &= HELD_STREAM;
 }
 
 /* Section 7. */
@@ -47,19 +50,32 @@ static uint16_t logistic(int32_t z)
     return (uint16_t)(z < 0 ? ONE - value : value);
 }
 
+/* From one number to another, as far as the persistence says (in 1/32768). */
+static int32_t between(int32_t instant, int32_t steady, uint32_t persistence)
+{
+    return instant + shift_floor((steady - instant) * (int32_t)persistence, 15);
+}
+
 /* Sections 7 and 8. */
 static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inverse_anchor,
                   tcuq_step_t *out)
 {
+    const tcuq_instant_t *instant = (TCUQ_PERSISTENCE) ? p->instant : NULL;
+    uint32_t persistence = (uint32_t)out->persistence >> 1;
     int32_t z = p->bias;
     int32_t best = 0;
     uint32_t left = used(p);
     uint32_t i;
+    if (instant != NULL) {
+        /* The last ten bits are left out, so that the product fits. */
+        z = instant->bias + shift_floor(shift_floor(z - instant->bias, 10) * (int32_t)persistence, 5);
+    }
     out->reason = TCUQ_REASON_NONE;
     for (i = 0; left != 0u; i++, left >>= 1) {
         if ((left & 1u) != 0u) {
-            int32_t share = (int32_t)p->coef[i] * ((int32_t)signals[i] - p->clean_mean[i]);
-            z += shift_floor((int32_t)p->coef[i] * signals[i], 9);
+            int32_t coef = instant == NULL ? p->coef[i] : between(instant->coef[i], p->coef[i], persistence);
+            int32_t share = coef * ((int32_t)signals[i] - p->clean_mean[i]);
+            z += shift_floor(coef * signals[i], 9);
             if (share > best) {
                 best = share;
                 out->reason = (uint8_t)i;
@@ -72,6 +88,17 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
 
 /* Most of steep_slope * debt: the whole range of a threshold, and one step more. */
 #define STEEP_LIMIT 33554432u
+
+/* The expected accuracy: a mean of past certainties. */
+static void expect(tcuq_t *m, tcuq_step_t *out)
+{
+    uint32_t horizon = m->params->horizon;
+    out->expected_accuracy = 0;
+    if (horizon != 0u) {
+        m->accuracy = (uint32_t)moved((int32_t)m->accuracy, (int32_t)((ONE - out->uncertainty) << 8), horizon, 0);
+        out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
+    }
+}
 
 /* The threshold at a debt, section 9. */
 NOT_INLINE static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
@@ -104,6 +131,7 @@ static void flag(tcuq_t *m, tcuq_step_t *out)
         out->threshold = p->reference;
     }
     out->flagged = out->risk >= out->threshold ? 1u : 0u;
+    out->reason = out->flagged != 0u ? out->reason : (uint8_t)TCUQ_REASON_NONE;
     m->debt += out->flagged != 0u ? up : down;
 }
 
@@ -125,17 +153,31 @@ static void spend(tcuq_t *m, tcuq_step_t *out)
     }
 }
 
-/* What the rise alarm adds at one step when it sums evidence (section 11), Q16.16. */
-static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t label)
+/* How much more likely a step is on degraded input (section 11), Q16.16. */
+static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t subject)
 {
     int32_t clip = (int32_t)head->clip;
-    int32_t value = (int32_t)head->offset[label] * 256;
+    int32_t value = (int32_t)head->offset[subject] * 256;
     uint32_t i;
     for (i = 0; mask != 0u; i++, mask >>= 1) {
         value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;
     }
-    value = value > clip ? clip : value < -clip ? -clip : value;
-    return value - (int32_t)head->allowance;
+    return value > clip ? clip : value < -clip ? -clip : value;
+}
+
+/* Logarithm of what a bet on the evidence of a step multiplies the stake by, never above it, Q16.16. */
+static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
+{
+    int32_t moved = shift_floor((int32_t)head->bet_slope * shift_floor(evidence, 8), 8);
+    uint32_t factor = (uint32_t)((int32_t)head->bet_base + moved);
+    uint32_t scale = 0;
+    int32_t log;
+    while (factor >> scale > Q16_MAX) {
+        scale++;
+    }
+    /* 12 is more than the error of the logarithm and of its factor. */
+    log = tcuq_internal_log2(factor >> scale) + (int32_t)(scale << 16) - 12;
+    return shift_floor(shift_floor(log, 4) * 45426, 12);
 }
 
 /* One side of the alarm: a sum between 0 and cap, raised at limit, cleared at 0. */
@@ -154,14 +196,18 @@ static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const uint16_t *signals, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     uint8_t rise, fall;
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
-        excess = evidence_of(p->evidence, used(p), signals, out->label);
+        const tcuq_evidence_t *head = p->evidence;
+        excess = evidence_of(head, used(p), signals, subject);
+        m->severity = moved(m->severity, excess, SEVERITY_SHIFT, 0);
+        excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
     }
+    out->severity = m->severity;
     rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,
                  (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap,
@@ -175,16 +221,18 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 {
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
-    uint32_t i;
+    uint32_t subject, inverse, i;
 
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* where there is no past */
-    score(p, own, tcuq_internal_read(m, probs, features, out, own), out);
+    inverse = tcuq_internal_read(m, probs, features, out, own, &subject);
+    score(p, own, inverse, out);
+    expect(m, out);
     flag(m, out);
     spend(m, out);
-    alarm(m, own, out);
+    alarm(m, own, subject, out);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

@@ -49,18 +49,22 @@ extern "C" {
 #define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
 #define TCUQ_STRAIN_SLOW 13    /* the same at rate 1/64 */
 #define TCUQ_MAGNITUDE 14      /* root mean square of the features / 256 */
-#define TCUQ_SIGNAL_COUNT 15
+#define TCUQ_DISTANCE 15       /* log of the squared distance of the features from the center of the class */
+#define TCUQ_DISBELIEF 16      /* log-odds against the class, from the belief at the learned persistence */
+#define TCUQ_SIGNAL_COUNT 17
 
 #define TCUQ_BIT(signal) (1u << (signal))
 #define TCUQ_PROFILE_PAPER 0x00Fu
 #define TCUQ_PROFILE_EXTENDED 0x7F3Au
-#define TCUQ_ALL_SIGNALS 0x7FFFu
+#define TCUQ_PROFILE_STANDARD 0x1D200u
+#define TCUQ_ALL_SIGNALS 0x1FFFFu
 
 /* Signals that compare with single past steps, and signals that read features. */
 #define TCUQ_LAGGED_SIGNALS \
     (TCUQ_BIT(TCUQ_DIVERGENCE) | TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_FLIPS))
 #define TCUQ_FEATURE_SIGNALS \
-    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE))
+    (TCUQ_BIT(TCUQ_INSTABILITY) | TCUQ_BIT(TCUQ_DISPLACEMENT) | TCUQ_BIT(TCUQ_MAGNITUDE) | \
+     TCUQ_BIT(TCUQ_DISTANCE))
 
 /* Signals that this build can compute. Define it as a mask of TCUQ_BIT()s to
  * leave the code of the others out; tcuq_init() refuses params that need them. */
@@ -74,12 +78,22 @@ extern "C" {
 #define TCUQ_EVIDENCE (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u)
 #endif
 
-/* In tcuq_step_t.reason: no signal is above its clean mean. */
+/* Whether this build can learn the persistence of a stream, 0 or 1; tcuq_init() refuses params
+ * that need it. */
+#ifndef TCUQ_PERSISTENCE
+#define TCUQ_PERSISTENCE (((TCUQ_SIGNALS) & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u)
+#endif
+
+/* In tcuq_step_t.reason: not flagged, or no signal is above its clean mean. */
 #define TCUQ_REASON_NONE 255u
 
 /* Values of tcuq_params_t.anchor: what risk leans on beside the uncertainty. */
-#define TCUQ_ANCHOR_CONFIDENCE 0u /* the largest posterior */
-#define TCUQ_ANCHOR_BELIEF 1u     /* the fast belief in the label; needs TCUQ_DISBELIEF_FAST */
+#define TCUQ_ANCHOR_CONFIDENCE 0u /* the posterior of the class that the params speak about */
+#define TCUQ_ANCHOR_BELIEF 1u     /* the belief in it: the mixed one, or the fast one without `instant` */
+
+/* Values of tcuq_params_t.about: what signals, uncertainty and risk speak of. */
+#define TCUQ_ABOUT_LABEL 0u
+#define TCUQ_ABOUT_ANSWER 1u /* needs `instant` */
 
 /* Bits of tcuq_step_t.alarm. */
 #define TCUQ_ALARM_RISE 1u /* risk stayed above its clean level, or evidence added up */
@@ -94,6 +108,16 @@ typedef struct {
 #include "tcuq_fields.h"
 } tcuq_evidence_t;
 
+/* A second head over the signals, for a stream in which neighboring steps have nothing to do with
+ * each other. With it the monitor learns how long classes stay, and goes over to the first head as
+ * far as they do. tcuq_fields.h says what each field is. */
+typedef struct {
+#define TCUQ_INSTANT_FIELD(name, type, low, high) type name;
+#define TCUQ_INSTANT_LIST(name, type, low, high) const type *name;
+#define TCUQ_INSTANT_TABLE(name, type, low, high) type name[TCUQ_SIGNAL_COUNT];
+#include "tcuq_fields.h"
+} tcuq_instant_t;
+
 /* Everything that is decided before deployment: tcuq_fields.h has the name, type, range and
  * meaning of each field. Written by `tcuq export`; must outlive the monitor. */
 typedef struct {
@@ -106,12 +130,14 @@ typedef struct {
 
 /* Results of the functions that return int: TCUQ_OK, a size, or a negative error. Errors of
  * parameters are one a field (TCUQ_ERR_PARAM_steep_slope), one a field of the evidence
- * (TCUQ_ERR_HEAD_clip) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
+ * (TCUQ_ERR_HEAD_clip), one a field of the instant
+ * head (TCUQ_ERR_INSTANT_bias) and one a rule between fields (TCUQ_ERR_RULE_slope_order), named as in
  * tcuq_fields.h; their numbers belong to one TCUQ_PARAMS_VERSION. */
 enum tcuq_error {
     TCUQ_ERR_FIRST_PARAM = -128, /* errors of parameters are above this and below TCUQ_ERR_LAST_PARAM */
 #define TCUQ_FIELD(name, type, low, high, bytes) TCUQ_ERR_PARAM_##name,
 #define TCUQ_HEAD_FIELD(name, type, low, high) TCUQ_ERR_HEAD_##name,
+#define TCUQ_INSTANT_FIELD(name, type, low, high) TCUQ_ERR_INSTANT_##name,
 #define TCUQ_RULE(name, field, expected) TCUQ_ERR_RULE_##name,
 #include "tcuq_fields.h"
     TCUQ_ERR_LAST_PARAM,
@@ -134,20 +160,26 @@ typedef struct {
     int32_t credit;
     uint32_t rise;
     uint32_t fall;
+    int32_t severity;
+    uint32_t accuracy;
     uint8_t alarm;
     uint8_t head;
     uint8_t fill;
-    uint8_t slow;
+    uint8_t held;
 } tcuq_t;
 
 /* What one step says. */
 typedef struct {
     int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
+    int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
     uint16_t label;       /* class with the largest posterior, lowest index on a tie */
+    uint16_t answer;      /* class to act on: label, or what the last steps make more likely */
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
+    uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */
+    uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
     uint8_t flagged;      /* 1: risk >= threshold */
-    uint8_t abstain;      /* 1: do not act on label; flagged, and the budget allows it */
+    uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it */
     uint8_t alarm;        /* TCUQ_ALARM_ bits, 0 when quiet */
     uint8_t warming_up;   /* 1: among the first `warmup` steps */
     uint8_t reason;       /* signal number, or TCUQ_REASON_NONE */
@@ -180,8 +212,9 @@ int tcuq_init(tcuq_t *monitor, const tcuq_params_t *params, uint32_t *ring, size
 void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                uint16_t *signals);
 
-/* After a gap in the stream: forget past posteriors, features and beliefs. Threshold,
- * budget, alarm and warm-up go on, or the rates would not hold. */
+/* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
+ * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
+ * its persistence, its mix of classes, severity and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* Return the exact number of bytes that tcuq_save() writes. */

@@ -6,6 +6,7 @@
 static int check_ranges(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *head = head_of(p);
+    const tcuq_instant_t *instant = instant_of(p);
 #define TCUQ_FIELD(name, type, low, high, bytes) \
     if (OUTSIDE(type, p->name, low, high)) {           \
         return TCUQ_ERR_PARAM_##name;            \
@@ -13,6 +14,10 @@ static int check_ranges(const tcuq_params_t *p)
 #define TCUQ_HEAD_FIELD(name, type, low, high)              \
     if (head != NULL && OUTSIDE(type, head->name, low, high)) {   \
         return TCUQ_ERR_HEAD_##name;                        \
+    }
+#define TCUQ_INSTANT_FIELD(name, type, low, high)                   \
+    if (instant != NULL && OUTSIDE(type, instant->name, low, high)) { \
+        return TCUQ_ERR_INSTANT_##name;                             \
     }
 #include "tcuq_fields.h"
     return TCUQ_OK;
@@ -50,6 +55,7 @@ const char *tcuq_error_name(int error)
     switch (error) {
 #define TCUQ_FIELD(name, type, low, high, bytes) case TCUQ_ERR_PARAM_##name: return #name;
 #define TCUQ_HEAD_FIELD(name, type, low, high) case TCUQ_ERR_HEAD_##name: return "evidence " #name;
+#define TCUQ_INSTANT_FIELD(name, type, low, high) case TCUQ_ERR_INSTANT_##name: return "instant " #name;
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return #field;
 #include "tcuq_fields.h"
     case TCUQ_ERR_SIGNALS: return "signals";
@@ -68,9 +74,11 @@ const char *tcuq_error_text(int error)
     case TCUQ_ERR_PARAM_##name: return DIGITS(low) " to " DIGITS(high);
 #define TCUQ_HEAD_FIELD(name, type, low, high) \
     case TCUQ_ERR_HEAD_##name: return DIGITS(low) " to " DIGITS(high);
+#define TCUQ_INSTANT_FIELD(name, type, low, high) \
+    case TCUQ_ERR_INSTANT_##name: return DIGITS(low) " to " DIGITS(high);
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return expected;
 #include "tcuq_fields.h"
-    case TCUQ_ERR_SIGNALS: return "only signals and evidence that this build has (TCUQ_SIGNALS, TCUQ_EVIDENCE)";
+    case TCUQ_ERR_SIGNALS: return "only what this build has (TCUQ_SIGNALS, TCUQ_EVIDENCE, TCUQ_PERSISTENCE)";
     case TCUQ_ERR_SIZE: return "a larger buffer, or a state of tcuq_state_size() bytes";
     case TCUQ_ERR_VERSION: return "the layout of this tcuq.h";
     case TCUQ_ERR_STATE: return "undamaged bytes of tcuq_save()";

@@ -15,6 +15,7 @@
  *   TCUQ_TABLE(name, type, low, high)          one number a signal
  *   TCUQ_OPTIONAL(name, type)                  a struct of the caller, or NULL
  *   TCUQ_HEAD_FIELD, _HEAD_LIST, _HEAD_TABLE   the same of tcuq_evidence_t
+ *   TCUQ_INSTANT_FIELD, _LIST, _TABLE          the same of tcuq_instant_t
  *   TCUQ_RULE(name, field, expected)           what holds beside the ranges; a message names `field`
  *
  * The order of rows is that of the struct and of the fingerprint. Q0.16 means value * 65536. */
@@ -39,13 +40,22 @@
 #ifndef TCUQ_HEAD_TABLE
 #define TCUQ_HEAD_TABLE(name, type, low, high)
 #endif
+#ifndef TCUQ_INSTANT_FIELD
+#define TCUQ_INSTANT_FIELD(name, type, low, high)
+#endif
+#ifndef TCUQ_INSTANT_LIST
+#define TCUQ_INSTANT_LIST(name, type, low, high)
+#endif
+#ifndef TCUQ_INSTANT_TABLE
+#define TCUQ_INSTANT_TABLE(name, type, low, high)
+#endif
 #ifndef TCUQ_RULE
 #define TCUQ_RULE(name, field, expected)
 #endif
 
 /* Fields of tcuq_params_t. */
 TCUQ_FIELD(version, uint16_t, TCUQ_PARAMS_VERSION, TCUQ_PARAMS_VERSION, 4) /* of this layout */
-TCUQ_FIELD(signals, uint16_t, 1, TCUQ_ALL_SIGNALS, 4)     /* mask of TCUQ_BIT()s in use */
+TCUQ_FIELD(signals, uint32_t, 1, TCUQ_ALL_SIGNALS, 4)     /* mask of TCUQ_BIT()s in use */
 TCUQ_FIELD(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)
 TCUQ_FIELD(features, uint16_t, 0, TCUQ_MAX_FEATURES, 4)   /* not 0 when a signal reads features */
 TCUQ_FIELD(zero_point, int16_t, -128, 127, 4)             /* of the features */
@@ -60,6 +70,9 @@ TCUQ_FIELD(level_num, uint16_t, 1, 65535, 4)                /* level = level_num
 TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)
 TCUQ_FIELD(reference, uint16_t, 0, 65535, 2)              /* threshold at zero debt, Q0.16 */
 TCUQ_FIELD(anchor, uint16_t, 0, 65535, 2)                 /* a TCUQ_ANCHOR_ */
+TCUQ_FIELD(about, uint16_t, 0, 65535, 2)                  /* a TCUQ_ABOUT_ */
+TCUQ_FIELD(horizon, uint16_t, 0, 12, 2)                   /* expected accuracy forgets at rate 2^-horizon; 0: off */
+TCUQ_FIELD(expected_start, uint16_t, 0, 65535, 4)         /* expected accuracy before the first step, Q0.16 */
 TCUQ_FIELD(slope, uint32_t, 0, 4294967295, 4)             /* threshold per unit of debt near zero, Q0.16 / 256 */
 TCUQ_FIELD(steep_slope, uint32_t, 1, 4294967295, 4)       /* the same beyond the knee */
 TCUQ_FIELD(knee, int32_t, 0, 16777216, 4)                 /* debt where the steep slope starts */
@@ -74,6 +87,8 @@ TCUQ_FIELD(rise_limit, uint32_t, 0, 4294967295, 4)        /* the alarm is raised
 TCUQ_FIELD(rise_cap, uint32_t, 0, 1073741824, 4)          /* the sum stops growing here */
 TCUQ_FIELD(fall_limit, uint32_t, 0, 4294967295, 4)
 TCUQ_FIELD(fall_cap, uint32_t, 0, 1073741824, 4)
+TCUQ_LIST(centers, int8_t, -128, 127)                     /* clean mean features, class by class; or NULL */
+TCUQ_OPTIONAL(instant, tcuq_instant_t)                    /* head without a past; the persistence is learned */
 TCUQ_OPTIONAL(evidence, tcuq_evidence_t)                  /* summed by the rise alarm in place of risk */
 TCUQ_TABLE(coef, int16_t, -32768, 32767)                  /* Q6.9 */
 TCUQ_TABLE(clean_mean, uint16_t, 0, 65535)                /* Q0.16, stands in for a missing past */
@@ -82,7 +97,14 @@ TCUQ_TABLE(clean_mean, uint16_t, 0, 65535)                /* Q0.16, stands in fo
 TCUQ_HEAD_LIST(offset, int16_t, -32768, 32767)            /* one a class, of the label answered; value * 256 */
 TCUQ_HEAD_FIELD(clip, uint32_t, 1, 16777216)              /* one step adds at most this, Q16.16 */
 TCUQ_HEAD_FIELD(allowance, uint32_t, 0, 16777216)         /* taken off at every step, Q16.16 */
+TCUQ_HEAD_FIELD(bet_base, uint32_t, 0, 1048576)           /* Q16.16; a bet on the evidence, or 0 */
+TCUQ_HEAD_FIELD(bet_slope, uint32_t, 0, 32767)            /* Q16.16; 0: the evidence itself is summed */
 TCUQ_HEAD_TABLE(coef, int16_t, -32768, 32767)             /* Q6.9 */
+
+/* Fields of tcuq_instant_t. */
+TCUQ_INSTANT_FIELD(bias, int32_t, -16777216, 16777216)    /* Q16.16 */
+TCUQ_INSTANT_LIST(class_mix, uint16_t, 1, 65535)          /* Q0.16, one a class, or NULL: shares in development */
+TCUQ_INSTANT_TABLE(coef, int16_t, -32768, 32767)          /* Q6.9 */
 
 /* Rules between fields, in the order in which they are checked. */
 TCUQ_RULE(features_used, features, "1 to 256 when a signal reads features")
@@ -95,10 +117,17 @@ TCUQ_RULE(steep_slope_fits, steep_slope, "at most 16777216 / level_den")
 TCUQ_RULE(slope_order, slope, "at most steep_slope")
 TCUQ_RULE(knee_fits, knee, "at most 16777216 / slope")
 TCUQ_RULE(budget_up_to_one, budget_num, "at most budget_den")
-TCUQ_RULE(anchor_used, anchor, "0, or 1 with the signal disbelief_fast")
+TCUQ_RULE(anchor_used, anchor, "0, or 1 with the signal disbelief_fast or an instant head")
+TCUQ_RULE(about_used, about, "0, or 1 with an instant head")
+TCUQ_RULE(disbelief_used, signals, "disbelief only with an instant head")
+TCUQ_RULE(horizon_fits, horizon, "0, or 4 to 12")
+TCUQ_RULE(start_used, expected_start, "0 without a horizon")
+TCUQ_RULE(centers_given, centers, "given exactly when the signal distance is used")
+TCUQ_RULE(class_mix_given, instant, "shares of at least 1 in class_mix")
 TCUQ_RULE(rise_order, rise_cap, "at least rise_limit; 0 when rise_limit is 0")
 TCUQ_RULE(fall_order, fall_cap, "at least fall_limit; 0 when fall_limit is 0")
 TCUQ_RULE(evidence_given, evidence, "memory for offset")
+TCUQ_RULE(bet_fits, evidence, "bet_base and bet_slope 0, or factors from 256 to 2^20 at both clips")
 TCUQ_RULE(evidence_alone, fall_limit, "0 with evidence, which has a rise side only")
 
 #undef TCUQ_FIELD
@@ -108,4 +137,7 @@ TCUQ_RULE(evidence_alone, fall_limit, "0 with evidence, which has a rise side on
 #undef TCUQ_HEAD_FIELD
 #undef TCUQ_HEAD_LIST
 #undef TCUQ_HEAD_TABLE
+#undef TCUQ_INSTANT_FIELD
+#undef TCUQ_INSTANT_LIST
+#undef TCUQ_INSTANT_TABLE
 #undef TCUQ_RULE

@@ -29,6 +29,10 @@
 #define BELIEF_MASK (TCUQ_BIT(TCUQ_DISBELIEF_FAST) | TCUQ_BIT(TCUQ_DISBELIEF_SLOW))
 #define MEAN_MASK (FAST_MASK | SLOW_MASK | STRAIN_MASK | TCUQ_BIT(TCUQ_DISPLACEMENT))
 
+/* Bits of tcuq_t.held: slow means and beliefs hold a value; what is learned of the stream holds one. */
+#define HELD_PAST 1u
+#define HELD_STREAM 2u
+
 /* Whether this build can compute a signal of a mask. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
 
@@ -88,15 +92,18 @@ typedef struct {
 #define KEPT_WORDS (sizeof(kept_t) / sizeof(uint32_t))
 typedef char tcuq_internal_whole_words[sizeof(kept_t) == 16u ? 1 : -1];
 
-/* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit beliefs, and one
+/* The ring memory: words of strains and slow means, one kept_t a past step, 16-bit numbers, and one
  * entry of bytes a past step. Use the functions below for sizes that a build may lack: they are then 0
  * when compiling. */
 typedef struct {
     uint32_t fast;         /* word where this mean begins; strains are before it */
     uint32_t slow;         /* and this one */
     uint32_t feature_mean; /* and this one */
+    uint32_t seen;         /* and this one, for the correction by class mix */
     uint32_t mean_words;   /* of strains and slow means */
-    uint32_t beliefs;      /* of both rates */
+    uint32_t mixture;      /* number where those of the learned persistence begin; beliefs are before it */
+    uint32_t numbers;      /* that are saved */
+    uint32_t scratch;      /* numbers that are not */
     uint32_t depth;        /* past steps */
     uint32_t post_bytes;   /* of an entry: the posterior, 0 or `classes` */
     uint32_t entry_bytes;  /* the posterior and the features */
@@ -109,9 +116,15 @@ static inline uint32_t mean_words(const layout_t *at)
     return BUILD_HAS(MEAN_MASK) ? at->mean_words : 0u;
 }
 
-static inline uint32_t belief_count(const layout_t *at)
+/* 16-bit numbers: beliefs, the class mix, deficits of the experts. */
+static inline uint32_t number_count(const layout_t *at)
 {
-    return BUILD_HAS(BELIEF_MASK) ? at->beliefs : 0u;
+    return BUILD_HAS(BELIEF_MASK) || (TCUQ_PERSISTENCE) ? at->numbers : 0u;
+}
+
+static inline uint32_t scratch_count(const layout_t *at)
+{
+    return (TCUQ_PERSISTENCE) ? at->scratch : 0u;
 }
 
 static inline uint32_t depth_of(const layout_t *at)
@@ -154,14 +167,14 @@ static inline void keep_at(const tcuq_t *m, const layout_t *at, uint32_t slot, c
     memcpy(AT_WORDS(kept_in(m, at, slot)), AT_WORDS(kept), sizeof *kept);
 }
 
-static inline int8_t *beliefs_in(const tcuq_t *m, const layout_t *at)
+static inline int8_t *numbers_in(const tcuq_t *m, const layout_t *at)
 {
     return (int8_t *)kept_in(m, at, depth_of(at));
 }
 
 static inline int8_t *entry_in(const tcuq_t *m, const layout_t *at, uint32_t slot)
 {
-    return beliefs_in(m, at) + 2u * belief_count(at) + at->entry_bytes * slot;
+    return numbers_in(m, at) + 2u * (number_count(at) + scratch_count(at)) + at->entry_bytes * slot;
 }
 
 /* Slot of the step `lag` steps ago, 1..depth. */
@@ -170,18 +183,18 @@ static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
     return m->head >= lag ? m->head - lag : m->head + depth - lag;
 }
 
-/* Beliefs are copied for the same reason. */
-static inline uint32_t belief_at(const int8_t *beliefs, uint32_t index)
+/* Numbers are copied for the same reason. */
+static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
 {
     uint16_t value;
-    memcpy(&value, beliefs + 2u * index, sizeof value);
+    memcpy(&value, numbers + 2u * index, sizeof value);
     return value;
 }
 
-static inline void belief_put(int8_t *beliefs, uint32_t index, uint32_t value)
+static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 {
     uint16_t kept = (uint16_t)value;
-    memcpy(beliefs + 2u * index, &kept, sizeof kept);
+    memcpy(numbers + 2u * index, &kept, sizeof kept);
 }
 
 /* Put an inference back into the ring: its label and its bytes, posterior first. */
@@ -190,10 +203,24 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const 
 /* One inference: tcuq_signals.c. */
 
 /* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6): sets
- * `label` and `low_mass`, and returns 1 - what risk leans on, Q0.16. A signal without a past stays as it
- * is in `signals`. */
+ * `label`, `answer`, `persistence` and `low_mass`, and the class that signals speak of. Returns 1 - what risk
+ * leans on, Q0.16. A signal without a past stays as it is in `signals`. */
 uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals);
+                            uint16_t *signals, uint32_t *subject);
+
+/* Beliefs: tcuq_beliefs.c. */
+
+/* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
+int32_t tcuq_internal_log2(uint32_t value);
+
+/* The beliefs of signals 10 and 11 take an inference in. Returns the one in class `subject`, the fast one
+ * where both are used. */
+uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
+                               uint16_t *signals);
+
+/* The experts of the learned persistence take an inference in: sets `persistence` and `answer`. Returns the
+ * mixed belief in what the params speak about, Q0.16. */
+uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out);
 
 /* The class with the largest posterior. */
 uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);

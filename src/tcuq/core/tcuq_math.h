@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to tcuq_signals.c: arithmetic that knows no state. Section numbers refer to SPEC.md. */
+/* Private to the core: arithmetic that knows no state. Section numbers refer to SPEC.md. */
 #ifndef TCUQ_MATH_H
 #define TCUQ_MATH_H
 
@@ -8,38 +8,23 @@
 
 /* An exponentially weighted mean after one more value; its first value sets it. Modulo 2^32, so that a
  * damaged mean, however large, comes back like any other (section 12). */
-static int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
+static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int first)
 {
     uint32_t gap = (uint32_t)value - (uint32_t)mean + ((1u << shift) >> 1);
     return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
-/* log2(value / 65536) in Q16.16, within 0.00014; value in 1..2^17 - 1. */
-static int32_t log2_of(uint32_t value)
-{
-    int32_t whole = 0;
-    uint32_t part, bend;
-    while (value < 65536u) {
-        value <<= 1;
-        whole -= 65536;
-    }
-    part = value - 65536u;
-    bend = part * (ONE - part) >> 16;
-    bend *= 28752u - (part * (15667u - (5383u * part >> 16)) >> 16);
-    return whole + (int32_t)(part + (bend >> 16));
-}
-
 /* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
  * 128 on both sides keep one confident step from an infinite say. */
-static uint16_t log_odds(uint32_t against)
+static inline uint16_t log_odds(uint32_t against)
 {
-    int32_t value = 32768 * 16 + 8 + log2_of(against + 128u) - log2_of(65664u - against);
+    int32_t value = 32768 * 16 + 8 + tcuq_internal_log2(against + 128u) - tcuq_internal_log2(65664u - against);
     value = value < 0 ? 0 : value >> 4;
     return (uint16_t)(value < 65535 ? value : 65535);
 }
 
 /* Floor of the square root. */
-static uint32_t root(uint32_t value)
+static inline uint32_t root(uint32_t value)
 {
     uint32_t result = 0;
     uint32_t bit = 1uL << 30;
@@ -56,12 +41,12 @@ static uint32_t root(uint32_t value)
 }
 
 /* Root mean square of `count` centered features in 1/256, Q0.16; at most 255 / 256. */
-static uint16_t magnitude_of(uint32_t squares, uint32_t count)
+static inline uint16_t magnitude_of(uint32_t squares, uint32_t count)
 {
     return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
 }
 
-static norm_t norm_of(uint64_t squares)
+static inline norm_t norm_of(uint64_t squares)
 {
     norm_t n = {0, 0};
     int32_t exponent = 0;
@@ -83,7 +68,7 @@ static norm_t norm_of(uint64_t squares)
 }
 
 /* Dot product of raw bytes: most of a step's time, so four at a time. */
-static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
+static inline int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
 {
     int32_t sum = 0;
     for (; count >= 4u; count -= 4u) {
@@ -100,7 +85,7 @@ static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
 
 /* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. One of them is of this step, so its mantissa
  * is at least 2^15 and the product is not 0 whatever the other is. */
-static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
+static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
     uint32_t product, cosine;
@@ -119,7 +104,7 @@ static uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 }
 
 /* -p log2 p for p in Q0.24 (0..2^24), in units of 1 / (192 * 512 * 256). */
-static uint32_t entropy_term(uint32_t p)
+static inline uint32_t entropy_term(uint32_t p)
 {
     uint32_t shift = 0, at, fraction;
     int32_t value;

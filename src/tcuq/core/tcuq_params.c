@@ -6,8 +6,10 @@
 static int accepted(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *head = head_of(p);
+    const tcuq_instant_t *instant = instant_of(p);
 #define TCUQ_FIELD(name, type, low, high, bytes) || OUTSIDE(type, p->name, low, high)
 #define TCUQ_HEAD_FIELD(name, type, low, high) || (head != NULL && OUTSIDE(type, head->name, low, high))
+#define TCUQ_INSTANT_FIELD(name, type, low, high) || (instant != NULL && OUTSIDE(type, instant->name, low, high))
     if (0
 #include "tcuq_fields.h"
     ) {
@@ -48,6 +50,14 @@ uint32_t tcuq_internal_sum(const tcuq_params_t *p)
     if (head_of(p) != NULL) {
         sum = add_bytes(sum, p->evidence, sizeof *p->evidence);
         sum = add_bytes(sum, p->evidence->offset, 2u * (size_t)p->classes);
+    }
+    if (instant_of(p) != NULL) {
+        sum = add_bytes(sum, p->instant, sizeof *p->instant);
+        sum = p->instant->class_mix == NULL ? sum
+                                            : add_bytes(sum, p->instant->class_mix, 2u * (size_t)p->classes);
+    }
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+        sum = add_bytes(sum, p->centers, (size_t)p->classes * p->features);
     }
     return sum;
 }

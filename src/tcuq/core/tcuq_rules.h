@@ -34,6 +34,35 @@ static inline const tcuq_evidence_t *head_of(const tcuq_params_t *p)
     return (TCUQ_EVIDENCE) ? p->evidence : NULL;
 }
 
+static inline const tcuq_instant_t *instant_of(const tcuq_params_t *p)
+{
+    return (TCUQ_PERSISTENCE) ? p->instant : NULL;
+}
+
+static inline int shares_given(const tcuq_params_t *p)
+{
+    const tcuq_instant_t *head = instant_of(p);
+    uint32_t i;
+    if (head != NULL && head->class_mix != NULL) {
+        for (i = 0; i < p->classes; i++) {
+            if (head->class_mix[i] == 0u) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* What a bet multiplies by at either clip stays in the range of the logarithm. */
+static inline int bet_fits(const tcuq_evidence_t *head)
+{
+    uint32_t most = head->bet_slope * (head->clip >> 8) >> 8;
+    if (head->bet_slope == 0u) {
+        return head->bet_base == 0u;
+    }
+    return head->bet_base >= most + 257u && head->bet_base + most < 1048576u;
+}
+
 static inline int lags_ascend(const tcuq_params_t *p)
 {
     uint32_t last = 0, i;
@@ -59,7 +88,7 @@ static inline int weights_sum(const tcuq_params_t *p)
 /* Whether this build can do what is asked. */
 static inline int build_can(const tcuq_params_t *p)
 {
-    return used(p) == p->signals && head_of(p) == p->evidence;
+    return used(p) == p->signals && head_of(p) == p->evidence && instant_of(p) == p->instant;
 }
 
 #endif
@@ -83,12 +112,23 @@ RULE(knee_fits, p->slope == 0u || (uint32_t)p->knee <= MAP_LIMIT / p->slope)
 /* Nobody can abstain more often than always. */
 RULE(budget_up_to_one, p->budget_num <= p->budget_den)
 /* The belief is there to lean on. */
-RULE(anchor_used, p->anchor <= (used(p) >> TCUQ_DISBELIEF_FAST & 1u))
+RULE(anchor_used, p->anchor <= ((used(p) >> TCUQ_DISBELIEF_FAST & 1u) | (uint32_t)(instant_of(p) != NULL)))
+/* There is an answer beside the label. */
+RULE(about_used, p->about <= (uint32_t)(instant_of(p) != NULL))
+RULE(disbelief_used, instant_of(p) != NULL || !uses(p, TCUQ_BIT(TCUQ_DISBELIEF)))
+/* Shorter ones are noise, longer ones would come too late. */
+RULE(horizon_fits, p->horizon == 0u || p->horizon >= 4u)
+RULE(start_used, p->horizon != 0u || p->expected_start == 0u)
+RULE(centers_given, (p->centers != NULL) == uses(p, TCUQ_BIT(TCUQ_DISTANCE)))
+/* A correction divides by them. */
+RULE(class_mix_given, shares_given(p))
 /* A sum can reach its limit; a side that is off sums nothing. */
 RULE(rise_order, (p->rise_limit != 0u ? p->rise_cap >= p->rise_limit : p->rise_cap == 0u))
 RULE(fall_order, (p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_cap == 0u))
 /* The head has its table. */
 RULE(evidence_given, head_of(p) == NULL || head_of(p)->offset != NULL)
+/* A bet never loses all, and its logarithm fits. */
+RULE(bet_fits, head_of(p) == NULL || bet_fits(head_of(p)))
 /* The fall side sums risk, which evidence takes the place of. */
 RULE(evidence_alone, head_of(p) == NULL || p->fall_limit == 0u)
 #undef RULE

@@ -3,7 +3,7 @@
  * refer to SPEC.md. */
 #include "tcuq_math.h"
 
-/* Rates of the slow means and beliefs, and of the strains, as right shifts. */
+/* Rates of the slow means and of the strains, as right shifts. */
 #define FAST_SHIFT 2
 #define SLOW_SHIFT 4
 #define STRAIN_FAST_SHIFT 4
@@ -15,6 +15,7 @@ typedef struct {
     uint32_t top;     /* largest and second largest posterior, in 1/256 */
     uint32_t second;
     uint32_t squares; /* sum of squares of the features */
+    uint32_t subject; /* the class that signals speak of */
 } inference_t;
 
 /* Memory of the past. */
@@ -31,8 +32,18 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->fast = (mask >> TCUQ_STRAIN_FAST & 1u) + (mask >> TCUQ_STRAIN_SLOW & 1u);
     at->slow = at->fast + if_used(p, FAST_MASK, p->classes);
     at->feature_mean = at->slow + if_used(p, SLOW_MASK, p->classes);
-    at->mean_words = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
-    at->beliefs = ((mask >> TCUQ_DISBELIEF_FAST & 1u) + (mask >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
+    at->seen = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
+    at->mean_words = at->seen;
+    at->mixture = ((mask >> TCUQ_DISBELIEF_FAST & 1u) + (mask >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
+    at->numbers = at->mixture;
+    at->scratch = 0;
+    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
+        at->numbers += 5u * p->classes + 6u;
+        if (p->instant->class_mix != NULL) {
+            at->mean_words += p->classes;
+            at->scratch = p->classes;
+        }
+    }
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
     at->post_bytes = if_used(p, TCUQ_BIT(TCUQ_DIVERGENCE), p->classes);
     at->entry_bytes = at->post_bytes + if_used(p, TCUQ_BIT(TCUQ_INSTABILITY), p->features);
@@ -44,7 +55,7 @@ size_t tcuq_ring_size(const tcuq_params_t *p)
     uint32_t size;
     tcuq_internal_layout(&at, p);
     size = 4u * mean_words(&at) + (uint32_t)sizeof(kept_t) * depth_of(&at);
-    size += (depth_of(&at) * at.entry_bytes + 2u * belief_count(&at) + 3u) & ~(uint32_t)3u;
+    size += (depth_of(&at) * at.entry_bytes + 2u * (number_count(&at) + scratch_count(&at)) + 3u) & ~(uint32_t)3u;
     /* More than size_t can say, where that has 16 bits, is more than any ring has. */
     return size < 4u ? 4u : (size_t)size != size ? (size_t)-4 : (size_t)size;
 }
@@ -219,7 +230,7 @@ static void lagged_signals(const tcuq_t *m, const layout_t *at, const kept_t *no
     }
 }
 
-/* Signals 4 to 14 (section 6). Each of these functions also takes this inference in; `first` says that
+/* Signals 4 to 16 (section 6). Each of these functions also takes this inference in; `first` says that
  * there is no past yet, and a signal then keeps its clean mean. */
 
 static uint16_t spread_of(const uint32_t *mean, const tcuq_params_t *p)
@@ -298,52 +309,11 @@ static void strain_signal(uint32_t *mean, uint32_t odds, uint32_t shift, int fir
     *mean = (uint32_t)moved((int32_t)*mean, (int32_t)(odds << 8), shift, first);
 }
 
-/* One step of a Bayes filter whose class switches with probability 2^-shift. `even` and `least` are
- * the same for both rates: the belief of no knowledge, and what every class keeps of the likelihood. */
-static void believe(int8_t *belief, const int8_t *probs, uint32_t classes, uint32_t shift,
-                    uint32_t even, uint32_t least, int first)
-{
-    uint32_t fresh = even >> shift;
-    uint32_t sum = 0, scale = 0, factor, i;
-    for (i = 0; i < classes; i++) {
-        uint32_t old = first ? even : belief_at(belief, i);
-        uint32_t prior = old - (old >> shift) + fresh;
-        belief_put(belief, i, prior);
-        sum += prior * (64u * (uint32_t)(probs[i] + 128) + least);
-    }
-    while (sum >> scale > Q16_MAX) {
-        scale++;
-    }
-    /* Not by 0: the priors are at least 4 and the weights at least 1; only a sum over damaged beliefs
-     * can come round to it. */
-    factor = 0x7FFFFFFFu / (sum != 0u ? sum >> scale : 1u);
-    for (i = 0; i < classes; i++) {
-        uint32_t joint = belief_at(belief, i) * (64u * (uint32_t)(probs[i] + 128) + least);
-        belief_put(belief, i, (joint >> scale) * factor >> 15);
-    }
-}
-
-static void belief_signals(const tcuq_params_t *p, int8_t *belief, uint32_t label,
-                           const int8_t *probs, int first, uint16_t *signals)
-{
-    uint32_t even = ONE / p->classes;
-    uint32_t least = p->classes <= 164u ? 164u / p->classes : 1u;
-    uint32_t n;
-    for (n = TCUQ_DISBELIEF_FAST; n <= TCUQ_DISBELIEF_SLOW; n++) {
-        if (uses(p, TCUQ_BIT(n))) {
-            believe(belief, probs, p->classes, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT,
-                    even, least, first);
-            signals[n] = log_odds(ONE - belief_at(belief, label));
-            belief += 2u * p->classes;
-        }
-    }
-}
-
 /* The odds of this step, and the strains, which are means of past odds. */
-static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t top, int first,
+static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t posterior, int first,
                          uint16_t *signals)
 {
-    uint16_t odds = log_odds(ONE - 256u * top);
+    uint16_t odds = log_odds(ONE - 256u * posterior);
     signals[TCUQ_ODDS] = odds;
     if (uses(p, TCUQ_BIT(TCUQ_STRAIN_FAST))) {
         strain_signal(strains++, odds, STRAIN_FAST_SHIFT, first, signals + TCUQ_STRAIN_FAST);
@@ -353,18 +323,34 @@ static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t top
     }
 }
 
+/* Log of the squared distance of the features from the center of a class, Q0.16: 1/24 a factor of two. */
+static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32_t count)
+{
+    uint32_t sum = 1, scale = 0;
+    int32_t log;
+    for (; count > 0u; count--) {
+        int32_t gap = (int32_t)*features++ - *center++;
+        sum += (uint32_t)(gap * gap);
+    }
+    while (sum >> scale > Q16_MAX) {
+        scale++;
+    }
+    log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
+    return saturate(((uint32_t)log >> 4) * 2731u >> 12);
+}
+
 static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, const int8_t *probs,
                          const int8_t *features, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
-    int first = m->slow == 0u;
+    int first = (m->held & HELD_PAST) == 0u;
     if (uses(p, TCUQ_BIT(TCUQ_MAGNITUDE))) {
         signals[TCUQ_MAGNITUDE] = magnitude_of(now->squares, p->features);
     }
     if (uses(p, FAST_MASK)) {
         uint32_t *mean = m->ring + at->fast;
         if (!first) {
-            signals[TCUQ_SURPRISE_FAST] = surprise_of(mean, now->kept.label);
+            signals[TCUQ_SURPRISE_FAST] = surprise_of(mean, now->subject);
         }
         if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_FAST))) {
             signals[TCUQ_SPREAD_FAST] = spread_of(mean, p);
@@ -374,7 +360,7 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
     if (uses(p, SLOW_MASK)) {
         uint32_t *mean = m->ring + at->slow;
         if (!first) {
-            signals[TCUQ_SURPRISE_SLOW] = surprise_of(mean, now->kept.label);
+            signals[TCUQ_SURPRISE_SLOW] = surprise_of(mean, now->subject);
         }
         if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_SLOW))) {
             signals[TCUQ_SPREAD_SLOW] = spread_of(mean, p);
@@ -385,21 +371,21 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
         displacement_signal(p, (int32_t *)(m->ring + at->feature_mean), now->kept.norm, features, first,
                             signals + TCUQ_DISPLACEMENT);
     }
-    if (uses(p, BELIEF_MASK)) {
-        belief_signals(p, beliefs_in(m, at), now->kept.label, probs, first, signals);
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+        signals[TCUQ_DISTANCE] = distance_of(features, p->centers + now->subject * p->features, p->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_ODDS) | STRAIN_MASK)) {
-        odds_signals(p, m->ring, now->top, first, signals);
+        odds_signals(p, m->ring, (uint32_t)(probs[now->subject] + 128), first, signals);
     }
 }
 
 uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals)
+                            uint16_t *signals, uint32_t *subject)
 {
     const tcuq_params_t *p = m->params;
     inference_t now;
     layout_t at;
-    uint32_t inverse;
+    uint32_t anchor;
     tcuq_internal_layout(&at, p);
     read_probs(&now, probs, p->classes);
     now.squares = 0;
@@ -411,20 +397,33 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     }
     out->label = now.kept.label;
     out->low_mass = now.kept.mass < 128u ? 1u : 0u;
-    inverse = saturate(ONE - 256u * now.top);
-    signals[TCUQ_DOUBT] =
-        (uint16_t)mix(inverse, saturate(ONE - 256u * (now.top - now.second)), p->doubt_mix);
+    out->answer = now.kept.label;
+    out->persistence = 0;
+    now.subject = now.kept.label;
+    anchor = 256u * now.top;
+    signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - anchor), saturate(ONE - 256u * (now.top - now.second)),
+                                        p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
         m->head = (uint8_t)(m->head < at.depth ? m->head : 0u); /* the only index that a state holds */
         lagged_signals(m, &at, &now.kept, probs, features, signals);
         push(m, &at, &now.kept, probs, features);
     }
+    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
+        uint32_t mixed = tcuq_internal_persist(m, &at, probs, out);
+        now.subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : now.subject;
+        anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[now.subject] + 128);
+        signals[TCUQ_DISBELIEF] = log_odds(ONE - mixed);
+    }
+    if (uses(p, BELIEF_MASK)) {
+        uint32_t fast = tcuq_internal_beliefs(m, &at, probs, now.subject, signals);
+        if (p->anchor == TCUQ_ANCHOR_BELIEF && !((TCUQ_PERSISTENCE) && p->instant != NULL)) {
+            anchor = fast;
+        }
+    }
     if (uses(p, TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)) {
         slow_signals(m, &at, &now, probs, features, signals);
     }
-    m->slow = 1;
-    if (BUILD_HAS(TCUQ_BIT(TCUQ_DISBELIEF_FAST)) && p->anchor == TCUQ_ANCHOR_BELIEF) {
-        inverse = saturate(ONE - belief_at(beliefs_in(m, &at), now.kept.label));
-    }
-    return inverse;
+    m->held = (TCUQ_PERSISTENCE) && p->instant != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
+    *subject = now.subject;
+    return saturate(ONE - anchor);
 }

@@ -12,20 +12,23 @@
 enum {
     AT_MAGIC = 0,
     AT_VERSION = 4,
-    AT_SIGNALS = 6, /* from here to AT_STEPS: whose state it is */
-    AT_CLASSES = 8,
-    AT_FEATURES = 10,
-    AT_FINGERPRINT = 12,
-    AT_STEPS = 16,
-    AT_DEBT = 20,
-    AT_CREDIT = 24,
-    AT_RISE = 28,
-    AT_FALL = 32,
-    AT_ALARM = 36,
-    AT_FILL = 37,
-    AT_SLOW = 38,
-    AT_DEPTH = 39,
-    HEADER_BYTES = 40
+    AT_ZERO = 6,
+    AT_SIGNALS = 8, /* from here to AT_STEPS: whose state it is */
+    AT_CLASSES = 12,
+    AT_FEATURES = 14,
+    AT_FINGERPRINT = 16,
+    AT_STEPS = 20,
+    AT_DEBT = 24,
+    AT_CREDIT = 28,
+    AT_RISE = 32,
+    AT_FALL = 36,
+    AT_SEVERITY = 40,
+    AT_ACCURACY = 44,
+    AT_ALARM = 48,
+    AT_FILL = 49,
+    AT_HELD = 50,
+    AT_DEPTH = 51,
+    HEADER_BYTES = 52
 };
 
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
@@ -90,7 +93,8 @@ static void put_identity(const tcuq_params_t *p, uint8_t *bytes)
 {
     put32(bytes + AT_MAGIC, MAGIC);
     put16(bytes + AT_VERSION, TCUQ_STATE_VERSION);
-    put16(bytes + AT_SIGNALS, p->signals);
+    put16(bytes + AT_ZERO, 0);
+    put32(bytes + AT_SIGNALS, p->signals);
     put16(bytes + AT_CLASSES, p->classes);
     put16(bytes + AT_FEATURES, p->features);
     put32(bytes + AT_FINGERPRINT, tcuq_fingerprint(p));
@@ -103,9 +107,11 @@ static void put_counters(const tcuq_t *m, uint8_t *bytes)
     put32(bytes + AT_CREDIT, (uint32_t)m->credit);
     put32(bytes + AT_RISE, m->rise);
     put32(bytes + AT_FALL, m->fall);
+    put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
+    put32(bytes + AT_ACCURACY, m->accuracy);
     bytes[AT_ALARM] = m->alarm;
     bytes[AT_FILL] = m->fill;
-    bytes[AT_SLOW] = m->slow;
+    bytes[AT_HELD] = m->held;
 }
 
 static void get_counters(tcuq_t *m, const uint8_t *bytes)
@@ -115,9 +121,11 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->credit = (int32_t)get32(bytes + AT_CREDIT);
     m->rise = get32(bytes + AT_RISE);
     m->fall = get32(bytes + AT_FALL);
+    m->severity = (int32_t)get32(bytes + AT_SEVERITY);
+    m->accuracy = get32(bytes + AT_ACCURACY);
     m->alarm = bytes[AT_ALARM];
     m->fill = bytes[AT_FILL];
-    m->slow = bytes[AT_SLOW];
+    m->held = bytes[AT_HELD];
 }
 
 /* Numbers that memory holds may be damaged. What is saved is a copy without the damage, so that it loads;
