@@ -184,15 +184,12 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint8_t raised)
 {
     int32_t value = (int32_t)(*sum + (uint32_t)excess); /* a damaged sum is cut like a large one */
-    if (limit == 0u) {
-        return 0;
-    }
     value = value < 0 ? 0 : (uint32_t)value > cap ? (int32_t)cap : value;
     *sum = (uint32_t)value;
-    if ((uint32_t)value >= limit) {
-        return 1;
+    if (value == 0) { /* as always on a side that is off: its cap is 0 */
+        return 0;
     }
-    return value == 0 ? 0 : raised;
+    return (uint32_t)value >= limit ? 1 : raised;
 }
 
 /* The alarm, section 11. */

@@ -419,6 +419,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 int tcuq_verify(const tcuq_t *m)
 {
     layout_t at;
+    tcuq_t now;
     int status;
     if (m == NULL || m->params == NULL || m->ring == NULL) {
         return TCUQ_ERR_STATE;
@@ -431,8 +432,12 @@ int tcuq_verify(const tcuq_t *m)
         return TCUQ_ERR_OTHER;
     }
     tcuq_internal_layout(&at, m->params);
-    if (m->head > (depth_of(&at) == 0u ? 0u : depth_of(&at) - 1u) || !counters_ok(m, depth_of(&at))) {
+    now = *m;
+    if (depth_of(&at) == 0u) { /* nobody reads these without a ring */
+        now.head = 0;
+        now.fill = 0;
+    } else if (now.head >= depth_of(&at)) {
         return TCUQ_ERR_STATE;
     }
-    return TCUQ_OK;
+    return counters_ok(&now, depth_of(&at)) ? TCUQ_OK : TCUQ_ERR_STATE;
 }

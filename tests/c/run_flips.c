@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* Flips every bit of every counter and of every byte of the ring, one at a time and at a random moment, and
+ * holds what follows against SPEC.md section 12. Meant to run under sanitizers.
+ *
+ *     run_flips
+ *
+ * Exit status: 0 when everything held, else 1. A monitor beside it, which sees the same inputs without a flip,
+ * says what the signals should be. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcuq.h"
+
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, COUNTERS = 9, HOSTILE = 80, CALM = 300 };
+
+/* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536
+ * (an angle to a mean that happens to be short has the largest error). */
+enum { NEAR = 65 }; /* 0.001 */
+static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0,   56,  248,  56, 248,
+                                                     248,   0,     248,   248, 248, 1013, 0};
+
+static const uint8_t lags[LAGS] = {1, 2, 4};
+static const uint16_t lag_weights[LAGS] = {16384, 8192, 8192};
+static const int16_t offsets[CLASSES] = {-40, 30, 0, 90};
+static tcuq_evidence_t head = {offsets, 2u * 65536u, 6000u, {0}};
+
+typedef struct {
+    const char *name;
+    tcuq_params_t params;
+} set_t;
+
+static uint32_t seed = 1;
+static const char *set_name;
+static const char *target_name;
+static unsigned target_bit;
+
+static uint32_t draw(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 8;
+}
+
+static void need(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "%s, %s bit %u: %s\n", set_name, target_name, target_bit, what);
+        exit(1);
+    }
+}
+
+static tcuq_params_t base(uint32_t signals)
+{
+    tcuq_params_t p;
+    unsigned n;
+    memset(&p, 0, sizeof p);
+    p.version = TCUQ_PARAMS_VERSION;
+    p.signals = (uint16_t)signals;
+    p.classes = CLASSES;
+    p.features = FEATURES;
+    p.zero_point = 5;
+    p.lag_count = LAGS;
+    p.lags = lags;
+    p.lag_weights = lag_weights;
+    p.bias = -2 * 65536;
+    p.doubt_mix = 32768;
+    p.blend = 45000;
+    p.spread_scale = 32768;
+    p.level_num = 1;
+    p.level_den = 10;
+    p.reference = 24000;
+    p.slope = 40000;
+    p.steep_slope = 260000;
+    p.knee = 50;
+    p.budget_num = 3;
+    p.budget_den = 20;
+    p.burst = 3;
+    p.warmup = 8;
+    p.rise_reference = 26000;
+    p.fall_reference = 3000;
+    p.rise_limit = 60000;
+    p.rise_cap = 90000;
+    p.fall_limit = 20000;
+    p.fall_cap = 30000;
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        p.coef[n] = (int16_t)(n % 2u == 0u ? 700 : 300);
+        p.clean_mean[n] = (uint16_t)(9000u + 500u * n);
+    }
+    return p;
+}
+
+/* Parameters far apart: usual, all signals with a belief as anchor and evidence, no ring, extreme maps. */
+static unsigned sets(set_t *out)
+{
+    unsigned n;
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        head.coef[n] = (int16_t)(n % 3u == 0u ? 400 : -200);
+    }
+    out[0].name = "paper";
+    out[0].params = base(TCUQ_PROFILE_PAPER);
+    out[1].name = "every signal";
+    out[1].params = base(TCUQ_ALL_SIGNALS);
+    out[1].params.anchor = TCUQ_ANCHOR_BELIEF;
+    out[1].params.evidence = &head;
+    out[1].params.fall_limit = out[1].params.fall_cap = 0;
+    out[1].params.level_num = 3;
+    out[1].params.level_den = 7;
+    out[2].name = "no ring";
+    out[2].params = base(0x3E38u);
+    out[2].params.lag_count = 0;
+    out[2].params.reference = 0;
+    out[2].params.rise_limit = out[2].params.rise_cap = 0;
+    out[3].name = "flat map, steep wall";
+    out[3].params = base(TCUQ_PROFILE_PAPER);
+    out[3].params.slope = 0;
+    out[3].params.knee = 300;
+    out[3].params.steep_slope = 1677721;
+    out[3].params.budget_num = 0;
+    out[4].name = "gentle map";
+    out[4].params = base(TCUQ_BIT(TCUQ_FLIPS) | TCUQ_BIT(TCUQ_DOUBT));
+    out[4].params.reference = 60000;
+    out[4].params.slope = out[4].params.steep_slope = 5000;
+    out[4].params.knee = 0;
+    out[4].params.level_num = 990;
+    out[4].params.level_den = 1000;
+    out[4].params.budget_num = out[4].params.budget_den = 1;
+    out[4].params.burst = 10000;
+    return 5;
+}
+
+typedef struct {
+    tcuq_t monitor;
+    uint32_t *ring;
+    size_t ring_bytes;
+} watch_t;
+
+static void start(watch_t *w, const tcuq_params_t *p)
+{
+    w->ring_bytes = tcuq_ring_size(p);
+    w->ring = malloc(w->ring_bytes); /* the exact size: a sanitizer sees the first byte beyond it */
+    need(w->ring != NULL, "out of memory");
+    memset(w->ring, 0xA5, w->ring_bytes);
+    need(tcuq_init(&w->monitor, p, w->ring, w->ring_bytes) == TCUQ_OK, "init");
+}
+
+/* What was saved must load, and save to the same bytes again. */
+static void saved_state_loads(const watch_t *w)
+{
+    const tcuq_params_t *p = w->monitor.params;
+    size_t size = tcuq_state_size(p);
+    uint8_t *state = malloc(size), *again = malloc(size);
+    tcuq_t before = w->monitor;
+    watch_t fresh;
+    need(state != NULL && again != NULL, "out of memory");
+    need(tcuq_save(&w->monitor, state, size) == (int)size, "save");
+    need(memcmp(&before, &w->monitor, sizeof before) == 0, "save changed the monitor");
+    start(&fresh, p);
+    need(tcuq_load(&fresh.monitor, state, size) == TCUQ_OK, "the state saved after the flip is refused");
+    need(tcuq_save(&fresh.monitor, again, size) == (int)size, "save after load");
+    need(memcmp(state, again, size) == 0, "a loaded state is saved otherwise");
+    need(tcuq_verify(&fresh.monitor) == TCUQ_OK, "a loaded monitor is not verified");
+    free(fresh.ring);
+    free(state);
+    free(again);
+}
+
+/* A posterior between certain and flat, sometimes of another sum, and features. */
+static void inputs(int8_t *probs, int8_t *features)
+{
+    uint32_t top = draw() % CLASSES, sure = draw() % 256u, i;
+    for (i = 0; i < CLASSES; i++) {
+        probs[i] = (int8_t)((i == top ? (int)sure : (int)(255u - sure) / 3) - 128);
+        features[i] = (int8_t)(int)(draw() % 256u - 128u);
+    }
+    if (draw() % 16u == 0u) {
+        memset(probs, draw() % 2u == 0u ? 127 : -128, CLASSES);
+    }
+}
+
+typedef struct {
+    tcuq_step_t out;
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+} said_t;
+
+static void step_both(watch_t *w, watch_t *twin, const int8_t *probs, const int8_t *features, said_t *a, said_t *b)
+{
+    tcuq_step(&w->monitor, probs, features, &a->out, a->signals);
+    tcuq_step(&twin->monitor, probs, features, &b->out, b->signals);
+}
+
+/* Debts up to 0 at which the threshold is exactly 0: so far below its bounds a debt may begin. */
+static int64_t idle(const tcuq_params_t *p)
+{
+    int64_t size, count = 0;
+    for (size = 0; size < 100000; size++) {
+        int64_t near = size < p->knee ? size : p->knee;
+        count += p->reference == (p->slope * near + p->steep_slope * (size - near)) >> 8;
+    }
+    return count;
+}
+
+static void flip(watch_t *w, unsigned target, unsigned bit)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } counters[COUNTERS] = {
+        {"steps", offsetof(tcuq_t, steps)}, {"debt", offsetof(tcuq_t, debt)},
+        {"credit", offsetof(tcuq_t, credit)}, {"rise", offsetof(tcuq_t, rise)},
+        {"fall", offsetof(tcuq_t, fall)}, {"alarm", offsetof(tcuq_t, alarm)},
+        {"head", offsetof(tcuq_t, head)}, {"fill", offsetof(tcuq_t, fill)},
+        {"slow", offsetof(tcuq_t, slow)},
+    };
+    static char name[32];
+    uint8_t *bytes = (uint8_t *)&w->monitor;
+    uint32_t word;
+    target_bit = bit;
+    if (target >= COUNTERS) {
+        sprintf(name, "ring byte %u", target - COUNTERS);
+        target_name = name;
+        ((uint8_t *)w->ring)[target - COUNTERS] ^= (uint8_t)(1u << bit);
+        return;
+    }
+    target_name = counters[target].name;
+    if (target >= 5u) {
+        bytes[counters[target].offset] ^= (uint8_t)(1u << bit);
+        return;
+    }
+    memcpy(&word, bytes + counters[target].offset, sizeof word);
+    word ^= (uint32_t)1 << bit;
+    memcpy(bytes + counters[target].offset, &word, sizeof word);
+}
+
+static void trial(const tcuq_params_t *p, unsigned target, unsigned bit, int64_t room, int reset)
+{
+    static const int8_t calm[CLASSES] = {100, -120, -120, -128};
+    static const int8_t still[FEATURES] = {9, -4, 77, 0};
+    unsigned before = draw() % 50u, t, n, longest = HOSTILE;
+    int8_t probs[CLASSES], features[FEATURES];
+    int64_t flags = 0, abstained = 0;
+    int32_t low, high;
+    watch_t w, twin;
+    said_t a, b;
+    tcuq_debt_bounds(p, &low, &high);
+    start(&w, p);
+    start(&twin, p);
+    for (t = 0; t < before; t++) {
+        inputs(probs, features);
+        step_both(&w, &twin, probs, features, &a, &b);
+    }
+    if (reset) {
+        tcuq_reset(&w.monitor);
+        tcuq_reset(&twin.monitor);
+    }
+    flip(&w, target, bit);
+    (void)tcuq_verify(&w.monitor);
+    saved_state_loads(&w);
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        /* Counters have no part in slow signals, nor have single past steps. */
+        int slow = target >= COUNTERS || target == COUNTERS - 1u;
+        if (slow && (p->signals & TCUQ_BIT(n)) != 0u && recovers[n] + 20u > longest) {
+            longest = recovers[n] + 20u;
+        }
+    }
+    for (t = 1; t <= longest; t++) {
+        int64_t over;
+        inputs(probs, features);
+        step_both(&w, &twin, probs, features, &a, &b);
+        flags += a.out.flagged;
+        abstained += a.out.abstain;
+        over = p->level_den * flags - (int64_t)p->level_num * t;
+        need(over <= high - low + room && -over <= high - low, "the flag rate left its bound");
+        need(p->budget_den * abstained <= (int64_t)p->burst * p->budget_den + (int64_t)p->budget_num * t,
+             "abstentions left their bound");
+        need(a.out.alarm <= 3u && a.out.label == b.out.label, "a step says what none can");
+        for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+            int gap = abs((int)a.signals[n] - (int)b.signals[n]);
+            need(t <= recovers[n] || gap <= (recovers[n] <= DEPTH ? 0 : NEAR), "a signal has not come back");
+        }
+    }
+    saved_state_loads(&w);
+    for (t = 0; t < CALM; t++) {
+        step_both(&w, &twin, calm, still, &a, &b);
+    }
+    need(a.out.alarm == b.out.alarm, "the alarm has not come back");
+    need(tcuq_verify(&w.monitor) == TCUQ_OK, "a counter has not come back into its range");
+    free(w.ring);
+    free(twin.ring);
+}
+
+/* A ring of anything at all: nothing is promised of the signals, but rates, memory and states hold. */
+static void garbage(const tcuq_params_t *p, int64_t room)
+{
+    static const uint32_t words[] = {0xFFFFFFFFu, 0x7FFFFFFFu, 0x80000000u, 0x80008000u, 0x7FFF7FFFu, 0u};
+    unsigned pattern, t;
+    target_name = "whole ring";
+    for (pattern = 0; pattern < 400u; pattern++) {
+        int8_t probs[CLASSES], features[FEATURES];
+        int64_t flags = 0;
+        int32_t low, high;
+        tcuq_step_t out;
+        watch_t w;
+        size_t i;
+        tcuq_debt_bounds(p, &low, &high);
+        start(&w, p);
+        for (i = 0; i < w.ring_bytes / 4u; i++) {
+            w.ring[i] = pattern < 6u ? words[pattern] : draw() << 16 ^ draw();
+        }
+        w.monitor.slow = 1;
+        w.monitor.fill = 255;
+        target_bit = pattern;
+        for (t = 1; t <= 60u; t++) {
+            saved_state_loads(&w);
+            inputs(probs, features);
+            tcuq_step(&w.monitor, probs, features, &out, NULL);
+            flags += out.flagged;
+            need(llabs(p->level_den * flags - (int64_t)p->level_num * t) <= high - low + room,
+                 "the flag rate left its bound");
+        }
+        free(w.ring);
+    }
+}
+
+int main(void)
+{
+    static set_t all[8];
+    unsigned count = sets(all), i, target, bit;
+    unsigned long trials = 0;
+    for (i = 0; i < count; i++) {
+        const tcuq_params_t *p = &all[i].params;
+        unsigned bytes = (unsigned)tcuq_ring_size(p);
+        int64_t room = idle(p);
+        set_name = all[i].name;
+        garbage(p, room);
+        for (target = 0; target < COUNTERS + bytes; target++) {
+            unsigned bits = target < 5u ? 32u : 8u;
+            for (bit = 0; bit < bits; bit++) {
+                trial(p, target, bit, room, 0);
+                trials++;
+                if (target < COUNTERS) {
+                    trial(p, target, bit, room, 1); /* between a reset and the first step */
+                    trials++;
+                }
+            }
+        }
+    }
+    printf("%lu flips, all came back\n", trials);
+    return 0;
+}

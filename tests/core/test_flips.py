@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Memory errors: every bit of every counter and of the ring, flipped under sanitizers (SPEC.md section 12)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from compilers import need_compiler
+from places import CORE, CORE_SOURCES, ROOT
+
+FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLIPS = 5760
+
+
+def flips(core: Path, compiler: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Build the program that flips bits with a core, and run it."""
+    need_compiler(compiler, "sanitized", folder)
+    program = folder / "run_flips"
+    sources = [ROOT / "tests" / "c" / "run_flips.c", *(core / path.name for path in CORE_SOURCES)]
+    command = [compiler, *FLAGS, *SANITIZED, *flags, f"-I{core}", *sources, "-o", program]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # The core does not allocate; a leak check would need rights that containers often withhold.
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    return subprocess.run([program], capture_output=True, text=True, env=environment, timeout=300)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_every_flip_comes_back(compiler: str, tmp_path: Path) -> None:
+    done = flips(CORE, compiler, tmp_path)
+    assert done.returncode == 0, done.stderr[:2000]
+    assert done.stdout == f"{FLIPS} flips, all came back\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "guard", "without"),
+    [
+        ("tcuq_signals.c", "m->head < at.depth ? m->head : 0u", "m->head"),
+        ("tcuq.c", "(uint32_t)out->threshold > Q16_MAX &&", "0 &&"),
+        ("tcuq.c", "if (far > 255u) {", "if (0) {"),
+        ("tcuq.c", "(int32_t)(*sum + (uint32_t)excess)", "(int32_t)*sum + excess"),
+        ("tcuq_math.h", "(shift & 31)", "shift"),
+        ("tcuq_state.c", "mend(&m, depth_of(&at));", "(void)mend;"),
+        ("tcuq_state.c", "debt -= debt_rest(p, debt, steps);", ""),
+    ],
+)
+def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:
+    core = tmp_path / "core"
+    core.mkdir()
+    for path in CORE.iterdir():
+        (core / path.name).write_text(path.read_text())
+    text = (core / file).read_text()
+    assert text.count(guard) == 1
+    (core / file).write_text(text.replace(guard, without))
+    assert flips(core, "gcc", tmp_path).returncode != 0
