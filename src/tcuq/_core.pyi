@@ -26,6 +26,10 @@ class Step(tuple[Any, ...]):
     reason: str | None
     low_mass: bool
     signals: tuple[float, ...] | None
+    answer: int
+    persistence: float
+    severity: float
+    expected_accuracy: float | None
 
 class Core:
     def __new__(cls, fields: dict[str, Any], feature_scale: float = 1.0, /) -> Core: ...

@@ -75,7 +75,7 @@ static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t c
                            features_space), &step, wanted ? signals : NULL);
     table_close(&p);
     table_close(&f);
-    return step_new(&step, wanted ? signals : NULL);
+    return step_new(&step, wanted ? signals : NULL, self->held.params.horizon);
 }
 
 /* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
@@ -113,7 +113,7 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         tcuq_step(&self->monitor, probs_row(&p, i, probs_space),
                   features_row(&f, i, self->feature_scale, self->held.params.zero_point,
                                features_space), &s, values);
-        step_row((step_row_t *)out.buf + i, &s);
+        step_row((step_row_t *)out.buf + i, &s, self->held.params.horizon);
     }
     result = Py_None;
     Py_INCREF(result);
@@ -238,6 +238,7 @@ static void core_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     PyMem_Free(((core_t *)object)->ring);
+    fields_free(&((core_t *)object)->held);
     release(object);
     Py_DECREF((PyObject *)type);
 }

@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef enum { NUMBER, HEAD_NUMBER, LIST } kind_t;
+typedef enum { NUMBER, HEAD_NUMBER, INSTANT_NUMBER, LIST } kind_t;
 
 /* A row of tcuq_fields.h. */
 typedef struct {
-    const char *of; /* "evidence " for those of the head */
+    const char *of; /* "evidence " or "instant " for those of a head */
     const char *name;
     kind_t kind;
     long long low;
@@ -26,6 +26,10 @@ typedef struct {
     {"evidence ", #name, HEAD_NUMBER, low, high, 4, offsetof(tcuq_evidence_t, name), sizeof(type)},
 #define TCUQ_HEAD_LIST(name, type, low, high) {"evidence ", #name, LIST, low, high, 0, 0, sizeof(type)},
 #define TCUQ_HEAD_TABLE TCUQ_HEAD_LIST
+#define TCUQ_INSTANT_FIELD(name, type, low, high) \
+    {"instant ", #name, INSTANT_NUMBER, low, high, 4, offsetof(tcuq_instant_t, name), sizeof(type)},
+#define TCUQ_INSTANT_LIST(name, type, low, high) {"instant ", #name, LIST, low, high, 0, 0, sizeof(type)},
+#define TCUQ_INSTANT_TABLE TCUQ_INSTANT_LIST
 static const row_t rows[] = {
 #include "core/tcuq_fields.h"
 };
@@ -37,6 +41,9 @@ enum {
 #define TCUQ_HEAD_FIELD(name, type, low, high) ROW_head_##name,
 #define TCUQ_HEAD_LIST TCUQ_HEAD_FIELD
 #define TCUQ_HEAD_TABLE TCUQ_HEAD_FIELD
+#define TCUQ_INSTANT_FIELD(name, type, low, high) ROW_instant_##name,
+#define TCUQ_INSTANT_LIST TCUQ_INSTANT_FIELD
+#define TCUQ_INSTANT_TABLE TCUQ_INSTANT_FIELD
 #include "core/tcuq_fields.h"
     ROW_COUNT
 };
@@ -136,14 +143,10 @@ static Py_ssize_t read_list(void *target, PyObject *fields, int number, Py_ssize
     return count;
 }
 
-static int read_head(held_params_t *held, PyObject *head)
+static int read_evidence(held_params_t *held, PyObject *head)
 {
     tcuq_evidence_t *e = &held->evidence;
     Py_ssize_t classes = held->params.classes;
-    if (!PyDict_Check(head)) {
-        PyErr_SetString(PyExc_TypeError, "evidence must be a dict or None");
-        return -1;
-    }
     e->offset = held->offset;
     held->params.evidence = e;
     if (read_numbers(e, head, HEAD_NUMBER) < 0 ||
@@ -166,18 +169,70 @@ static int refuse_rule(PyObject *fields, int error)
     return -1;
 }
 
-/* The optional head of the alarm. */
-static int read_evidence(held_params_t *held, PyObject *fields)
+static int read_instant(held_params_t *held, PyObject *head)
 {
-    PyObject *head = PyDict_GetItemString(fields, "evidence");
-    int status;
+    tcuq_instant_t *instant = &held->instant;
+    Py_ssize_t classes = held->params.classes;
+    PyObject *shares;
+    int status = 0;
+    held->params.instant = instant;
+    if (read_numbers(instant, head, INSTANT_NUMBER) < 0 ||
+        read_list(instant->coef, head, ROW_instant_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0) {
+        return -1;
+    }
+    shares = entry_of(head, "class_mix");
+    if (shares != Py_None) {
+        instant->class_mix = held->class_mix;
+        status = shares == NULL || read_list(held->class_mix, head, ROW_instant_class_mix, classes, classes) < 0 ? -1 : 0;
+    }
+    Py_XDECREF(shares);
+    return status;
+}
+
+/* A head that may be missing. */
+static int read_optional(held_params_t *held, PyObject *fields, const char *name,
+                         int (*read)(held_params_t *, PyObject *))
+{
+    PyObject *head = PyDict_GetItemString(fields, name);
+    int status = -1;
     if (head == NULL || head == Py_None) {
         return 0;
     }
     Py_INCREF(head); /* reading it may take it out of `fields` */
-    status = read_head(held, head);
+    if (PyDict_Check(head)) {
+        status = read(held, head);
+    } else {
+        PyErr_Format(PyExc_TypeError, "%s must be a dict or None", name);
+    }
     Py_DECREF(head);
     return status;
+}
+
+/* Centers come as bytes, class by class, or None. */
+static int read_centers(held_params_t *held, PyObject *fields)
+{
+    PyObject *bytes = PyDict_GetItemString(fields, "centers");
+    Py_ssize_t size = (Py_ssize_t)held->params.classes * held->params.features;
+    Py_ssize_t given;
+    char *from;
+    if (bytes == NULL || bytes == Py_None) {
+        return 0;
+    }
+    if (PyBytes_AsStringAndSize(bytes, &from, &given) < 0) {
+        return -1;
+    }
+    if (given != size) {
+        PyErr_Format(PyExc_ValueError, "centers has %zd entries, expected %zd", given, size);
+        return -1;
+    }
+    held->centers = PyMem_Malloc((size_t)size + 1u);
+    if (held->centers == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(held->centers, from, (size_t)size);
+    held->params.centers = held->centers;
+    return 0;
 }
 
 int fields_read(held_params_t *held, PyObject *fields)
@@ -191,7 +246,8 @@ int fields_read(held_params_t *held, PyObject *fields)
         read_list(held->lag_weights, fields, ROW_lag_weights, lag_count, lag_count) < 0 ||
         read_list(p->coef, fields, ROW_coef, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
         read_list(p->clean_mean, fields, ROW_clean_mean, TCUQ_SIGNAL_COUNT, TCUQ_SIGNAL_COUNT) < 0 ||
-        read_evidence(held, fields) < 0) {
+        read_optional(held, fields, "evidence", read_evidence) < 0 ||
+        read_optional(held, fields, "instant", read_instant) < 0 || read_centers(held, fields) < 0) {
         return -1;
     }
     p->lag_count = (uint16_t)lag_count;
@@ -199,6 +255,12 @@ int fields_read(held_params_t *held, PyObject *fields)
     p->lag_weights = held->lag_weights;
     error = tcuq_check(p);
     return error == TCUQ_OK ? 0 : refuse_rule(fields, error);
+}
+
+void fields_free(held_params_t *held)
+{
+    PyMem_Free(held->centers);
+    held->centers = NULL;
 }
 
 PyObject *fields_table(void)

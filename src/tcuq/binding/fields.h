@@ -14,11 +14,17 @@ typedef struct {
     uint16_t lag_weights[TCUQ_MAX_LAG];
     tcuq_evidence_t evidence;
     int16_t offset[TCUQ_MAX_CLASSES];
+    tcuq_instant_t instant;
+    uint16_t class_mix[TCUQ_MAX_CLASSES];
+    int8_t *centers; /* or NULL */
 } held_params_t;
 
 /* Read what `Params.integers` gives, and check it. Return 0, or -1 with an exception that names the
  * parameter, its value and what was expected. */
 int fields_read(held_params_t *held, PyObject *fields);
+
+/* Give memory back, also after a failed read. */
+void fields_free(held_params_t *held);
 
 /* A new tuple of (name, lowest, highest, bytes in the fingerprint), one for every row of tcuq_fields.h. */
 PyObject *fields_table(void);

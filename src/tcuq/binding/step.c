@@ -8,7 +8,8 @@
 static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
     "divergence",    "instability", "flips",       "doubt",       "surprise_fast",
     "surprise_slow", "spread_fast", "spread_slow", "displacement", "odds",
-    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude"};
+    "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude",
+    "distance", "disbelief"};
 
 static PyObject *signal_strings[TCUQ_SIGNAL_COUNT];
 static PyTypeObject *step_type;
@@ -25,10 +26,14 @@ static PyStructSequence_Field step_fields[] = {
     {"reason", "name of the signal that speaks most against this step, or None"},
     {"low_mass", "the int8 posterior sums to less than a half"},
     {"signals", "all signals by number when asked for, else None"},
+    {"answer", "class to act on: the label, or what the last steps make more likely"},
+    {"persistence", "0 where neighboring steps have nothing to do with each other, up to 1"},
+    {"severity", "slow mean of the evidence: how bad the stream is"},
+    {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc step_desc = {
-    "tcuq.Step", "What the monitor says of one inference.", step_fields, 11};
+    "tcuq.Step", "What the monitor says of one inference.", step_fields, 15};
 
 int step_add_to(PyObject *module)
 {
@@ -63,15 +68,21 @@ static PyObject *signal_values(const uint16_t *signals)
     return values;
 }
 
-PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals)
+PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals, int horizon)
 {
     PyObject *step = PyStructSequence_New(step_type);
     PyObject *reason = s->reason < TCUQ_SIGNAL_COUNT ? signal_strings[s->reason] : Py_None;
     PyObject *values = Py_None;
+    PyObject *expected = Py_None;
     if (step == NULL) {
         return NULL;
     }
     Py_INCREF(reason);
+    if (horizon != 0) {
+        expected = PyFloat_FromDouble(s->expected_accuracy / ONE);
+    } else {
+        Py_INCREF(expected);
+    }
     if (signals == NULL) {
         Py_INCREF(values);
     } else {
@@ -88,6 +99,10 @@ PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals)
     PyStructSequence_SetItem(step, 8, reason);
     PyStructSequence_SetItem(step, 9, PyBool_FromLong(s->low_mass));
     PyStructSequence_SetItem(step, 10, values);
+    PyStructSequence_SetItem(step, 11, PyLong_FromLong(s->answer));
+    PyStructSequence_SetItem(step, 12, PyFloat_FromDouble(s->persistence / ONE));
+    PyStructSequence_SetItem(step, 13, PyFloat_FromDouble(s->severity / ONE));
+    PyStructSequence_SetItem(step, 14, expected);
     if (PyErr_Occurred() != NULL) {
         Py_DECREF(step);
         return NULL;
@@ -95,12 +110,16 @@ PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals)
     return step;
 }
 
-void step_row(step_row_t *row, const tcuq_step_t *s)
+void step_row(step_row_t *row, const tcuq_step_t *s, int horizon)
 {
     row->risk = s->risk / ONE;
     row->threshold = s->threshold / ONE;
     row->uncertainty = s->uncertainty / ONE;
+    row->persistence = s->persistence / ONE;
+    row->severity = s->severity / ONE;
+    row->expected_accuracy = horizon != 0 ? s->expected_accuracy / ONE : Py_NAN;
     row->label = s->label;
+    row->answer = s->answer;
     row->flagged = s->flagged;
     row->abstain = s->abstain;
     row->alarm = s->alarm;

@@ -12,22 +12,26 @@ typedef struct {
     double risk;
     double threshold;
     double uncertainty;
+    double persistence;
+    double severity;
+    double expected_accuracy; /* NaN where there is none */
     int32_t label;
+    int32_t answer;
     uint8_t flagged;
     uint8_t abstain;
     uint8_t alarm;
     uint8_t warming_up;
     uint8_t reason;
     uint8_t low_mass;
-    uint8_t unused[6]; /* 40 bytes on every ABI */
+    uint8_t unused[2]; /* 64 bytes on every ABI */
 } step_row_t;
 
 /* Put the type `Step` and the tuple SIGNAL_NAMES into the module: 0, or -1 with an exception. */
 int step_add_to(PyObject *module);
 
-/* A new `Step`; `signals` may be NULL. */
-PyObject *step_new(const tcuq_step_t *step, const uint16_t *signals);
+/* A new `Step`; `signals` may be NULL. There is an expected accuracy only with a horizon. */
+PyObject *step_new(const tcuq_step_t *step, const uint16_t *signals, int horizon);
 
-void step_row(step_row_t *row, const tcuq_step_t *step);
+void step_row(step_row_t *row, const tcuq_step_t *step, int horizon);
 
 #endif

@@ -95,7 +95,7 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
     uint32_t horizon = m->params->horizon;
     out->expected_accuracy = 0;
     if (horizon != 0u) {
-        m->accuracy = (uint32_t)moved((int32_t)m->accuracy, (int32_t)((ONE - out->uncertainty) << 8), horizon, 0);
+        m->accuracy = (uint32_t)moved((int32_t)(m->accuracy & 0xFFFFFFu), (int32_t)((ONE - out->uncertainty) << 8), horizon, 0);
         out->expected_accuracy = saturate((m->accuracy + 128u) >> 8);
     }
 }
@@ -153,16 +153,21 @@ static void spend(tcuq_t *m, tcuq_step_t *out)
     }
 }
 
+static int32_t clipped(int32_t value, uint32_t clip)
+{
+    int32_t most = (int32_t)clip;
+    return value > most ? most : value < -most ? -most : value;
+}
+
 /* How much more likely a step is on degraded input (section 11), Q16.16. */
 static int32_t evidence_of(const tcuq_evidence_t *head, uint32_t mask, const uint16_t *signals, uint32_t subject)
 {
-    int32_t clip = (int32_t)head->clip;
     int32_t value = (int32_t)head->offset[subject] * 256;
     uint32_t i;
     for (i = 0; mask != 0u; i++, mask >>= 1) {
         value += (mask & 1u) != 0u ? shift_floor((int32_t)head->coef[i] * signals[i], 9) : 0;
     }
-    return value > clip ? clip : value < -clip ? -clip : value;
+    return clipped(value, head->clip);
 }
 
 /* Logarithm of what a bet on the evidence of a step multiplies the stake by, never above it, Q16.16. */
@@ -201,7 +206,7 @@ static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_ste
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
         const tcuq_evidence_t *head = p->evidence;
         excess = evidence_of(head, used(p), signals, subject);
-        m->severity = moved(m->severity, excess, SEVERITY_SHIFT, 0);
+        m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
         excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
     }
     out->severity = m->severity;

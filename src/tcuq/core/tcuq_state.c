@@ -7,6 +7,7 @@
 #define LABEL_BYTES 2u
 #define CRC_BYTES 4u
 #define STEPS_MAX 0xFFFFFFFFu
+#define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
 
 /* Offsets in the header. */
 enum {
@@ -56,10 +57,23 @@ uint32_t tcuq_fingerprint(const tcuq_params_t *p)
             crc = crc_word(crc, WORD(p->evidence->offset[i]), 4);
         }
     }
+    if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
+#define TCUQ_INSTANT_FIELD(name, type, low, high) crc = crc_word(crc, WORD(p->instant->name), 4);
+#include "tcuq_fields.h"
+        for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+            crc = crc_word(crc, WORD(p->instant->coef[i]), 4);
+        }
+        for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
+            crc = crc_word(crc, p->instant->class_mix[i], 4);
+        }
+    }
+    if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
+        crc = crc_add(crc, (const uint8_t *)p->centers, (size_t)p->classes * p->features);
+    }
     return ~crc;
 }
 
-/* After the header come entries, means, beliefs and a checksum. */
+/* After the header come entries, means, numbers of 16 bits and a checksum. */
 
 static size_t entry_at(const layout_t *at, uint32_t number)
 {
@@ -71,14 +85,14 @@ static size_t means_at(const layout_t *at)
     return entry_at(at, depth_of(at));
 }
 
-static size_t beliefs_at(const layout_t *at)
+static size_t numbers_at(const layout_t *at)
 {
     return means_at(at) + 4u * (size_t)mean_words(at);
 }
 
 static size_t crc_at(const layout_t *at)
 {
-    return beliefs_at(at) + 2u * (size_t)belief_count(at);
+    return numbers_at(at) + 2u * (size_t)number_count(at);
 }
 
 size_t tcuq_state_size(const tcuq_params_t *p)
@@ -169,12 +183,26 @@ static uint32_t mend_side(uint32_t *sum, uint32_t limit, uint32_t cap, uint32_t 
     return *sum == 0u ? 0u : *sum >= limit ? 1u : raised;
 }
 
+/* Whether the persistence of the stream is learned. */
+static int learns(const tcuq_params_t *p)
+{
+    return (TCUQ_PERSISTENCE) && p->instant != NULL;
+}
+
+/* Size of the largest severity. */
+static int32_t worst_of(const tcuq_params_t *p)
+{
+    return (TCUQ_EVIDENCE) && p->evidence != NULL ? (int32_t)p->evidence->clip : 0;
+}
+
 /* The counters; ring and params stay. */
 static void mend(tcuq_t *m, uint32_t depth)
 {
     const tcuq_params_t *p = m->params;
     uint32_t credit = (uint32_t)times_steps(p->budget_num, m->steps);
     uint32_t cap = (uint32_t)p->burst * p->budget_den;
+    int32_t worst = worst_of(p);
+    uint32_t past, stream;
     credit = credit < cap ? credit : cap;
     m->debt = mended_debt(p, m->debt, m->steps);
     m->credit = (uint32_t)m->credit < credit ? m->credit : (int32_t)credit;
@@ -183,7 +211,11 @@ static void mend(tcuq_t *m, uint32_t depth)
     m->head = (uint8_t)(m->head < depth ? m->head : 0u);
     m->fill = (uint8_t)(m->fill < depth ? m->fill : depth);
     m->fill = (uint8_t)(m->fill < m->steps ? m->fill : m->steps);
-    m->slow = (uint8_t)((depth != 0u ? m->fill : m->slow) != 0u && m->steps != 0u ? 1u : 0u);
+    m->severity = m->severity < -worst ? -worst : m->severity > worst ? worst : m->severity;
+    m->accuracy = m->steps == 0u ? (uint32_t)p->expected_start << 8 : p->horizon == 0u ? 0u : m->accuracy & ACCURACY_MAX;
+    past = (depth != 0u ? m->fill : m->held & HELD_PAST) != 0u && m->steps != 0u ? HELD_PAST : 0u;
+    stream = !learns(p) || m->steps == 0u ? 0u : past != 0u ? HELD_STREAM : m->held & HELD_STREAM;
+    m->held = (uint8_t)(past | stream);
 }
 
 /* The label of an entry of the ring. */
@@ -195,38 +227,66 @@ static uint32_t mended_label(const tcuq_params_t *p, const layout_t *at, uint32_
     return label < p->classes ? label : 0u;
 }
 
-/* Size of the largest mean: of strains, then of posteriors and features. */
-static int32_t most_of_mean(const layout_t *at, uint32_t word)
+/* A mean as a sound state has it: zero while it holds no value, else in its range. */
+static uint32_t mended_mean(const tcuq_t *m, const layout_t *at, uint32_t word, uint32_t value)
 {
-    return word < at->fast ? 65535 * 256L : 255 * 65536L;
-}
-
-/* The least mean: only those of features are signed. */
-static int32_t least_of_mean(const layout_t *at, uint32_t word)
-{
-    return word < at->feature_mean ? 0 : -most_of_mean(at, word);
-}
-
-static uint8_t *put_means(const tcuq_t *m, const layout_t *at, uint8_t *next)
-{
-    uint32_t i;
-    for (i = 0; i < mean_words(at); i++, next += 4) {
-        int32_t mean = (int32_t)m->ring[i];
-        int32_t least = least_of_mean(at, i), most = most_of_mean(at, i);
-        put32(next, (uint32_t)(mean < least ? least : mean > most ? most : mean));
+    int32_t most = word < at->fast || word >= at->seen ? 65535 * 256L : 255 * 65536L;
+    int32_t least = word >= at->feature_mean && word < at->seen ? -most : 0; /* features have signs */
+    int32_t mean = (int32_t)value;
+    if ((m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) == 0u) {
+        return 0;
     }
-    return next;
+    return (uint32_t)(mean < least ? least : mean > most ? most : mean);
 }
 
-static void put_beliefs(const tcuq_t *m, const layout_t *at, uint8_t *next)
+/* What the numbers so far leave for the next ones. */
+typedef struct {
+    uint32_t left;  /* of the sum of a belief, or of the class mix */
+    uint32_t least; /* of the deficits, which is 0 in a sound state */
+} sums_t;
+
+/* A number as a sound state has it: beliefs of each rate and the class mix have sums, deficits a least one. */
+static uint32_t mended_number(const tcuq_t *m, const layout_t *at, uint32_t index, uint32_t value, sums_t *sums)
 {
-    uint32_t left = ONE, i;
-    for (i = 0; i < belief_count(at); i++, next += 2) {
-        uint32_t value = belief_at(beliefs_in(m, at), i);
-        left = i == m->params->classes ? ONE : left; /* each rate has its own sum */
-        value = value < left ? value : left;
-        left -= value;
-        put16(next, value);
+    uint32_t classes = m->params->classes;
+    uint32_t mix_begin = learns(m->params) ? at->mixture + 4u * classes : at->numbers;
+    if ((m->held & (index < mix_begin ? HELD_PAST : HELD_STREAM)) == 0u) {
+        return 0;
+    }
+    if (index >= mix_begin + classes) {
+        return value - sums->least;
+    }
+    if (index % classes == 0u) {
+        sums->left = index < mix_begin ? ONE : ONE + 16u * classes; /* rounding adds to the class mix */
+    }
+    value = value < sums->left ? value : sums->left;
+    sums->left -= value;
+    return value;
+}
+
+/* The least deficit: of the numbers of a state, or of those in memory where it is NULL. */
+static uint32_t least_of(const tcuq_t *m, const layout_t *at, const uint8_t *state)
+{
+    uint32_t least = learns(m->params) ? Q16_MAX : 0u;
+    uint32_t i;
+    for (i = learns(m->params) ? at->numbers - 6u : at->numbers; i < at->numbers; i++) {
+        uint32_t value = state != NULL ? get16(state + 2u * i) : number_at(numbers_in(m, at), i);
+        least = value < least ? value : least;
+    }
+    return least;
+}
+
+static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *next)
+{
+    sums_t sums;
+    uint32_t i;
+    sums.left = 0;
+    sums.least = least_of(m, at, NULL);
+    for (i = 0; i < mean_words(at); i++, next += 4) {
+        put32(next, mended_mean(m, at, i, m->ring[i]));
+    }
+    for (i = 0; i < number_count(at); i++, next += 2) {
+        put16(next, mended_number(m, at, i, number_at(numbers_in(m, at), i), &sums));
     }
 }
 
@@ -256,9 +316,7 @@ int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
         memcpy(next + LABEL_BYTES, entry, at.entry_bytes);
         next += LABEL_BYTES + at.entry_bytes;
     }
-    if (m.slow != 0u) {
-        put_beliefs(&m, &at, put_means(&m, &at, bytes + means_at(&at)));
-    }
+    put_memory(&m, &at, bytes + means_at(&at));
     put32(bytes + crc, ~crc_add(CRC_START, bytes, crc));
     return (int)(crc + CRC_BYTES);
 }
@@ -274,6 +332,13 @@ static int side_ok(uint32_t sum, uint32_t limit, uint32_t cap, uint32_t raised)
     return sum <= cap;
 }
 
+/* What is learned of the stream has held a value since the first step. */
+static int held_ok(const tcuq_t *m)
+{
+    uint32_t most = learns(m->params) ? HELD_PAST | HELD_STREAM : HELD_PAST;
+    return m->held <= (m->steps != 0u ? most : 0u) && (m->held != HELD_PAST || !learns(m->params));
+}
+
 /* Ranges, and what holds between counters at every step. */
 static int counters_ok(const tcuq_t *m, uint32_t depth)
 {
@@ -285,9 +350,10 @@ static int counters_ok(const tcuq_t *m, uint32_t depth)
            m->alarm <= (TCUQ_ALARM_RISE | TCUQ_ALARM_FALL) &&
            side_ok(m->rise, p->rise_limit, p->rise_cap, m->alarm & TCUQ_ALARM_RISE) &&
            side_ok(m->fall, p->fall_limit, p->fall_cap, m->alarm & TCUQ_ALARM_FALL) &&
-           m->fill <= depth && m->fill <= m->steps &&
-           m->slow <= 1u && m->slow <= m->steps &&
-           (depth == 0u || (m->fill != 0u) == (m->slow != 0u));
+           m->severity >= -worst_of(p) && m->severity <= worst_of(p) &&
+           m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
+           m->fill <= depth && m->fill <= m->steps && held_ok(m) &&
+           (depth == 0u || (m->fill != 0u) == ((m->held & HELD_PAST) != 0u));
 }
 
 /* Whether the steps can have led to the debt and the credit. */
@@ -295,6 +361,7 @@ static int steps_agree(const tcuq_t *m)
 {
     const tcuq_params_t *p = m->params;
     return m->credit <= times_steps(p->budget_num, m->steps) &&
+           (m->steps != 0u || m->accuracy == (uint32_t)p->expected_start << 8) &&
            (m->steps == STEPS_MAX ||
             (debt_rest(p, m->debt, m->steps) == 0 && m->debt >= -times_steps(p->level_num, m->steps) &&
              m->debt <= times_steps((uint32_t)p->level_den - p->level_num, m->steps)));
@@ -328,24 +395,22 @@ static int entries_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
     return all_zero(bytes + entry_at(at, m->fill), means_at(at) - entry_at(at, m->fill));
 }
 
-static int means_ok(const layout_t *at, const uint8_t *means)
+/* Whether means and numbers are what mending would leave as they are. */
+static int memory_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
+    const uint8_t *numbers = bytes + numbers_at(at);
+    sums_t sums;
     uint32_t i;
-    for (i = 0; i < mean_words(at); i++) {
-        int32_t mean = (int32_t)get32(means + 4u * i);
-        if (mean > most_of_mean(at, i) || mean < least_of_mean(at, i)) {
+    sums.left = 0;
+    sums.least = least_of(m, at, numbers);
+    bytes += means_at(at);
+    for (i = 0; i < mean_words(at); i++, bytes += 4) {
+        if (get32(bytes) != mended_mean(m, at, i, get32(bytes))) {
             return 0;
         }
     }
-    return 1;
-}
-
-static int beliefs_ok(const layout_t *at, const uint8_t *beliefs, uint32_t classes)
-{
-    uint32_t sum = 0, i;
-    for (i = 0; i < belief_count(at); i++) {
-        sum = get16(beliefs + 2u * i) + (i == classes ? 0u : sum); /* each rate has its own sum */
-        if (sum > ONE) {
+    for (i = 0; i < number_count(at); i++, numbers += 2) {
+        if (get16(numbers) != mended_number(m, at, i, get16(numbers), &sums)) {
             return 0;
         }
     }
@@ -355,15 +420,8 @@ static int beliefs_ok(const layout_t *at, const uint8_t *beliefs, uint32_t class
 /* `m` holds the counters of a state that is not accepted yet. */
 static int state_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
 {
-    if (bytes[AT_DEPTH] != depth_of(at) || !counters_ok(m, depth_of(at)) || !steps_agree(m) ||
-        !entries_ok(m, at, bytes)) {
-        return 0;
-    }
-    if (m->slow == 0u) {
-        return all_zero(bytes + means_at(at), crc_at(at) - means_at(at));
-    }
-    return means_ok(at, bytes + means_at(at)) &&
-           beliefs_ok(at, bytes + beliefs_at(at), m->params->classes);
+    return get16(bytes + AT_ZERO) == 0u && bytes[AT_DEPTH] == depth_of(at) && counters_ok(m, depth_of(at)) &&
+           steps_agree(m) && entries_ok(m, at, bytes) && memory_ok(m, at, bytes);
 }
 
 int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
@@ -410,8 +468,8 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     for (i = 0; i < mean_words(&at); i++, bytes += 4) {
         m->ring[i] = get32(bytes);
     }
-    for (i = 0; i < belief_count(&at); i++, bytes += 2) {
-        belief_put(beliefs_in(m, &at), i, get16(bytes));
+    for (i = 0; i < number_count(&at); i++, bytes += 2) {
+        number_put(numbers_in(m, &at), i, get16(bytes));
     }
     return TCUQ_OK;
 }
