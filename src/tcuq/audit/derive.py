@@ -80,6 +80,7 @@ def audit(
         decisions = Decisions(decisions, start.steps if start else 0)
     if not len(decisions):
         raise ValueError("the decision log is empty, expected at least one step")
+    decisions.check_params(params)
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import about, add_log_options, answer, declare, need_files, one_input, read_run_log
+from .common import about, add_log_options, answer, check_named, declare, need_files, one_input, read_run_log
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -40,6 +40,7 @@ def command(args: argparse.Namespace) -> int:
     one_input(args, "DECISIONS", "--log")
     decisions = read_decisions(args.decisions, args.format)
     params = Params.load(args.params)
+    check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args, params)
     state = None
     if args.state is not None:

@@ -15,6 +15,7 @@ from .words import spoken
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..io.decisions import Decisions
     from ..monitor.log import Log
     from ..monitor.params import Params
 
@@ -158,6 +159,17 @@ def about(path: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def check_named(args: argparse.Namespace, decisions: Decisions, params: Params) -> None:
+    """Refuse a decision log of other parameters; say where a log, as those of 0.1, does not name its own."""
+    with about(args.decisions):
+        decisions.check_params(params)
+    if decisions.fingerprint is None:
+        note(
+            args,
+            f"{args.decisions}: does not name its parameters; whether it was made with {args.params} is open",
+        )
 
 
 def need_files(args: argparse.Namespace, *names: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..io.decisions import COLUMNS, RowText
+from ..io.decisions import RowText, decision_columns
 from ..io.jsonl import RowParser
 from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
 from ..io.values import Shape, refuse
@@ -55,7 +55,7 @@ def answer_lines(
     """
     params, where = monitor.params, shown(STANDARD)
     columns = [NUMBER[name] for name in params.signals]
-    text = RowText((*COLUMNS, "low_mass", *params.signals) if args.signals else COLUMNS, kind)
+    text = RowText(decision_columns(params.signals if args.signals else None, True), kind)
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
     parser, segment = RowParser(Shape.of(params), apply), None
@@ -83,7 +83,7 @@ def answer_lines(
             cells += (step.abstain, step.alarm, step.warming_up, step.reason or "")
             if step.signals is not None:
                 cells += (step.low_mass, *(step.signals[column] for column in columns))
-            _say(header + text.line(cells))
+            _say(header + text.line((*cells, params.fingerprint)))
             header = ""
             number += 1
             if notes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import add_log_options, answer, declare, need_files, one_input, read_run_log
+from .common import add_log_options, answer, check_named, declare, need_files, one_input, read_run_log
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -37,6 +37,8 @@ def command(args: argparse.Namespace) -> int:
     check_target(args.output)
     decisions = read_decisions(args.decisions, args.format)
     params = None if args.params is None else Params.load(args.params)
+    if params is not None:
+        check_named(args, decisions, params)
     log = None if args.log is None else read_run_log(args)
     if log is not None and len(log) != len(decisions):
         raise ValueError(

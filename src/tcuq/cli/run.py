@@ -194,9 +194,9 @@ def _recorded(
         refuse_logits(log.probs)
         result = watch(monitor, log, signals=args.signals)
     if args.signals:
-        decisions = Decisions(result[0], first, result[1], params.signals)
+        decisions = Decisions(result[0], first, result[1], params.signals, fingerprint=params.fingerprint)
     else:
-        decisions = Decisions(result, first)
+        decisions = Decisions(result, first, fingerprint=params.fingerprint)
     write_decisions(args.output, decisions, kinds[1])
     steps = decisions.steps
     return {

@@ -90,7 +90,7 @@ def main(
     params.save(folder / "params.json")
     write_log(folder / "dev.npz", dev)
     write_log(folder / "test.npz", test)
-    write_decisions(folder / "decisions.csv", Decisions(steps))
+    write_decisions(folder / "decisions.csv", Decisions(steps, fingerprint=params.fingerprint))
     write_report(
         folder / "report.html",
         steps,

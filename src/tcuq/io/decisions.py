@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,45 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.monitor import STEP_DTYPE, reason_names
+from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from .sources import format_of, put
 
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
-"""Columns of a decision file, in order; with signals, `low_mass` and one column a signal follow."""
+"""Columns of a decision file, in order; with signals, `low_mass` and one column a signal follow, and `params`,
+the fingerprint of the parameters, is the last where it is known."""
+
+
+def decision_columns(used: Sequence[str] | None, named: bool) -> tuple[str, ...]:
+    """Return the columns of a decision file.
+
+    Parameters
+    ----------
+    used : sequence of str or None
+        Signals that are written, None for none at all.
+    named : bool
+        Whether the parameters are named.
+
+    Examples
+    --------
+    >>> decision_columns(("doubt",), True)[-3:]
+    ('low_mass', 'doubt', 'params')
+    """
+    more = () if used is None else ("low_mass", *used)
+    return (*COLUMNS, *more, *(("params",) if named else ()))
+
+
+def fingerprint_number(text: Any) -> int:
+    """Return the number of a fingerprint, eight hexadecimal digits as `Params.fingerprint` gives them.
+
+    Examples
+    --------
+    >>> fingerprint_number("000000ff")
+    255
+    """
+    if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{8}", text):
+        raise ValueError(f"params is {text!r}, expected a fingerprint of eight hexadecimal digits")
+    return int(text, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +71,8 @@ class Decisions:
         Names of the signals that are kept; empty without signals.
     numbers : array of T integers, optional
         Step numbers as a file gives them; by default they count up from `first`.
+    fingerprint : str, optional
+        `Params.fingerprint` of the monitor; files of version 0.1 do not have it.
 
     Examples
     --------
@@ -50,6 +87,7 @@ class Decisions:
     signals: npt.NDArray[np.float64] | None = None
     used: tuple[str, ...] = ()
     numbers: npt.NDArray[np.int64] | None = None
+    fingerprint: str | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
@@ -60,6 +98,8 @@ class Decisions:
             )
         if self.numbers is not None and self.numbers.shape != (len(self.steps),):
             raise ValueError(f"numbers have shape {self.numbers.shape}, expected ({len(self.steps)},)")
+        if self.fingerprint is not None:
+            fingerprint_number(self.fingerprint)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -67,7 +107,20 @@ class Decisions:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are written."""
-        return COLUMNS if self.signals is None else (*COLUMNS, "low_mass", *self.used)
+        return decision_columns(None if self.signals is None else self.used, self.fingerprint is not None)
+
+    def check_params(self, params: Params) -> None:
+        """Refuse parameters that these decisions were not made with; decisions that name none are accepted.
+
+        Parameters
+        ----------
+        params : Params
+        """
+        if self.fingerprint not in (None, params.fingerprint):
+            raise ValueError(
+                f"made with parameters {self.fingerprint}, expected {params.fingerprint}, "
+                "the fingerprint of the parameters given"
+            )
 
     def step_numbers(self) -> npt.NDArray[np.int64]:
         """Return the number of each step."""
@@ -79,7 +132,10 @@ class Decisions:
         """Return the columns as arrays; `reason` as a code, 255 for none."""
         found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
-            if self.signals is not None and name in NUMBER:
+            if name == "params":
+                number = fingerprint_number(self.fingerprint or "")
+                found[name] = np.full(len(self), number, dtype=np.uint32)
+            elif self.signals is not None and name in NUMBER:
                 found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
                 found[name] = np.ascontiguousarray(self.steps[name])
@@ -90,6 +146,8 @@ class Decisions:
         arrays = self.arrays()
         columns = [values.tolist() for values in arrays.values()]
         columns[list(arrays).index("reason")] = reason_names(arrays["reason"])
+        if self.fingerprint is not None:
+            columns[-1] = [self.fingerprint] * len(self)
         return zip(*columns, strict=True)
 
 
@@ -117,7 +175,13 @@ class RowText:
         for place, name in enumerate(columns):
             whole = name in ("step", "label", "alarm")
             flag = name in ("abstain", "warming_up", "low_mass")
-            text = "{%d:d}" if whole or (flag and csv) else "{%d}" if flag or name == "reason" else "{%d:.6f}"
+            text = (
+                "{%d:d}"
+                if whole or (flag and csv)
+                else "{%d}"
+                if flag or name in ("reason", "params")
+                else "{%d:.6f}"
+            )
             parts.append(text % place if csv else f"{json.dumps(name)}: {text % place}")
         self.header = ",".join(columns) + "\n" if csv else ""
         self._pattern = ",".join(parts) + "\n" if csv else "{{" + ", ".join(parts) + "}}\n"
@@ -133,7 +197,7 @@ class RowText:
         return self._pattern.format(*cells)
 
 
-_WORDED = ("abstain", "warming_up", "reason", "low_mass")
+_WORDED = ("abstain", "warming_up", "reason", "low_mass", "params")
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:

@@ -16,7 +16,7 @@ from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
 from .csv import read_csv
-from .decisions import COLUMNS, Decisions
+from .decisions import COLUMNS, Decisions, fingerprint_number
 from .jsonl import parse_object, read_jsonl
 from .npz import arrays_of, read_npz
 from .sources import MAX_BYTES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
@@ -34,10 +34,14 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "alarm": (0, 3),
     "warming_up": (0, 1),
     "low_mass": (0, 1),
+    "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
 _FRACTIONS = {"risk", "threshold", "uncertainty", *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
+_CODED = {"reason": lambda text: _code(text), "params": fingerprint_number}
+"""Columns that text formats write as words, and what gives their number."""
+_KNOWN = (*COLUMNS, "low_mass", *SIGNALS, "params")
 
 
 def read_log(
@@ -108,7 +112,7 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
     """
     kind, where = format_of(path, format), shown(path)
     if kind == "npz":
-        columns = arrays_of(read_bytes(path), where, (*COLUMNS, "low_mass", *SIGNALS), COLUMNS)
+        columns = arrays_of(read_bytes(path), where, _KNOWN, COLUMNS)
         _known_columns(list(columns), where)
         for name, values in columns.items():
             if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
@@ -132,13 +136,12 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
 
 def _known_columns(names: list[str], where: str) -> list[str]:
     """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
-    known = (*COLUMNS, "low_mass", *SIGNALS)
     for name in COLUMNS:
         if name not in names:
             raise ValueError(
                 f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}"
             )
-    found = [name for name in names if name in known]
+    found = [name for name in names if name in _KNOWN]
     if len(set(found)) != len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"{where}: column {twice!r} is there twice, expected once")
@@ -146,7 +149,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         raise ValueError(
             f"{where}: column 'low_mass' is missing, expected beside signals; run again with --signals"
         )
-    note_unknown("column", names, known, where)
+    note_unknown("column", names, _KNOWN, where)
     return found
 
 
@@ -154,7 +157,6 @@ def _csv_rows(lines: list[tuple[int, str]], where: str) -> tuple[list[str], list
     header = lines[0][1].split(",") if lines else []
     names = _known_columns(header, where)
     places = [header.index(name) for name in names]
-    at = names.index("reason")
     rows = []
     for number, text in lines[1:]:
         cells = text.split(",")
@@ -163,7 +165,6 @@ def _csv_rows(lines: list[tuple[int, str]], where: str) -> tuple[list[str], list
             raise ValueError(at_line(where, number, message))
         try:
             kept = [cells[place] for place in places]
-            kept[at] = str(_code(kept[at]))
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
         except ValueError as error:
             raise ValueError(at_line(where, number, str(error))) from None
@@ -171,6 +172,8 @@ def _csv_rows(lines: list[tuple[int, str]], where: str) -> tuple[list[str], list
 
 
 def _number(name: str, text: str) -> float:
+    if name in _CODED:
+        return float(_CODED[name](text))
     try:
         return float(text)
     except ValueError:
@@ -200,7 +203,7 @@ def _jsonl_rows(lines: Iterable[tuple[int, str]], where: str) -> tuple[list[str]
                 raise ValueError(
                     f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"
                 )
-            content["reason"] = _code(content["reason"])
+            content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
             for name, value in content.items():
                 kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
                 if type(value) not in kinds:
@@ -245,10 +248,17 @@ def _assemble(columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str
             raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
         if name in NUMBER:
             signals[:, NUMBER[name]] = values
-        elif name != "step":
+        elif name not in ("step", "params"):
             steps[name] = values
     steps["flagged"] = steps["risk"] >= steps["threshold"]
     numbers = columns["step"].astype(np.int64)
     with_signals = "low_mass" in columns
     used = tuple(name for name in SIGNALS if name in columns)
-    return Decisions(steps, int(numbers[0]), signals if with_signals else None, used, numbers)
+    named = None
+    if "params" in columns:
+        fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
+        if len(fingerprints) > 1:
+            found = " and ".join(fingerprints[:2])
+            raise ValueError(f"{where}: params is {found}, expected decisions of one monitor")
+        named = fingerprints[0]
+    return Decisions(steps, int(numbers[0]), signals if with_signals else None, used, numbers, named)

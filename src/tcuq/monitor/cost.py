@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import BELIEF, FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 32
+CONTEXT_BYTES = 36
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 

@@ -160,6 +160,20 @@ class Monitor:
             raise ValueError(f"state of {len(content)} bytes is refused: {reason}")
         return self
 
+    def verify(self) -> None:
+        """Look for memory errors in the monitor; raise `RuntimeError` where there are some.
+
+        Steps go on after an error: SPEC.md section 12 says what comes back by itself, and when.
+
+        Examples
+        --------
+        >>> Monitor(Params(classes=3)).verify()
+        """
+        status = self._core.verify()
+        if status:
+            what = "a counter is out of range" if status == _core.ERR_STATE else "its parameters have changed"
+            raise RuntimeError(f"the monitor's memory is damaged: {what}; load a saved state, or start anew")
+
     @property
     def steps(self) -> int:
         """Steps taken so far, resets included."""

@@ -31,7 +31,7 @@ from .fixed_point import (
     snap_rates,
     snap_slopes,
 )
-from .params_file import FORMAT, READABLE, content_from, content_of, plain, values_from
+from .params_file import FORMAT, READABLE, check_seal, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
@@ -249,6 +249,20 @@ class Params:
         """Past steps that are kept: the largest lag, or 0 when no signal looks back."""
         return max(self.lags) if any(s in LAGGED for s in self.signals) else 0
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that name these parameters in saved states and decision logs.
+
+        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and `feature_scale`,
+        which the core never sees, have no part in it.
+
+        Examples
+        --------
+        >>> Params(classes=10).fingerprint == Params(classes=10, notes={"by": "me"}).fingerprint
+        True
+        """
+        return f"{self.core().fingerprint():08x}"
+
     @property
     def ring_bytes(self) -> int:
         """Bytes of ring memory that the core needs."""
@@ -310,28 +324,44 @@ class Params:
         return content_of(self)
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Params:
-        """Build from the content of a parameter file; unknown fields and versions are refused."""
-        return cls(**values_from(content, cls))
+    def from_dict(cls, content: Mapping[str, Any], sealed: bool = True) -> Params:
+        """Build from the content of a parameter file; unknown or missing fields, other versions are refused.
+
+        Parameters
+        ----------
+        content : mapping
+        sealed : bool
+            Whether the checksum must be that of the content; False after an edit of your own.
+
+        Examples
+        --------
+        >>> content = Params(classes=10).to_dict() | {"budget": 0.05}
+        >>> Params.from_dict(content, sealed=False).budget
+        0.05
+        """
+        params = cls(**values_from(content, cls))
+        if sealed:
+            check_seal(content)
+        return params
 
     @classmethod
-    def from_json(cls, text: str) -> Params:
-        """Build from the text of a parameter file."""
-        return cls.from_dict(content_from(text))
+    def from_json(cls, text: str, sealed: bool = True) -> Params:
+        """Build from the text of a parameter file; `sealed` as for `from_dict`."""
+        return cls.from_dict(content_from(text), sealed)
 
     def save(self, path: str | Path) -> None:
         """Write the parameter file, whole or not at all."""
         write_whole(path, self.to_json())
 
     @classmethod
-    def load(cls, path: str | Path) -> Params:
-        """Read a parameter file."""
+    def load(cls, path: str | Path, sealed: bool = True) -> Params:
+        """Read a parameter file; `sealed` as for `from_dict`."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise ValueError(f"{path}: not a parameter file (not text)") from None
         try:
-            return cls.from_json(text)
+            return cls.from_json(text, sealed)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 FORMAT = "tcuq-params"
 
-READABLE = (1, PARAMS_VERSION)
-"""Versions of a parameter file; one of layout 1 has no `anchor`, which was the confidence."""
+READABLE = (1, 2, PARAMS_VERSION)
+"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3 there
+is no `checksum`, and fields that are missing have their defaults."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
@@ -34,7 +36,49 @@ def content_of(params: Params) -> dict[str, Any]:
         elif isinstance(value, (Alarm, EvidenceHead)):
             value = value.to_dict()
         content[item.name] = value
-    return content
+    return sealed_content(content)
+
+
+def checksum_of(content: Mapping[str, Any]) -> str:
+    """Return the checksum that belongs to the content of a parameter file (SPEC.md section 14).
+
+    Parameters
+    ----------
+    content : mapping
+        Its own `checksum`, if it has one, is left out.
+
+    Examples
+    --------
+    >>> checksum_of({"b": 1, "a": [0.5]}) == checksum_of({"a": [0.5], "b": 1, "checksum": "ffffffff"})
+    True
+    >>> checksum_of({"a": 1})
+    '561bacaf'
+    """
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content with the checksum that belongs to it, as the last field."""
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    return {**rest, "checksum": checksum_of(rest)}
+
+
+def check_seal(content: Mapping[str, Any]) -> None:
+    """Refuse a file of version 3 whose checksum does not belong to its content.
+
+    Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
+    """
+    if content["version"] < 3:
+        return
+    given, expected = content.get("checksum"), checksum_of(content)
+    if given != expected:
+        said = "missing" if given is None else repr(given)
+        raise ValueError(
+            f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
+            "after an edit of your own run `tcuq seal FILE`, or read it with sealed=False"
+        )
 
 
 def content_from(text: str) -> Any:
@@ -61,13 +105,16 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if version not in READABLE or isinstance(version, bool):
         accepted = " or ".join(map(str, READABLE))
         raise ValueError(f"parameters have version {version}, expected {accepted}")
-    values = {k: v for k, v in content.items() if k not in ("format", "version")}
+    own = ("format", "version", "checksum")[: 3 if version >= 3 else 2]
+    values = {k: v for k, v in content.items() if k not in own}
     if version == 1 and "anchor" in values:
         raise ValueError("parameters of version 1 hold an anchor, which version 2 introduced")
     known_only("field", values, [item.name for item in fields(kind)])
     if "classes" not in values:
         low, high = RANGE["classes"]
         raise ValueError(f"field 'classes' is missing, expected {low} to {high}")
+    if version >= 3:
+        _complete("field", values, [item.name for item in fields(kind)])
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
             values[name] = _list(name, values[name])
@@ -76,11 +123,34 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
             raise ValueError(f"{name} is {values[name]!r}; an object is needed")
+    if version >= 3:
+        _complete_parts(values)
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
         values["evidence"] = head_from(values["evidence"])
     return values
+
+
+def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse what lacks a name: a default in its place would be another monitor."""
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
+
+
+def _complete_parts(values: Mapping[str, Any]) -> None:
+    """Refuse objects within a file that lack a field."""
+    for name in ("coef", "clean_means"):
+        _complete(name, values[name], [signal for signal in values["signals"] if isinstance(signal, str)])
+    alarm, head = values["alarm"], values["evidence"]
+    if isinstance(alarm, Mapping):
+        _complete("alarm field", alarm, ("mean", "rise", "fall"))
+        for name in ("rise", "fall"):
+            if isinstance(alarm[name], Mapping):
+                _complete(f"alarm {name} field", alarm[name], ("allowance", "limit", "cap"))
+    if isinstance(head, Mapping):
+        _complete("evidence field", head, ("coef", "offsets", "clip", "allowance"))
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:
