@@ -1,10 +1,9 @@
 """Fits of seeded logs are those of `same_fits.json`, which the fit wrote before it was cut into stages.
 
-Parameters must be equal bit for bit. Figures in the notes are sums of floats, whose last digits differ between
-machines: they are compared to five digits.
+Parameters must be equal bit for bit. Figures in the notes are sums of floats, whose last digits differ
+between machines: they are compared to five digits.
 
-A change of what `fit` finds is made on purpose or not at all: `python tests/fitting/test_same_fits.py` writes the
-file again.
+If a change of what `fit` finds is intended, `python tests/fitting/test_same_fits.py` writes the file again.
 """
 
 from __future__ import annotations

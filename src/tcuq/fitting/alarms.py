@@ -50,7 +50,7 @@ def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -
     -------
     array of shape (chains, length)
     """
-    return _stream(risk, _starts(len(risk), length, chains, rng), length)
+    return _stream(_blocks(risk), _starts(len(risk), length, chains, rng), length)
 
 
 def _starts(count: int, length: int, chains: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -58,10 +58,14 @@ def _starts(count: int, length: int, chains: int, rng: np.random.Generator) -> n
     return rng.integers(0, count, size=(chains, -(-length // min(BLOCK, count)), 1))[:, :, 0]
 
 
-def _stream(risk: Floats, starts: npt.NDArray[np.int64], length: int) -> Floats:
-    """Put blocks end to end."""
+def _blocks(risk: Floats) -> Floats:
+    """Return the block that begins at each step, as a view; at the end it goes on at the beginning."""
     block = min(BLOCK, len(risk))
-    blocks = np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
+    return np.lib.stride_tricks.sliding_window_view(np.concatenate([risk, risk[: block - 1]]), block)
+
+
+def _stream(blocks: Floats, starts: npt.NDArray[np.int64], length: int) -> Floats:
+    """Put blocks end to end."""
     return np.asarray(blocks[starts].reshape(len(starts), -1)[:, :length])
 
 
@@ -95,14 +99,10 @@ def limit_for(
     shown = len(risk) / SUPPORT
     length = int(min(run_length, LONGEST, max(1.0, shown / 5)))
     starts = _starts(len(risk), length, CHAINS, rng)
-    excess = sign * (risk - reference)
+    blocks = _blocks(sign * (risk - reference))
     # A few chains at a time stay in a cache.
-    highest = np.concatenate(
-        [
-            highest_evidence(_stream(excess, starts[n : n + TOGETHER], length))
-            for n in range(0, CHAINS, TOGETHER)
-        ]
-    )
+    groups = [starts[n : n + TOGETHER] for n in range(0, CHAINS, TOGETHER)]
+    highest = np.concatenate([highest_evidence(_stream(blocks, group, length)) for group in groups])
 
     def read_off(wanted: float) -> float:
         return float(np.quantile(highest, np.exp(-length / wanted)))

@@ -1,7 +1,7 @@
 """What `fit` may be told, checked and grouped by the stage that reads it.
 
-`tcuq.fit` documents each keyword. An option that is new goes into the group of its stage here, with its check,
-and into the signature and docstring of `fit`; a test compares the two.
+`tcuq.fit` documents each keyword. A new option goes into the group of its stage here, with its check, and
+into the signature and docstring of `fit`; a test compares the two.
 """
 
 from __future__ import annotations

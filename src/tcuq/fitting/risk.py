@@ -43,7 +43,7 @@ def _logistic(z: Ints) -> Ints:
     low = _TABLE[at]
     value = low + ((_TABLE[at + 1] - low) * (size & 8191) >> 13)
     value[size >= 12 * ONE] = ONE - 1
-    return np.where(z < 0, ONE - value, value)
+    return np.asarray(np.where(z < 0, ONE - value, value))
 
 
 def scores(params: Params, table: SignalTable) -> Scores:

@@ -3,37 +3,37 @@
     Request -> read -> Reading -> find_signals -> Signals -> fit_heads -> Heads
             -> set_threshold -> Threshold -> set_alarm -> AlarmFit -> conclude -> Params
 
-What a stage returns is a small frozen dataclass that holds what it found, and what went in. Later stages reach
-earlier ones through it (``heads.signals.reading.options``); nobody passes a log, a list of notes or a dozen
-arguments along. The monitor runs in `find_signals` alone: over the log, over the clean log where there is one,
-over the shuffled log where someone needs it. Later stages take columns of those tables. New coefficients need
-no new run: `tcuq.fitting.risk.scores` gives uncertainty and risk of a table, with the core's integers.
+A stage returns a small frozen dataclass: what it found, and what went in. Later stages reach earlier ones
+through it (``heads.signals.reading.options``). No log, list of notes or dozen arguments is passed along.
 
-Each stage keeps to itself what it has to say: `findings` are figures for the notes of the parameters, `notes`
-are sentences that start with "Note:" when they are printed. `conclude` puts them together, in the order of the
-stages.
+The monitor runs in `find_signals` alone: over the log, over the clean log if there is one, and over the
+shuffled log if a later stage needs it. Later stages take columns of those tables. New coefficients need no
+new run: `tcuq.fitting.risk.scores` computes uncertainty and risk of a table with the core's integers.
+
+Each stage keeps what it has to say: `findings` are figures for the notes of the parameters, `notes` are
+sentences, printed after "Note:". `conclude` puts them together in the order of the stages.
 
 How to add something
 --------------------
 An option
-    Into its group in `tcuq.fitting.options`, and into signature and docstring of `tcuq.fit`.
+    Add it to its group in `tcuq.fitting.options`, and to signature and docstring of `tcuq.fit`.
 Another head
-    A function in a file of its own, from `Signals` to a head. Call it in `fit_heads` and give `Heads` a field for
-    it. `Signals.shuffle` has the table of the shuffled log: widen the condition in `find_signals` under which it
-    is made.
+    Write a function from `Signals` to a head in a file of its own. Call it in `fit_heads` and give `Heads` a
+    field for it. A head that learns from log and shuffle finds the latter in `Signals.shuffle`; extend the
+    condition in `find_signals` under which that table is made.
 Another alarm
-    A function from `Threshold` to `Summed`: what is summed on the clean stretches, how limits are chosen from
-    that, what to say. `alarm.choose_sum` picks one.
-Another stage
-    A file here with a frozen dataclass that holds the result and the result of the stage before, a function from
-    the one to the other that starts with ``progress(name, 0, total)``, and a line in `tcuq.fitting.fit.fit`. Its
-    findings and notes are collected by `conclude`.
-Another finding
-    A function from `AlarmFit` to figures, called by `conclude`. Where it can take long, leave it out unless
-    `explain` is asked for, and count progress.
+    Write a function from `Threshold` to `Summed`: what is summed on clean stretches, how limits are chosen
+    from that, what to say. `alarm.choose_sum` picks one by the options.
+Another stage (such as an estimate of accuracy)
+    Write a file here: a frozen dataclass that holds its result and that of the stage before, and a function
+    from the one to the other that calls ``progress(name, done, total)``. Add a line to
+    `tcuq.fitting.fit.fit_request` and collect its findings and notes in `conclude`.
+Another finding (such as the best simple rule)
+    Write a function from `AlarmFit` to figures and call it in `conclude`. If it takes long, only with
+    `explain`; on a long log, on `EXPLAINED` steps. `tcuq.fitting.sentences` says it in words.
 
-Random numbers come from ``reading.rng``, and each draw moves those that follow. What is new therefore makes a
-generator of its own (``np.random.default_rng([seed, 1])``, another number each), so that parameters of earlier
+Random numbers come from ``reading.rng``, and each draw moves those that follow. New code makes a generator
+of its own (``np.random.default_rng([seed, 1])``, another number each), so that the parameters of earlier
 releases stay as they are.
 """
 

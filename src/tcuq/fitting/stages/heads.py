@@ -50,10 +50,9 @@ def fit_heads(signals: Signals) -> Heads:
     reading, params = signals.reading, signals.params
     reading.progress("heads", 0, 1)
     if signals.errors is None:
-        note = (
-            "the log has no labels: stock coefficients are used, which know nothing of this classifier"
-            f"{'' if reading.clean.source == 'clean log' else '; threshold and alarm are from the log itself'}"
-        )
+        note = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
+        if reading.clean.source != "clean log":
+            note += "; threshold and alarm are from the log itself"
         clean = scores(params, signals.clean)
         return Heads(signals, params, params.signals, clean, {"labels": False}, (note,))
     weighed = _weighed(params, reading.options.head.risk_signals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +26,15 @@ class Request:
 
     Parameters
     ----------
-    log, clean : Log, path or data frame
+    log : Log, path or data frame
+    clean : Log, path or data frame, or None
     options : FitOptions
     progress : callable, optional
     """
 
     log: Source
-    clean: Source | None = None
-    options: FitOptions = FitOptions()
+    clean: Source | None
+    options: FitOptions
     progress: Progress | None = None
 
 
@@ -73,7 +75,7 @@ def read(request: Request) -> Reading:
     options = request.options
     progress = request.progress or _say_nothing
     progress("read", 0, 1)
-    told = {"logits": options.read.logits, "logits_scale": options.read.logits_scale}
+    told: dict[str, Any] = {"logits": options.read.logits, "logits_scale": options.read.logits_scale}
     log = as_log(request.log, **told)
     clean = None if request.clean is None else as_log(request.clean, **told)
     if len(log) == 0:
