@@ -408,7 +408,8 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
 
     seen = []
 
-    def fit(log, **options):
+    def fit(log, progress, **options):
+        progress("signals", 1, 2)
         seen.append((len(log), options))
         return PARAMS
 
@@ -587,6 +588,18 @@ def test_the_progress_bar_shows_on_a_terminal_only(monkeypatch):
         assert plain.getvalue() == ""
 
 
+def test_a_fit_shows_progress_once_it_takes_long(monkeypatch):
+    from tcuq.cli import fit
+
+    now, seen = [100.0], []
+    monkeypatch.setattr(fit.time, "monotonic", lambda: now[0])
+    show = fit.patient(lambda done, total, text: seen.append((done, total, text)))
+    show("read", 0, 1)
+    now[0] += fit.PATIENCE
+    show("signals", 3, 9)
+    assert seen == [(3, 9, "signals")]
+
+
 def test_lists_on_the_command_line():
     assert comma_list(float)("1,0.5") == (1.0, 0.5)
 
@@ -694,7 +707,7 @@ def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
         - {"help", "json", "quiet", "output", "format"}
         for name in ("fit", "tune")
     }
-    python = set(inspect.signature(fit).parameters)
+    python = set(inspect.signature(fit).parameters) - {"progress"}
     assert offered["fit"] == python - {"use_features"} | {"posterior_only"}
     own = set(inspect.signature(tune).parameters) - {"progress", "fit_options"}
     assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED} | {
@@ -788,7 +801,7 @@ def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypat
     import tcuq.fitting
 
     seen = []
-    monkeypatch.setattr(tcuq.fitting, "fit", lambda log, **options: seen.append(options) or PARAMS)
+    monkeypatch.setattr(tcuq.fitting, "fit", lambda log, progress, **options: seen.append(options) or PARAMS)
     monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda _: "the findings\nin two lines")
     assert main(["fit", "in.npz", "-o", "-", "--signals", "doubt,flips"]) == 0
     out, err = capsys.readouterr()

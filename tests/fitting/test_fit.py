@@ -13,9 +13,10 @@ from streams import dwell_stream
 
 from tcuq import Log, Monitor, Params, fit, tune
 from tcuq.fitting import fit_findings, tune_findings
-from tcuq.fitting.coefficients import without_unused
-from tcuq.fitting.gain import Gain, folds
+from tcuq.fitting.folds import folds
+from tcuq.fitting.gain import Gain
 from tcuq.fitting.logistic import balanced_weights, fit_logistic
+from tcuq.fitting.unused import without_unused
 from tcuq.metrics.ranking import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch

@@ -21,6 +21,7 @@ from tcuq.cli import main
 from tcuq.export import export
 from tcuq.fitting import fit_findings
 from tcuq.fitting.learn_head import FAST, degraded_steps, learn_head
+from tcuq.fitting.signal_table import read_signals
 from tcuq.io import Decisions
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import watch
@@ -261,7 +262,8 @@ def test_a_class_without_clean_steps_uses_the_overall_mean() -> None:
     wide = Log(np.column_stack([log.probs, np.zeros(len(log))]), log.features, log.labels, shifted=log.kinds)
     params = Params(classes=4, signals=("odds",), lags=())
     clean = [slice(0, 400), slice(800, 1200)]
-    learned = learn_head(params, wide, wide, clean, 1.0, 4.0)
+    both = wide, read_signals(params, wide, params.signals)
+    learned = learn_head(4, params.signals, both, both, clean, 1.0, 4.0)
     known = np.array(learned.head.offsets[:3])
     assert known.min() < learned.head.offsets[3] < known.max()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .common import (
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from ..monitor.log import Log
     from ..monitor.params import Params
     from .common import Parser, Subparsers
+
+PATIENCE = 2.0
+"""Seconds after which a fit shows how far it is."""
 
 
 def level(text: str) -> float | str:
@@ -235,6 +240,17 @@ def add(subparsers: Subparsers) -> None:
     )
 
 
+def patient(bar: Callable[[int, int, str], None]) -> Callable[[str, int, int], None]:
+    """Return what `fit` tells its progress to: a fit that is done within `PATIENCE` shows no bar."""
+    start = time.monotonic()
+
+    def show(stage: str, done: int, total: int) -> None:
+        if time.monotonic() - start >= PATIENCE:
+            bar(done, total, stage)
+
+    return show
+
+
 def command(args: argparse.Namespace) -> int:
     """Fit and write the parameters."""
     if args.level == "budget" and args.budget is not None and not 0.001 <= args.budget <= 0.999:
@@ -248,7 +264,6 @@ def command(args: argparse.Namespace) -> int:
     from ..fitting import fit, fit_findings
 
     with progress(args) as bar, spoken():
-        bar(0, 1, "fitting")
-        params = fit(log, **options)
+        params = fit(log, progress=patient(bar), **options)
     give(args, params, "fit", fit_findings(params))
     return 0

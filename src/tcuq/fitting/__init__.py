@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .findings import fit_findings, tune_findings
 from .fit import fit
+from .sentences import fit_findings, tune_findings
 from .tune import tune
 
 __all__ = ["fit", "fit_findings", "tune", "tune_findings"]

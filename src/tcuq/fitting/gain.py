@@ -2,99 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..metrics.ranking import auroc
-from ..monitor.log import Log, watch
-from ..monitor.monitor import Monitor
-from ..monitor.params import COEF_LIMIT, Params
-from ..monitor.signals import NUMBER
-from .logistic import fit_logistic
+from ..monitor.params import COEF_LIMIT
+from .folds import FOLDS
+from .logistic import Rows, fit_logistic, linear
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-FOLDS = 4
-BLOCKS = 12
 HELP = 0.01
 """AUROC that time must add before we say that it helps."""
 
 
-def folds(log: Log) -> npt.NDArray[np.int64]:
-    """Return a fold number for each step.
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps that a question is answered on.
 
-    Whole segments where there are enough, else blocks of time. Where the log tells several kinds of
-    shift apart, all steps of a kind go into one fold: what is held out is then a kind that the fit
-    has not seen, which is what a device will meet.
-
-    Examples
-    --------
-    >>> folds(Log(np.full((24, 2), 0.5)))[:6].tolist()
-    [0, 0, 1, 1, 2, 2]
-    >>> folds(Log(np.full((6, 2), 0.5), shifted=[0, 7, 0, 9, 9, 7]))[[1, 3, 4, 5]].tolist()
-    [3, 2, 2, 3]
+    Parameters
+    ----------
+    signals : array of shape (n, k)
+        Floats, or uint16 in units of 1/65536.
+    target : array of n booleans
+        Errors.
+    fold : array of n integers
     """
-    pieces = log.pieces()
-    out = np.arange(len(log)) * BLOCKS // max(1, len(log)) % FOLDS
-    if len(pieces) >= FOLDS:
-        for number, piece in enumerate(pieces):
-            out[piece] = number % FOLDS
-    for number, kind in enumerate(shift_kinds(log)):
-        # From the last fold down: `tune` keeps that one for its check, and it must hold a shift.
-        out[log.kinds == kind] = (FOLDS - 1 - number) % FOLDS
-    return out
+
+    signals: Rows
+    target: Flags
+    fold: npt.NDArray[np.int64]
+
+    def columns(self, chosen: Sequence[int]) -> Steps:
+        """Return the same steps with some of the signals."""
+        return Steps(self.signals[:, list(chosen)], self.target, self.fold)
 
 
-def shift_kinds(log: Log) -> list[int]:
-    """Return the kinds of shift that a log tells apart; none when there are fewer than two."""
-    found = [] if log.kinds is None else [int(kind) for kind in np.unique(log.kinds) if kind]
-    return found if len(found) > 1 else []
-
-
-def signals_of(params: Params, log: Log) -> tuple[Floats, Flags]:
-    """Return the core's signals in use (T, k), and which steps have a past to speak of."""
-    _, values = watch(Monitor(params), log, signals=True)
-    settled = np.ones(len(log), dtype=bool)
-    for piece in log.pieces():
-        settled[piece.start] = False
-    return values[:, [NUMBER[name] for name in params.signals]], settled
-
-
-def held_out_logits(
-    values: Floats, target: Flags, fold: npt.NDArray[np.int64], l2: float, nonnegative: bool
-) -> Floats:
+def held_out_logits(steps: Steps, l2: float, nonnegative: bool) -> Floats:
     """Return logits of each step from a fit on the other folds; NaN where those hold one kind only."""
-    out = np.full(len(values), np.nan)
+    target, out = steps.target, np.full(len(steps.target), np.nan)
     for number in range(FOLDS):
-        inside = fold == number
+        inside = steps.fold == number
         rest = ~inside
         if not inside.any() or target[rest].all() or not target[rest].any():
             continue
-        coef, bias = fit_logistic(values[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
-        out[inside] = values[inside] @ coef + bias
+        coef, bias = fit_logistic(steps.signals[rest], target[rest], l2, 0.0 if nonnegative else -COEF_LIMIT)
+        out[inside] = linear(steps.signals[inside], coef, bias)
     return out
 
 
-def held_out_auroc(
-    values: Floats, target: Flags, fold: npt.NDArray[np.int64], l2: float, nonnegative: bool
-) -> float:
+def held_out_auroc(steps: Steps, l2: float, nonnegative: bool) -> float:
     """Return the mean over folds of the AUROC of errors on the fold that was left out."""
-    logits = held_out_logits(values, target, fold, l2, nonnegative)
+    logits, fold = held_out_logits(steps, l2, nonnegative), steps.fold
     # A fold is left out when the others hold one kind only and nothing could be fitted.
     known = [n for n in range(FOLDS) if np.isfinite(logits[fold == n]).all()]
-    scores = [auroc(logits[fold == n], target[fold == n]) for n in known]
+    scores = [auroc(logits[fold == n], steps.target[fold == n]) for n in known]
     scores = [score for score in scores if np.isfinite(score)]
     return float(np.mean(scores)) if scores else float("nan")
-
-
-def shuffled(log: Log, order: npt.NDArray[np.int64]) -> Log:
-    """Return the log with its steps in another order: the same inferences without their time."""
-    mixed = log.take(order)
-    return Log(mixed.probs, mixed.features, mixed.labels, shifted=mixed.kinds)
 
 
 @dataclass(frozen=True)
@@ -145,55 +113,50 @@ class Gain:
 
 
 def measure_gain(
-    params: Params,
-    log: Log,
-    values: Floats,
-    settled: Flags,
+    names: Sequence[str],
+    stream: Steps,
+    shuffle: Steps,
+    doubt: Steps,
+    kinds: int,
     l2: float,
     nonnegative: bool,
-    order: npt.NDArray[np.int64],
+    progress: Callable[[int, int], None],
 ) -> Gain:
     """Measure what time and each signal add on a labeled log.
 
     Parameters
     ----------
-    params : Params
-        Says which signals and lags.
-    log : Log
-        With labels.
-    values, settled
-        From `signals_of`.
+    names : sequence of str
+        Signals: the columns of `stream` and `shuffle`.
+    stream, shuffle : Steps
+        Of the log, and of the same steps in random order.
+    doubt : Steps
+        Those of the log with the signal `doubt` alone.
+    kinds : int
+        Kinds of shift that are held out in turn; 0 when segments or stretches of time are.
     l2, nonnegative
         As in the fit.
-    order : array
-        The steps in random order, for the shuffle.
+    progress : callable
+        Called with questions answered and questions in all.
     """
-    target = log.errors()[settled]
-    fold = folds(log)[settled]
-    used = values[settled]
+    total, answered = 3 + len(names) * (2 if len(names) > 1 else 1), 0
 
-    def score(columns: Sequence[int]) -> float:
-        return held_out_auroc(used[:, list(columns)], target, fold, l2, nonnegative)
+    def score(steps: Steps) -> float:
+        nonlocal answered
+        found = held_out_auroc(steps, l2, nonnegative)
+        answered += 1
+        progress(answered, total)
+        return found
 
-    every = range(len(params.signals))
-    mixed = shuffled(log, order)
-    mixed_values, mixed_settled = signals_of(params, mixed)
-    doubt = Params(classes=log.classes, signals=("doubt",), lags=(), doubt_mix=params.doubt_mix)
-    doubt_values, _ = signals_of(doubt, Log(log.probs, segments=log.segments))
+    every = range(len(names))
     return Gain(
-        stream=score(every),
-        shuffle=held_out_auroc(
-            mixed_values[mixed_settled],
-            mixed.errors()[mixed_settled],
-            folds(mixed)[mixed_settled],
-            l2,
-            nonnegative,
-        ),
-        doubt=held_out_auroc(doubt_values[settled], target, fold, l2, nonnegative),
+        stream=score(stream),
+        shuffle=score(shuffle),
+        doubt=score(doubt),
         without={
-            name: score([c for c in every if c != i]) if len(params.signals) > 1 else float("nan")
-            for i, name in enumerate(params.signals)
+            name: score(stream.columns([c for c in every if c != i])) if len(names) > 1 else float("nan")
+            for i, name in enumerate(names)
         },
-        alone={name: score([i]) for i, name in enumerate(params.signals)},
-        kinds=len(shift_kinds(log)),
+        alone={name: score(stream.columns([i])) for i, name in enumerate(names)},
+        kinds=kinds,
     )

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..metrics.ranking import auroc
 from ..monitor.evidence_head import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, EvidenceHead
 from ..monitor.log import Log
-from ..monitor.params import Params
 from .alarms import FEWEST
-from .gain import signals_of
 from .logistic import fit_logistic
+from .signal_table import SignalTable
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -48,13 +48,13 @@ class Learned:
     warnings: list[str]
 
 
-def why_not(log: Log, clean_log: Log, params: Params) -> str | None:
+def why_not(log: Log, clean_log: Log, names: Sequence[str]) -> str | None:
     """Return what is missing for a head, in words; None when one can be learned."""
     if log.labels is None or clean_log.labels is None:
         return "labels are missing"
     if log.kinds is None or not (log.kinds > 0).any():
         return "no step is marked as shifted"
-    if not any(name in FAST for name in params.signals):
+    if not any(name in FAST for name in names):
         return f"none of the signals {', '.join(FAST)} is in use"
     return None
 
@@ -89,7 +89,13 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
 
 
 def learn_head(
-    params: Params, log: Log, clean_log: Log, clean_runs: Sequence[slice], l2: float, clip: float
+    classes: int,
+    names: Sequence[str],
+    degrading: tuple[Log, SignalTable],
+    clean: tuple[Log, SignalTable],
+    clean_runs: Sequence[slice],
+    l2: float,
+    clip: float,
 ) -> Learned:
     """Learn how much more likely a step is on degraded input than on clean.
 
@@ -100,39 +106,40 @@ def learn_head(
 
     Parameters
     ----------
-    params : Params
-        Says which signals.
-    log : Log
+    classes : int
+    names : sequence of str
+        Signals in use; the head reads those of `FAST`.
+    degrading : pair of Log and SignalTable
         With labels and `shifted`.
-    clean_log, clean_runs
-        Clean steps with labels: a log and stretches of it.
+    clean : pair of Log and SignalTable
+        With labels; may be the same.
+    clean_runs : sequence of slice
+        Clean stretches of the latter.
     l2 : float
         Strength of the penalty.
     clip : float
         Most that one step adds or takes off.
     """
-    missing = why_not(log, clean_log, params)
+    (log, table), (clean_log, clean_table) = degrading, clean
+    missing = why_not(log, clean_log, names)
     if missing:
         raise ValueError(f"evidence cannot be learned: {missing}")
-    names = [name for name in params.signals if name in FAST]
-    columns = [params.signals.index(name) for name in names]
-    clean_values, clean_settled = signals_of(params, clean_log)
-    clean = np.zeros(len(clean_log), dtype=bool)
+    names = [name for name in names if name in FAST]
+    taught = np.zeros(len(clean_log), dtype=bool)
     for run in clean_runs:
-        clean[run] = True
-    clean_rate = float(clean_log.errors()[clean].mean())
-    clean &= clean_settled
-    values, settled = (clean_values, clean_settled) if log is clean_log else signals_of(params, log)
-    degraded = degraded_steps(log, clean_rate) & settled
-    if clean.sum() < FEWEST or degraded.sum() < FEWEST:
+        taught[run] = True
+    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())
+    taught &= clean_table.settled
+    degraded = degraded_steps(log, clean_rate) & table.settled
+    if taught.sum() < FEWEST or degraded.sum() < FEWEST:
         raise ValueError(
-            f"evidence cannot be learned: the log has {int(clean.sum())} clean and {int(degraded.sum())} "
+            f"evidence cannot be learned: the log has {int(taught.sum())} clean and {int(degraded.sum())} "
             f"degraded steps; at least {FEWEST} of each are needed"
         )
-    x = np.concatenate([clean_values[clean], values[degraded]])[:, columns]
-    answers = np.concatenate([clean_log.predictions()[clean], log.predictions()[degraded]])
-    target = np.arange(len(x)) >= clean.sum()
-    coef, offsets = regression(x, answers, target, params.classes, l2)
+    x = np.concatenate([clean_table.of(names, taught), table.of(names, degraded)]) / ONE
+    answers = np.concatenate([clean_table.labels[taught], table.labels[degraded]]).astype(np.int64)
+    target = np.arange(len(x)) >= taught.sum()
+    coef, offsets = regression(x, answers, target, classes, l2)
     warnings = [
         f"coefficient of {name} in the evidence is held at {value:.0f}, the most that the core stores"
         for name, value in zip(names, coef, strict=True)
@@ -147,9 +154,9 @@ def learn_head(
     added = np.clip(x @ coef + offsets[answers], -clip, clip)
     assert log.kinds is not None
     findings = {
-        "clean_steps": int(clean.sum()),
+        "clean_steps": int(taught.sum()),
         "degraded_steps": int(degraded.sum()),
-        "benign_steps": int(((log.kinds > 0) & settled & ~degraded).sum()),
+        "benign_steps": int(((log.kinds > 0) & table.settled & ~degraded).sum()),
         "mean_clean": float(added[~target].mean()),
         "mean_degraded": float(added[target].mean()),
         "auroc": auroc(added, target),

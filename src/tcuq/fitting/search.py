@@ -10,14 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..metrics.ranking import auroc
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import COEF_LIMIT, Params
 from ..monitor.signals import profile_signals
-from .fit import default_anchor
-from .gain import FOLDS, held_out_logits, signals_of
-from .logistic import fit_logistic
+from .folds import FOLDS
+from .gain import Steps, held_out_logits
+from .logistic import fit_logistic, linear
+from .options import HeadOptions
+from .signal_table import SignalTable, read_signals
+from .stages.read import default_anchor
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,14 +71,15 @@ class Trial:
         With labels.
     fold : array of integers
         Fold of each step; `CHECK_FOLD` takes no part in the search.
-    l2, nonnegative
-        As of `fit`.
+    wrong : array of booleans
+        Errors of the log.
+    how : HeadOptions
     """
 
     log: Log
     fold: npt.NDArray[np.int64]
-    l2: float
-    nonnegative: bool
+    wrong: npt.NDArray[np.bool_]
+    how: HeadOptions
 
 
 def choices(trials: int, default: Choice, rng: np.random.Generator) -> list[Choice]:
@@ -106,11 +111,9 @@ def params_of(start: Params, choice: Choice) -> Params:
     return start.replace(features=features, **changed, **settings)
 
 
-def _anchor(params: Params, log: Log) -> Floats:
+def _anchor(params: Params, log: Log, table: SignalTable) -> Floats:
     """Return what the risk of each step leans on beside the uncertainty."""
-    if params.anchor == "confidence":
-        return log.confidence()
-    return np.asarray(1 - watch(Monitor(params.replace(blend=0)), log)["risk"])
+    return log.confidence() if params.anchor == "confidence" else 1 - table.anchor / ONE
 
 
 def _risk(logits: Floats, anchor: Floats, blend: float) -> Floats:
@@ -126,45 +129,44 @@ def _mean_auroc(score: Floats, target: npt.NDArray[np.bool_], fold: npt.NDArray[
 
 def search_score(params: Params, trial: Trial) -> tuple[float, float]:
     """Return the best held-out AUROC over the blends, and that blend."""
-    log = trial.log
-    values, settled = signals_of(params, log)
-    inside = settled & (trial.fold != CHECK_FOLD)
-    target, fold = log.errors()[inside], trial.fold[inside]
-    logits = held_out_logits(values[inside], target, fold, trial.l2, trial.nonnegative)
+    table = read_signals(params, trial.log, params.signals)
+    inside = table.settled & (trial.fold != CHECK_FOLD)
+    steps = Steps(table.units[inside], trial.wrong[inside], trial.fold[inside])
+    logits = held_out_logits(steps, trial.how.l2, trial.how.nonnegative)
     known = np.isfinite(logits)
-    anchor = _anchor(params, log)[inside][known]
+    anchor = _anchor(params, trial.log, table)[inside][known]
     scores = [
-        (_mean_auroc(_risk(logits[known], anchor, blend), target[known], fold[known]), blend)
+        (_mean_auroc(_risk(logits[known], anchor, blend), steps.target[known], steps.fold[known]), blend)
         for blend in BLENDS
     ]
     return max((s for s in scores if math.isfinite(s[0])), default=(float("-inf"), 0.7))
 
 
-def _fit_searched(params: Params, trial: Trial) -> tuple[Floats, Floats, float]:
+def _fit_searched(params: Params, trial: Trial) -> tuple[SignalTable, Floats, float]:
     """Return the signals of all steps, and coefficients and bias fitted on those that are searched."""
-    values, settled = signals_of(params, trial.log)
-    use = settled & (trial.fold != CHECK_FOLD)
-    low = 0.0 if trial.nonnegative else -COEF_LIMIT
-    coef, bias = fit_logistic(values[use], trial.log.errors()[use], trial.l2, low)
-    return values, coef, bias
+    table = read_signals(params, trial.log, params.signals)
+    use = table.settled & (trial.fold != CHECK_FOLD)
+    low = 0.0 if trial.how.nonnegative else -COEF_LIMIT
+    coef, bias = fit_logistic(table.units[use], trial.wrong[use], trial.how.l2, low)
+    return table, coef, bias
 
 
 def check_score(params: Params, blend: float, trial: Trial) -> float:
     """Return the AUROC on the quarter that no search saw."""
-    values, coef, bias = _fit_searched(params, trial)
-    risk = _risk(values @ coef + bias, _anchor(params, trial.log), blend)
+    table, coef, bias = _fit_searched(params, trial)
+    risk = _risk(linear(table.units, coef, bias), _anchor(params, trial.log, table), blend)
     held = trial.fold == CHECK_FOLD
-    return auroc(risk[held], trial.log.errors()[held])
+    return auroc(risk[held], trial.wrong[held])
 
 
 def best_level(params: Params, trial: Trial, budget: float) -> float:
     """Return the level under which accepted steps of the search part err least within the budget."""
-    values, coef, bias = _fit_searched(params, trial)
+    table, coef, bias = _fit_searched(params, trial)
     held = dict(zip(params.signals, coef.tolist(), strict=True))
-    means = dict(zip(params.signals, values.mean(0).tolist(), strict=True))
+    means = dict(zip(params.signals, (table.units.mean(0) / ONE).tolist(), strict=True))
     fitted = params.replace(coef=held, bias=float(np.clip(bias, -256, 256)), clean_means=means)
     searched = np.flatnonzero(trial.fold != CHECK_FOLD)
-    part, wrong = trial.log.take(searched), trial.log.errors()[searched]
+    part, wrong = trial.log.take(searched), trial.wrong[searched]
     results: list[tuple[float, float]] = []
     risk = watch(Monitor(fitted), part)["risk"]
     for level in LEVELS:

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from ..base.checks import integer
 from ..monitor.cost import cost
 from ..monitor.params import Params
-from .coefficients import FEWEST
-from .fit import feature_format, fit
-from .gain import FOLDS, folds
+from .fit import fit_request
+from .folds import FOLDS, folds
+from .options import FitOptions
 from .search import CHECK_FOLD, Choice, Trial, best_level, check_score, choices, params_of, search_score
 from .sources import Source, as_log
+from .stages import Request, find_signals, fit_heads, read, set_threshold
+from .stages.heads import FEWEST
 
 SEARCHED = ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "doubt_mix", "level")
 """Options of `fit` that `tune` chooses itself."""
@@ -70,26 +72,23 @@ def tune(
     integer("trials", trials, 1, 100_000)
     integer("seed", seed, 0, 2**63 - 1)
     _refuse_searched(fit_options)
+    clean = fit_options.pop("clean", None)
     meant = {name: fit_options.pop(name) for name in ("logits", "logits_scale") if name in fit_options}
     log = as_log(log, **meant)
-    if fit_options.get("clean") is not None:
-        fit_options["clean"] = as_log(fit_options["clean"], **meant)
+    clean = None if clean is None else as_log(clean, **meant)
     if log.labels is None:
         raise ValueError("labels are missing; tune needs them to tell errors (fit works without)")
-    # Its alarm is never used, and its signals may not be those that evidence is learned on.
-    plain = {name: value for name, value in fit_options.items() if not name.startswith("evidence")}
-    start = fit(log, budget=budget, seed=seed, **{"run_length": 1000, **plain, "explain": False})
-    width = log.width if fit_options.get("use_features", True) else 0
-    given = fit_options.get("feature_scale"), fit_options.get("feature_zero_point")
-    scale, zero_point = feature_format(log if width else None, *given)
-    # Said again, because that fit drops features that it gives no weight.
-    start = start.replace(features=width, feature_scale=scale, feature_zero_point=zero_point)
-    default = Choice("paper", (1, 2, 4), "1/lag", 0.5, width > 0)
+    options = FitOptions.of(**{**fit_options, "budget": budget, "seed": seed, "explain": False})
+    # Its threshold is where every choice starts.
+    threshold = set_threshold(fit_heads(find_signals(read(Request(log, clean, options)))))
+    start, wrong = threshold.params, threshold.heads.signals.errors
+    assert wrong is not None
+    default = Choice("paper", (1, 2, 4), "1/lag", 0.5, start.features > 0)
     rng = np.random.default_rng(seed)
     fold = folds(log)
-    trial = Trial(log, fold, fit_options.get("l2", 1.0), fit_options.get("nonnegative", False))
+    trial = Trial(log, fold, wrong, options.head)
 
-    _need_both_kinds(log.errors()[fold != CHECK_FOLD])
+    _need_both_kinds(wrong[fold != CHECK_FOLD])
     tried = choices(trials, default, rng)
     best: tuple[float, Choice, float] | None = None
     default_score = float("nan")
@@ -120,9 +119,8 @@ def tune(
         )
     score, choice, blend = best
     level = best_level(params_of(start, choice).replace(blend=blend), trial, budget)
-    params = fit(
-        log, **{**fit_options, **choice.settings()}, blend=blend, level=level, budget=budget, seed=seed
-    )
+    chosen = {**choice.settings(), "blend": blend, "level": level, "budget": budget, "seed": seed}
+    params = fit_request(Request(log, clean, FitOptions.of(**{**fit_options, **chosen})))
     check = {
         "default": check_score(params_of(start, default), 0.7, trial),
         "chosen": check_score(params_of(start, choice), blend, trial),
@@ -138,7 +136,7 @@ def tune(
         "check_auroc_default": None if math.isnan(check["default"]) else round(check["default"], 6),
         "check_auroc": None if math.isnan(check["chosen"]) else round(check["chosen"], 6),
         "check_steps": int((fold == CHECK_FOLD).sum()),
-        "check_errors": int(log.errors()[fold == CHECK_FOLD].sum()),
+        "check_errors": int(wrong[fold == CHECK_FOLD].sum()),
         "profile": choice.profile,
         "weight_law": choice.weight_law,
     }

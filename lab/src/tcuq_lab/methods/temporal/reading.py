@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.fitting.alarms import clean_stretches
-from tcuq.fitting.gain import signals_of
+from tcuq.fitting.clean import clean_stretches
 from tcuq.fitting.learn_head import FAST, degraded_steps, regression
+from tcuq.fitting.signal_table import signals_of
 from tcuq.monitor.log import Log
 from tcuq.monitor.params import Params
 from tcuq.monitor.signals import FEATURE_BASED

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tcuq.fitting import fit
-from tcuq.fitting.gain import FOLDS, folds, signals_of
+from tcuq.fitting.folds import FOLDS, folds
 from tcuq.fitting.logistic import calibrated_bias, fit_logistic
 from tcuq.fitting.projection import WIDTH, Projection, projection
+from tcuq.fitting.signal_table import signals_of
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor

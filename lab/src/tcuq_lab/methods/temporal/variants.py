@@ -9,7 +9,7 @@ import numpy as np
 
 from tcuq.base.checks import known
 from tcuq.fitting.alarms import choose_alarm
-from tcuq.fitting.fit import rested_stretches
+from tcuq.fitting.clean import rested_stretches
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params

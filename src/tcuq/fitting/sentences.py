@@ -29,6 +29,9 @@ def fit_findings(params: Params) -> str:
         )
     if found["labels"] and "signals" in found:
         lines.append(found["time"])
+        if "explained_steps" in found:
+            count = f"{found['explained_steps']:,} of the steps, drawn at random"
+            lines.append(f"These figures and those of the table are from {count}.")
         lines.append(f"{'signal':<15}{'coef':>9}{'clean mean':>12}{'alone':>8}{'adds':>9}   (held-out AUROC)")
         for name, row in found["signals"].items():
             cells = [

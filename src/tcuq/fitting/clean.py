@@ -1,0 +1,105 @@
+"""Clean steps: those that set the means of the signals, the threshold and the alarm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..monitor.log import Log
+from ..monitor.params import Params
+from ..monitor.signals import BELIEF, SLOW
+from .alarms import FEWEST
+
+SLOW_MEMORY = 48
+"""Steps after which a slow mean at rate 1/16 has forgotten all but 5 % of a shift."""
+
+STRAIN_MEMORY = 192
+"""The same at rate 1/64."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """Clean steps of a log.
+
+    Parameters
+    ----------
+    log : Log
+        The log that holds them.
+    runs : list of slice
+        Where they are.
+    marked : int
+        Clean steps of that log, with those right after a shift, which `runs` leave out.
+    source : {"clean log", "log", "all"}
+        A log of its own, the steps that the log does not mark as shifted, or all steps of a log that marks
+        none.
+    """
+
+    log: Log
+    runs: list[slice]
+    marked: int
+    source: str
+
+
+def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
+    """Find the clean steps: those of `clean`, else those that the log does not mark as shifted."""
+    if clean is not None:
+        if clean.classes != log.classes:
+            raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
+        if params.features and clean.width != log.width:
+            raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
+    chosen = log if clean is None else clean
+    runs = rested_stretches(params, chosen)
+    if not runs:
+        raise ValueError("no clean steps are left; threshold and alarm need some")
+    marked = len(chosen) if chosen.shifted is None else int((~chosen.shifted).sum())
+    source = "clean log" if clean is not None else "all" if log.shifted is None else "log"
+    return Clean(chosen, runs, marked, source)
+
+
+def rested_stretches(params: Params, clean: Log) -> list[slice]:
+    """Return the clean stretches on which what a monitor remembers of a shift has waned.
+
+    Parameters
+    ----------
+    params : Params
+    clean : Log
+    """
+    memory = max(params.depth, SLOW_MEMORY if set(params.signals) & {*SLOW, *BELIEF} else 0)
+    runs = clean_stretches(clean, memory)
+    if "strain_slow" in params.signals:
+        # A memory that long may leave too little; a strain that still wanes is better than no alarm.
+        rested = clean_stretches(clean, STRAIN_MEMORY)
+        if sum(run.stop - run.start for run in rested) >= FEWEST:
+            return rested
+    return runs
+
+
+def clean_stretches(log: Log, memory: int) -> list[slice]:
+    """Return the clean stretches of a log.
+
+    Parameters
+    ----------
+    log : Log
+        Without `shifted`, everything counts as clean.
+    memory : int
+        Steps at the start of a clean stretch inside a segment that still remember the shift: left out.
+
+    Examples
+    --------
+    >>> log = Log(np.full((6, 2), 0.5), shifted=[0, 0, 1, 1, 0, 0])
+    >>> clean_stretches(log, 1)
+    [slice(0, 2, None), slice(5, 6, None)]
+    """
+    if log.shifted is None:
+        return log.pieces()
+    found = []
+    for piece in log.pieces():
+        marks = log.shifted[piece]
+        cuts = (np.flatnonzero(np.diff(marks)) + 1 + piece.start).tolist()
+        for start, stop in pairwise([piece.start, *cuts, piece.stop]):
+            begin = start if start == piece.start else start + memory
+            if not marks[start - piece.start] and begin < stop:
+                found.append(slice(begin, stop))
+    return found

@@ -1,0 +1,153 @@
+"""`SignalTable`: what the monitor makes of a log, computed once and kept in the core's 16-bit units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.fixed import ONE
+from ..monitor.log import Log, watch
+from ..monitor.monitor import Monitor
+from ..monitor.params import Params
+from ..monitor.signals import LAGGED, NUMBER, SIGNALS, SLOW
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Units = npt.NDArray[np.uint16]
+
+CHUNK = 1 << 15
+"""Steps that are held as floats at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class SignalTable:
+    """The signals of each step of a log, and what else the core reads off the step itself.
+
+    None of it depends on coefficients, so one run of the monitor serves every stage of a fit.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Signals, in registry order.
+    units : array of shape (T, signals)
+        In 1/65536, as the core holds them.
+    anchor : array of T values
+        What risk leans on beside the uncertainty: one minus the confidence, or the belief, in 1/65536.
+    labels : array of T integers
+        Classes that were answered.
+    settled : array of T booleans
+        Steps that have a past to speak of: all but the first of each segment.
+    """
+
+    names: tuple[str, ...]
+    units: Units
+    anchor: Units
+    labels: npt.NDArray[np.int16]
+    settled: Flags
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def columns(self, names: Sequence[str]) -> list[int]:
+        """Return where some of the signals are."""
+        return [self.names.index(name) for name in names]
+
+    def of(self, names: Sequence[str], rows: Any = slice(None)) -> Units:
+        """Return some signals at some steps, in 1/65536; a view where that is possible."""
+        chosen = self.units if tuple(names) == self.names else self.units[:, self.columns(names)]
+        return np.asarray(chosen[rows])
+
+    def registry(self, part: slice) -> Floats:
+        """Return a stretch as `Monitor.run` gives it: a column for each known signal, 0 where unused."""
+        out = np.zeros((len(self.units[part]), len(SIGNALS)))
+        out[:, [NUMBER[name] for name in self.names]] = self.units[part] / ONE
+        return out
+
+
+def chunks(count: int, size: int = CHUNK) -> Iterator[slice]:
+    """Return slices that cover so many rows.
+
+    Examples
+    --------
+    >>> list(chunks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    for start in range(0, count, size):
+        yield slice(start, min(count, start + size))
+
+
+def read_signals(
+    params: Params,
+    log: Log,
+    names: Sequence[str],
+    order: Ints | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SignalTable:
+    """Run a monitor over a log, a chunk at a time, and keep its signals.
+
+    Parameters
+    ----------
+    params : Params
+    log : Log
+    names : sequence of str
+        Signals to keep; `params` must use them.
+    order : array of T integers, optional
+        The steps in another order, as one stream without segments.
+    progress : callable, optional
+        Called with steps done and steps in all.
+    """
+    monitor = Monitor(params.replace(blend=0.0))  # risk is then what it leans on
+    columns = [NUMBER[name] for name in names]
+    units = np.empty((len(log), len(columns)), dtype=np.uint16)
+    anchor = np.empty(len(log), dtype=np.uint16)
+    labels = np.empty(len(log), dtype=np.int16)
+    pieces = log.pieces() if order is None else [slice(0, len(log))]
+    for piece in pieces:
+        if piece.start:
+            monitor.reset()
+        for part in chunks(piece.stop - piece.start):
+            here = slice(piece.start + part.start, piece.start + part.stop)
+            rows = here if order is None else order[here]
+            features = log.features[rows] if params.features and log.features is not None else None
+            steps, values = monitor.run(log.probs[rows], features, signals=True)
+            units[here] = values[:, columns] * ONE
+            anchor[here] = steps["risk"] * ONE
+            labels[here] = steps["label"]
+            if progress is not None:
+                progress(here.stop, len(log))
+    settled = np.ones(len(log), dtype=bool)
+    settled[[piece.start for piece in pieces]] = False
+    return SignalTable(tuple(names), units, anchor, labels, settled)
+
+
+def fill_in_means(table: SignalTable, params: Params) -> None:
+    """Put the clean mean of a signal wherever there is no past to compute it from, as the core does.
+
+    Parameters
+    ----------
+    table : SignalTable
+        Changed in place; read with clean means of 0.
+    params : Params
+        With clean means.
+    """
+    starts = np.flatnonzero(~table.settled)
+    ends = np.append(starts[1:], len(table))
+    near = min(params.lags, default=0)
+    for name, mean in params.clean_means.items():
+        for after in range(near if name in LAGGED else int(name in SLOW)):
+            rows = starts + after
+            table.units[rows[rows < ends], table.names.index(name)] = round(mean * ONE)
+
+
+def signals_of(params: Params, log: Log) -> tuple[Floats, Flags]:
+    """Return the core's signals in use (T, k) as floats, and which steps have a past to speak of."""
+    _, values = watch(Monitor(params), log, signals=True)
+    settled = np.ones(len(log), dtype=bool)
+    for piece in log.pieces():
+        settled[piece.start] = False
+    return values[:, [NUMBER[name] for name in params.signals]], settled

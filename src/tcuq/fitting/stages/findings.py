@@ -1,0 +1,159 @@
+"""Last stage: what each signal adds, whether time helps, false alarms elsewhere; all of it into the notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...monitor.params import Params
+from ...monitor.signals import FEATURE_BASED
+from ..alarms import alarms_in
+from ..folds import folds, shift_kinds
+from ..gain import Gain, Steps, measure_gain
+from ..signal_table import Ints
+from ..unused import without_unused
+from .alarm import AlarmFit
+from .heads import Heads
+
+HARM = 0.005
+"""Held-out AUROC that a signal may cost before the fit speaks up."""
+
+EXPLAINED = 200_000
+"""Steps, drawn at random, on which an explanation looks at a longer log. Parameters never depend on it."""
+
+
+def conclude(fitted: AlarmFit) -> Params:
+    """Explain the fit, drop what no weight reads, and write all findings into the notes."""
+    heads = fitted.threshold.heads
+    reading = heads.signals.reading
+    options, log = reading.options.findings, reading.log
+    reading.progress("findings", 0, 1)
+    findings: dict[str, Any] = {
+        "steps": len(log),
+        "segments": len(log.pieces()),
+        "seed": reading.options.seed,
+        "clean_from": reading.clean.source,
+        **heads.findings,
+    }
+    notes = [*reading.notes, *heads.notes]
+    if options.explain and heads.signals.shuffle is not None:
+        found = _explained(heads)
+        findings |= found
+        notes += _harmful(found["signals"])
+    findings |= fitted.findings
+    notes += fitted.notes
+    if options.explain:
+        findings["run_length_elsewhere"] = _run_length_elsewhere(fitted)
+    params, dropped = without_unused(fitted.params) if options.drop_unused else (fitted.params, None)
+    if dropped is None and reading.options.read.use_features and log.width and not reading.params.features:
+        dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
+    if dropped is not None:
+        findings["dropped"] = dropped
+    findings["warnings"] = notes
+    reading.progress("findings", 1, 1)
+    return params.replace(notes={"fit": _plain(findings)})
+
+
+def _explained(heads: Heads) -> dict[str, Any]:
+    """Return whether time helps and what each signal adds, on held-out steps."""
+    signals, how = heads.signals, heads.signals.reading.options.head
+    log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
+    assert shuffle is not None and wrong is not None
+    seed = signals.reading.options.seed
+    rows = _some(np.flatnonzero(table.settled), seed)
+    mixed = _some(np.flatnonzero(shuffle.table.settled), seed)
+    target, fold = wrong[rows], folds(log)[rows]
+    gain = measure_gain(
+        heads.weighed,
+        Steps(table.of(heads.weighed, rows), target, fold),
+        Steps(
+            shuffle.table.of(heads.weighed, mixed),
+            wrong[shuffle.order[mixed]],
+            folds(log, shuffle.order)[mixed],
+        ),
+        Steps(table.of(("doubt",), rows), target, fold),
+        len(shift_kinds(log)),
+        how.l2,
+        how.nonnegative,
+        lambda done, total: signals.reading.progress("findings", done, total),
+    )
+    found = {
+        "time_helps": gain.time_helps,
+        "time": gain.sentence(),
+        "signals": _signal_table(heads, gain),
+    }
+    if len(rows) < int(table.settled.sum()):
+        found["explained_steps"] = len(rows)
+    return found
+
+
+def _some(rows: Ints, seed: int) -> Ints:
+    """Return all rows, or as many as an explanation looks at, in their order."""
+    if len(rows) <= EXPLAINED:
+        return rows
+    return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))
+
+
+def _signal_table(heads: Heads, gain: Gain) -> dict[str, dict[str, float]]:
+    """Return, for each signal, its coefficient and clean mean, and its held-out AUROC alone and added."""
+    coef, means = heads.params.coef, heads.params.clean_means
+    assert coef is not None and means is not None
+    return {
+        name: {
+            "coef": coef[name],
+            "clean_mean": means[name],
+            "alone": gain.alone[name],
+            "adds": gain.stream - gain.without[name],
+        }
+        for name in heads.weighed
+    }
+
+
+def _harmful(signals: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return a note on each signal that costs AUROC on held-out steps."""
+    notes = []
+    for name, row in signals.items():
+        if row["adds"] <= -HARM:
+            way = "leave the features out with `use_features=False`, or choose others with `signals`"
+            notes.append(
+                f"{name} costs {-row['adds']:.3f} of AUROC on held-out steps: what it learned does not carry "
+                f"over; {way if name in FEATURE_BASED else 'leave it out with `signals`'}"
+            )
+    return notes
+
+
+def _run_length_elsewhere(fitted: AlarmFit) -> dict[str, int] | None:
+    """Set the alarm on one half of the clean steps, count false alarms on the other, both ways."""
+    reading, runs = fitted.threshold.heads.signals.reading, fitted.summed.runs
+    if len(runs) > 1:
+        halves = [list(runs[0::2]), list(runs[1::2])]
+    elif len(runs[0]) > 1:
+        middle = len(runs[0]) // 2
+        halves = [[runs[0][:middle]], [runs[0][middle:]]]
+    else:
+        return None
+    alarms = steps = 0
+    for here, there in ((0, 1), (1, 0)):
+        alarm = fitted.summed.choose(halves[here], reading.options.alarm.run_length, reading.rng)
+        if alarm.rise is None and alarm.fall is None:
+            continue  # a half of too few steps for an alarm shows nothing
+        for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
+            if side is not None:
+                raised, _ = alarms_in(halves[there], alarm.mean + sign * side.allowance, sign, side.limit)
+                alarms += raised
+        steps += sum(len(run) for run in halves[there])
+    return {"false_alarms": alarms, "steps": steps} if steps else None
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON-able content with floats of six digits; NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    return value

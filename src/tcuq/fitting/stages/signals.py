@@ -1,0 +1,95 @@
+"""Second stage: the monitor runs over the log, and the clean mean of each signal is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...base.fixed import ONE
+from ...monitor.params import Params
+from ...monitor.signals import ordered
+from ..signal_table import Flags, Ints, SignalTable, fill_in_means, read_signals
+from .read import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class Shuffle:
+    """The same steps in random order, as one stream.
+
+    Parameters
+    ----------
+    order : array of T integers
+    table : SignalTable
+    """
+
+    order: Ints
+    table: SignalTable
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """What the monitor sees.
+
+    Parameters
+    ----------
+    reading : Reading
+    params : Params
+        With clean means.
+    table, clean : SignalTable
+        Of the log, and of the log that holds the clean steps: the same where that is the same log. They have
+        the signals of the parameters, and `doubt`.
+    errors : array of T booleans or None
+        Where the answer is wrong; None without labels.
+    shuffle : Shuffle or None
+        Of the log, where it is needed to tell whether time helps.
+    """
+
+    reading: Reading
+    params: Params
+    table: SignalTable
+    clean: SignalTable
+    errors: Flags | None
+    shuffle: Shuffle | None
+
+
+def find_signals(reading: Reading) -> Signals:
+    """Run the monitor; this is the one place where a fit does so."""
+    log, part, params = reading.log, reading.clean, reading.params
+    # What the current posterior says without any past is asked for at the end, whatever signals are in use.
+    names = ordered([*params.signals, "doubt"])
+    sighted = params.replace(signals=names, coef=None, clean_means=None)
+    # Drawn also where nothing is explained: the draws for the alarm follow it, and a fit must be the same
+    # with and without an explanation, and the same as in earlier releases.
+    order = None if log.labels is None else reading.rng.permutation(len(log))
+    shuffled = order is not None and reading.options.findings.explain
+    before, total = 0, len(log) * (1 + shuffled) + (len(part.log) if part.log is not log else 0)
+
+    def progress(done: int, of: int) -> None:
+        nonlocal before
+        reading.progress("signals", before + done, total)
+        before += of if done == of else 0
+
+    table = read_signals(sighted, log, names, progress=progress)
+    clean = table if part.log is log else read_signals(sighted, part.log, names, progress=progress)
+    params = params.replace(clean_means=_clean_means(params, clean, part.runs))
+    mixed = read_signals(sighted, log, names, order, progress) if shuffled else None
+    for each in {id(found): found for found in (table, clean, mixed) if found is not None}.values():
+        fill_in_means(each, params)
+    errors = None if log.labels is None else np.asarray(table.labels != log.labels)
+    shuffle = None if order is None or mixed is None else Shuffle(order, mixed)
+    return Signals(reading, params, table, clean, errors, shuffle)
+
+
+def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[str, float]:
+    """Return the mean of each signal over clean steps, those that have a past where there are any."""
+    inside = np.zeros(len(table), dtype=bool)
+    for run in runs:
+        inside[run] = True
+    with_past = inside & table.settled
+    kept = with_past if with_past.any() else inside
+    count = int(kept.sum())
+    return {
+        name: int(table.units[kept, column].sum(dtype=np.int64)) / ONE / count
+        for name, column in zip(params.signals, table.columns(params.signals), strict=True)
+    }

@@ -1,0 +1,130 @@
+"""Fits of seeded logs are those of `same_fits.json`, which the fit wrote before it was cut into stages.
+
+Parameters must be equal bit for bit. Figures in the notes are sums of floats, whose last digits differ
+between machines: they are compared to five digits.
+
+If a change of what `fit` finds is intended, `python tests/fitting/test_same_fits.py` writes the file again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import Log, Params, fit, tune
+
+STORED = Path(__file__).with_name("same_fits.json")
+CLASSES, FEATURES = 5, 6
+
+
+def made(seed: int, steps: int = 3000, **without: Any) -> Log:
+    """Return a log with dwell, segments, two kinds of shift of which one costs accuracy, and features."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(rng.integers(0, CLASSES, steps // 5 + 1), rng.integers(1, 10, steps // 5 + 1))
+    truth = np.resize(truth, steps)
+    kinds = np.array([0, 1, 0, 2])[np.arange(steps) // 250 % 4]
+    noise = np.where(kinds == 1, 2.5, 1.0)[:, None]
+    logits = rng.normal(0, 1, (steps, CLASSES)) * noise + 2.5 * np.eye(CLASSES)[truth]
+    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    centers = rng.normal(0, 1, (CLASSES, FEATURES))
+    features = np.maximum(0, centers[truth] + rng.normal(0, 0.4, (steps, FEATURES)) * noise)
+    columns = {
+        "features": features,
+        "labels": truth,
+        "segments": np.arange(steps) // 400,
+        "shifted": kinds,
+    }
+    return Log(probs, **{name: values for name, values in columns.items() if without.get(name, True)})
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "paper": ({"seed": 1}, {}),
+    "paper, one segment, nothing marked": ({"seed": 2, "segments": False, "shifted": False}, {"seed": 7}),
+    "paper without labels": ({"seed": 3, "labels": False}, {"level": "budget"}),
+    "extended": ({"seed": 4}, {"profile": "extended"}),
+    "extended without labels": ({"seed": 5, "labels": False}, {"profile": "extended", "run_length": 300}),
+    "extended without features": ({"seed": 6}, {"profile": "extended", "use_features": False}),
+    "extended with evidence": ({"seed": 7}, {"profile": "extended", "evidence": True, "run_length": 500}),
+    "evidence that cannot be learned": ({"seed": 8, "shifted": False}, {"evidence": "auto"}),
+    "a clean log": ({"seed": 9}, {"profile": "extended", "clean": 10}),
+    "a clean log and evidence": (
+        {"seed": 11},
+        {"profile": "extended", "clean": 12, "evidence": True, "evidence_clip": 2.0},
+    ),
+    "far lags, no doubt, signs held": (
+        {"seed": 13},
+        {
+            "signals": ("divergence", "flips", "surprise_slow", "instability"),
+            "lags": (3, 9),
+            "nonnegative": True,
+            "calibrate": True,
+            "drop_unused": False,
+        },
+    ),
+    "signals for the evidence alone": (
+        {"seed": 14},
+        {
+            "profile": "extended",
+            "risk_signals": ("doubt", "odds", "disbelief_fast"),
+            "evidence": True,
+            "l2": 20.0,
+        },
+    ),
+    "without an explanation": ({"seed": 15}, {"explain": False, "blend": 0.3, "doubt_mix": 0.2}),
+    "too few clean steps for an alarm": ({"seed": 16, "steps": 330}, {"profile": "extended"}),
+}
+
+
+def fitted(name: str) -> Params:
+    """Return the fit of a case."""
+    log, options = CASES[name]
+    if "clean" in options:
+        clean = made(options["clean"], shifted=False)
+        options = {**options, "clean": clean}
+    return fit(made(**log), **options)
+
+
+def tuned() -> Params:
+    """Return the result of a small search."""
+    return tune(made(20), trials=6, max_instructions=20_000, evidence="auto")
+
+
+def same(found: Any, stored: Any) -> bool:
+    """Tell whether notes are the same, floats to five digits."""
+    if isinstance(stored, dict):
+        return list(found) == list(stored) and all(same(found[key], stored[key]) for key in stored)
+    if isinstance(stored, list):
+        return len(found) == len(stored) and all(map(same, found, stored))
+    if isinstance(stored, float):
+        return math.isclose(found, stored, rel_tol=2e-5, abs_tol=2e-6)
+    return bool(found == stored)
+
+
+def check(found: Params, stored: dict[str, Any]) -> None:
+    """Compare parameters bit by bit, notes by their figures."""
+    assert found.replace(notes={}) == Params.from_dict(stored).replace(notes={})
+    assert same(json.loads(found.to_json())["notes"], stored["notes"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_finds_what_it_found_before(name: str) -> None:
+    check(fitted(name), json.loads(STORED.read_text())[name])
+
+
+def test_tune_finds_what_it_found_before() -> None:
+    check(tuned(), json.loads(STORED.read_text())["tune"])
+
+
+def write() -> None:
+    """Write the file again."""
+    content = {name: fitted(name).to_dict() for name in CASES} | {"tune": tuned().to_dict()}
+    STORED.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write()

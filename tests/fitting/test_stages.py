@@ -1,0 +1,180 @@
+"""The stages of a fit: options, tables of signals, risk from a table, progress."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import dwell_stream
+
+from tcuq import Log, Monitor, Params, fit
+from tcuq.fitting import fit_findings
+from tcuq.fitting.logistic import fit_logistic, linear
+from tcuq.fitting.options import GROUPS, FitOptions
+from tcuq.fitting.risk import scores
+from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
+from tcuq.fitting.stages import Request, find_signals, findings, fit_heads, read, set_alarm, set_threshold
+from tcuq.monitor.log import watch
+from tcuq.monitor.signals import SIGNALS
+
+
+def make_log(steps: int, seed: int = 0, segment: int = 400) -> Log:
+    probs, features, labels, shifted = dwell_stream(steps, 5, 4, np.random.default_rng(seed), shifted=True)
+    return Log(probs, features, labels, np.arange(steps) // segment, shifted)
+
+
+def test_options_of_the_signature_are_those_of_the_stages() -> None:
+    given = inspect.signature(fit).parameters
+    options = FitOptions()
+    grouped = [
+        (each.name, getattr(options, group)) for group, kind in GROUPS.items() for each in fields(kind)
+    ]
+    names = [name for name, _ in grouped]
+    assert sorted([*names, "seed", "log", "clean", "progress"]) == sorted(given)
+    assert all(given[name].default == getattr(group, name) for name, group in grouped)
+    assert given["seed"].default == options.seed
+
+
+def test_options_are_checked_and_stay_as_they_are() -> None:
+    for given, message in (
+        ({"l2": 0.0}, "l2 is 0"),
+        ({"run_length": 9}, "run_length is 9"),
+        ({"seed": -1}, "seed is -1"),
+        ({"evidence": "yes"}, "evidence is 'yes'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FitOptions.of(**given)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'lag'"):
+        FitOptions.of(lag=3)
+    with pytest.raises(FrozenInstanceError):
+        FitOptions().seed = 3  # type: ignore[misc]
+
+
+def random_params(rng: np.random.Generator, **more: Any) -> Params:
+    return Params(
+        classes=5,
+        features=4,
+        feature_scale=0.02,
+        feature_zero_point=-128,
+        signals=SIGNALS,
+        lags=(3, 8),
+        coef=dict(zip(SIGNALS, rng.uniform(-8, 8, len(SIGNALS)).tolist(), strict=True)),
+        clean_means=dict(zip(SIGNALS, rng.random(len(SIGNALS)).tolist(), strict=True)),
+        bias=float(rng.normal(0, 3)),
+        blend=float(rng.random()),
+        **more,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("anchor", ["confidence", "belief"])
+def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int, anchor: str) -> None:
+    params = random_params(np.random.default_rng(seed), anchor=anchor)
+    # Segments shorter than a lag, too.
+    log = make_log(2000, seed, segment=(2, 7, 2000)[seed % 3])
+    steps, signals = watch(Monitor(params), log, signals=True)
+    table = read_signals(params.replace(clean_means=None), log, SIGNALS)
+    fill_in_means(table, params)
+    for part in (slice(0, 3), slice(500, 2000)):
+        assert (table.registry(part) == signals[part]).all()
+    assert (table.labels == steps["label"]).all()
+    found = scores(params, table)
+    assert (found.uncertainty == steps["uncertainty"]).all()
+    assert (found.risk == steps["risk"]).all()
+
+
+def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
+    log = make_log(600)
+    for bias in (-250.0, -12.0, -0.001, 0.0, 11.99, 250.0):
+        params = Params(classes=5, bias=bias, coef={"doubt": 0.01})
+        steps = watch(Monitor(params), log)
+        table = read_signals(params, log, params.signals)
+        assert (scores(params, table).uncertainty == steps["uncertainty"]).all()
+
+
+def test_a_table_is_read_in_chunks_as_one_stream() -> None:
+    steps = CHUNK + 700
+    probs, _, _, _ = dwell_stream(steps, 3, 0, np.random.default_rng(1))
+    params = Params(classes=3, signals=("flips", "strain_slow"))
+    _, values = watch(Monitor(params), Log(probs), signals=True)
+    calls: list[tuple[int, int]] = []
+    table = read_signals(params, Log(probs), params.signals, progress=lambda *call: calls.append(call))
+    assert (table.registry(slice(CHUNK - 5, CHUNK + 5)) == values[CHUNK - 5 : CHUNK + 5]).all()
+    assert calls == [(CHUNK, steps), (steps, steps)]
+    assert table.of(("strain_slow",)).shape == (steps, 1)
+
+
+def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
+    log, order = make_log(900), np.random.default_rng(2).permutation(900)
+    params = random_params(np.random.default_rng(3))
+    mixed = log.take(order)
+    _, values = watch(Monitor(params), Log(mixed.probs, mixed.features), signals=True)
+    table = read_signals(params, log, SIGNALS, order)
+    assert (table.registry(slice(0, 900)) == values).all()
+    assert table.settled.sum() == 899
+
+
+def test_the_monitor_runs_once_over_each_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    run = Monitor.run
+    monkeypatch.setattr(
+        Monitor,
+        "run",
+        lambda self, probs, *more, **named: taken.append(len(probs)) or run(self, probs, *more, **named),
+    )
+    fit(make_log(2000), clean=make_log(1000, 1), profile="extended", evidence=True, run_length=100)
+    assert sum(taken) == 2000 + 1000 + 2000  # the log, the clean log, the shuffle
+    taken.clear()
+    fit(make_log(2000), profile="extended", run_length=100, explain=False)
+    assert sum(taken) == 2000
+
+
+def test_stages_hold_what_they_found_and_what_went_in() -> None:
+    request = Request(make_log(2000), None, FitOptions.of(profile="extended", run_length=100))
+    alarm = set_alarm(set_threshold(fit_heads(find_signals(read(request)))))
+    signals = alarm.threshold.heads.signals
+    assert signals.reading.options is request.options
+    assert alarm.params.coef == alarm.threshold.heads.params.coef != signals.params.coef
+    assert alarm.params.reference == alarm.threshold.params.reference != signals.params.reference
+    assert findings.conclude(alarm).alarm == alarm.params.alarm
+
+
+def test_progress_names_every_stage_and_ends_each() -> None:
+    calls: list[tuple[str, int, int]] = []
+    fit(make_log(2000), profile="extended", run_length=100, progress=lambda *call: calls.append(call))
+    names = list(dict.fromkeys(stage for stage, _, _ in calls))
+    assert names == ["read", "signals", "heads", "threshold", "alarm", "findings"]
+    for name in names:
+        done = [(done, total) for stage, done, total in calls if stage == name]
+        assert done[-1][0] == done[-1][1] and all(part <= whole for part, whole in done)
+    assert ("signals", 4000, 4000) in calls and ("findings", 25, 25) in calls
+
+
+def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = make_log(6000)
+    whole = fit(log, run_length=100)
+    monkeypatch.setattr(findings, "EXPLAINED", 2500)
+    some = fit(log, run_length=100)
+    assert some.replace(notes={}) == whole.replace(notes={})
+    assert "explained_steps" not in whole.notes["fit"] and some.notes["fit"]["explained_steps"] == 2500
+    assert "from 2,500 of the steps, drawn at random" in fit_findings(some)
+    for name, row in some.notes["fit"]["signals"].items():
+        assert abs(row["alone"] - whole.notes["fit"]["signals"][name]["alone"]) < 0.05
+
+
+def test_regression_in_units_and_in_chunks_is_that_of_the_floats() -> None:
+    rng = np.random.default_rng(5)
+    units = rng.integers(0, 65536, (30_000, 3)).astype(np.uint16)
+    target = rng.random(len(units)) < 1 / (1 + np.exp(-(units[:, 0] / 16384 - 2.5)))
+    coef, bias = fit_logistic(units, target, 1.0)
+    again, same = fit_logistic(units / 65536, target, 1.0)
+    assert (coef == again).all() and bias == same
+    # At the optimum of the whole, the gradient of the penalized loss is 0.
+    x = (units / 65536 - (units / 65536).mean(0)) / (units / 65536).std(0)
+    weights = np.where(target, 0.5 / target.mean(), 0.5 / (1 - target.mean()))
+    probability = 1 / (1 + np.exp(-linear(units, coef, bias)))
+    gradient = x.T @ (weights * (probability - target)) + coef * (units / 65536).std(0)
+    assert np.abs(gradient).max() < 1e-3
