@@ -12,10 +12,15 @@ import numpy.typing as npt
 
 from ..base.checks import known_only, number
 from ..base.fixed import ONE, snap
-from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, real_range
+from .fixed_point import COEF_LIMIT, COEF_UNIT, OFFSET_LIMIT, OFFSET_UNIT, RANGE, real_range
 from .signals import SIGNALS
 
 __all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
+
+FIELDS = ("coef", "offsets", "clip", "allowance", "bet")
+
+BET_LEAST, BET_MOST = 258 / ONE, 16.0
+"""Factors of a bet, between which the core has their logarithm."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class EvidenceHead:
         One step adds at most this much, and takes off at most this much; up to 256.
     allowance : float
         Taken off at every step, after the clip; 0 to 256.
+    bet : tuple of float, optional
+        Base and slope: the alarm sums log(base + slope x evidence) in place of the evidence. Where the
+        mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
+        average at most once in exp(limit) steps: proved, without independence.
 
     Examples
     --------
@@ -50,6 +59,7 @@ class EvidenceHead:
     offsets: Sequence[float]
     clip: float = 4.0
     allowance: float = 0.0
+    bet: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
@@ -72,9 +82,23 @@ class EvidenceHead:
         least, most = real_range("evidence clip", ONE)
         put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
         put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
+        put(self, "bet", None if self.bet is None else self._checked_bet(self.bet))
+
+    def _checked_bet(self, bet: Any) -> tuple[float, float]:
+        if isinstance(bet, str) or not isinstance(bet, Sequence) or len(bet) != 2:
+            raise ValueError(f"evidence bet is {bet!r}, expected base and slope")
+        base = snap(number("base of the bet", bet[0], 0, RANGE["evidence bet_base"][1] / ONE), ONE)
+        least, most = 1 / ONE, RANGE["evidence bet_slope"][1] / ONE
+        slope = max(least, snap(number("slope of the bet", bet[1], least, most), ONE))
+        if not (base - slope * self.clip >= BET_LEAST and base + slope * self.clip < BET_MOST):
+            raise ValueError(
+                f"base and slope of the bet are {base:g} and {slope:g}, expected factors from {BET_LEAST:g} "
+                f"to {BET_MOST:g} at both clips"
+            )
+        return base, slope
 
     def __hash__(self) -> int:
-        return hash((tuple(self.coef.items()), self.offsets, self.clip, self.allowance))
+        return hash((tuple(self.coef.items()), self.offsets, self.clip, self.allowance, self.bet))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (head_from, (self.to_dict(),))
@@ -84,6 +108,8 @@ class EvidenceHead:
         return {
             "clip": round(self.clip * ONE),
             "allowance": round(self.allowance * ONE),
+            "bet_base": 0 if self.bet is None else round(self.bet[0] * ONE),
+            "bet_slope": 0 if self.bet is None else round(self.bet[1] * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
             "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
         }
@@ -95,23 +121,27 @@ class EvidenceHead:
             "offsets": list(self.offsets),
             "clip": self.clip,
             "allowance": self.allowance,
+            "bet": None if self.bet is None else list(self.bet),
         }
 
     def values(self, signals: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return what the alarm adds at each step, the same numbers as in the core.
+        """Return what the alarm adds at each step, the same numbers as in the core; with a bet, within 0.001.
 
         Parameters
         ----------
         signals : array of shape (T, number of signals)
             As `Monitor.run` gives them.
         labels : array of T integers
-            Classes that were answered.
+            Classes that the parameters speak about: answers, or labels.
         """
         p = self.integers()
         units = np.round(np.asarray(signals) * ONE).astype(np.int64)
         terms = (units * np.array(p["coef"], dtype=np.int64)) >> 9
         value = terms.sum(1) + 256 * np.array(p["offset"], dtype=np.int64)[labels]
-        return np.asarray((np.clip(value, -p["clip"], p["clip"]) - p["allowance"]) / ONE)
+        value = np.clip(value, -p["clip"], p["clip"]) / ONE
+        if self.bet is not None:
+            value = np.log(self.bet[0] + self.bet[1] * value)
+        return np.asarray(value - self.allowance)
 
 
 def head_from(content: Any) -> EvidenceHead | None:
@@ -130,10 +160,13 @@ def head_from(content: Any) -> EvidenceHead | None:
         return None
     if not isinstance(content, Mapping):
         raise ValueError(f"evidence is {content!r}; an object or null is needed")
-    known_only("evidence field", content, ("coef", "offsets", "clip", "allowance"))
+    known_only("evidence field", content, FIELDS)
     if "coef" not in content or "offsets" not in content:
         raise ValueError("evidence needs coef and offsets")
-    return EvidenceHead(**content)
+    given = dict(content)
+    if isinstance(given.get("bet"), list):
+        given["bet"] = tuple(given["bet"])
+    return EvidenceHead(**given)
 
 
 def _snapped(name: str, value: Any, limit: float, unit: int) -> float:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 RANGE: Mapping[str, tuple[int, int]] = MappingProxyType({name: (low, high) for name, low, high, _ in FIELDS})
 """Lowest and highest integer of a field, or of one number in a list."""
 
-FINGERPRINT = tuple((name, size) for name, _, _, size in FIELDS if size and not name.startswith("evidence"))
+FINGERPRINT = tuple(
+    (name, size) for name, _, _, size in FIELDS if size and not name.startswith(("evidence", "instant"))
+)
 """Scalar fields in the order of the fingerprint, each with its bytes (SPEC.md section 12)."""
 
 COEF_UNIT = 512
@@ -48,6 +50,9 @@ def real_range(name: str, unit: int) -> tuple[float, float]:
     low, high = RANGE[name]
     return low / unit, high / unit
 
+
+ABOUT = ("label", "answer")
+"""What signals, uncertainty and risk speak of, by the core's number."""
 
 ANCHORS = ("confidence", "belief")
 """What risk leans on beside the uncertainty, by the core's number."""
@@ -158,6 +163,9 @@ def core_integers(params: Params) -> dict[str, Any]:
         "level_den": level.denominator,
         "reference": round(params.reference * ONE),
         "anchor": ANCHORS.index(params.anchor),
+        "about": ABOUT.index(params.about),
+        "horizon": params.horizon.bit_length() - 1 if params.horizon else 0,
+        "expected_start": min(ONE - 1, round(params.expected_start * ONE)),
         "slope": round(params.slope * unit),
         "steep_slope": round(params.steep_slope * unit),
         "knee": round(params.knee * level.denominator),
@@ -167,6 +175,8 @@ def core_integers(params: Params) -> dict[str, Any]:
         "warmup": params.warmup,
         **params.alarm.integers(),
         "evidence": None if params.evidence is None else params.evidence.integers(),
+        "instant": None if params.instant is None else params.instant.integers(),
+        "centers": None if params.centers is None else bytes(c & 255 for row in params.centers for c in row),
     }
 
 

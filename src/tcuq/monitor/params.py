@@ -18,6 +18,7 @@ from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .evidence_head import EvidenceHead
 from .fixed_point import (
+    ABOUT,
     ANCHORS,
     COEF_LIMIT,
     COEF_UNIT,
@@ -31,8 +32,9 @@ from .fixed_point import (
     snap_rates,
     snap_slopes,
 )
+from .instant_head import InstantHead
 from .params_file import FORMAT, READABLE, check_seal, content_from, content_of, plain, values_from
-from .signals import FEATURE_BASED, LAGGED, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
+from .signals import FEATURE_BASED, LAGGED, PROFILES, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
     "ANCHORS",
@@ -45,6 +47,10 @@ __all__ = [
     "STOCK_COEF",
     "Params",
 ]
+
+
+HORIZONS = (0, *(2**k for k in range(4, 13)))
+"""Steps that the expected accuracy may look back; 0 for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +86,10 @@ class Params:
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
     anchor : {"confidence", "belief"}
         What the rest of `risk` leans on: the confidence of this posterior, or the belief in its label after
-        the last few steps, which needs the signal `disbelief_fast`.
+        the last few steps, which needs `instant` or the signal `disbelief_fast`.
+    about : {"label", "answer"}
+        What signals, uncertainty and risk speak of: the top class of this posterior, or the class to act on,
+        which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
     bias : float
@@ -104,6 +113,17 @@ class Params:
     evidence : EvidenceHead, optional
         What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
         and the allowance of that side are not used, and there is no fall side.
+    instant : InstantHead, optional
+        Head for steps without a past. With it the monitor learns how long classes stay, goes over to `coef` and
+        `bias` as far as they do, and answers with the class that it then believes in.
+    centers : sequence of sequences of int, optional
+        Mean features of each class on clean data, in int8 units; needed by the signal `distance`.
+    horizon : int
+        Steps that the expected accuracy looks back, a power of two from 16 to 4096; 0 for none.
+    expected_start : float
+        Expected accuracy before the first step.
+    names : sequence of str, optional
+        Names of the classes, shown wherever a class is.
     notes : mapping
         Free text and figures about the fit; never read by the monitor.
 
@@ -144,6 +164,12 @@ class Params:
     burst: int = 8
     alarm: Alarm = field(default_factory=Alarm)
     evidence: EvidenceHead | None = None
+    about: str = "label"
+    instant: InstantHead | None = None
+    centers: tuple[tuple[int, ...], ...] | None = None
+    horizon: int = 0
+    expected_start: float = 0.0
+    names: tuple[str, ...] | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -152,6 +178,7 @@ class Params:
         self._check_risk()
         self._check_decisions()
         self._check_evidence()
+        self._check_classes()
         self._put(notes=MappingProxyType(plain(self.notes)))
         _ = self._sizes  # the core has the last word
 
@@ -200,8 +227,11 @@ class Params:
         )
         if self.anchor not in ANCHORS:
             raise ValueError(f"anchor is {self.anchor!r}, expected one of {', '.join(ANCHORS)}")
-        if self.anchor == "belief" and "disbelief_fast" not in self.signals:
-            raise ValueError("anchor is 'belief'; it needs the signal 'disbelief_fast'")
+        if self.anchor == "belief" and self.instant is None and "disbelief_fast" not in self.signals:
+            raise ValueError("anchor is 'belief'; it needs an instant head or the signal 'disbelief_fast'")
+        if self.about not in ABOUT:
+            raise ValueError(f"about is {self.about!r}, expected one of {', '.join(ABOUT)}")
+        self._check_instant()
         stock = {name: value for name, value in STOCK_COEF.items() if name in self.signals}
         coef = stock if self.coef is None else self.coef
         means = {} if self.clean_means is None else self.clean_means
@@ -210,6 +240,45 @@ class Params:
             clean_means=by_signal("clean_means", means, self.signals, (0, 1), ONE),
             bias=snap(number("bias", self.bias, *real_range("bias", ONE)), ONE),
         )
+
+    def _check_instant(self) -> None:
+        if self.instant is None:
+            needing = ("disbelief" in self.signals and "signal 'disbelief'") or (
+                self.about == "answer" and "about='answer'"
+            )
+            if needing:
+                raise ValueError(f"instant is None; {needing} needs an InstantHead")
+            return
+        if not isinstance(self.instant, InstantHead):
+            raise TypeError(f"instant is {type(self.instant).__name__}, expected an InstantHead or None")
+        known_only("instant signal", self.instant.coef, self.signals)
+        if self.instant.class_mix is not None and len(self.instant.class_mix) != self.classes:
+            raise ValueError(f"class_mix has {len(self.instant.class_mix)} shares, expected {self.classes}")
+
+    def _check_classes(self) -> None:
+        """Check what is said class by class, and the expected accuracy."""
+        if (self.centers is None) == ("distance" in self.signals):
+            given = "missing" if self.centers is None else "given"
+            raise ValueError(f"centers are {given}, expected exactly with the signal 'distance'")
+        if self.centers is not None:
+            low, high = RANGE["centers"]
+            if len(self.centers) != self.classes or any(len(row) != self.features for row in self.centers):
+                raise ValueError(f"centers have another shape, expected {self.classes} x {self.features}")
+            self._put(
+                centers=tuple(tuple(integer("center", c, low, high) for c in row) for row in self.centers)
+            )
+        if self.names is not None:
+            if isinstance(self.names, str) or not all(isinstance(name, str) for name in self.names):
+                raise ValueError(f"names is {self.names!r}, expected a list of texts")
+            if len(self.names) != self.classes:
+                raise ValueError(f"names has {len(self.names)} entries, expected {self.classes}")
+            self._put(names=tuple(self.names))
+        if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
+            raise ValueError(f"horizon is {self.horizon!r}, expected one of {', '.join(map(str, HORIZONS))}")
+        start = number("expected_start", self.expected_start, 0, 1)
+        if start and not self.horizon:
+            raise ValueError(f"expected_start is {start:g}, expected 0 without a horizon")
+        self._put(expected_start=min(snap(start, ONE), 1 - 1 / ONE) if start else 0.0)
 
     def _check_decisions(self) -> None:
         level, budget = snap_rates(self.level, self.budget)
@@ -238,8 +307,8 @@ class Params:
 
     @property
     def profile(self) -> str:
-        """``"paper"``, ``"extended"``, or ``"custom"`` for another set of signals."""
-        for name in ("paper", "extended"):
+        """``"standard"``, ``"paper"``, ``"extended"``, or ``"custom"`` for another set of signals."""
+        for name in PROFILES:
             if self.signals == profile_signals(name, self.features):
                 return name
         return "custom"

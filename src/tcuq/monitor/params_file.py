@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .._core import PARAMS_VERSION
 from ..base.checks import known_only
 from .alarm import Alarm, alarm_from
+from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
 from .fixed_point import RANGE
+from .instant_head import FIELDS as INSTANT_FIELDS
+from .instant_head import InstantHead, instant_from
 
 if TYPE_CHECKING:
     from .params import Params
@@ -32,8 +35,8 @@ def content_of(params: Params) -> dict[str, Any]:
         if isinstance(value, Mapping):
             value = dict(value)
         elif isinstance(value, tuple):
-            value = list(value)
-        elif isinstance(value, (Alarm, EvidenceHead)):
+            value = [list(each) if isinstance(each, tuple) else each for each in value]
+        elif isinstance(value, (Alarm, EvidenceHead, InstantHead)):
             value = value.to_dict()
         content[item.name] = value
     return sealed_content(content)
@@ -129,6 +132,11 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
         values["evidence"] = head_from(values["evidence"])
+    if "instant" in values:
+        values["instant"] = instant_from(values["instant"])
+    for name in ("centers", "names"):
+        if values.get(name) is not None:
+            values[name] = _list(name, values[name])
     return values
 
 
@@ -150,7 +158,9 @@ def _complete_parts(values: Mapping[str, Any]) -> None:
             if isinstance(alarm[name], Mapping):
                 _complete(f"alarm {name} field", alarm[name], ("allowance", "limit", "cap"))
     if isinstance(head, Mapping):
-        _complete("evidence field", head, ("coef", "offsets", "clip", "allowance"))
+        _complete("evidence field", head, HEAD_FIELDS)
+    if isinstance(values["instant"], Mapping):
+        _complete("instant field", values["instant"], INSTANT_FIELDS)
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:

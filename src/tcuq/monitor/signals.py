@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from .._core import FEATURE_SIGNALS, LAGGED_SIGNALS, SIGNAL_NAMES
@@ -28,10 +29,11 @@ SLOW = (
 )
 """Signals that read exponentially weighted means of the past."""
 
-BELIEF = ("disbelief_fast", "disbelief_slow")
+BELIEF = ("disbelief_fast", "disbelief_slow", "disbelief")
 """Signals that read a belief over the classes, which includes the current step."""
 
 PROFILES: dict[str, tuple[str, ...]] = {
+    "standard": ("odds", "strain_fast", "magnitude", "distance", "disbelief"),
     "paper": SIGNALS[:4],
     "extended": (
         "instability",
@@ -66,6 +68,15 @@ STOCK_COEF = {
 
 STOCK_BIAS = -2.5
 
+EVEN_ODDS = 16 * math.log(2)
+"""Coefficient of a log-odds signal, and twice minus the bias, that give back the probability it was made of."""
+
+STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
+"""Instant head without labels: uncertainty is one minus the posterior."""
+
+STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
+"""Head for full persistence without labels: uncertainty is one minus the belief."""
+
 DESCRIPTION = {
     "divergence": "the posterior differs from recent ones",
     "instability": "the features point elsewhere than recently",
@@ -82,6 +93,8 @@ DESCRIPTION = {
     "strain_fast": "recent steps were doubtful",
     "strain_slow": "doubtful steps have been piling up",
     "magnitude": "the features are large",
+    "distance": "the features are far from those of the class on clean data",
+    "disbelief": "the last steps, as long as classes stay here, speak against the class",
 }
 """What it means when a signal is high, in words for reports."""
 
@@ -92,7 +105,7 @@ def profile_signals(profile: str, features: int) -> tuple[str, ...]:
     Parameters
     ----------
     profile : str
-        ``"paper"`` or ``"extended"``.
+        ``"standard"``, ``"paper"`` or ``"extended"``.
     features : int
         Number of features a step; 0 for posterior-only operation.
 
