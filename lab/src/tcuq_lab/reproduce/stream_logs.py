@@ -69,9 +69,12 @@ class StreamLogs:
         """
         if description.steps is None:
             raise ValueError("steps is null; a log is made of a stream with a number of steps")
-        about, content = description, (self.weights / f"{network}.npz").read_bytes()
+        about, content = description, self._weights(network)
         if seed is None:
-            seed = 2 * int(network.rpartition("-")[2]) + (about.part == "test")
+            number = network.rpartition("-")[2]
+            if not number.isdecimal():
+                raise ValueError(f"seed is not given, and network {network!r} does not end in one, as cnn4-0")
+            seed = 2 * int(number) + (about.part == "test")
         path = self.cache / f"recording-{RECORDING}" / f"{network}-{_key(about, content, seed)}.npz"
         if not path.exists():
             self._run(about, network, seed, path)
@@ -126,6 +129,14 @@ class StreamLogs:
         np.savez(buffer, **arrays)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, buffer.getvalue())
+
+    def _weights(self, network: str) -> bytes:
+        try:
+            return (self.weights / f"{network}.npz").read_bytes()
+        except FileNotFoundError:
+            raise ValueError(
+                f"network is {network!r}, expected a file {network}.npz in {self.weights}"
+            ) from None
 
     def _part(self, name: str, part: str) -> Dataset:
         if (name, part) not in self._parts:

@@ -16,7 +16,7 @@ from ..data import Dataset
 from .description import Description
 from .held import FRESH, Shaker
 from .plan import Chunk
-from .sliding import sliding_windows
+from .sliding import check_words_stay, sliding_windows
 from .stream import Stream, steps
 
 
@@ -105,6 +105,22 @@ def known_kinds(description: Description, suite: Suite) -> None:
     for shift in description.shifts:
         for severity in shift.severities:
             suite.setting(shift.kind, severity)
+
+
+def check_media(description: Description, media: str) -> None:
+    """Refuse held sound, sliding pictures, and shifts that move the words of continuous sound.
+
+    Parameters
+    ----------
+    description : Description
+    media : str
+        "pictures" or "sound", as `tcuq_lab.corruptions.Suite.media` says.
+    """
+    for name, wanted in (("held", "pictures"), ("sliding", "sound")):
+        if getattr(description, name) is not None and media != wanted:
+            raise ValueError(f"{description.dataset} has {media}, expected {wanted} for a {name} stream")
+    if description.sliding is not None:
+        check_words_stay(description)
 
 
 def _fits(stream: Stream, data: Dataset, ood: Mapping[str, Dataset]) -> None:

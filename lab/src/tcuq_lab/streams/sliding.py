@@ -118,9 +118,7 @@ def sliding_windows(
             f"clips are {clips.dtype} {clips.shape} and noise {noise.dtype} {noise.shape}, "
             f"expected int16 (n, samples) and int16 (m, {RATE})"
         )
-    for shift in description.shifts:
-        if shift.kind in MOVES_WORDS:
-            raise ValueError(f"shift {shift.kind!r} moves words in continuous sound, expected another kind")
+    check_words_stay(description)
     parts = voiced(clips)
     order = word_order(description, labels)
     places = _noise_places(description.seed, len(noise))
@@ -134,6 +132,13 @@ def sliding_windows(
     shifts = [(kind, int(severity)) for kind, _, severity in named]
     sound = shifted_sound(_stretches(description), shifts, seed, tape)
     return slide(sound, about.hop, description.steps, chunk)
+
+
+def check_words_stay(description: Description) -> None:
+    """Refuse kinds of shift after which a word is no longer where its label has it."""
+    for shift in description.shifts:
+        if shift.kind in MOVES_WORDS:
+            raise ValueError(f"shift {shift.kind!r} moves words in continuous sound, expected another kind")
 
 
 def word_order(description: Description, labels: Integers) -> Iterator[int]:
