@@ -10,7 +10,8 @@ import pytest
 from sounds import real, real_words
 
 from tcuq_lab.audio import SoundPlan, Word, voiced, windows
-from tcuq_lab.audio.continuous import LEVEL, _Marks
+from tcuq_lab.audio.continuous import _Marks
+from tcuq_lab.audio.tape import LEVEL
 
 RNG = np.random.default_rng(11)
 NOISE = RNG.integers(-500, 500, (7, 16000)).astype(np.int16)

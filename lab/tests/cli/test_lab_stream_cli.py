@@ -9,7 +9,7 @@ import pytest
 
 from tcuq_lab.cli import main
 from tcuq_lab.cli.stream import _layouts
-from tcuq_lab.streams import Description, Geometric, Ramp, Segments, Trace, build
+from tcuq_lab.streams import Changing, Description, Geometric, Held, Pareto, Ramp, Segments, Trace, build
 from tcuq_lab.streams.layout import LAYOUTS
 
 DIGITS = np.arange(400) * 3 % 10
@@ -87,6 +87,19 @@ def test_layouts_and_traces_are_reached(folder, capsys):
     assert _layouts() == ", ".join(each.name for each in LAYOUTS)
 
 
+def test_streams_as_devices_meet_them(folder, capsys):
+    status, out = make(folder, "--kind", "fog", "--dwell", "8", "--heavy-tailed", "--held", "--steps", "900")
+    about = Description.load(out)
+    assert status == 0 and about.dwell == Pareto(8) and about.held == Held()
+    capsys.readouterr()
+    assert main(["stream", "show", str(out)]) == 0 and "mnist test, held, layout" in capsys.readouterr().out
+    assert main(["stream", "show", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["held"] == {"pixels": 2, "noise": 4, "flicker": 70}
+    assert main(["stream", "check", str(out)]) == 0
+    status, out = make(folder, "--kind", "fog", "--dwells", "1,16", "--stretch", "90")
+    assert status == 0 and Description.load(out).dwell == Changing((1, 16), 90)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -98,6 +111,13 @@ def test_layouts_and_traces_are_reached(folder, capsys):
             ("--kind", "fog", "--dwell", "2", "--runs", "3"),
             "--dwell and --runs are two laws, expected one",
         ),
+        (("--kind", "fog", "--runs", "3", "--dwells", "1,2"), "--runs and --dwells are two laws"),
+        (("--kind", "fog", "--heavy-tailed"), "--heavy-tailed without --dwell, expected its mean"),
+        (("--kind", "fog", "--stretch", "9"), "--stretch without --dwells, expected the mean dwells"),
+        (("--kind", "fog", "--dwells", "4"), "number of means of changing is 1"),
+        (("--kind", "fog", "--onset", "9"), "onset of segments is 9, but every shift has one severity"),
+        (("--kind", "fog", "--sliding"), "mnist has pictures, expected sound for a sliding stream"),
+        (("--kind", "fog", "--hop", "800"), "--hop without --sliding, expected both"),
         (("--kind", "fog", "--mean", "400"), "mean of segments is 400"),
         (
             ("--kind", "fog", "--gap", "40"),

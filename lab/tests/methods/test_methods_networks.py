@@ -31,7 +31,7 @@ from tcuq_lab.methods.method import TRIALS, Labeled, Method, Observed, Recorded 
 from tcuq_lab.methods.odin import TEMPERATURES, Odin  # noqa: E402
 from tcuq_lab.methods.perturbed import EPSILONS, gradient  # noqa: E402
 from tcuq_lab.methods.postnet import KINDS, risks  # noqa: E402
-from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, method  # noqa: E402
+from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, RIVALS, method  # noqa: E402
 from tcuq_lab.methods.rowwise import Rowwise  # noqa: E402
 from tcuq_lab.methods.temperature import Temperature, fitted, likelihood  # noqa: E402
 from tcuq_lab.streams import Description, Geometric, Segments, Shift, build  # noqa: E402
@@ -482,7 +482,14 @@ def test_exits_with_a_hidden_layer_and_light_ones_serve_with_and_without_the_hea
 def test_grids_are_of_one_size_wherever_there_is_a_choice() -> None:
     for kind in METHODS.values():
         assert len({repr(each) for each in kind.grid}) == len(kind.grid), kind
-        fixed = kind.name in ("base", "entropy", "temperature", "conformal", "odin_energy", "godin_energy")
+        fixed = kind in RIVALS or kind.name in (
+            "base",
+            "entropy",
+            "temperature",
+            "conformal",
+            "odin_energy",
+            "godin_energy",
+        )
         assert len(kind.grid) == (1 if fixed else TRIALS) and TRIALS == 8, kind
 
 
@@ -637,8 +644,8 @@ def test_an_unknown_setting_is_refused(trained: dict[str, list[nn.Module]]) -> N
 def test_methods_are_listed_under_their_names_without_pytorch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, STREAM_METHODS, WEAKENED\n"
-        "assert len(METHODS) == len(NETWORK_METHODS) + len(WEAKENED) + len(STREAM_METHODS)\n"
+        "from tcuq_lab.methods.registry import METHODS, NETWORK_METHODS, RIVALS, STREAM_METHODS, WEAKENED\n"
+        "assert len(METHODS) == len((*NETWORK_METHODS, *WEAKENED, *STREAM_METHODS, *RIVALS))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert all(METHODS[name].name == name for name in METHODS)

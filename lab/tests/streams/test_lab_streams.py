@@ -20,14 +20,18 @@ from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.streams import (
     Bursts,
+    Changing,
     Description,
     Geometric,
+    Held,
     Literal,
     Mismatch,
     Ood,
+    Pareto,
     Ramp,
     Segments,
     Shift,
+    Sliding,
     StartsShifted,
     Stationary,
     Trace,
@@ -80,6 +84,14 @@ EVERY = {
     "shuffled": {"dwell": Geometric(1)},
     "trace": {"dwell": Trace((5, 9, 2))},
     "trace with classes": {"dwell": Trace((5, 9, 2), (1, 4, 0)), "ood": (Ood("letters"),)},
+    "heavy tails": {"dwell": Pareto(16), "ood": (Ood("letters"),)},
+    "changing": {"dwell": Changing((1, 4, 16, 64), 300), "ood": (Ood("letters"),)},
+    "onset": {"layout": Segments(onset=60)},
+    "onset reversed": {"layout": Segments(onset=60, reversed=True)},
+    "held": {"held": Held(), "ood": (Ood("letters"),)},
+    "held heavy tails": {"held": Held(1, 2, 30), "dwell": Pareto(8)},
+    "sliding": {"sliding": Sliding(), "dwell": Geometric(1)},
+    "sliding slowly": {"sliding": Sliding(800, 20_000), "dwell": Trace((3, 1))},
 }
 DIGESTS = {
     "segments": "7b95ef8b71c041eac860a74f57b89409751d92917906ec16f2955d623e4ee0b2",
@@ -93,6 +105,14 @@ DIGESTS = {
     "shuffled": "f18875879bb5ea9e440a39e4de7cdca34c271dfd99c5109688dacef93120536b",
     "trace": "664290dba187e3d0256897f4b768dbb6f6726ebc3af7e54b68d1247666f89a6c",
     "trace with classes": "f56c0f87708284cbf37abc78f34fd07dbf970f29bcd98ab54a6b764dbf562ea5",
+    "heavy tails": "e86512a7a593ae256854688b73f8188b4f93b45580bc117199c965ac14d45c5b",
+    "changing": "608ea68fe2a28c4cc31d63694d3cd6691fe87ec544960aa4362bfbaeeb49f3a9",
+    "onset": "80500d2051af8607eca758771b0a129c97db06ade6e06c436d7c781ec8a2942e",
+    "onset reversed": "dbbc51d6334fcbfb79ab09955a2cd2802a0a464968dbdb3e3e92a1d8cc4046a2",
+    "held": "866d90d9e1c1e068405c9bed27f2ee5ee4e4042c05affa02734b39909b107d41",
+    "held heavy tails": "1cccbcec7d1dea282b363f36d3ca2c5cbcf9020bfb15ba0e779dd9b0336f3e76",
+    "sliding": "a2194d5bf16e69f450dd5cc0d52dc7cd2b887d7d4e1e80c20813daaa59385ce9",
+    "sliding slowly": "762a9a7aca0f23d7fb335f9e1a017813151062bb34ee66b06bbc5f55583d3cb5",
 }
 
 
@@ -399,6 +419,22 @@ def file(**changes):
         ({"shifts": [{"kind": "fog", "severities": [1, 1]}]}, r"severities of fog are \[1, 1\], expected"),
         ({"shifts": [{"kind": "ood", "severities": [1]}]}, "kind of a shift is 'ood', which has a meaning"),
         ({"shifts": [{"kind": "fog", "severities": [n]} for n in (1, 2)]}, "fog comes twice among shifts"),
+        ({"dwell": {"law": "pareto", "mean": 400}}, "mean of pareto is 400"),
+        ({"dwell": {"law": "pareto", "longest": 20_000}}, "longest of pareto is 20000"),
+        ({"dwell": {"law": "changing", "means": [4]}}, "number of means of changing is 1"),
+        ({"dwell": {"law": "changing", "means": 4}}, "means of changing is 4, expected a list"),
+        ({"dwell": {"law": "changing", "length": 0}}, "length of changing is 0"),
+        ({"layout": {"name": "segments", "onset": 0}}, "onset of segments is 0"),
+        (
+            {"layout": {"name": "segments", "onset": 9}, "shifts": [{"kind": "fog", "severities": [3]}]},
+            "onset of segments is 9, but every shift has one severity; expected two or more",
+        ),
+        ({"held": {"pixels": 17}}, "pixels of held is 17"),
+        ({"held": {"shake": 1}}, "held has the unknown field 'shake', expected one of pixels, noise, flick"),
+        ({"held": None}, "held is None, expected an object"),
+        ({"sliding": {"period": 100}, "ood": []}, "period of sliding is 100"),
+        ({"sliding": {}, "held": {}, "ood": []}, r"a stream is held .pictures. and sliding .sound., expect"),
+        ({"sliding": {}}, "continuous sound has words of the classes alone, expected no ood/letters"),
         ({"ood": [{"name": "a b"}]}, "name of an OOD set is 'a b', expected letters"),
     ],
 )  # fmt: skip
@@ -435,6 +471,10 @@ def test_literal_needs_a_shuffled_dwell_and_whole_parts():
 
 
 def test_objects_of_other_types_are_refused():
+    with pytest.raises(TypeError, match="held is bool, expected Held or None"):
+        describe(held=True)
+    with pytest.raises(ValueError, match="layout literal shows every example once, expected no held"):
+        describe(layout=Literal(), shifts=(SNOW,), dwell=Geometric(1), held=Held())
     with pytest.raises(TypeError, match="dwell is int, expected one of Geometric, Trace"):
         describe(dwell=16)
     with pytest.raises(TypeError, match="shifts holds str, expected Shift"):

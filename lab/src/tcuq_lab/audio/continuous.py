@@ -12,20 +12,9 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 
-from ..corruptions import corrupt
 from .plan import RATE, SoundPlan, Word
+from .tape import Sound, Tape, noise_floor, shifted_sound
 from .voiced import voiced
-
-LEVEL = 0.05 * 32768  # root of the mean square of every voiced part
-BLOCK = 4 * RATE  # sound that is shifted together
-BEFORE = RATE  # what a block hears of the past, so that filters and rooms have settled
-FADE = RATE // 10  # from one block to the next
-JOIN = 800  # samples over which one second of noise goes over to the next
-# Their disturbance is drawn anew for each block. The others keep theirs for a stretch: one room, one filter.
-FRESH = ("gaussian_noise", "background_noise", "time_mask")
-
-Sound = npt.NDArray[np.int16]
-Floats = npt.NDArray[np.float64]
 
 
 class Windows(NamedTuple):
@@ -100,25 +89,53 @@ def _windows(
     chunk: int,
 ) -> Iterator[Windows]:
     lengths = (parts[:, 1] - parts[:, 0]).tolist()
-    sound = _shifted(plan, _Tape(plan, clips, parts, noise, plan.words(lengths)))
+    tape = Tape(clips, parts, plan.words(lengths), noise_floor(noise, plan.noise(len(noise)), plan.snr_db))
+    sound = shifted_sound(enumerate(plan.stretches()), plan.shifts, plan.seed, tape)
     marks = _Marks(plan, plan.words(lengths))
-    held = np.empty(0, np.int16)
-    at = 0  # the sample that `held` begins with
-    for first in range(0, plan.windows, chunk):
-        starts = np.arange(first, min(first + chunk, plan.windows)) * plan.hop
-        pieces = [held]
-        while at + sum(map(len, pieces)) < starts[-1] + RATE:
-            pieces.append(next(sound))
-        held = np.concatenate(pieces)[starts[0] - at :]
-        at = int(starts[0])
-        found = [marks.at(start) for start in starts.tolist()]
+    first = 0
+    for part in slide(sound, plan.hop, plan.windows, chunk):
+        found = [marks.at((first + place) * plan.hop) for place in range(len(part))]
         yield Windows(
             first,
-            np.stack([held[start : start + RATE] for start in (starts - at).tolist()]),
+            part,
             np.array([-1 if word is None else names[word.clip] for word, _ in found], np.int64),
             np.array([word is not None for word, _ in found]),
             np.array([shift for _, shift in found], np.int64),
         )
+        first += len(part)
+
+
+def slide(sound: Iterator[Sound], hop: int, count: int | None, chunk: int) -> Iterator[Sound]:
+    """Give windows of one second over a sound that comes in blocks, (chunk, 16000) at a time.
+
+    Parameters
+    ----------
+    sound : iterator of int16 arrays
+        Long enough for all windows.
+    hop : int
+        Samples from one window to the next.
+    count : int, optional
+        Windows in all; without end by default.
+    chunk : int
+
+    Examples
+    --------
+    >>> blocks = iter([np.arange(10_000, dtype=np.int16)] * 3)
+    >>> [part[:, 0].tolist() for part in slide(blocks, 4000, 4, 3)]
+    [[0, 4000, 8000], [2000]]
+    """
+    held = np.empty(0, np.int16)
+    first = at = 0  # `held` begins with the sample `at`
+    while count is None or first < count:
+        last = first + chunk if count is None else min(first + chunk, count)
+        starts = np.arange(first, last) * hop
+        pieces, there = [held], at + len(held)
+        while there < starts[-1] + RATE:
+            pieces.append(next(sound))
+            there += len(pieces[-1])
+        held = np.concatenate(pieces)[starts[0] - at :]
+        at, first = int(starts[0]), last
+        yield np.stack([held[start : start + RATE] for start in (starts - at).tolist()])
 
 
 class _Marks:
@@ -149,95 +166,3 @@ class _Marks:
         whole = [word for word, share in zip(self._near, shares, strict=True) if share >= self._inside]
         alone = sum(share > 1 - self._inside for share in shares) == 1
         return whole[0] if len(whole) == 1 and alone else None
-
-
-def _shifted(plan: SoundPlan, tape: _Tape) -> Iterator[Sound]:
-    """Give the sound in blocks, shifted where the plan says so, with a fade from each block to the next.
-
-    Noise has its ratio within each block. A block that a shift drives beyond full scale is softer as a whole,
-    as by an automatic gain.
-    """
-    ramp = (np.arange(FADE) + 0.5) / FADE
-    tail: Floats | None = None
-    number = 0
-    for place, stretch in enumerate(plan.stretches()):
-        for start in range(stretch.start, stretch.stop, BLOCK):
-            stop = min(start + BLOCK, stretch.stop)
-            before = min(BEFORE, start)
-            block = tape.read(start - before, stop + FADE)
-            if stretch.shift:
-                kind, severity = plan.shifts[stretch.shift - 1]
-                index = number if kind in FRESH else place
-                block = corrupt(block[None], "speech_c", kind, severity, plan.seed, index=[index])[0]
-            loud = block[before:].astype(np.float64)
-            if tail is not None:
-                some = min(FADE, len(loud))
-                loud[:some] = (1 - ramp[:some]) * tail[:some] + ramp[:some] * loud[:some]
-            body, tail = loud[: stop - start], loud[stop - start :]
-            yield _rounded(body)
-            number += 1
-
-
-class _Tape:
-    """The clean sound, made as it is read, of which only what may be read again is kept."""
-
-    def __init__(
-        self, plan: SoundPlan, clips: Sound, parts: npt.NDArray[np.int64], noise: Sound, words: Iterator[Word]
-    ) -> None:
-        self._clips, self._parts, self._words = clips, parts, words
-        self._coming = next(words, None)
-        self._floor = _floor(plan, noise)
-        self._ready = np.empty(0)  # noise that is not laid yet
-        self._kept = np.empty(0)
-        self._start = 0
-
-    def read(self, start: int, stop: int) -> Sound:
-        """Return samples; `start` must not go back."""
-        self._kept = self._kept[start - self._start :]
-        self._start = start
-        while self._start + len(self._kept) < stop:
-            self._extend()
-        return _rounded(self._kept[: stop - start])
-
-    def _extend(self) -> None:
-        """Lay noise up to where no word is cut, and the words on it."""
-        end = self._start + len(self._kept)
-        to, words = end + RATE, []
-        while self._coming is not None and self._coming.start < to:
-            words.append(self._coming)
-            to = max(to, self._coming.start + self._coming.length)
-            self._coming = next(self._words, None)
-        fresh = self._noise(to - end)
-        for word in words:
-            first, last = self._parts[word.clip].tolist()
-            voice = self._clips[word.clip, first:last].astype(np.float64)
-            fresh[word.start - end : word.start - end + word.length] += voice * _gain(voice, LEVEL)
-        self._kept = np.concatenate([self._kept, fresh])
-
-    def _noise(self, count: int) -> Floats:
-        while len(self._ready) < count:
-            self._ready = np.concatenate([self._ready, next(self._floor)])
-        out, self._ready = self._ready[:count].copy(), self._ready[count:]
-        return out
-
-
-def _floor(plan: SoundPlan, noise: Sound) -> Iterator[Floats]:
-    """Give noise of one loudness without end, each second faded into the next."""
-    level = LEVEL * 10.0 ** (-plan.snr_db / 20)
-    rise = np.sqrt((np.arange(JOIN) + 0.5) / JOIN)
-    tail = np.zeros(JOIN)
-    for place in plan.noise(len(noise)):
-        second = noise[place].astype(np.float64)
-        second *= _gain(second, level)
-        second[:JOIN] = second[:JOIN] * rise + tail
-        tail = second[-JOIN:] * rise[::-1]
-        yield second[:-JOIN]
-
-
-def _gain(sound: Floats, level: float) -> float:
-    power = float((sound * sound).sum()) / len(sound)  # of integers: exact
-    return level / float(np.sqrt(power)) if power > 0 else 0.0
-
-
-def _rounded(sound: Floats) -> Sound:
-    return np.clip(np.rint(sound), -32768, 32767).astype(np.int16)

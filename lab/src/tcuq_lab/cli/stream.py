@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..streams.description import Description, Shift
     from ..streams.stream import Stream
 
-_LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down")
+_LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "onset")
 
 
 def add(subparsers: Subparsers) -> None:
@@ -47,7 +47,15 @@ def _add_make(parser: Parser) -> None:
     option("--seed", type=int, default=0, metavar="N", help="seed of the stream (default: 0)")
     option("--steps", type=int, default=10000, metavar="N", help="number of steps (default: 10000)")
     option("--dwell", type=float, metavar="M", help="mean steps of one class (default: 1, shuffled)")
+    option("--heavy-tailed", action="store_true", help="dwell: most runs are short, a few very long (Pareto)")
+    option(
+        "--dwells", type=comma_list(float), metavar="M,M", help="dwell changes: mean steps in each stretch"
+    )
+    option("--stretch", type=int, metavar="N", help="dwell changes: steps of a stretch (default: 400)")
     option("--runs", type=comma_list(int), metavar="N,N", help="run lengths of one class each, repeated")
+    option("--held", action="store_true", help="pictures: one picture a run, shaken at every step")
+    option("--sliding", action="store_true", help="sound: overlapping windows over continuous words")
+    option("--hop", type=int, metavar="N", help="sliding: samples between windows (default: 3200)")
     option("--kind", action="append", default=[], metavar="K", help="corruption type; may be repeated")
     option("--severity", type=comma_list(int), metavar="N,N", help="severities (default: all)")
     option("--ood", action="store_true", help="also show out-of-distribution (OOD) inputs")
@@ -56,6 +64,7 @@ def _add_make(parser: Parser) -> None:
     option("--minimum", type=int, metavar="N", help="minimum steps of a segment or burst")
     option("--first", metavar="F", help="segments: begin clean, shifted, or random")
     option("--reversed", action="store_true", default=None, help="segments: backwards in time")
+    option("--onset", type=int, metavar="N", help="segments: steps over which the severity rises")
     option("--length", type=int, metavar="N", help="ramp: steps at a severity; starts_shifted: at first")
     option("--down", action="store_true", default=None, help="ramp: down again")
     option("--gap", type=float, metavar="N", help="bursts: mean steps between two")
@@ -68,22 +77,24 @@ def _layouts() -> str:
 
 def make_one(args: argparse.Namespace) -> int:
     """Write a description with digests."""
+    from ..corruptions import suite_of
     from ..data.ood import ood_name
     from ..data.parts import split_of
     from ..streams.description import Description, Ood
     from ..streams.dwell import LAWS
     from ..streams.fields import chosen
+    from ..streams.held import Held
     from ..streams.labels import labels_for
     from ..streams.layout import LAYOUTS
+    from ..streams.playback import check_media
+    from ..streams.sliding import Sliding
     from ..streams.stream import build, seal
 
     need_files(args, "--out")
-    if args.runs is not None and args.dwell is not None:
-        raise UsageError("--dwell and --runs are two laws, expected one")
+    law = _law(args)
+    if args.hop is not None and not args.sliding:
+        raise UsageError("--hop without --sliding, expected both")
     split_of(args.dataset, args.part)  # knows which datasets and parts there are
-    law: dict[str, Any] = {"law": "geometric", "mean": 1.0 if args.dwell is None else args.dwell}
-    if args.runs is not None:
-        law = {"law": "trace", "runs": args.runs}
     layout = {"name": args.layout, **given(args, *_LAYOUT)}
     shifts, spoiled = _shifts(args)
     plain = Description(
@@ -95,7 +106,10 @@ def make_one(args: argparse.Namespace) -> int:
         layout=chosen("layout", "name", layout, {each.name: each for each in LAYOUTS}),
         shifts=shifts,
         ood=(Ood(ood_name(args.dataset, args.part)),) if args.ood else (),
+        held=Held() if args.held else None,
+        sliding=Sliding(**given(args, "hop")) if args.sliding else None,
     )
+    check_media(plain, suite_of(args.dataset).media)
     labels, ood = labels_for(plain)
     sealed = seal(plain, labels, ood)
     sealed.save(args.out)
@@ -104,6 +118,24 @@ def make_one(args: argparse.Namespace) -> int:
     found = _found(args.out, sealed, build(sealed, labels, ood))
     answer(args, found, f"{args.out}: {sealed.steps} steps, digest {sealed.digest}")
     return 0
+
+
+def _law(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the law of dwell that was asked for."""
+    asked = [name for name in ("dwell", "runs", "dwells") if getattr(args, name) is not None]
+    if len(asked) > 1:
+        raise UsageError(f"--{asked[0]} and --{asked[1]} are two laws, expected one")
+    if args.heavy_tailed and args.dwell is None:
+        raise UsageError("--heavy-tailed without --dwell, expected its mean")
+    if args.stretch is not None and args.dwells is None:
+        raise UsageError("--stretch without --dwells, expected the mean dwells")
+    if args.runs is not None:
+        return {"law": "trace", "runs": args.runs}
+    if args.dwells is not None:
+        length = {} if args.stretch is None else {"length": args.stretch}
+        return {"law": "changing", "means": args.dwells, **length}
+    mean = 1.0 if args.dwell is None else args.dwell
+    return {"law": "pareto" if args.heavy_tailed else "geometric", "mean": mean}
 
 
 def _shifts(args: argparse.Namespace) -> tuple[tuple[Shift, ...], list[str]]:
@@ -158,7 +190,7 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
     from ..corruptions import suite_of
     from ..streams.description import Description
     from ..streams.labels import labels_for
-    from ..streams.playback import known_kinds
+    from ..streams.playback import check_media, known_kinds
     from ..streams.stream import Mismatch, build
 
     need_files(args, "FILE")
@@ -167,6 +199,8 @@ def _rebuilt(args: argparse.Namespace) -> tuple[Description, Stream]:
         labels, ood = labels_for(description)
         if description.shifts:
             known_kinds(description, suite_of(description.dataset))
+        if description.held is not None or description.sliding is not None:
+            check_media(description, suite_of(description.dataset).media)
         return description, build(description, labels, ood)
     except Mismatch as error:
         raise Mismatch(f"{args.file}: {error}") from None
@@ -178,7 +212,7 @@ def _found(path: str, description: Description, stream: Stream) -> dict[str, Any
     from ..streams.overview import overview
 
     content = description.to_dict()
-    names = ("dataset", "part", "seed", "dwell", "layout", "digest")
+    names = ("dataset", "part", "seed", "dwell", "layout", "held", "sliding", "digest")
     return {"file": path, **{name: content.get(name) for name in names}, **overview(stream)}
 
 
@@ -187,8 +221,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
         return "none" if value is None else f"{value:.1f}"
 
     segments = found["segments"]
+    way = "".join(f"{name}, " for name in ("held", "sliding") if found[name])
     lines = [
-        f"{found['dataset']} {found['part']}, layout {found['layout']['name']}, seed {found['seed']}",
+        f"{found['dataset']} {found['part']}, {way}layout {found['layout']['name']}, seed {found['seed']}",
         f"steps                {found['steps']:,}",
         f"mean run of a class  {shown(found['mean_run'])}",
     ]

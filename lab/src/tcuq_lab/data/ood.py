@@ -95,6 +95,19 @@ def ood_labels(task: str, part: str) -> Labels:
     return _other(part).y if task == "speech_commands" else found.load().y
 
 
+def noise_of(part: str) -> npt.NDArray[np.int16]:
+    """Return the seconds of the noise recordings that a part of speech_commands may use.
+
+    Parameters
+    ----------
+    part : str
+        "test" has recordings 4 to 6; "dev" and "train" have 1 to 3.
+    """
+    split_of("speech_commands", part)  # knows which parts there are
+    noise = load("speech_noise", "all")
+    return np.asarray(noise.x[noise.y // 3 == int(part == "test")])
+
+
 def distinct_interval(rate: float, distinct: int) -> tuple[float, float]:
     """Return the Wilson interval of a rate that repeated examples gave, as if each had counted once.
 

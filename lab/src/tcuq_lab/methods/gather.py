@@ -91,6 +91,9 @@ def observed(stream: Stream, bank: Mapping[str, Recorded]) -> Observed:
     >>> bool((observed(stream, {"clean": Recorded(probs)}).probs == probs[stream.index]).all())
     True
     """
+    from ..streams.stream import one_row_each
+
+    one_row_each(stream.description)
     rows = {}
     for place in np.unique(stream.source).tolist():
         name = stream.sources[place]

@@ -1,26 +1,32 @@
 """What a monitor is shown: streams, described by a small JSON that rebuilds them bit for bit."""
 
 from .description import Description, Ood, Shift
-from .dwell import Geometric, Trace
+from .dwell import Changing, Geometric, Pareto, Trace
+from .held import Held
 from .labels import labels_for, part_labels
 from .layout import Bursts, Literal, Ramp, Segments, StartsShifted, Stationary
 from .overview import overview
 from .plan import Chunk
 from .playback import Shown, inputs
+from .sliding import Sliding
 from .stream import Mismatch, Span, Stream, build, labels_digest, seal, steps
 
 __all__ = [
     "Bursts",
+    "Changing",
     "Chunk",
     "Description",
     "Geometric",
+    "Held",
     "Literal",
     "Mismatch",
     "Ood",
+    "Pareto",
     "Ramp",
     "Segments",
     "Shift",
     "Shown",
+    "Sliding",
     "Span",
     "StartsShifted",
     "Stationary",

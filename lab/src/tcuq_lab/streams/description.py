@@ -12,8 +12,10 @@ from tcuq.base.checks import integer, known_only
 
 from .dwell import LAWS, Dwell, Geometric
 from .fields import check_digest, check_name, chosen, listed, made, plain, read_object
+from .held import Held
 from .layout import LAYOUTS, Layout, Literal
 from .pieces import Condition
+from .sliding import Sliding
 
 FORMAT = "tcuq-stream"
 VERSION = 1
@@ -21,6 +23,7 @@ PARTS = ("train", "dev", "test")
 SEVERITIES = 5
 MOST_STEPS = 2**40
 MOST_KINDS = 255
+_WAYS: dict[str, type[Any]] = {"held": Held, "sliding": Sliding}
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,17 @@ class Description:
         0 to 2**63 - 1.
     steps : int, optional
         None for a stream without end.
-    dwell : Geometric or Trace
+    dwell : Geometric, Trace, Pareto or Changing
     layout : Segments, Ramp, StartsShifted, Bursts, Literal or Stationary
     shifts : tuple of Shift
         Kinds are numbered from 1 in this order.
     ood : tuple of Ood
         Numbered after the kinds.
+    held : Held, optional
+        One picture is held for each run, and shaken at every step. By default each step of a run shows
+        another example of its class.
+    sliding : Sliding, optional
+        Clips are words of one continuous sound, which windows slide over. By default each step has a clip.
     labels : str, optional
         SHA-256 of the labels as little-endian int64, so that other data is noticed.
     digest : str, optional
@@ -105,6 +113,8 @@ class Description:
     layout: Layout
     shifts: tuple[Shift, ...] = ()
     ood: tuple[Ood, ...] = ()
+    held: Held | None = None
+    sliding: Sliding | None = None
     labels: str | None = None
     digest: str | None = None
 
@@ -127,11 +137,24 @@ class Description:
         if twice:
             raise ValueError(f"{twice[0]} comes twice among shifts and ood, expected once")
         integer("number of shifts and OOD sets", len(names) - 1, 0, MOST_KINDS)
+        self._check_ways()
         check_digest("labels", self.labels)
         check_digest("digest", self.digest)
         self.layout.check(self.conditions, self.steps)
         if isinstance(self.layout, Literal) and self.dwell != Geometric(1):
             raise ValueError("layout literal shows every example once, expected dwell geometric of mean 1")
+
+    def _check_ways(self) -> None:
+        for name, kind in _WAYS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise TypeError(f"{name} is {type(value).__name__}, expected {kind.__name__} or None")
+            if value is not None and isinstance(self.layout, Literal):
+                raise ValueError(f"layout literal shows every example once, expected no {name}")
+        if self.sliding is not None and self.held is not None:
+            raise ValueError("a stream is held (pictures) and sliding (sound), expected one of them")
+        if self.sliding is not None and self.ood:
+            raise ValueError(f"continuous sound has words of the classes alone, expected no {self.kinds[-1]}")
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -162,6 +185,7 @@ class Description:
         content["layout"] = {"name": self.layout.name, **plain(self.layout)}
         content["shifts"] = [plain(each) for each in self.shifts]
         content["ood"] = [plain(each) for each in self.ood]
+        content |= {name: plain(value) for name in _WAYS if (value := getattr(self, name)) is not None}
         content |= {name: value for name in ("labels", "digest") if (value := getattr(self, name))}
         return content
 
@@ -188,6 +212,9 @@ class Description:
         for name, kind in (("shifts", Shift), ("ood", Ood)):
             given = listed(name, values.get(name, ()))
             values[name] = tuple(made(f"{name}[{place}]", kind, each) for place, each in enumerate(given))
+        for name, way in _WAYS.items():
+            if name in values:
+                values[name] = made(name, way, values[name])
         return cls(**values)
 
     @classmethod

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from math import isqrt
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
 
+from .chains import Chain, DrawnRuns, Paced, Redrawn, Runs
 from .fields import listed
-from .rand import ONE, Numbers, chance
+from .rand import ONE
 
 Integers = npt.NDArray[np.int64]
 LONGEST = 1_000_000
 MOST_RUNS = 100_000
-
-
-class Chain(Protocol):
-    """Goes on from step to step."""
-
-    def take(self, count: int) -> Integers:
-        """Return the classes of the next steps, as places among those that there are."""
+LONGEST_DRAWN = 10_000
+SCALES = 256
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Geometric:
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
-        return _Redrawn(seed, name, len(present), self.mean)
+        return Redrawn(seed, name, len(present), self.mean)
 
     def nameless(self) -> Geometric:
         """Return the law for examples that are none of the classes."""
@@ -98,74 +95,111 @@ class Trace:
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
         """Return a fresh chain over the classes that there are, in rising order."""
-        return _Runs(seed, name, present, self.runs, self.classes)
+        return Runs(seed, name, present, self.runs, self.classes)
 
     def nameless(self) -> Trace:
         """Return the law for examples that are none of the classes."""
         return Trace(self.runs)
 
 
-class _Redrawn:
-    def __init__(self, seed: int, name: str, classes: int, mean: float) -> None:
-        self._redraws, self._drawn = Numbers(seed, f"{name}/redraws"), Numbers(seed, f"{name}/drawn")
-        self._classes = classes
-        self._of = ONE if classes == 1 else chance(Fraction(classes, classes - 1) / Fraction(mean))
-        self._now: int | None = None
+@dataclass(frozen=True)
+class Pareto:
+    """A class stays for a heavy-tailed number of steps: most runs are short, a few are very long.
 
-    def take(self, count: int) -> Integers:
-        if not count:
-            return np.zeros(0, dtype=np.int64)
-        redrawn = self._redraws.events(count, self._of)
-        drawn = self._drawn.below(count, self._classes)
-        if self._now is None:
-            redrawn[0] = True
-        elif not redrawn[0]:
-            drawn[0], redrawn[0] = self._now, True
-        found = drawn[np.maximum.accumulate(np.where(redrawn, np.arange(count), 0))]
-        self._now = int(found[-1])
-        return found
+    The chance that a run has more than n steps is (s / (s + n)) ** 1.5 up to the longest run, where all that
+    would be longer ends. The scale s, in 256ths, is the smallest whose mean run is at least `mean`. The next
+    run shows another class.
 
+    Parameters
+    ----------
+    mean : float
+        Mean number of consecutive steps of one class, at most a quarter of `longest`.
+    longest : int
 
-class _Runs:
-    def __init__(
-        self, seed: int, name: str, present: Integers, runs: tuple[int, ...], classes: tuple[int, ...] | None
-    ) -> None:
-        self._numbers = Numbers(seed, f"{name}/runs")
-        self._count = len(present)
-        self._ends = np.cumsum(runs, dtype=np.int64)
-        self._step, self._run, self._now = 0, -1, 0
-        self._fixed: Integers | None = None
-        if classes is not None:
-            lacking = sorted(set(classes) - set(present.tolist()))
-            if lacking:
-                raise ValueError(
-                    f"class {lacking[0]} of the trace has no examples, expected one of {_shown(present)}"
-                )
-            self._fixed = np.searchsorted(present, np.asarray(classes, dtype=np.int64))
+    Examples
+    --------
+    >>> Pareto(4).chain(0, "classes", np.arange(10)).take(12).tolist()
+    [4, 1, 2, 2, 1, 1, 5, 3, 6, 4, 4, 6]
+    """
 
-    def take(self, count: int) -> Integers:
-        rounds, within = np.divmod(self._step + np.arange(count, dtype=np.int64), self._ends[-1])
-        self._step += count
-        runs = rounds * len(self._ends) + np.searchsorted(self._ends, within, side="right")
-        if self._fixed is not None:
-            return self._fixed[runs % len(self._ends)]
-        if self._count == 1 or not count:
-            return np.zeros(count, dtype=np.int64)
-        if self._run < 0:
-            self._run, self._now = 0, int(self._numbers.below(1, self._count)[0])
-        # The class before and a jump of 1 to L - 1: always another one.
-        jumps = self._numbers.below(int(runs[-1]) - self._run, self._count - 1) + 1
-        found = (self._now + np.concatenate([[0], np.cumsum(jumps)])) % self._count
-        classes = found[runs - self._run]
-        self._run, self._now = int(runs[-1]), int(found[-1])
-        return np.asarray(classes, dtype=np.int64)
+    mean: float = 16.0
+    longest: int = 1000
+    law: ClassVar[str] = "pareto"
+
+    def __post_init__(self) -> None:
+        longest = integer("longest of pareto", self.longest, 4, LONGEST_DRAWN)
+        object.__setattr__(self, "longest", longest)
+        object.__setattr__(self, "mean", number("mean of pareto", self.mean, 1, longest / 4))
+
+    def chain(self, seed: int, name: str, present: Integers) -> Chain:
+        """Return a fresh chain over the classes that there are, in rising order."""
+        return DrawnRuns(seed, name, len(present), self.reaches())
+
+    def nameless(self) -> Pareto:
+        """Return the law for examples that are none of the classes."""
+        return self
+
+    def reaches(self) -> npt.NDArray[np.uint64]:
+        """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths."""
+        wanted = ONE * Fraction(self.mean)
+        low, high = 0, SCALES  # the mean is too small at `low`
+        while ONE + sum(_tail(high, self.longest)) < wanted:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if ONE + sum(_tail(middle, self.longest)) < wanted else (low, middle)
+        return np.array(_tail(high, self.longest), dtype=np.uint64)
 
 
-def _shown(present: Integers) -> str:
-    listed = present.tolist()
-    some = ", ".join(map(str, listed[:20]))
-    return f"{some}{', ...' * (len(listed) > 20)}"
+@dataclass(frozen=True)
+class Changing:
+    """The pace of the stream changes: stretches, each with a mean dwell of its own.
+
+    Within a stretch runs are as in `Geometric`. A class goes on where a stretch ends.
+
+    Parameters
+    ----------
+    means : tuple of float
+        Mean dwells, taken in shuffled rounds, none twice in a row.
+    length : int
+        Steps of a stretch.
+
+    Examples
+    --------
+    >>> Changing((1, 64), 8).chain(0, "classes", np.arange(10)).take(16).tolist()
+    [9, 8, 3, 3, 3, 6, 3, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+    """
+
+    means: tuple[float, ...] = (1.0, 4.0, 16.0, 64.0)
+    length: int = 400
+    law: ClassVar[str] = "changing"
+
+    def __post_init__(self) -> None:
+        given = listed("means of changing", self.means)
+        integer("number of means of changing", len(given), 2, 100)
+        means = tuple(number("mean of changing", each, 1, LONGEST) for each in given)
+        object.__setattr__(self, "means", means)
+        object.__setattr__(self, "length", integer("length of changing", self.length, 1, LONGEST))
+
+    def chain(self, seed: int, name: str, present: Integers) -> Chain:
+        """Return a fresh chain over the classes that there are, in rising order."""
+        return Paced(seed, name, len(present), self.means, self.length)
+
+    def nameless(self) -> Changing:
+        """Return the law for examples that are none of the classes."""
+        return self
 
 
-Dwell = Geometric | Trace
-LAWS: tuple[type[Geometric] | type[Trace], ...] = (Geometric, Trace)
+def _tail(scale: int, longest: int) -> list[int]:
+    """Return the chances to reach 2 to `longest` steps with a scale in `SCALES`ths, in 2**64ths."""
+    cube = scale**3 << 128
+    return [isqrt(cube // (scale + SCALES * more) ** 3) for more in range(1, longest)]
+
+
+Dwell = Geometric | Trace | Pareto | Changing
+LAWS: tuple[type[Geometric] | type[Trace] | type[Pareto] | type[Changing], ...] = (
+    Geometric,
+    Trace,
+    Pareto,
+    Changing,
+)

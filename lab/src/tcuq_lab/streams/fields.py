@@ -48,7 +48,7 @@ def made(what: str, kind: type[Any], content: Any) -> Any:
     >>> made("layout", Segments, {"means": 3})
     Traceback (most recent call last):
     ...
-    ValueError: layout has the unknown field 'means', expected one of mean, minimum, first, reversed
+    ValueError: layout has the unknown field 'means', expected one of mean, minimum, first, reversed, onset
     """
     if not isinstance(content, Mapping):
         raise ValueError(f"{what} is {content!r}, expected an object")

@@ -9,7 +9,18 @@ from typing import ClassVar
 
 from tcuq.base.checks import integer, number
 
-from .pieces import Conditions, Piece, alternating, backwards, cut, draw_lengths, draw_sources, in_rounds
+from .pieces import (
+    Conditions,
+    Piece,
+    alternating,
+    backwards,
+    cut,
+    draw_conditions,
+    draw_lengths,
+    draw_sources,
+    in_rounds,
+    rising,
+)
 from .rand import Numbers, waits
 
 LONGEST_MEAN = 300
@@ -34,6 +45,9 @@ class Segments:
     reversed : bool
         Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
         before the first step, and held at 6 bytes each.
+    onset : int, optional
+        Steps over which a shift rises to its severity through the severities below it that are shown, before
+        it stays. By default it begins at once, as one with a single severity always does.
 
     Examples
     --------
@@ -48,6 +62,7 @@ class Segments:
     minimum: int = 100
     first: str = "random"
     reversed: bool = False
+    onset: int | None = None
     name: ClassVar[str] = "segments"
 
     def __post_init__(self) -> None:
@@ -55,10 +70,16 @@ class Segments:
         if self.first not in ("clean", "shifted", "random"):
             raise ValueError(f"first of segments is {self.first!r}, expected one of clean, shifted, random")
         _flag(self, "reversed")
+        if self.onset is not None:
+            object.__setattr__(self, "onset", integer("onset of segments", self.onset, 1, 1_000_000))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
         """Refuse conditions that this layout cannot show."""
         _some(self.name, conditions)
+        if self.onset is not None and all(len(condition.sources) == 1 for condition in conditions):
+            raise ValueError(
+                f"onset of segments is {self.onset}, but every shift has one severity; expected two or more"
+            )
         if self.reversed and steps is None:
             raise ValueError("steps is null; segments that are reversed need a number of steps")
         if self.reversed and steps is not None and steps > MOST_REVERSED:
@@ -68,9 +89,11 @@ class Segments:
         """Give the pieces in order."""
         flip = bool(Numbers(seed, "layout/first").events(1, 2**63)[0])
         shifted = flip if self.first == "random" else self.first == "shifted"
-        forward = alternating(
-            shifted, draw_lengths(self.mean, self.minimum, seed), draw_sources(conditions, seed)
-        )
+        lengths = draw_lengths(self.mean, self.minimum, seed)
+        if self.onset is None:
+            forward = alternating(shifted, lengths, draw_sources(conditions, seed))
+        else:
+            forward = rising(shifted, lengths, draw_conditions(conditions, seed), self.onset)
         if not self.reversed or steps is None:
             return forward
         return backwards(cut(forward, steps))

@@ -87,19 +87,59 @@ def in_rounds(conditions: Conditions, seed: int) -> Iterator[Condition]:
                 yield conditions[place]
 
 
-def draw_sources(conditions: Conditions, seed: int) -> Iterator[tuple[str, int]]:
-    """Give sources with the number of their kind: conditions in shuffled rounds, severities at random."""
+def draw_conditions(conditions: Conditions, seed: int) -> Iterator[tuple[Condition, int]]:
+    """Give conditions in shuffled rounds, each with the place of one of its sources, drawn at random."""
     numbers = Numbers(seed, "layout/severities")
     rounds = in_rounds(conditions, seed)
     while True:
         taken = list(islice(rounds, PORTION))
         places = numbers.below_each([len(condition.sources) for condition in taken]).tolist()
-        for condition, place in zip(taken, places, strict=True):
-            yield condition.sources[place], condition.shift
+        yield from zip(taken, places, strict=True)
+
+
+def draw_sources(conditions: Conditions, seed: int) -> Iterator[tuple[str, int]]:
+    """Give sources with the number of their kind, as `draw_conditions` draws them."""
+    for condition, place in draw_conditions(conditions, seed):
+        yield condition.sources[place], condition.shift
 
 
 def alternating(shifted: bool, lengths: Iterator[int], sources: Iterator[tuple[str, int]]) -> Iterator[Piece]:
     """Give clean and shifted pieces in turn."""
     for length in lengths:
         yield Piece(length, *(next(sources) if shifted else ("clean", 0)))
+        shifted = not shifted
+
+
+def rising(
+    shifted: bool, lengths: Iterator[int], drawn: Iterator[tuple[Condition, int]], onset: int
+) -> Iterator[Piece]:
+    """Give clean and shifted pieces in turn; a shift rises to its severity through those below it.
+
+    Parameters
+    ----------
+    shifted : bool
+        Whether the first one is.
+    lengths : iterator of int
+        Steps of each segment, its rise among them.
+    drawn : iterator of (Condition, int)
+        See `draw_conditions`.
+    onset : int
+        Steps of a rise, in parts as equal as they can be, the longer ones last. A shorter segment ends
+        before its rise does.
+
+    Examples
+    --------
+    >>> fog = Condition(1, ("fog/1", "fog/3", "fog/5"))
+    >>> [piece[:2] for piece in rising(True, iter([40, 30, 7]), iter([(fog, 2), (fog, 1)]), 11)]
+    [(5, 'fog/1'), (6, 'fog/3'), (29, 'fog/5'), (30, 'clean'), (7, 'fog/1')]
+    """
+    for length in lengths:
+        if not shifted:
+            yield Piece(length, "clean", 0)
+        else:
+            condition, place = next(drawn)
+            parts = [onset * (part + 1) // place - onset * part // place for part in range(place)]
+            whole = zip([*parts, length], condition.sources, strict=False)
+            steps = (Piece(part, source, condition.shift) for part, source in whole if part)
+            yield from cut(steps, length)
         shifted = not shifted

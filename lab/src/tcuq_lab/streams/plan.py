@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .description import Description
-from .dwell import Dwell
+from .held import HeldExamples
 from .layout import Literal
 from .order import Picker, Queue
 from .pieces import Piece, cut
 from .rand import Numbers
+from .sliding import SlidingExamples
 
 Integers = npt.NDArray[np.int64]
 
@@ -31,11 +32,20 @@ class Chunk:
 class _Shown:
     """Examples of one set: the class of a step does not depend on the conditions, only on its number."""
 
-    def __init__(self, seed: int, name: str, labels: Integers, dwell: Dwell) -> None:
-        self._picker = Picker(seed, f"examples/{name}", labels)
-        self._chain = dwell.chain(seed, f"classes/{name}", self._picker.present)
+    def __init__(self, about: Description, name: str, labels: Integers) -> None:
+        dwell = about.dwell if name == "known" else about.dwell.nameless()
+        self._picker = Picker(about.seed, f"examples/{name}", labels)
+        self._chain = dwell.chain(about.seed, f"classes/{name}", self._picker.present)
+        # An example that stays for several steps goes on where the conditions hide it, as its class does.
+        self._lasting: HeldExamples | SlidingExamples | None = None
+        if about.held is not None:
+            self._lasting = HeldExamples(self._picker, self._chain)
+        elif about.sliding is not None:
+            self._lasting = SlidingExamples(about.sliding, self._picker, self._chain)
 
     def take(self, wanted: npt.NDArray[np.bool_], shifted: npt.NDArray[np.bool_]) -> Integers:
+        if self._lasting is not None:
+            return self._lasting.take(len(wanted))[wanted]
         return self._picker.take(self._chain.take(len(wanted))[wanted])
 
 
@@ -68,7 +78,6 @@ class Plan:
     def __init__(
         self, description: Description, labels: Integers, ood_labels: Mapping[str, Integers]
     ) -> None:
-        seed, dwell = description.seed, description.dwell
         self._description, self._labels = description, labels
         self._numbers = {name: number for number, name in enumerate(description.sources)}
         self._known: _Shown | _Once
@@ -78,11 +87,11 @@ class Plan:
                     f"steps is {description.steps}, expected at most {2 * len(labels)} "
                     f"with {len(labels)} examples"
                 )
-            self._known = _Once(seed, labels)
+            self._known = _Once(description.seed, labels)
         else:
-            self._known = _Shown(seed, "known", labels, dwell)
+            self._known = _Shown(description, "known", labels)
         self._ood = {
-            self._numbers[f"ood/{name}"]: _Shown(seed, f"ood/{name}", found, dwell.nameless())
+            self._numbers[f"ood/{name}"]: _Shown(description, f"ood/{name}", found)
             for name, found in ood_labels.items()
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,9 @@ from ..corruptions import Suite, corrupt, suite_of
 from ..corruptions import suite as suite_named
 from ..data import Dataset
 from .description import Description
+from .held import FRESH, Shaker
 from .plan import Chunk
+from .sliding import check_words_stay, sliding_windows
 from .stream import Stream, steps
 
 
@@ -32,6 +34,7 @@ def inputs(
     suite: str | None = None,
     *,
     ood: Mapping[str, Dataset] | None = None,
+    noise: npt.NDArray[np.int16] | None = None,
     chunk: int = 200,
     seed: int = 0,
 ) -> Iterator[Shown]:
@@ -40,7 +43,8 @@ def inputs(
     Reversed segments are the exception; see `tcuq_lab.streams.steps`.
 
     An example is corrupted as it would be with the whole set: ``corrupt(data.x, suite, kind, severity,
-    seed)`` has the same bytes in its row.
+    seed)`` has the same bytes in its row. A held picture is shaken before it is corrupted, and noise of the
+    sensor (`held.FRESH`) is drawn anew at every step. Continuous sound is corrupted before it is windowed.
 
     Parameters
     ----------
@@ -52,6 +56,8 @@ def inputs(
         Suite of corruptions; by default the one of the dataset.
     ood : mapping of str to Dataset, optional
         OOD sets by name, with examples like those of `data`.
+    noise : int16 array (m, 16000), optional
+        Seconds of noise below the words of continuous sound; see `tcuq_lab.data.ood.noise_of`.
     chunk : int
         Steps at a time.
     seed : int
@@ -85,7 +91,13 @@ def inputs(
     else:
         _fits(plan, data, sets)
         chunks = _parts(plan, size)
-    return (_shown(about.sources, part, data, corrupting, sets, seed) for part in chunks)
+    if about.sliding is not None:
+        if noise is None:
+            raise ValueError("noise is not given; continuous sound needs seconds of noise")
+        heard = sliding_windows(about, data.x, data.y, noise, chunk=size, seed=seed)
+        return (Shown(x, part.label, part.shift) for x, part in zip(heard, chunks, strict=True))
+    show = _Show(about, data, corrupting, sets, seed)
+    return (show(part) for part in chunks)
 
 
 def known_kinds(description: Description, suite: Suite) -> None:
@@ -93,6 +105,22 @@ def known_kinds(description: Description, suite: Suite) -> None:
     for shift in description.shifts:
         for severity in shift.severities:
             suite.setting(shift.kind, severity)
+
+
+def check_media(description: Description, media: str) -> None:
+    """Refuse held sound, sliding pictures, and shifts that move the words of continuous sound.
+
+    Parameters
+    ----------
+    description : Description
+    media : str
+        "pictures" or "sound", as `tcuq_lab.corruptions.Suite.media` says.
+    """
+    for name, wanted in (("held", "pictures"), ("sliding", "sound")):
+        if getattr(description, name) is not None and media != wanted:
+            raise ValueError(f"{description.dataset} has {media}, expected {wanted} for a {name} stream")
+    if description.sliding is not None:
+        check_words_stay(description)
 
 
 def _fits(stream: Stream, data: Dataset, ood: Mapping[str, Dataset]) -> None:
@@ -116,24 +144,38 @@ def _parts(stream: Stream, size: int) -> Iterator[Chunk]:
         yield Chunk(stream.source[part], stream.index[part], stream.label[part], stream.shift[part])
 
 
-def _shown(
-    sources: tuple[str, ...],
-    chunk: Chunk,
-    data: Dataset,
-    suite: str | None,
-    ood: Mapping[str, Dataset],
-    seed: int,
-) -> Shown:
-    x = np.empty((len(chunk.source), *data.x.shape[1:]), dtype=data.x.dtype)
-    for place in np.unique(chunk.source).tolist():
-        rows = chunk.source == place
-        index = chunk.index[rows]
-        kind, _, which = sources[place].partition("/")
-        if kind == "clean":
-            x[rows] = data.x[index]
-        elif kind == "ood":
-            x[rows] = ood[which].x[index]
-        else:
-            assert suite is not None  # a stream with corruptions has a suite
-            x[rows] = corrupt(data.x[index], suite, kind, int(which), seed, index=index)
-    return Shown(x, chunk.label, chunk.shift)
+class _Show:
+    """Shows chunks in their order."""
+
+    def __init__(
+        self, about: Description, data: Dataset, suite: str | None, ood: Mapping[str, Dataset], seed: int
+    ) -> None:
+        self._sources, self._data, self._suite, self._ood, self._seed = about.sources, data, suite, ood, seed
+        self._shaker = None if about.held is None else Shaker(about.held, about.seed)
+        if self._shaker is not None and (data.x.dtype != np.uint8 or data.x.ndim < 3):
+            raise ValueError(f"data is {data.x.dtype} {data.x.shape}; held shakes uint8 pictures")
+        self._step = 0
+
+    def __call__(self, chunk: Chunk) -> Shown:
+        x = np.empty((len(chunk.source), *self._data.x.shape[1:]), dtype=self._data.x.dtype)
+        by_source = [(each, chunk.source == each) for each in np.unique(chunk.source).tolist()]
+        for place, rows in by_source:
+            kind, _, which = self._sources[place].partition("/")
+            x[rows] = (self._ood[which] if kind == "ood" else self._data).x[chunk.index[rows]]
+        if self._shaker is not None:
+            x = self._shaker.shake(x)
+        steps = self._step + np.arange(len(x), dtype=np.int64)
+        self._step += len(x)
+        for place, rows in by_source:
+            kind, _, which = self._sources[place].partition("/")
+            if kind not in ("clean", "ood"):
+                fresh = self._shaker is not None and kind in FRESH
+                index = steps[rows] if fresh else chunk.index[rows]
+                x[rows] = self._corrupted(x[rows], kind, int(which), index)
+        return Shown(x, chunk.label, chunk.shift)
+
+    def _corrupted(
+        self, x: npt.NDArray[Any], kind: str, severity: int, index: npt.NDArray[np.int64]
+    ) -> npt.NDArray[Any]:
+        assert self._suite is not None  # a stream with corruptions has a suite
+        return corrupt(x, self._suite, kind, severity, self._seed, index=index)

@@ -86,7 +86,7 @@ class Stream:
         return [int(step) for step in np.flatnonzero(shifted & ~before)]
 
     def digest(self) -> str:
-        """Return the SHA-256 of the names of sources and kinds, and of all steps as `RECORD`."""
+        """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`."""
         running = _hash(self.description)
         for start in range(0, len(self), CHUNK):
             part = slice(start, start + CHUNK)
@@ -107,6 +107,7 @@ class Stream:
         Log
             With labels and kinds of shift; one segment.
         """
+        one_row_each(self.description)
         shown = np.flatnonzero(np.bincount(self.source, minlength=len(self.sources))).tolist()
         rows = {place: np.flatnonzero(self.source == place) for place in shown}
         for place in shown:
@@ -141,6 +142,15 @@ class Stream:
             found[rows[place]] = values[wanted]
         assert found is not None  # a stream has at least one step
         return found
+
+
+def one_row_each(description: Description) -> None:
+    """Refuse a stream whose steps a bank of one row an example cannot hold."""
+    for name in ("held", "sliding"):
+        if getattr(description, name) is not None:
+            raise ValueError(
+                f"stream is {name}: its steps are no examples of a bank; use tcuq_lab.streams.inputs"
+            )
 
 
 def labels_digest(labels: Labels) -> str:
@@ -297,7 +307,11 @@ def _same_labels(what: str, labels: npt.NDArray[np.int64], wanted: str | None) -
 
 
 def _hash(description: Description) -> Any:
-    head = json.dumps([description.sources, description.kinds], separators=(",", ":"))
+    named: list[Any] = [description.sources, description.kinds]
+    if description.held is not None or description.sliding is not None:
+        content = description.to_dict()
+        named.append({name: content[name] for name in ("held", "sliding") if name in content})
+    head = json.dumps(named, separators=(",", ":"))
     return hashlib.sha256(head.encode())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .belief import Belief, BeliefTold
+from .fixed import Mean8, Vote8
 from .mean_posterior import MeanAnswer, MeanPosterior
 from .median import Median
 from .streaming import Streaming
@@ -20,5 +22,7 @@ STREAM_METHODS: tuple[type[Streaming], ...] = (
     Tcuq,
     *VARIANTS,
 )
+FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold)
+"""Rules with nothing to tune, which answer with a class of their own."""
 
-__all__ = ["ABLATIONS", "STREAM_METHODS", "VARIANTS"]
+__all__ = ["ABLATIONS", "FIXED_RULES", "STREAM_METHODS", "VARIANTS"]

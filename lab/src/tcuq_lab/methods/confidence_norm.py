@@ -1,0 +1,75 @@
+"""CONFIDENCE_NORM: the odds of the answer and the size of the features, weighed by logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.fitting.logistic import calibrated_bias, fit_logistic
+
+from .method import Answer, Labeled, Method, MethodCost, Observed
+from .scores import Doubles, unsure
+
+LEAST = 1e-7
+"""Doubts and squared norms below it count as this: float32 knows no smaller doubt beside a sure answer."""
+L2 = 1.0
+
+
+class ConfidenceNorm(Method):
+    """A memoryless regression of errors on two figures of a step.
+
+    The figures are the log odds of the largest posterior and the log of the norm of the features (the
+    penultimate layer). They are weighed on a labeled development stream; the score is the chance of an error.
+    """
+
+    name = "confidence_norm"
+    coef: Doubles | None = None
+    """Of log odds and log norm."""
+    bias: float = 0.0
+
+    def fit(self, dev: Labeled) -> None:
+        """Learn from the errors of a development stream, which must hold right and wrong answers."""
+        wrong = dev.observed.probs.argmax(axis=1) != dev.labels
+        if wrong.all() or not wrong.any():
+            raise ValueError(
+                f"{self.name} is given {int(wrong.sum())} errors in {len(wrong)} steps, expected some of both"
+            )
+        x = figures(dev.observed)
+        self.coef, _ = fit_logistic(x, wrong, L2)
+        self.bias = calibrated_bias(x @ self.coef, float(wrong.mean()))
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Return the chance of an error at every step."""
+        if self.coef is None:
+            raise ValueError(f"{self.name} is not fitted; fit() with a labeled development stream is needed")
+        x = figures(seen)
+        # Sums of two products: a product of matrices may round a row otherwise in another batch.
+        logit = x[:, 0] * self.coef[0] + x[:, 1] * self.coef[1] + self.bias
+        return Answer(seen.probs, 1 / (1 + np.exp(-logit)))
+
+    def cost(self, shape: tuple[int, ...]) -> MethodCost:
+        """Return one pass, the norm and the weighing; two coefficients and a bias are stored."""
+        from ..zoo.outputs import core
+        from .counting import counted
+
+        return counted(self.loaded(), shape, more=core(self.network).width + 2, stored=3)
+
+
+def figures(seen: Observed) -> npt.NDArray[np.float64]:
+    """Return the log odds of the largest posterior and the log norm of the features, (T, 2).
+
+    Examples
+    --------
+    >>> one = Observed(np.array([[0.8, 0.2]]), np.array([[3.0, 4.0]]))
+    >>> bool(np.allclose(figures(one), [[np.log(4), np.log(5)]]))
+    True
+    """
+    if seen.features is None:
+        raise ValueError("features are not given; confidence_norm needs those of the penultimate layer")
+    doubt = np.maximum(unsure(seen.probs), LEAST)
+    sure = np.maximum(seen.probs.max(axis=1).astype(np.float64), LEAST)
+    square = np.einsum("ij,ij->i", *[seen.features.astype(np.float64)] * 2)
+    return np.stack([np.log(sure) - np.log(doubt), np.log(np.maximum(square, LEAST)) / 2], axis=1)

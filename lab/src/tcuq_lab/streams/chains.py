@@ -1,0 +1,184 @@
+"""Chains: how the laws of dwell go on from step to step, in whole numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .order import Queue
+from .rand import ONE, Numbers, chance
+
+Integers = npt.NDArray[np.int64]
+BLOCK = 256  # runs drawn at a time; the result does not depend on it
+
+
+class Chain(Protocol):
+    """Goes on from step to step."""
+
+    def take(self, count: int) -> Integers:
+        """Return the classes of the next steps, as places among those that there are."""
+
+
+class Redrawn:
+    """At each step the class is drawn anew with a chance that gives runs of a mean length.
+
+    Parameters
+    ----------
+    seed : int
+    name : str
+        What is drawn for.
+    classes : int
+    mean : float
+    """
+
+    def __init__(self, seed: int, name: str, classes: int, mean: float) -> None:
+        self._redraws, self._drawn = Numbers(seed, f"{name}/redraws"), Numbers(seed, f"{name}/drawn")
+        self._classes = classes
+        self._of = redraw_chance(classes, mean)
+        self._now: int | None = None
+
+    def take(self, count: int) -> Integers:
+        """Return the classes of the next steps."""
+        return self._next(count, self._of)
+
+    def _next(self, count: int, of: int) -> Integers:
+        if not count:
+            return np.zeros(0, dtype=np.int64)
+        redrawn = self._redraws.events(count, of)
+        drawn = self._drawn.below(count, self._classes)
+        if self._now is None:
+            redrawn[0] = True
+        elif not redrawn[0]:
+            drawn[0], redrawn[0] = self._now, True
+        found = drawn[np.maximum.accumulate(np.where(redrawn, np.arange(count), 0))]
+        self._now = int(found[-1])
+        return found
+
+
+class Paced(Redrawn):
+    """Runs as in `Redrawn`, of another mean in each stretch; the class goes on from one to the next.
+
+    Parameters
+    ----------
+    seed, name, classes
+        As for `Redrawn`.
+    means : tuple of float
+        Taken in shuffled rounds, none twice in a row.
+    length : int
+        Steps of a stretch.
+    """
+
+    def __init__(self, seed: int, name: str, classes: int, means: tuple[float, ...], length: int) -> None:
+        super().__init__(seed, name, classes, means[0])
+        self._chances = [redraw_chance(classes, mean) for mean in means]
+        self._order = Queue(Numbers(seed, f"{name}/paces"), np.arange(len(means), dtype=np.int64))
+        self._length, self._left = length, 0
+
+    def take(self, count: int) -> Integers:
+        """Return the classes of the next steps."""
+        parts = [np.zeros(0, dtype=np.int64)]
+        while count:
+            if not self._left:
+                self._left, self._of = self._length, self._chances[int(self._order.take(1)[0])]
+            part = min(count, self._left)
+            parts.append(self._next(part, self._of))
+            count, self._left = count - part, self._left - part
+        return np.concatenate(parts)
+
+
+class Runs:
+    """Runs of given lengths, over and over; see `tcuq_lab.streams.Trace`."""
+
+    def __init__(
+        self, seed: int, name: str, present: Integers, runs: tuple[int, ...], classes: tuple[int, ...] | None
+    ) -> None:
+        self._numbers = Numbers(seed, f"{name}/runs")
+        self._count = len(present)
+        self._ends = np.cumsum(runs, dtype=np.int64)
+        self._step, self._run, self._now = 0, -1, 0
+        self._fixed: Integers | None = None
+        if classes is not None:
+            lacking = sorted(set(classes) - set(present.tolist()))
+            if lacking:
+                raise ValueError(
+                    f"class {lacking[0]} of the trace has no examples, expected one of {_shown(present)}"
+                )
+            self._fixed = np.searchsorted(present, np.asarray(classes, dtype=np.int64))
+
+    def take(self, count: int) -> Integers:
+        """Return the classes of the next steps."""
+        rounds, within = np.divmod(self._step + np.arange(count, dtype=np.int64), self._ends[-1])
+        self._step += count
+        runs = rounds * len(self._ends) + np.searchsorted(self._ends, within, side="right")
+        if self._fixed is not None:
+            return self._fixed[runs % len(self._ends)]
+        if self._count == 1 or not count:
+            return np.zeros(count, dtype=np.int64)
+        if self._run < 0:
+            self._run, self._now = 0, int(self._numbers.below(1, self._count)[0])
+        # The class before and a jump of 1 to L - 1: always another one.
+        jumps = self._numbers.below(int(runs[-1]) - self._run, self._count - 1) + 1
+        found = (self._now + np.concatenate([[0], np.cumsum(jumps)])) % self._count
+        classes = found[runs - self._run]
+        self._run, self._now = int(runs[-1]), int(found[-1])
+        return np.asarray(classes, dtype=np.int64)
+
+
+class DrawnRuns:
+    """Runs of another class than the one before, whose lengths are drawn from a table.
+
+    Parameters
+    ----------
+    seed, name, classes
+        As for `Redrawn`.
+    reaches : array of uint64
+        Chances, in 2**64ths and falling, that a run reaches 2 steps, 3 steps, and so on; it has at most one
+        step more than there are chances.
+    """
+
+    def __init__(self, seed: int, name: str, classes: int, reaches: npt.NDArray[np.uint64]) -> None:
+        self._lengths, self._jumps = Numbers(seed, f"{name}/lengths"), Numbers(seed, f"{name}/jumps")
+        self._classes, self._rising = classes, reaches[::-1].copy()
+        self._now = int(Numbers(seed, f"{name}/first").below(1, classes)[0])
+        self._waiting = np.zeros(0, dtype=np.int64)
+
+    def take(self, count: int) -> Integers:
+        """Return the classes of the next steps."""
+        parts, there = [self._waiting], len(self._waiting)
+        while there < count:
+            parts.append(self._block())
+            there += len(parts[-1])
+        every = np.concatenate(parts)
+        self._waiting = every[count:].copy()
+        return every[:count]
+
+    def _block(self) -> Integers:
+        # A number below a chance is an event of that chance: count the chances above it.
+        above = np.searchsorted(self._rising, self._lengths.raw(BLOCK), side="right")
+        lengths = 1 + len(self._rising) - above
+        if self._classes == 1:
+            return np.zeros(int(lengths.sum()), dtype=np.int64)
+        jumps = self._jumps.below(BLOCK, self._classes - 1) + 1
+        classes = (self._now + np.concatenate([[0], np.cumsum(jumps)])) % self._classes
+        self._now = int(classes[-1])
+        return np.asarray(np.repeat(classes[:-1], lengths), dtype=np.int64)
+
+
+def redraw_chance(classes: int, mean: float) -> int:
+    """Return the chance, in 2**64ths, to draw a class anew that gives runs of a mean length.
+
+    Examples
+    --------
+    >>> redraw_chance(10, 16.0) / ONE == 10 / 9 / 16, redraw_chance(10, 1.0) == ONE
+    (True, True)
+    """
+    return ONE if classes == 1 else chance(Fraction(classes, classes - 1) / Fraction(mean))
+
+
+def _shown(present: Integers) -> str:
+    listed = present.tolist()
+    some = ", ".join(map(str, listed[:20]))
+    return f"{some}{', ...' * (len(listed) > 20)}"

@@ -1,0 +1,220 @@
+"""Rivals without settings: against plain loops, causal, segment by segment, with answers of their own."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tcuq.metrics import auroc
+from tcuq_lab.methods.confidence_norm import ConfidenceNorm, figures
+from tcuq_lab.methods.method import Labeled, Method, Observed
+from tcuq_lab.methods.registry import RIVALS
+from tcuq_lab.methods.scores import unsure
+from tcuq_lab.methods.temporal import FIXED_RULES
+from tcuq_lab.methods.temporal.belief import Belief, BeliefTold
+from tcuq_lab.methods.temporal.fixed import Mean8, Vote8
+
+CLASSES, DWELL = 5, 12
+
+
+def simulated(seed: int, steps: int = 2000, size: bool = True) -> Labeled:
+    """Return a class that stays, and a network that is often wrong, the more where features are small."""
+    rng = np.random.default_rng(seed)
+    labels = np.empty(steps, np.int64)
+    now = 0
+    for step in range(steps):
+        if step % (steps // 2) == 0 or rng.random() < CLASSES / (DWELL * (CLASSES - 1)):
+            now = int(rng.integers(CLASSES))
+        labels[step] = now
+    strength = rng.uniform(0.2, 3.0, steps)
+    logits = rng.normal(0, 1, (steps, CLASSES))
+    logits[np.arange(steps), labels] += strength
+    probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    features = rng.normal(0, 1, (steps, 16)) * (strength if size else np.ones(steps))[:, None]
+    segments = np.repeat([3, 1], steps // 2)
+    seen = Observed(probs.astype(np.float32), features.astype(np.float16), segments=segments)
+    return Labeled(seen, labels, np.zeros(steps, np.uint8))
+
+
+DEV, TEST = simulated(0), simulated(1)
+
+
+def cut(seen: Observed, rows: slice) -> Observed:
+    assert seen.features is not None and seen.segments is not None
+    return Observed(seen.probs[rows], seen.features[rows], segments=seen.segments[rows])
+
+
+@pytest.fixture(params=RIVALS, ids=lambda kind: kind.name)
+def rival(request: pytest.FixtureRequest) -> Method:
+    found: Method = request.param()
+    found.fit(DEV)
+    return found
+
+
+def errors(found: Method) -> npt.NDArray[np.bool_]:
+    return np.asarray(found.answer(TEST.observed).predictions() != TEST.labels)
+
+
+def test_scores_rank_the_errors_of_their_own_answers(rival: Method) -> None:
+    found = rival.answer(TEST.observed)
+    assert found.probs.shape == (2000, CLASSES) and np.isfinite(found.score).all()
+    np.testing.assert_allclose(found.probs.sum(1), 1, atol=1e-6)
+    assert auroc(found.score, errors(rival)) > 0.7
+
+
+def test_the_future_and_other_segments_change_nothing(rival: Method) -> None:
+    whole = rival.answer(TEST.observed)
+    for piece in TEST.observed.pieces():
+        for rows in (piece, slice(piece.start, piece.start + 300)):
+            alone = rival.answer(cut(TEST.observed, rows))
+            np.testing.assert_array_equal(alone.score, whole.score[rows])
+            np.testing.assert_array_equal(alone.probs, whole.probs[rows])
+
+
+def test_rules_answer_better_than_the_network_where_classes_stay() -> None:
+    own = (TEST.observed.probs.argmax(1) != TEST.labels).mean()
+    rates = {}
+    for kind in FIXED_RULES:
+        found = kind()
+        found.fit(DEV)
+        rates[kind.name] = errors(found).mean()
+    assert max(rates.values()) < own
+    assert rates["belief_told"] < min(rates["vote_8"], rates["mean_8"])
+
+
+def believed(seen: Observed, redraw: float) -> npt.NDArray[np.float64]:
+    """Return the belief by the definition, one number at a time."""
+    found, before = [], None
+    prior = [1 / CLASSES] * CLASSES
+    assert seen.segments is not None
+    for row, segment in zip(seen.probs.astype(float).tolist(), seen.segments.tolist(), strict=True):
+        if segment != before:
+            prior = [1 / CLASSES] * CLASSES
+        mixed = [(1 - redraw) * each + redraw / CLASSES for each in prior]
+        raw = [each * (p + 0.01 / CLASSES) for each, p in zip(mixed, row, strict=True)]
+        prior = [each / sum(raw) for each in raw]
+        found.append(prior)
+        before = segment
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("dwell", "redraw"), [(None, 1 / 16), (12.0, 5 / 48), (1.0, 1.0), (1.25, 1.0)])
+def test_a_belief_is_a_bayes_filter(dwell: float | None, redraw: float) -> None:
+    found: Belief = Belief()
+    if dwell is not None:
+        found = BeliefTold()
+        found.tell(dwell)
+    answer = found.answer(TEST.observed)
+    wanted = believed(TEST.observed, redraw)
+    np.testing.assert_allclose(answer.probs, wanted, rtol=1e-9)
+    np.testing.assert_allclose(answer.score, 1 - wanted.max(1), rtol=0, atol=1e-12)
+
+
+def test_the_dwell_is_told_by_labels_or_by_hand() -> None:
+    found = BeliefTold()
+    found.fit(DEV)
+    runs = 1 + (np.diff(DEV.labels[:1000]) != 0).sum() + 1 + (np.diff(DEV.labels[1000:]) != 0).sum()
+    assert found.setting == {"dwell": 2000 / runs} and abs(found.setting["dwell"] / DWELL - 1) < 0.2
+    found.tell(64)
+    assert found.setting == {"dwell": 64}
+    with pytest.raises(ValueError, match=r"dwell is 0\.5"):
+        found.tell(0.5)
+    nobody = Labeled(DEV.observed, np.full(2000, -1), DEV.kinds)
+    with pytest.raises(ValueError, match="no step of the stream has a class, expected one or more"):
+        found.fit(nobody)
+
+
+def test_a_vote_is_the_majority_and_the_latest_of_equal_ones() -> None:
+    seen = TEST.observed
+    labels, found = seen.probs.argmax(1).tolist(), Vote8().answer(seen)
+    ties = 0
+    for piece in seen.pieces():
+        for step in range(piece.start, piece.stop):
+            window = labels[max(piece.start, step - 7) : step + 1]
+            counts = Counter(window)
+            most = max(counts.values())
+            tied = [label for label in counts if counts[label] == most]
+            ties += len(tied) > 1
+            answer = next(label for label in reversed(window) if label in tied)
+            assert found.predictions()[step] == answer
+            against = 1 - most / len(window)
+            assert against <= found.score[step] < against + 0.02 + 1e-9
+    assert ties > 50
+
+
+def test_the_mean_of_eight_posteriors_answers() -> None:
+    seen = TEST.observed
+    found = Mean8().answer(seen)
+    for piece in seen.pieces():
+        for step in range(piece.start, piece.stop, 7):
+            mean = seen.probs[max(piece.start, step - 7) : step + 1].astype(float).mean(0)
+            np.testing.assert_allclose(found.probs[step], mean, atol=1e-12)
+            assert abs(found.score[step] - (1 - mean.max())) < 1e-6
+
+
+def test_the_norm_of_the_features_adds_to_the_confidence() -> None:
+    found = ConfidenceNorm()
+    found.fit(DEV)
+    answer, wrong = found.answer(TEST.observed), errors(found)
+    assert (answer.predictions() == TEST.observed.probs.argmax(1)).all()
+    assert auroc(answer.score, wrong) > auroc(unsure(TEST.observed.probs), wrong) + 0.01
+    assert abs(answer.score.mean() - wrong.mean()) < 0.05  # a chance, not only an order
+    blind = simulated(0, size=False)
+    found.fit(blind)
+    assert found.coef is not None and abs(found.coef[1]) < 0.5 and found.coef[0] < -0.5
+
+
+def test_sure_answers_and_silent_features_stay_finite() -> None:
+    seen = Observed(np.array([[1.0, 0.0], [0.5, 0.5]]), np.zeros((2, 3)))
+    assert np.isfinite(figures(seen)).all()
+
+
+@pytest.mark.parametrize(
+    ("dev", "message"),
+    [
+        (Labeled(DEV.observed, np.full(2000, -1), DEV.kinds), "2000 errors in 2000 steps, expected some of"),
+        (Labeled(Observed(DEV.observed.probs), DEV.labels, DEV.kinds), "features are not given"),
+    ],
+)
+def test_a_regression_says_what_it_lacks(dev: Labeled, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ConfidenceNorm().fit(dev)
+    with pytest.raises(ValueError, match="confidence_norm is not fitted"):
+        ConfidenceNorm().answer(DEV.observed)
+
+
+def test_rivals_are_quick(rival: Method) -> None:
+    rng = np.random.default_rng(0)
+    seen = Observed(rng.dirichlet(np.full(5, 0.3), 10_000), rng.random((10_000, 16)))
+    began = time.process_time()
+    rival.answer(seen)
+    assert time.process_time() - began < 0.5
+
+
+def test_costs_are_those_of_one_pass_and_a_little_memory() -> None:
+    pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
+    from tcuq_lab.zoo.backbones import backbone
+    from tcuq_lab.zoo.count import multiply_adds, parameters
+
+    network = backbone("cnn4")
+    shape = (1, 28, 28)
+    wanted: dict[str, tuple[int, int]] = {
+        "vote_8": (7 + 2, 2),
+        "mean_8": (70 + 2, 1),
+        "belief": (20, 1),
+        "belief_told": (20, 1),
+        "confidence_norm": (0, 3),
+    }
+    for kind in RIVALS:
+        made: Any = kind([network])
+        cost = made.cost(shape)
+        state, stored = wanted[kind.name]
+        assert cost.state == state, kind.name
+        assert cost.parameters - parameters(network) == stored, kind.name
+        more = network.width + 2 if kind is ConfidenceNorm else 0
+        assert cost.multiply_adds == multiply_adds(network, shape) + more, kind.name

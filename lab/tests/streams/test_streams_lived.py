@@ -1,0 +1,360 @@
+"""Streams as devices meet them: uneven and changing dwell, slow shifts, held pictures, continuous sound."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from sounds import spoken
+
+from tcuq_lab.corruptions import corrupt
+from tcuq_lab.data import Dataset
+from tcuq_lab.methods.gather import observed
+from tcuq_lab.methods.method import Recorded
+from tcuq_lab.streams import (
+    Changing,
+    Description,
+    Geometric,
+    Held,
+    Ood,
+    Pareto,
+    Segments,
+    Shift,
+    Sliding,
+    Stationary,
+    Trace,
+    build,
+    inputs,
+)
+from tcuq_lab.streams.held import FRESH, Shaker
+from tcuq_lab.streams.playback import check_media
+from tcuq_lab.streams.rand import ONE
+
+LABELS = np.arange(3000) * 7 % 10
+SNOW = Shift("snow", (1, 2, 3, 4, 5))
+NOISE = np.random.default_rng(3).integers(-400, 400, (9, 16000)).astype(np.int16)
+
+
+def describe(**changes) -> Description:
+    fields = {
+        "dataset": "toy",
+        "part": "dev",
+        "seed": 3,
+        "steps": 4000,
+        "dwell": Geometric(16),
+        "layout": Segments(),
+        "shifts": (SNOW,),
+    }
+    return Description(**{**fields, **changes})
+
+
+def runs_of(values):
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
+    return np.diff(edges)
+
+
+# --- dwell
+
+
+@pytest.mark.parametrize(("mean", "longest"), [(16, 1000), (4, 1000), (16, 100), (64, 10_000)])
+def test_heavy_tailed_runs_have_their_mean_and_their_tail(mean, longest):
+    reaches = Pareto(mean, longest).reaches()
+    exact = 1 + sum(Fraction(int(each), ONE) for each in reaches)
+    assert mean <= exact < mean * 1.01
+    assert len(reaches) == longest - 1 and (np.diff(reaches.astype(float)) < 0).all()
+    # Twice as far out in the tail: less by the power of 1.5.
+    far = longest // 4
+    assert abs(np.log2(float(reaches[far]) / float(reaches[2 * far])) - 1.5) < 0.7
+    runs = runs_of(build(describe(steps=400_000, dwell=Pareto(mean, longest)), LABELS).label)[:-1]
+    assert runs.max() <= longest and runs.min() == 1
+    for length in (2, mean, 3 * mean):
+        assert abs((runs >= length).mean() - float(reaches[length - 2]) / ONE) < 0.03
+    assert np.median(runs) < mean / 2 + 1
+
+
+def test_a_heavy_tail_is_longer_than_a_geometric_one():
+    heavy, plain = (
+        runs_of(build(describe(steps=200_000, dwell=dwell), LABELS).label)
+        for dwell in (Pareto(16), Geometric(16))
+    )
+    assert heavy.max() > 2 * plain.max() and np.median(heavy) < np.median(plain)
+
+
+def test_the_pace_changes_from_stretch_to_stretch():
+    means, length = (1, 4, 16, 64), 500
+    stream = build(describe(steps=400_000, dwell=Changing(means, length)), LABELS)
+    changes = (np.diff(stream.label, prepend=-1) != 0).reshape(-1, length)
+    pace = changes.mean(axis=1)
+    wanted = np.array([9 / 10, 1 / 4, 1 / 16, 1 / 64])
+    nearest = np.abs(np.log(np.maximum(pace, 1e-3))[:, None] - np.log(wanted)).argmin(axis=1)
+    for place, share in enumerate(wanted):
+        assert abs((nearest == place).mean() - 0.25) < 0.02
+        assert abs(pace[nearest == place].mean() / share - 1) < 0.1
+    rounds = nearest[: len(nearest) // 4 * 4].reshape(-1, 4)
+    assert np.mean([len(set(each)) == 4 for each in rounds.tolist()]) > 0.95
+    assert len({tuple(each) for each in rounds.tolist()}) > 10  # in random order
+
+
+def test_one_class_alone_stays_at_any_pace():
+    for dwell in (Pareto(8), Changing()):
+        assert (build(describe(dwell=dwell), np.full(20, 5)).label == 5).all()
+
+
+# --- onset
+
+
+def test_a_shift_rises_to_its_severity_and_stays():
+    stream = build(describe(steps=100_000, layout=Segments(onset=60)), LABELS)
+    plain = build(describe(steps=100_000), LABELS)
+    assert np.array_equal(stream.shift, plain.shift) and np.array_equal(stream.index, plain.index)
+    seen = set()
+    for start, stop, source in plain.spans()[:-1]:
+        levels = [int(stream.sources[each].partition("/")[2] or 0) for each in stream.source[start:stop]]
+        top = int(source.partition("/")[2] or 0)
+        seen.add(top)
+        assert sorted(set(levels)) == list(range(min(1, top), top + 1)) and levels == sorted(levels)
+        assert all(level == top for level in levels[60:])
+        if top > 1:
+            assert [levels[:60].count(level) for level in range(1, top)] == [60 // (top - 1)] * (top - 1)
+    assert seen == {0, 1, 2, 3, 4, 5}
+
+
+def test_a_shift_of_one_severity_begins_at_once_beside_others():
+    shifts = (SNOW, Shift("fog", (3,)))
+    stream = build(describe(layout=Segments(onset=60), shifts=shifts), LABELS)
+    assert [stop - start >= 100 for start, stop, source in stream.spans()[:-1] if source == "fog/3"]
+    assert all(stop - start >= 100 for start, stop, source in stream.spans()[:-1] if source == "fog/3")
+
+
+# --- held pictures
+
+
+def pictures(count=60, side=28, name="toy"):
+    x = np.random.default_rng(0).integers(0, 256, (count, side, side), dtype=np.uint8)
+    return Dataset(name, "dev", x, np.arange(count) % 5, "", "")
+
+
+def test_one_example_is_held_for_a_run():
+    stream = build(describe(held=Held(), dwell=Geometric(8)), LABELS)
+    assert np.array_equal(np.diff(stream.index) != 0, np.diff(stream.label) != 0)
+    plain = build(describe(dwell=Geometric(8)), LABELS)
+    assert np.array_equal(stream.label, plain.label) and np.array_equal(stream.source, plain.source)
+    assert len(np.unique(stream.index)) == len(runs_of(stream.index))  # few runs, each a new example
+
+
+def test_what_is_held_does_not_depend_on_the_conditions():
+    letters = {"letters": np.arange(90) % 4}
+    one = build(describe(held=Held()), LABELS)
+    other = build(describe(held=Held(), ood=(Ood("letters"),)), LABELS, letters)
+    known = other.label >= 0
+    assert not known.all() and np.array_equal(one.index[known], other.index[known])
+    own = other.index[~known]
+    inside = np.diff(np.flatnonzero(~known)) == 1
+    assert np.array_equal((np.diff(own) != 0)[inside], (np.diff(letters["letters"][own]) != 0)[inside])
+
+
+def moved(picture, down, right):
+    wide = np.pad(picture, 2, mode="edge").astype(np.int64)
+    return wide[2 + down : 30 + down, 2 + right : 30 + right]
+
+
+def test_a_shaken_picture_is_moved_and_brighter_or_darker():
+    data = pictures()
+    shaken = Shaker(Held(noise=0), 5).shake(np.repeat(data.x[:1], 300, axis=0))
+    moves, gains = set(), []
+    for picture in shaken.astype(np.int64):
+        fits = [
+            (down, right, gain)
+            for down in range(-2, 3)
+            for right in range(-2, 3)
+            for gain in [int(np.rint(1000 * picture.sum() / moved(data.x[0], down, right).sum()))]
+            if abs(picture - np.minimum(255, moved(data.x[0], down, right) * gain / 1000)).max() < 6
+        ]
+        assert len(fits) == 1
+        moves.add(fits[0][:2])
+        gains.append(fits[0][2])
+    assert moves == {(down, right) for down in range(-2, 3) for right in range(-2, 3)}
+    assert 900 < min(gains) < 950 and 1030 < max(gains) < 1080
+
+
+def test_the_noise_of_a_shaken_picture_is_normal_and_fresh():
+    flat = np.full((40, 32, 32, 3), 128, np.uint8)
+    found = Shaker(Held(pixels=0, flicker=0), 1).shake(flat).astype(float) - 128
+    assert abs(found.std() - 4) < 0.05 and abs(found.mean()) < 0.05
+    assert abs((abs(found) <= 4.5).mean() - 0.739) < 0.01  # of a normal number, within 1.125 deviations
+    assert abs(np.corrcoef(found[0].ravel(), found[1].ravel())[0, 1]) < 0.05
+    assert np.array_equal(Shaker(Held(0, 0, 0), 1).shake(flat), flat)
+
+
+def test_shaken_bytes_are_the_same_on_all_machines():
+    shaken = Shaker(Held(), 7).shake(pictures().x)
+    assert hashlib.sha256(shaken.tobytes()).hexdigest()[:16] == "2021103903ecf4e0"
+
+
+def shown(plan, data, **options):
+    return np.concatenate([part.x for part in inputs(plan, data, "mnist_c", **options)])
+
+
+def test_a_held_stream_is_shaken_then_corrupted_and_chunks_do_not_matter():
+    data = pictures()
+    for kind in ("shot_noise", "fog"):
+        about = describe(shifts=(Shift(kind, (1,)),), steps=700, held=Held(), dwell=Trace((9,)))
+        stream = build(about, data.y)
+        whole = shown(about, data, chunk=1000, seed=9)
+        for plan, chunk in ((about, 33), (stream, 200)):
+            assert np.array_equal(shown(plan, data, chunk=chunk, seed=9), whole)
+        shaken = Shaker(Held(), 3).shake(data.x[stream.index])
+        bad = stream.shift > 0
+        assert bad.any() and np.array_equal(whole[~bad], shaken[~bad])
+        index = np.arange(700) if kind in FRESH else stream.index
+        wanted = corrupt(shaken[bad], "mnist_c", kind, 1, 9, index=index[bad])
+        assert np.array_equal(whole[bad], wanted)
+        assert all((one != other).any() for one, other in pairwise(whole[:30]))
+
+
+def test_sound_is_not_shaken():
+    data = Dataset("toy", "dev", np.ones((20, 16000), np.int16), np.arange(20) % 5, "", "")
+    with pytest.raises(ValueError, match=r"data is int16 \(20, 16000\); held shakes uint8 pictures"):
+        inputs(describe(held=Held(), layout=Stationary(), shifts=()), data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "media", "message"),
+    [
+        ({"held": Held()}, "sound", "toy has sound, expected pictures for a held stream"),
+        ({"sliding": Sliding()}, "pictures", "toy has pictures, expected sound for a sliding stream"),
+        (
+            {"sliding": Sliding(), "shifts": (Shift("time_stretch", (1,)),)},
+            "sound",
+            "shift 'time_stretch' moves words in continuous sound, expected another kind",
+        ),
+    ],
+)
+def test_a_stream_must_fit_its_media(changes, media, message):
+    with pytest.raises(ValueError, match=message):
+        check_media(describe(**changes), media)
+
+
+@pytest.mark.parametrize("changes", [{"held": Held()}, {"sliding": Sliding()}])
+def test_a_bank_of_examples_cannot_answer_for_steps_of_their_own(changes):
+    stream = build(describe(layout=Stationary(), shifts=(), **changes), LABELS)
+    probs = np.full((3000, 10), 0.1)
+    with pytest.raises(ValueError, match=r"its steps are no examples of a bank; use tcuq_lab.streams.inputs"):
+        stream.log({"clean": (probs, None)})
+    with pytest.raises(ValueError, match="no examples of a bank"):
+        observed(stream, {"clean": Recorded(probs)})
+
+
+# --- continuous sound
+
+
+def words(count=20):
+    return Dataset("toy", "dev", spoken(count), np.arange(count) % 5, "", "")
+
+
+SPOKEN = words()
+
+
+def heard(about, **options):
+    parts = list(inputs(about, SPOKEN, "speech_c", noise=NOISE, **options))
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+def sliding(**changes) -> Description:
+    fields = {"steps": 200, "dwell": Geometric(1), "layout": Stationary(), "shifts": (), "sliding": Sliding()}
+    return describe(**{**fields, **changes})
+
+
+def test_windows_slide_over_one_sound():
+    x, y, shift = heard(sliding())
+    assert x.shape == (200, 16000) and x.dtype == np.int16 and not shift.any()
+    assert np.array_equal(x[1:, :-3200], x[:-1, 3200:])
+    stream = build(sliding(), SPOKEN.y)
+    assert np.array_equal(y, stream.label)
+    middles = np.arange(200) * 3200 + 8000
+    assert np.array_equal(np.diff(middles // 16000) != 0, np.diff(stream.index) != 0)
+    assert set(runs_of(stream.index)[1:-1]) == {5}
+
+
+def test_a_dwell_counts_words():
+    stream = build(sliding(steps=600, dwell=Trace((3, 1))), SPOKEN.y)
+    assert set(runs_of(stream.label)[1:-1].tolist()) == {15, 5}
+
+
+def test_the_word_of_the_label_is_heard_in_its_period():
+    about = sliding(steps=60, sliding=Sliding(hop=16000, snr_db=60))
+    x, _, _ = heard(about)
+    stream = build(about, SPOKEN.y)
+    assert len(np.unique(stream.index)) == 20
+    for sound, clip in zip(x.astype(float), stream.index.tolist(), strict=True):
+        # A hop of one period: each window is the period of its word.
+        peaks = [
+            np.abs(np.fft.irfft(np.fft.rfft(sound, 1 << 15) * np.conj(np.fft.rfft(other, 1 << 15)))).max()
+            / np.sqrt((other**2).sum())
+            for other in SPOKEN.x.astype(float)
+        ]
+        assert int(np.argmax(peaks)) == clip
+
+
+def test_only_the_shifted_stretches_of_the_sound_change():
+    layout = Segments(mean=40, minimum=20, first="clean")
+    about = sliding(layout=layout, shifts=(Shift("low_pass_filter", (5,)),), steps=300)
+    clean, (x, _, shift) = heard(sliding(steps=300))[0], heard(about)
+    changed = (x != clean).mean(axis=1)
+    near = 8000 // 3200 + 2  # windows that hear both sides of an edge
+    for start, stop, source in build(about, SPOKEN.y).spans():
+        inner = changed[start + near : stop - near] if stop < 300 else changed[start + near : stop]
+        assert (inner > 0.9).all() if source != "clean" else not inner.any()
+    assert (shift > 0).any() and not (shift > 0).all()
+
+
+def test_a_room_stays_while_its_severity_rises():
+    shift = Shift("high_shelf_filter", (1, 2, 3, 4, 5))
+    layout = Segments(mean=200, minimum=100, first="shifted", onset=60)
+    for seed in range(20):
+        about = sliding(layout=layout, shifts=(shift,), steps=100, seed=seed)
+        if len(build(about, SPOKEN.y).spans()) == 5:
+            break
+    x, clean = heard(about)[0], heard(about.replace(layout=Stationary(), shifts=()))[0]
+    ratios = []
+    for start, stop, _ in build(about, SPOKEN.y).spans():
+        middle = (start + stop) // 2
+        power = [np.abs(np.fft.rfft(each[middle].astype(float)))[6000:7500].sum() for each in (x, clean)]
+        ratios.append(20 * np.log10(power[0] / power[1]))
+    rising = np.sign(ratios[-1]) * np.array(ratios)
+    assert (np.diff(rising) > 0).all() and rising[-1] > 15  # all up, or all down
+
+
+def test_chunks_do_not_matter_and_a_longer_stream_begins_alike():
+    layout = Segments(mean=40, minimum=20)
+    about = sliding(layout=layout, shifts=(Shift("gaussian_noise", (2, 4)),), steps=150)
+    whole = heard(about, chunk=500, seed=4)
+    for chunk in (1, 37):
+        for one, other in zip(heard(about, chunk=chunk, seed=4), whole, strict=True):
+            assert np.array_equal(one, other)
+    stream = build(about, SPOKEN.y)
+    assert np.array_equal(heard(stream, seed=4)[0], whole[0])
+    assert not np.array_equal(heard(about, seed=5)[0], whole[0])
+    longer = heard(about.replace(steps=260), seed=4)
+    same = (longer[0][:150] == whole[0]).all(axis=1)
+    # The last block of a sound that ends is cut, and noise has its ratio within a block of four seconds.
+    assert same[: 150 - 26].all() and np.array_equal(longer[1][:150], whole[1])
+
+
+def test_an_endless_sound_goes_on():
+    some = list(islice(inputs(sliding(steps=None), SPOKEN, noise=NOISE, chunk=50), 3))
+    assert np.array_equal(np.concatenate([part.x for part in some]), heard(sliding(steps=150))[0])
+
+
+def test_sound_that_does_not_fit_is_refused_at_once():
+    with pytest.raises(ValueError, match="noise is not given; continuous sound needs seconds of noise"):
+        inputs(sliding(), SPOKEN)
+    with pytest.raises(ValueError, match=r"noise int16 \(9, 100\), expected int16 \(n, samples\) and int16"):
+        inputs(sliding(), SPOKEN, noise=NOISE[:, :100])
+    with pytest.raises(ValueError, match=r"clips are uint8 \(60, 28, 28\)"):
+        inputs(sliding(), pictures(), noise=NOISE)
+    with pytest.raises(ValueError, match="shift 'time_stretch' moves words in continuous sound"):
+        inputs(sliding(shifts=(Shift("time_stretch", (1,)),)), SPOKEN, "speech_c", noise=NOISE)
