@@ -18,8 +18,8 @@ class InstantHead:
     """A second linear head over the signals, for steps without a past.
 
     With it the monitor learns on line how long classes stay, the persistence s, and weighs the signals by
-    (1 - s) x this head + s x the head of `Params.coef` and `Params.bias`. Numbers are snapped to what the core
-    can hold.
+    (1 - s) x this head + s x the head of `Params.coef` and `Params.bias`. Numbers are snapped to what the
+    core can hold.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class InstantHead:
     bias : float
         In [-256, 256].
     class_mix : sequence of float, optional
-        Share of each class in development, each above 0: turns the correction by class mix on. What a posterior
-        says of a class is then divided by the square root of how much more often than that it has been
-        saying so. It assumes that classes come as often in the field as in development; where one is truly
+        Share of each class in development, each above 0: turns the correction by class mix on. What a
+        posterior says of a class is then divided by the square root of how much more often than that it has
+        been saying so. It assumes that classes come as often in the field as in development; where one is truly
         rare or absent there, it does harm.
 
     Examples

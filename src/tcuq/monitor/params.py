@@ -114,8 +114,8 @@ class Params:
         What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
         and the allowance of that side are not used, and there is no fall side.
     instant : InstantHead, optional
-        Head for steps without a past. With it the monitor learns how long classes stay, goes over to `coef` and
-        `bias` as far as they do, and answers with the class that it then believes in.
+        Head for steps without a past. With it the monitor learns how long classes stay, goes over to `coef`
+        and `bias` as far as they do, and answers with the class that it then believes in.
     centers : sequence of sequences of int, optional
         Mean features of each class on clean data, in int8 units; needed by the signal `distance`.
     horizon : int
@@ -322,8 +322,8 @@ class Params:
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name these parameters in saved states and decision logs.
 
-        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and `feature_scale`,
-        which the core never sees, have no part in it.
+        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and
+        `feature_scale`, which the core never sees, have no part in it.
 
         Examples
         --------

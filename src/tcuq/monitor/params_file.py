@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FORMAT = "tcuq-params"
 
 READABLE = (1, 2, PARAMS_VERSION)
-"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3 there
-is no `checksum`, and fields that are missing have their defaults."""
+"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3
+there is no `checksum`, and fields that are missing have their defaults."""
 
 
 def content_of(params: Params) -> dict[str, Any]:

@@ -69,7 +69,7 @@ STOCK_COEF = {
 STOCK_BIAS = -2.5
 
 EVEN_ODDS = 16 * math.log(2)
-"""Coefficient of a log-odds signal, and twice minus the bias, that give back the probability it was made of."""
+"""Coefficient of a log-odds signal, and minus twice the bias, that give back the probability behind it."""
 
 STOCK_INSTANT = ({"odds": EVEN_ODDS}, -EVEN_ODDS / 2)
 """Instant head without labels: uncertainty is one minus the posterior."""
