@@ -10,6 +10,11 @@
 /* Rate of the severity, as a right shift. */
 #define SEVERITY_SHIFT 6
 
+/* Rate of the novelty, the largest difference that it counts, and the bits of its square. */
+#define NOVELTY_SHIFT 5
+#define GAP_MAX 32767u
+#define NOVELTY_MASK 0x3FFFFFFFu
+
 /* Signals that a step may read: those of the paper are the first. */
 #define OWN_COUNT (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u ? TCUQ_SIGNAL_COUNT : 4u)
 
@@ -185,6 +190,27 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
     return shift_floor(shift_floor(log, 4) * 45426, 12);
 }
 
+/* How much the evidence changes from step to step: steps that repeat each other tell little more than one. */
+static void compare(tcuq_t *m, int32_t evidence)
+{
+    uint32_t gap = evidence < m->last ? (uint32_t)m->last - (uint32_t)evidence
+                                      : (uint32_t)evidence - (uint32_t)m->last;
+    gap = gap >> 8 < GAP_MAX ? gap >> 8 : GAP_MAX;
+    /* The step is counted already. */
+    m->novelty = m->steps == 1u ? m->params->evidence->spread
+                                : (uint32_t)moved((int32_t)(m->novelty & NOVELTY_MASK), (int32_t)(gap * gap),
+                                                  NOVELTY_SHIFT, 0);
+    m->last = evidence;
+}
+
+/* Evidence by its novelty, in 1/4096, and by a sixteenth at the least. */
+static int32_t weigh(const tcuq_t *m, int32_t evidence)
+{
+    uint32_t weight = (m->novelty << 8) / (m->params->evidence->spread >> 4);
+    weight = weight > 256u ? weight : 256u;
+    return (int32_t)((uint32_t)(evidence >> 6) * weight >> 6);
+}
+
 /* One side of the alarm: a sum between 0 and cap, raised at limit, cleared at 0. */
 static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap, uint8_t raised)
 {
@@ -207,7 +233,11 @@ static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_ste
         const tcuq_evidence_t *head = p->evidence;
         excess = evidence_of(head, used(p), signals, subject);
         m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
+        if (head->spread != 0u) {
+            compare(m, excess);
+        }
         excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
+        excess = excess > 0 && m->novelty < head->spread ? weigh(m, excess) : excess;
     }
     out->severity = m->severity;
     rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,

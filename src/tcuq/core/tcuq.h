@@ -162,6 +162,8 @@ typedef struct {
     uint32_t fall;
     int32_t severity;
     uint32_t accuracy;
+    int32_t last;
+    uint32_t novelty;
     uint8_t alarm;
     uint8_t head;
     uint8_t fill;

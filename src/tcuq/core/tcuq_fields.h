@@ -99,6 +99,7 @@ TCUQ_HEAD_FIELD(clip, uint32_t, 1, 16777216)              /* one step adds at mo
 TCUQ_HEAD_FIELD(allowance, uint32_t, 0, 16777216)         /* taken off at every step, Q16.16 */
 TCUQ_HEAD_FIELD(bet_base, uint32_t, 0, 1048576)           /* Q16.16; a bet on the evidence, or 0 */
 TCUQ_HEAD_FIELD(bet_slope, uint32_t, 0, 32767)            /* Q16.16; 0: the evidence itself is summed */
+TCUQ_HEAD_FIELD(spread, uint32_t, 0, 16777216)            /* Q16.16; squared step of clean evidence, or 0 */
 TCUQ_HEAD_TABLE(coef, int16_t, -32768, 32767)             /* Q6.9 */
 
 /* Fields of tcuq_instant_t. */
@@ -128,6 +129,7 @@ TCUQ_RULE(rise_order, rise_cap, "at least rise_limit; 0 when rise_limit is 0")
 TCUQ_RULE(fall_order, fall_cap, "at least fall_limit; 0 when fall_limit is 0")
 TCUQ_RULE(evidence_given, evidence, "memory for offset")
 TCUQ_RULE(bet_fits, evidence, "bet_base and bet_slope 0, or factors from 256 to 2^20 at both clips")
+TCUQ_RULE(spread_fits, evidence, "a spread of 0, or at least 16")
 TCUQ_RULE(evidence_alone, fall_limit, "0 with evidence, which has a rise side only")
 
 #undef TCUQ_FIELD

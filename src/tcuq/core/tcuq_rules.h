@@ -129,6 +129,8 @@ RULE(fall_order, (p->fall_limit != 0u ? p->fall_cap >= p->fall_limit : p->fall_c
 RULE(evidence_given, head_of(p) == NULL || head_of(p)->offset != NULL)
 /* A bet never loses all, and its logarithm fits. */
 RULE(bet_fits, head_of(p) == NULL || bet_fits(head_of(p)))
+/* Novelty is divided by a sixteenth of it. */
+RULE(spread_fits, head_of(p) == NULL || head_of(p)->spread == 0u || head_of(p)->spread >= 16u)
 /* The fall side sums risk, which evidence takes the place of. */
 RULE(evidence_alone, head_of(p) == NULL || p->fall_limit == 0u)
 #undef RULE

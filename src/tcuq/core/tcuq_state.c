@@ -8,6 +8,7 @@
 #define CRC_BYTES 4u
 #define STEPS_MAX 0xFFFFFFFFu
 #define ACCURACY_MAX 0xFFFFFFu /* Q0.24 */
+#define NOVELTY_MAX (32767u * 32767u)
 
 /* Offsets in the header. */
 enum {
@@ -25,11 +26,13 @@ enum {
     AT_FALL = 36,
     AT_SEVERITY = 40,
     AT_ACCURACY = 44,
-    AT_ALARM = 48,
-    AT_FILL = 49,
-    AT_HELD = 50,
-    AT_DEPTH = 51,
-    HEADER_BYTES = 52
+    AT_LAST = 48,
+    AT_NOVELTY = 52,
+    AT_ALARM = 56,
+    AT_FILL = 57,
+    AT_HELD = 58,
+    AT_DEPTH = 59,
+    HEADER_BYTES = 60
 };
 
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
@@ -123,6 +126,8 @@ static void put_counters(const tcuq_t *m, uint8_t *bytes)
     put32(bytes + AT_FALL, m->fall);
     put32(bytes + AT_SEVERITY, (uint32_t)m->severity);
     put32(bytes + AT_ACCURACY, m->accuracy);
+    put32(bytes + AT_LAST, (uint32_t)m->last);
+    put32(bytes + AT_NOVELTY, m->novelty);
     bytes[AT_ALARM] = m->alarm;
     bytes[AT_FILL] = m->fill;
     bytes[AT_HELD] = m->held;
@@ -137,6 +142,8 @@ static void get_counters(tcuq_t *m, const uint8_t *bytes)
     m->fall = get32(bytes + AT_FALL);
     m->severity = (int32_t)get32(bytes + AT_SEVERITY);
     m->accuracy = get32(bytes + AT_ACCURACY);
+    m->last = (int32_t)get32(bytes + AT_LAST);
+    m->novelty = get32(bytes + AT_NOVELTY);
     m->alarm = bytes[AT_ALARM];
     m->fill = bytes[AT_FILL];
     m->held = bytes[AT_HELD];
@@ -195,6 +202,12 @@ static int32_t worst_of(const tcuq_params_t *p)
     return (TCUQ_EVIDENCE) && p->evidence != NULL ? (int32_t)p->evidence->clip : 0;
 }
 
+/* Whether the evidence of neighboring steps is compared. */
+static int compares(const tcuq_params_t *p)
+{
+    return (TCUQ_EVIDENCE) && p->evidence != NULL && p->evidence->spread != 0u;
+}
+
 /* The counters; ring and params stay. */
 static void mend(tcuq_t *m, uint32_t depth)
 {
@@ -213,6 +226,9 @@ static void mend(tcuq_t *m, uint32_t depth)
     m->fill = (uint8_t)(m->fill < m->steps ? m->fill : m->steps);
     m->severity = m->severity < -worst ? -worst : m->severity > worst ? worst : m->severity;
     m->accuracy = m->steps == 0u ? (uint32_t)p->expected_start << 8 : p->horizon == 0u ? 0u : m->accuracy & ACCURACY_MAX;
+    worst = m->steps != 0u && compares(p) ? worst : 0;
+    m->last = m->last < -worst ? -worst : m->last > worst ? worst : m->last;
+    m->novelty = worst == 0 ? 0u : m->novelty < NOVELTY_MAX ? m->novelty : NOVELTY_MAX;
     past = (depth != 0u ? m->fill : m->held & HELD_PAST) != 0u && m->steps != 0u ? HELD_PAST : 0u;
     stream = !learns(p) || m->steps == 0u ? 0u : past != 0u ? HELD_STREAM : m->held & HELD_STREAM;
     m->held = (uint8_t)(past | stream);
@@ -343,6 +359,7 @@ static int held_ok(const tcuq_t *m)
 static int counters_ok(const tcuq_t *m, uint32_t depth)
 {
     const tcuq_params_t *p = m->params;
+    int32_t last = m->steps != 0u && compares(p) ? worst_of(p) : 0;
     int32_t low, high;
     tcuq_debt_bounds(p, &low, &high);
     return m->debt >= low && m->debt <= high &&
@@ -352,6 +369,7 @@ static int counters_ok(const tcuq_t *m, uint32_t depth)
            side_ok(m->fall, p->fall_limit, p->fall_cap, m->alarm & TCUQ_ALARM_FALL) &&
            m->severity >= -worst_of(p) && m->severity <= worst_of(p) &&
            m->accuracy <= (p->horizon != 0u ? ACCURACY_MAX : 0u) &&
+           m->last >= -last && m->last <= last && m->novelty <= (last != 0 ? NOVELTY_MAX : 0u) &&
            m->fill <= depth && m->fill <= m->steps && held_ok(m) &&
            (depth == 0u || (m->fill != 0u) == ((m->held & HELD_PAST) != 0u));
 }

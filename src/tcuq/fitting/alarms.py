@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.alarm import Alarm, AlarmSide
+from .novelty import weighed
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +39,15 @@ LEAST_EVIDENCE = 1.0
 """Floor of a limit of evidence: less is a factor below e, which a single step may bring."""
 
 MOST_LIMIT = 8192.0
+
+WITHIN = 3.0
+"""Clipped steps that a limit is worth at most, when an allowance is chosen."""
+
+CLEARED = 12.0
+"""Clean steps that work off a limit, on average."""
+
+MARGIN, STAKE = 0.1, 2.0
+"""How far above its clean mean a score may lie before a bet on it wins, and how much is staked."""
 
 
 def resample(risk: Floats, length: int, chains: int, rng: np.random.Generator) -> Floats:
@@ -180,6 +190,68 @@ def choose_evidence_limit(
         return None
     limit = max(LEAST_EVIDENCE, _cautious_limit(runs, 0.0, 1, run_length, rng))
     return AlarmSide(0.0, min(limit, MOST_LIMIT))
+
+
+def choose_allowance(
+    added: Sequence[Floats],
+    weights: Sequence[Floats],
+    clip: float,
+    run_length: int,
+    rng: np.random.Generator,
+    tried: Sequence[float],
+) -> float:
+    """Choose what is taken off the evidence at each step, from how much clean steps repeat each other.
+
+    The smallest allowance whose limit is at most three clipped steps, and is worked off by a dozen clean
+    steps once the stream is clean again. Where neighboring steps are independent, a small one does; where an
+    object stays and its evidence repeats, a limit that is quiet on clean data would be out of reach, and
+    a larger allowance is worth its price.
+
+    Parameters
+    ----------
+    added : sequence of arrays
+        Evidence at each step of clean stretches, without an allowance.
+    weights : sequence of arrays
+        Novelty of each step.
+    clip : float
+        Most that one step adds.
+    run_length : int
+    rng : numpy.random.Generator
+    tried : sequence of float
+        In rising order.
+    """
+    pairs = [(run, weight) for run, weight in zip(added, weights, strict=True) if len(run)]
+    best, best_limit = tried[-1], math.inf
+    for allowance in tried:
+        runs = weighed([run - allowance for run, _ in pairs], [weight for _, weight in pairs])
+        limit = _cautious_limit(runs, 0.0, 1, run_length, rng)
+        drift = -float(np.concatenate(runs).mean())
+        if limit <= WITHIN * clip and limit <= CLEARED * drift:
+            return allowance
+        if limit < best_limit:
+            best, best_limit = allowance, limit
+    return best
+
+
+def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str, float]]:
+    """Return base and slope of a bet that does not win on clean data, and figures for the notes.
+
+    The evidence is mapped to a score x in [0, 1]. The bet multiplies its stake by 1 + stake * (x - level) at
+    each step. As long as the mean of x given the past is at most `level`, its sum of logarithms, started
+    anew whenever it falls below 0, stays below log(n) for n steps on average, whatever the dependence.
+
+    Parameters
+    ----------
+    added : array
+        Evidence on clean steps.
+    clip : float
+        Its largest size.
+    """
+    mean = float((added / (2 * clip) + 0.5).mean())
+    level = min(mean + MARGIN, 0.95)
+    stake = min(STAKE, 0.95 / level)
+    slope, base = stake / (2 * clip), 1 + stake * (0.5 - level)
+    return (base, slope), {"clean_mean": mean, "level": level, "stake": stake}
 
 
 def choose_alarm(clean: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:

@@ -8,7 +8,16 @@ from typing import Any, Literal
 from ..monitor.params import Params
 from .options import FitOptions
 from .sources import Source
-from .stages import Request, conclude, find_signals, fit_heads, read, set_alarm, set_threshold
+from .stages import (
+    Request,
+    conclude,
+    estimate_accuracy,
+    find_signals,
+    fit_heads,
+    read,
+    set_alarm,
+    set_threshold,
+)
 from .stages.read import Progress
 
 
@@ -16,16 +25,18 @@ def fit(
     log: Source,
     *,
     clean: Source | None = None,
-    profile: str = "paper",
+    profile: str = "standard",
     signals: Sequence[str] | None = None,
     lags: Sequence[int] = (1, 2, 4),
     lag_weights: Sequence[float] | None = None,
     window: int = 16,
     warmup: int | None = None,
-    blend: float = 0.7,
+    about: Literal["answer", "label"] | None = None,
+    class_mix: bool = False,
+    blend: float | None = None,
     anchor: str | None = None,
     doubt_mix: float = 0.5,
-    level: float | Literal["budget"] = 0.1,
+    level: float | Literal["budget"] | None = None,
     budget: float = 0.15,
     burst: int = 8,
     nonnegative: bool = False,
@@ -36,8 +47,9 @@ def fit(
     feature_scale: float | None = None,
     feature_zero_point: int | None = None,
     use_features: bool = True,
-    evidence: bool | Literal["auto"] = False,
-    evidence_clip: float = 4.0,
+    alarm: Literal["evidence", "risk", "proved"] = "evidence",
+    evidence: bool | Literal["auto"] | None = None,
+    evidence_clip: float | None = None,
     risk_signals: Sequence[str] | None = None,
     explain: bool = True,
     drop_unused: bool = True,
@@ -47,11 +59,12 @@ def fit(
 ) -> Params:
     """Fit a monitor to a development log.
 
-    With labels, coefficients come from a class-balanced, L2-regularized logistic regression of
-    misclassification on the signals as the integer core gives them. Without labels, stock
-    coefficients are used and the notes say so. Threshold and alarm come from clean steps: those of
-    `clean`, else those that the log does not mark as shifted. Signals that end up with a coefficient
-    of 0 are dropped, and the features too where no other signal reads them.
+    With labels, two heads are learned at once by a logistic regression of errors on the signals, as the
+    integer core gives them, over the log and over its own shuffle: one for steps alone, one for steps with
+    a past. On the device the persistence of the stream decides between them. Without labels the
+    uncertainty is one minus the posterior, or one minus the belief as far as classes stay. Threshold and
+    alarm come from clean steps: those of `clean`, else those that the log does not mark as shifted. Signals
+    that end up with coefficients of 0 are dropped, and the features too where no other signal reads them.
 
     Parameters
     ----------
@@ -61,24 +74,33 @@ def fit(
         ..., label, segment and shifted; `Log.from_frame` reads it.
     clean : Log, path or pandas.DataFrame, optional
         Another log, of clean data only.
-    profile : {"paper", "extended"}
-        Which signals; `signals` overrides it.
+    profile : {"standard", "paper", "extended"}
+        Which signals; `signals` overrides it. "paper" is the published method, "extended" that of release
+        0.1; both have one head, no answer beside the label and no expected accuracy.
     signals : sequence of str, optional
-    lags, lag_weights, window, warmup, blend, doubt_mix, budget, burst
+        With `disbelief` among them there are two heads, as in the standard profile.
+    lags, lag_weights, window, warmup, doubt_mix, budget, burst
         See `Params`.
+    about : {"answer", "label"}, optional
+        Whose errors are learned: those of the class to act on, or those of the top class of the posterior.
+        Default the answer where there is one.
+    class_mix : bool
+        Correct beliefs by how often classes come in the log. See `InstantHead`: it helps where classes come
+        as often in the field, and does harm where they do not.
+    blend : float, optional
+        See `Params`. Default 0.7.
     anchor : {"confidence", "belief"}, optional
-        What `risk` leans on beside the uncertainty; default the belief where the signals hold
-        `disbelief_fast`, else the confidence.
-    level : float or "budget"
-        Share of steps to flag; "budget" ties it to the budget.
+        What `risk` leans on beside the uncertainty; default the belief where there is one, else the
+        confidence.
+    level : float or "budget", optional
+        Share of steps to flag; "budget" ties it to the budget. Default "budget" with two heads, else 0.1.
     nonnegative : bool
         Keep coefficients at 0 or above. Free signs are the default: a collapsed network is
         suspiciously stable, and only a negative coefficient can say so.
     calibrate : bool, optional
-        Shift the bias after the regression, which treats errors and correct steps as equally many, so that
-        the mean uncertainty over the labeled steps is the share of errors among them: uncertainty then
-        reads as a probability of error. Default: True under the extended profile, whether asked for by
-        name or by its signals, else False.
+        With one head: shift the bias after the regression, which treats errors and correct steps as equally
+        many, so that the mean uncertainty over the labeled steps is the share of errors among them. Default:
+        True under the extended profile, else False. Two heads are calibrated always.
     l2 : float
         Strength of the penalty on standardized signals.
     run_length : int
@@ -90,20 +112,22 @@ def fit(
         zero point must be given.
     use_features : bool
         False makes a posterior-only monitor from a log that has features.
-    evidence : bool or "auto"
-        True makes the alarm sum a log-likelihood ratio of degraded against clean steps in place of risk.
-        It is learned from shifted steps whose shift costs accuracy, so the log needs labels and `shifted`.
-        "auto" does so where the log allows it, and says so in a note where it does not.
-    evidence_clip : float
-        Most that one step adds to that sum, or takes off.
+    alarm : {"evidence", "risk", "proved"}
+        With two heads: what the alarm sums. "evidence": a log-likelihood ratio of degraded against clean
+        steps where the log has labels and `shifted`, else standardized deviations from clean steps.
+        "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
+        as the mean of the score given the past stays at its clean level, at several times the delay.
+    evidence : bool or "auto", optional
+        With one head: True makes the alarm sum that ratio in place of risk, "auto" where the log allows it.
+    evidence_clip : float, optional
+        Most that one step adds to that sum, or takes off. Default 3, or 2 for deviations; 4 with one head.
     risk_signals : sequence of str, optional
         Those of the signals that the uncertainty weighs; the others get a coefficient of 0 and serve the
-        evidence alone. A signal that misleads about single answers may still tell worse input from clean.
-        All by default.
+        evidence alone. All by default.
     explain : bool
-        False leaves out of the notes whether time helps, what each signal adds and how often the alarm comes
-        on held-out steps, which takes most of the time of a fit. Nothing else depends on it. Of a log of more
-        than 200,000 steps, the first two are measured on 200,000 of them, drawn at random.
+        False leaves out of the notes whether time helps, what each signal adds, what simple rules reach and
+        how often the alarm comes on held-out steps, which takes most of the time of a fit. Nothing else
+        depends on it. Of a log of more than 200,000 steps, some are looked at, drawn at random.
     drop_unused : bool
         False keeps signals that end up with a coefficient of 0, and features that nothing reads.
     logits : bool
@@ -112,7 +136,7 @@ def fit(
         What one unit of int8 logits is worth; needed with `logits` for those.
     progress : callable, optional
         Called with the name of a stage (``"read"``, ``"signals"``, ``"heads"``, ``"threshold"``, ``"alarm"``,
-        ``"findings"``), what is done of it, and all that there is to do.
+        ``"accuracy"``, ``"findings"``), what is done of it, and all that there is to do.
 
     Returns
     -------
@@ -128,8 +152,8 @@ def fit(
     >>> logits = rng.normal(0, 1, (2000, 3)) + 2.5 * np.eye(3)[truth]
     >>> probs = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     >>> params = fit(Log(probs, labels=truth))
-    >>> params.coef["flips"] > 0, params.notes["fit"]["time_helps"]
-    (True, True)
+    >>> params.profile, params.about, params.notes["fit"]["time_helps"]
+    ('standard', 'answer', True)
     """
     given: dict[str, Any] = dict(locals())
     for name in ("log", "clean", "progress"):
@@ -144,4 +168,5 @@ def fit_request(request: Request) -> Params:
     heads = fit_heads(signals)
     threshold = set_threshold(heads)
     alarm = set_alarm(threshold)
-    return conclude(alarm)
+    accuracy = estimate_accuracy(alarm)
+    return conclude(accuracy)

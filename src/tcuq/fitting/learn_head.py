@@ -21,7 +21,7 @@ from .signal_table import SignalTable
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-FAST = ("instability", "odds", "disbelief_fast", "disbelief_slow", "magnitude")
+FAST = ("instability", "odds", "disbelief_fast", "disbelief_slow", "magnitude", "distance")
 """What the head reads, of the signals in use: a slow mean would add up its own past again at every step."""
 
 COST = 0.02
@@ -128,7 +128,7 @@ def learn_head(
     taught = np.zeros(len(clean_log), dtype=bool)
     for run in clean_runs:
         taught[run] = True
-    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())
+    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())  # of labels, as below
     taught &= clean_table.settled
     degraded = degraded_steps(log, clean_rate) & table.settled
     if taught.sum() < FEWEST or degraded.sum() < FEWEST:
@@ -137,7 +137,7 @@ def learn_head(
             f"degraded steps; at least {FEWEST} of each are needed"
         )
     x = np.concatenate([clean_table.of(names, taught), table.of(names, degraded)]) / ONE
-    answers = np.concatenate([clean_table.labels[taught], table.labels[degraded]]).astype(np.int64)
+    answers = np.concatenate([clean_table.subject[taught], table.subject[degraded]]).astype(np.int64)
     target = np.arange(len(x)) >= taught.sum()
     coef, offsets = regression(x, answers, target, classes, l2)
     warnings = [
@@ -181,14 +181,14 @@ def regression(
     l2 : float
         Strength of the penalty.
     """
-    means = _means_by_answer(x[~degraded], answers[~degraded], classes)
+    means = means_by_class(x[~degraded], answers[~degraded], classes)
     coef, bias = fit_logistic(x - means[answers], degraded, l2, -COEF_LIMIT, COEF_LIMIT - 1 / COEF_UNIT)
     coef = np.round(coef * COEF_UNIT) / COEF_UNIT  # as stored, so that the offsets fit them
     return coef, bias - means @ coef
 
 
-def _means_by_answer(x: Floats, answers: npt.NDArray[np.int64], classes: int) -> Floats:
-    """Return the mean of each column for each answered class; over all rows where a class has none."""
+def means_by_class(x: Floats, answers: npt.NDArray[np.int64], classes: int) -> Floats:
+    """Return the mean of each column for each class; over all rows where a class has none."""
     means = np.tile(x.mean(0), (classes, 1))
     for label in np.unique(answers):
         means[label] = x[answers == label].mean(0)

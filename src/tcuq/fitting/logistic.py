@@ -85,7 +85,12 @@ def calibrated_bias(logits: Floats, share: float) -> float:
 
 
 def fit_logistic(
-    signals: Rows, target: npt.NDArray[np.bool_], l2: float, low: float = -64.0, high: float = 63.99
+    signals: Rows,
+    target: npt.NDArray[np.bool_],
+    l2: float,
+    low: float = -64.0,
+    high: float = 63.99,
+    balanced: bool = True,
 ) -> tuple[Floats, float]:
     """Fit coefficients and bias.
 
@@ -102,6 +107,9 @@ def fit_logistic(
         Strength of the penalty; the bias is free.
     low, high : float
         Bounds of the coefficients, 0 between them or at one of them; by default what the core can hold.
+    balanced : bool
+        Whether both values of the target count the same. Without, the logistic of the result reads as a
+        probability.
 
     Returns
     -------
@@ -118,7 +126,7 @@ def fit_logistic(
     """
     width = signals.shape[1]
     x, mean, scale = _standardized(signals)
-    loss = _Loss(x, target)
+    loss = _Loss(x, target, balanced)
     penalty = np.full(width + 1, l2)
     penalty[-1] = 1e-9
     beta = np.zeros(width + 1)
@@ -170,11 +178,11 @@ def _standardized(signals: Rows) -> tuple[Floats, Floats, Floats]:
 
 
 class _Loss:
-    """The sum of class-balanced losses over rows, and its derivatives."""
+    """The sum of losses over rows, class-balanced or not, and its derivatives."""
 
-    def __init__(self, x: Floats, target: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, x: Floats, target: npt.NDArray[np.bool_], balanced: bool) -> None:
         self._x, self._target = x, target
-        self._weights = balanced_weights(target)
+        self._weights = balanced_weights(target) if balanced else np.ones(len(target))
         self._parts = [slice(start, start + CHUNK) for start in range(0, len(x), CHUNK)]
 
     def values(self, betas: Floats) -> Floats:

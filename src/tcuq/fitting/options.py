@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from ..base.checks import integer, number
 
+ALARMS = ("evidence", "risk", "proved")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
@@ -28,7 +30,7 @@ class ReadOptions:
 class SignalOptions:
     """What the monitor computes; `Params` checks it."""
 
-    profile: str = "paper"
+    profile: str = "standard"
     signals: Sequence[str] | None = None
     lags: Sequence[int] = (1, 2, 4)
     lag_weights: Sequence[float] | None = None
@@ -40,22 +42,26 @@ class SignalOptions:
 class HeadOptions:
     """How coefficients are learned, and what risk makes of the uncertainty."""
 
+    about: str | None = None
+    class_mix: bool = False
     risk_signals: Sequence[str] | None = None
     nonnegative: bool = False
     calibrate: bool | None = None
     l2: float = 1.0
-    blend: float = 0.7
+    blend: float | None = None
     anchor: str | None = None
 
     def __post_init__(self) -> None:
         number("l2", self.l2, 1e-9, 1e9)
+        if self.about not in (None, "answer", "label"):
+            raise ValueError(f"about is {self.about!r}, expected 'answer' or 'label'")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdOptions:
     """How often to flag and to abstain; `Params` checks it."""
 
-    level: float | Literal["budget"] = 0.1
+    level: float | Literal["budget"] | None = None
     budget: float = 0.15
     burst: int = 8
     warmup: int | None = None
@@ -66,12 +72,15 @@ class AlarmOptions:
     """What the alarm sums, and how often it may be wrong."""
 
     run_length: int = 10_000
-    evidence: bool | Literal["auto"] = False
-    evidence_clip: float = 4.0
+    alarm: str = "evidence"
+    evidence: bool | Literal["auto"] | None = None
+    evidence_clip: float | None = None
 
     def __post_init__(self) -> None:
-        if self.evidence not in (True, False, "auto"):
+        if self.evidence not in (None, True, False, "auto"):
             raise ValueError(f"evidence is {self.evidence!r}, expected True, False or 'auto'")
+        if self.alarm not in ALARMS:
+            raise ValueError(f"alarm is {self.alarm!r}, expected one of {', '.join(ALARMS)}")
         integer("run_length", self.run_length, 10, 10_000_000)
 
 

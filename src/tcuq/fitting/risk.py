@@ -6,6 +6,7 @@ The same integers as in the core, so that a fit need not run the monitor again f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +58,21 @@ def scores(params: Params, table: SignalTable) -> Scores:
         Read under the same anchor, with the clean means of the parameters.
     """
     held = params.integers()
-    coef = [held["coef"][NUMBER[name]] for name in params.signals]
+    numbers = [NUMBER[name] for name in params.signals]
+    coef, instant = [held["coef"][n] for n in numbers], held["instant"]
     columns = table.columns(params.signals)
     found = Scores(*(np.empty(len(table), dtype=np.uint16) for _ in range(2)))
     for part in chunks(len(table)):
         z = np.full(part.stop - part.start, held["bias"], dtype=np.int64)
-        for factor, column in zip(coef, columns, strict=True):
-            z += (factor * table.units[part, column].astype(np.int64)) >> _SHIFT
+        half = table.persistence[part].astype(np.int64) >> 1
+        if instant is not None:
+            z = instant["bias"] + ((((z - instant["bias"]) >> 10) * half) >> 5)
+        for number, factor, column in zip(numbers, coef, columns, strict=True):
+            weight: Any = factor
+            if instant is not None:
+                start = instant["coef"][number]
+                weight = start + (((factor - start) * half) >> 15)
+            z += (weight * table.units[part, column].astype(np.int64)) >> _SHIFT
         uncertainty = _logistic(z)
         mixed = uncertainty * held["blend"] + table.anchor[part].astype(np.int64) * (ONE - held["blend"])
         found.uncertainty_units[part] = uncertainty

@@ -38,8 +38,12 @@ class SignalTable:
         In 1/65536, as the core holds them.
     anchor : array of T values
         What risk leans on beside the uncertainty: one minus the confidence, or the belief, in 1/65536.
-    labels : array of T integers
-        Classes that were answered.
+    labels, answers : arrays of T integers
+        Top classes of the posteriors, and classes to act on.
+    subject : array of T integers
+        The one of the two that signals speak of.
+    persistence : array of T values
+        In 1/65536.
     settled : array of T booleans
         Steps that have a past to speak of: all but the first of each segment.
     """
@@ -48,6 +52,9 @@ class SignalTable:
     units: Units
     anchor: Units
     labels: npt.NDArray[np.int16]
+    answers: npt.NDArray[np.int16]
+    subject: npt.NDArray[np.int16]
+    persistence: Units
     settled: Flags
 
     def __len__(self) -> int:
@@ -105,7 +112,8 @@ def read_signals(
     columns = [NUMBER[name] for name in names]
     units = np.empty((len(log), len(columns)), dtype=np.uint16)
     anchor = np.empty(len(log), dtype=np.uint16)
-    labels = np.empty(len(log), dtype=np.int16)
+    labels, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
+    persistence = np.empty(len(log), dtype=np.uint16)
     pieces = log.pieces() if order is None else [slice(0, len(log))]
     for piece in pieces:
         if piece.start:
@@ -117,12 +125,14 @@ def read_signals(
             steps, values = monitor.run(log.probs[rows], features, signals=True)
             units[here] = values[:, columns] * ONE
             anchor[here] = steps["risk"] * ONE
-            labels[here] = steps["label"]
+            labels[here], answers[here] = steps["label"], steps["answer"]
+            persistence[here] = steps["persistence"] * ONE
             if progress is not None:
                 progress(here.stop, len(log))
     settled = np.ones(len(log), dtype=bool)
     settled[[piece.start for piece in pieces]] = False
-    return SignalTable(tuple(names), units, anchor, labels, settled)
+    subject = answers if params.about == "answer" else labels
+    return SignalTable(tuple(names), units, anchor, labels, answers, subject, persistence, settled)
 
 
 def fill_in_means(table: SignalTable, params: Params) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..monitor.cost import cost
+from ..monitor.instant_head import InstantHead
 from ..monitor.params import Params
 from ..monitor.signals import FEATURE_BASED, ordered
 
@@ -32,18 +34,22 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
     """
     assert params.coef is not None and params.clean_means is not None
     read = {name for name, value in params.coef.items() if value != 0}
+    if params.instant is not None:
+        read |= {name for name, value in params.instant.coef.items() if value != 0} | {"disbelief"}
     if params.evidence is not None:
         read |= set(params.evidence.coef)
-    if params.anchor == "belief":
+    if params.anchor == "belief" and params.instant is None:
         read.add("disbelief_fast")
     if not read:  # a monitor has at least one signal
         read.add("doubt" if "doubt" in params.signals else params.signals[0])
-    kept = ordered(read)
+    kept = ordered(read & set(params.signals))
     reads_features = bool(read & set(FEATURE_BASED))
     if kept == params.signals and (reads_features or not params.features):
         return params, None
     slim = params.replace(
         signals=kept,
+        centers=params.centers if "distance" in kept else None,
+        instant=_kept(params.instant, kept),
         coef={name: params.coef[name] for name in kept},
         clean_means={name: params.clean_means[name] for name in kept},
         **({} if reads_features else {"features": 0, "feature_scale": 1.0, "feature_zero_point": 0}),
@@ -55,3 +61,10 @@ def without_unused(params: Params) -> tuple[Params, dict[str, Any] | None]:
         "ram_bytes": before.ram_bytes - after.ram_bytes,
         "instructions": before.instructions - after.instructions,
     }
+
+
+def _kept(head: InstantHead | None, names: tuple[str, ...]) -> InstantHead | None:
+    """Return the same head without signals that are not kept."""
+    if head is None:
+        return None
+    return replace(head, coef={name: value for name, value in head.coef.items() if name in names})

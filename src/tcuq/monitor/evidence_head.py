@@ -17,7 +17,9 @@ from .signals import SIGNALS
 
 __all__ = ["COEF_LIMIT", "COEF_UNIT", "OFFSET_LIMIT", "EvidenceHead", "head_from"]
 
-FIELDS = ("coef", "offsets", "clip", "allowance", "bet")
+FIELDS = ("coef", "offsets", "clip", "allowance", "bet", "spread")
+
+SPREAD_LEAST = 16 / ONE
 
 BET_LEAST, BET_MOST = 258 / ONE, 16.0
 """Factors of a bet, between which the core has their logarithm."""
@@ -41,6 +43,10 @@ class EvidenceHead:
         One step adds at most this much, and takes off at most this much; up to 256.
     allowance : float
         Taken off at every step, after the clip; 0 to 256.
+    spread : float
+        Mean square of the difference between the evidence of neighboring clean steps. As far as it has been
+        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays before
+        a camera says the same again and again. 0 takes every step in full.
     bet : tuple of float, optional
         Base and slope: the alarm sums log(base + slope x evidence) in place of the evidence. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
@@ -60,6 +66,7 @@ class EvidenceHead:
     clip: float = 4.0
     allowance: float = 0.0
     bet: tuple[float, float] | None = None
+    spread: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.coef, Mapping):
@@ -82,6 +89,9 @@ class EvidenceHead:
         least, most = real_range("evidence clip", ONE)
         put(self, "clip", max(least, snap(number("evidence clip", self.clip, least, most), ONE)))
         put(self, "allowance", snap(number("evidence allowance", self.allowance, 0, most), ONE))
+        least, most = SPREAD_LEAST, real_range("evidence spread", ONE)[1]
+        spread = number("evidence spread", self.spread, 0, most)
+        put(self, "spread", max(least, snap(spread, ONE)) if spread else 0.0)
         put(self, "bet", None if self.bet is None else self._checked_bet(self.bet))
 
     def _checked_bet(self, bet: Any) -> tuple[float, float]:
@@ -98,7 +108,9 @@ class EvidenceHead:
         return base, slope
 
     def __hash__(self) -> int:
-        return hash((tuple(self.coef.items()), self.offsets, self.clip, self.allowance, self.bet))
+        return hash(
+            (tuple(self.coef.items()), self.offsets, self.clip, self.allowance, self.bet, self.spread)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (head_from, (self.to_dict(),))
@@ -110,6 +122,7 @@ class EvidenceHead:
             "allowance": round(self.allowance * ONE),
             "bet_base": 0 if self.bet is None else round(self.bet[0] * ONE),
             "bet_slope": 0 if self.bet is None else round(self.bet[1] * ONE),
+            "spread": round(self.spread * ONE),
             "coef": [round(self.coef.get(name, 0.0) * COEF_UNIT) for name in SIGNALS],
             "offset": [round(value * OFFSET_UNIT) for value in self.offsets],
         }
@@ -122,10 +135,11 @@ class EvidenceHead:
             "clip": self.clip,
             "allowance": self.allowance,
             "bet": None if self.bet is None else list(self.bet),
+            "spread": self.spread,
         }
 
     def values(self, signals: npt.NDArray[np.float64], labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return what the alarm adds at each step, the same numbers as in the core; with a bet, within 0.001.
+        """Return what the alarm adds at each step before novelty, as in the core; with a bet, within 0.001.
 
         Parameters
         ----------

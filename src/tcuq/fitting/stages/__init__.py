@@ -1,7 +1,8 @@
 """The stages of a fit, a file each: one thing in, one thing out.
 
     Request -> read -> Reading -> find_signals -> Signals -> fit_heads -> Heads
-            -> set_threshold -> Threshold -> set_alarm -> AlarmFit -> conclude -> Params
+            -> set_threshold -> Threshold -> set_alarm -> AlarmFit
+            -> estimate_accuracy -> Accuracy -> conclude -> Params
 
 A stage returns a small frozen dataclass: what it found, and what went in. Later stages reach earlier ones
 through it (``heads.signals.reading.options``). No log, list of notes or dozen arguments is passed along.
@@ -24,12 +25,12 @@ Another head
 Another alarm
     Write a function from `Threshold` to `Summed`: what is summed on clean stretches, how limits are chosen
     from that, what to say. `alarm.choose_sum` picks one by the options.
-Another stage (such as an estimate of accuracy)
+Another stage
     Write a file here: a frozen dataclass that holds its result and that of the stage before, and a function
     from the one to the other that calls ``progress(name, done, total)``. Add a line to
     `tcuq.fitting.fit.fit_request` and collect its findings and notes in `conclude`.
-Another finding (such as the best simple rule)
-    Write a function from `AlarmFit` to figures and call it in `conclude`. If it takes long, only with
+Another finding
+    Write a function from `Accuracy` to figures and call it in `conclude`. If it takes long, only with
     `explain`; on a long log, on `EXPLAINED` steps. `tcuq.fitting.sentences` says it in words.
 
 Random numbers come from ``reading.rng``, and each draw moves those that follow. New code makes a generator
@@ -39,6 +40,7 @@ releases stay as they are.
 
 from __future__ import annotations
 
+from .accuracy import Accuracy, estimate_accuracy
 from .alarm import AlarmFit, set_alarm
 from .findings import conclude
 from .heads import Heads, fit_heads
@@ -47,6 +49,7 @@ from .signals import Signals, find_signals
 from .threshold import Threshold, set_threshold
 
 __all__ = [
+    "Accuracy",
     "AlarmFit",
     "Heads",
     "Reading",
@@ -54,6 +57,7 @@ __all__ = [
     "Signals",
     "Threshold",
     "conclude",
+    "estimate_accuracy",
     "find_signals",
     "fit_heads",
     "read",

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ...monitor.alarm import Alarm
+from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.params import Params
-from ..alarms import FEWEST, SUPPORT, choose_alarm, choose_evidence_limit
+from ..alarms import FEWEST, SUPPORT, choose_alarm, choose_allowance, choose_evidence_limit, fair_bet
+from ..deviations import deviation_head
 from ..learn_head import learn_head
+from ..novelty import find_spread, novelty, weighed
 from ..signal_table import Floats, chunks
 from .threshold import Threshold
+
+RATIO_CLIP, DEVIATION_CLIP, OLD_CLIP = 3.0, 2.0, 4.0
+"""Most that one step adds: of a likelihood ratio, of deviations, and in profiles of earlier releases."""
+
+LEARNED = (0.0, 0.15, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3)
+DEVIATING = (0.35, 0.45, 0.6, 0.75, 0.9, 1.1, 1.3)
+"""Allowances that are tried. The clean mean of a likelihood ratio is below 0, that of deviations is 0."""
 
 # In quotes, because reaching for numpy.random would import it.
 ChooseAlarm = Callable[[Sequence[Floats], int, "np.random.Generator"], Alarm]
@@ -94,8 +104,13 @@ def set_alarm(threshold: Threshold) -> AlarmFit:
 
 
 def choose_sum(threshold: Threshold) -> Summed:
-    """Return what the options ask for: learned evidence, or the risk."""
-    asked = threshold.heads.signals.reading.options.alarm.evidence
+    """Return what the options ask for: evidence, learned or from deviations, or the risk."""
+    options = threshold.heads.signals.reading.options.alarm
+    asked = options.evidence
+    if threshold.params.instant is not None and asked is None:
+        if options.alarm == "risk":
+            return risk_sum(threshold)
+        return proved_sum(threshold) if options.alarm == "proved" else careful_sum(threshold)
     if not asked:
         return risk_sum(threshold)
     try:
@@ -111,6 +126,79 @@ def risk_sum(threshold: Threshold) -> Summed:
     return Summed(threshold.runs, choose_alarm, sides=2)
 
 
+def careful_sum(threshold: Threshold) -> Summed:
+    """Sum evidence by its novelty, less an allowance: both price in how much neighboring steps repeat."""
+    summed = _best_evidence(threshold)
+    assert summed.evidence is not None
+    if sum(map(len, summed.runs)) < FEWEST:
+        return summed
+    reading = threshold.heads.signals.reading
+    rng = np.random.default_rng([reading.options.seed, 2])
+    spread = find_spread(summed.runs)
+    weights = [novelty(run, spread) for run in summed.runs]
+    tried = DEVIATING if "from" in summed.findings["evidence"] else LEARNED
+    clip, run_length = summed.evidence.clip, reading.options.alarm.run_length
+    allowance = choose_allowance(summed.runs, weights, clip, run_length, rng, tried)
+    findings = {"evidence": {**summed.findings["evidence"], "allowance": allowance, "spread": spread}}
+    return replace(
+        summed,
+        evidence=replace(summed.evidence, allowance=allowance, spread=spread),
+        runs=weighed([run - allowance for run in summed.runs], weights),
+        findings=findings,
+    )
+
+
+def proved_sum(threshold: Threshold) -> Summed:
+    """Sum what a bet against clean data earns; its run length is proved where the bet is fair."""
+    summed = _best_evidence(threshold)
+    assert summed.evidence is not None
+    bet, findings = fair_bet(np.concatenate(summed.runs), summed.evidence.clip)
+    spread = find_spread(summed.runs)
+    weights = [novelty(run, spread) for run in summed.runs]
+    run_length = threshold.heads.signals.reading.options.alarm.run_length
+    return replace(
+        summed,
+        evidence=replace(summed.evidence, bet=bet, spread=spread),
+        runs=weighed([np.log(bet[0] + bet[1] * run) for run in summed.runs], weights),
+        choose=_proved_alarm,
+        findings={"evidence": {**summed.findings["evidence"], "bet": findings, "proved": run_length}},
+    )
+
+
+def _proved_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
+    """Return the limit of a bet, which depends on the run length alone."""
+    return Alarm(rise=AlarmSide(0.0, math.log(run_length)))
+
+
+def _best_evidence(threshold: Threshold) -> Summed:
+    """Return learned evidence where the log allows it, else deviations from clean steps."""
+    try:
+        return evidence_sum(threshold)
+    except ValueError as error:
+        found = deviation_sum(threshold)
+        return replace(found, notes=(f"the alarm sums deviations from clean steps: {error}",))
+
+
+def deviation_sum(threshold: Threshold) -> Summed:
+    """Sum standardized deviations from clean steps; needs no labels."""
+    signals = threshold.heads.signals
+    reading = signals.reading
+    clip = reading.options.alarm.evidence_clip or DEVIATION_CLIP
+    head, findings = deviation_head(
+        signals.params.classes, signals.params.signals, signals.clean, reading.clean.runs, clip
+    )
+    return Summed(_added(threshold, head), _evidence_alarm, 1, head, {"evidence": findings})
+
+
+def _added(threshold: Threshold, head: EvidenceHead) -> list[Floats]:
+    """Return what a head gives on each clean stretch."""
+    table = threshold.heads.signals.clean
+    added = np.empty(len(table))
+    for part in chunks(len(table)):
+        added[part] = head.values(table.registry(part), table.subject[part])
+    return [added[run] for run in threshold.heads.signals.reading.clean.runs]
+
+
 def evidence_sum(threshold: Threshold) -> Summed:
     """Sum a log-likelihood ratio of degraded against clean steps, learned from labels and marked shifts."""
     signals = threshold.heads.signals
@@ -122,12 +210,9 @@ def evidence_sum(threshold: Threshold) -> Summed:
         (reading.clean.log, signals.clean),
         reading.clean.runs,
         options.head.l2,
-        options.alarm.evidence_clip,
+        options.alarm.evidence_clip or (RATIO_CLIP if signals.params.instant is not None else OLD_CLIP),
     )
-    table, added = signals.clean, np.empty(len(signals.clean))
-    for part in chunks(len(table)):
-        added[part] = learned.head.values(table.registry(part), table.labels[part])
-    runs = [added[run] for run in reading.clean.runs]
+    runs = _added(threshold, learned.head)
     return Summed(
         runs, _evidence_alarm, 1, learned.head, {"evidence": learned.findings}, tuple(learned.warnings)
     )

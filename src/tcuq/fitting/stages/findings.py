@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ...base.fixed import ONE
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED
 from ..alarms import alarms_in
-from ..folds import folds, shift_kinds
+from ..folds import FOLDS, folds, shift_kinds
 from ..gain import Gain, Steps, measure_gain
+from ..gated import learn_gated
 from ..signal_table import Ints
+from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from ..unused import without_unused
+from .accuracy import Accuracy
 from .alarm import AlarmFit
 from .heads import Heads
 
@@ -25,8 +29,9 @@ EXPLAINED = 200_000
 """Steps, drawn at random, on which an explanation looks at a longer log. Parameters never depend on it."""
 
 
-def conclude(fitted: AlarmFit) -> Params:
+def conclude(done: Accuracy) -> Params:
     """Explain the fit, drop what no weight reads, and write all findings into the notes."""
+    fitted = done.alarm
     heads = fitted.threshold.heads
     reading = heads.signals.reading
     options, log = reading.options.findings, reading.log
@@ -43,11 +48,14 @@ def conclude(fitted: AlarmFit) -> Params:
         found = _explained(heads)
         findings |= found
         notes += _harmful(found["signals"])
+    if options.explain and heads.signals.shuffle is not None and heads.params.instant is not None:
+        findings["rules"] = _beside_rules(heads)
     findings |= fitted.findings
+    findings |= done.findings
     notes += fitted.notes
     if options.explain:
         findings["run_length_elsewhere"] = _run_length_elsewhere(fitted)
-    params, dropped = without_unused(fitted.params) if options.drop_unused else (fitted.params, None)
+    params, dropped = without_unused(done.params) if options.drop_unused else (done.params, None)
     if dropped is None and reading.options.read.use_features and log.width and not reading.params.features:
         dropped = {"signals": [], "features": log.width, "ram_bytes": 0, "instructions": 0}
     if dropped is not None:
@@ -71,7 +79,7 @@ def _explained(heads: Heads) -> dict[str, Any]:
         Steps(table.of(heads.weighed, rows), target, fold),
         Steps(
             shuffle.table.of(heads.weighed, mixed),
-            wrong[shuffle.order[mixed]],
+            shuffle.errors[mixed],
             folds(log, shuffle.order)[mixed],
         ),
         Steps(table.of(("doubt",), rows), target, fold),
@@ -88,6 +96,36 @@ def _explained(heads: Heads) -> dict[str, Any]:
     if len(rows) < int(table.settled.sum()):
         found["explained_steps"] = len(rows)
     return found
+
+
+def _beside_rules(heads: Heads) -> dict[str, Any]:
+    """Return errors left at a coverage, of the monitor on folds that it was not fitted to, and of rules."""
+    signals, how = heads.signals, heads.signals.reading.options.head
+    log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
+    assert shuffle is not None and wrong is not None and log.labels is not None
+    fold, mixed_fold = folds(log), folds(log, shuffle.order)
+    rows = looked_at(log)
+    logits = np.full(len(log), np.nan)
+    for number in range(FOLDS):
+        kept, mixed = table.settled & (fold != number), shuffle.table.settled & (mixed_fold != number)
+        inside = np.zeros(len(log), dtype=bool)
+        inside[rows] = fold[rows] == number
+        if inside.any() and wrong[kept].any() and not wrong[kept].all():
+            parts = [(table, wrong, kept), (shuffle.table, shuffle.errors, mixed)]
+            logits[inside] = learn_gated(heads.weighed, parts, how.l2, how.nonnegative).logits(table, inside)
+    seen = rows[np.isfinite(logits[rows])]
+    if not len(seen):
+        return {}
+    uncertainty = 1 / (1 + np.exp(-np.clip(logits[seen], -50, 50)))
+    blend = heads.params.blend
+    doubt = blend * uncertainty + (1 - blend) * table.anchor[seen] / ONE
+    found = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
+    part = log.take(rows)
+    inside = np.isin(rows, seen)
+    for rule in simple_rules(part):
+        missed = (rule.answers != part.labels)[inside]
+        found[rule.name] = {"wrong": float(missed.mean()), "left": left_wrong(missed, rule.doubt[inside])}
+    return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": found}
 
 
 def _some(rows: Ints, seed: int) -> Ints:

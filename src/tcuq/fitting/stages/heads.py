@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...base.fixed import ONE
 from ...metrics.ranking import auroc
+from ...monitor.instant_head import InstantHead
 from ...monitor.params import COEF_LIMIT, Params
 from ...monitor.signals import ordered
+from ..gated import learn_gated
 from ..logistic import balanced_weights, calibrated_bias, fit_logistic, linear, log_loss
 from ..risk import Scores, scores
 from .signals import Signals
@@ -18,6 +21,11 @@ FEWEST = 10
 """Errors, and correct steps, that a labeled fit needs at the least."""
 
 BIAS_LIMIT = 256.0
+
+UNLABELED = (
+    "the log has no labels: uncertainty is one minus the posterior, or one minus the belief as far as "
+    "classes stay, and knows no more of this classifier than it does itself"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +57,9 @@ def fit_heads(signals: Signals) -> Heads:
     """Learn the coefficients; without labels, keep the stock ones."""
     reading, params = signals.reading, signals.params
     reading.progress("heads", 0, 1)
+    if signals.errors is None and params.instant is not None:
+        clean = scores(params, signals.clean)
+        return Heads(signals, params, params.signals, clean, {"labels": False}, (UNLABELED,))
     if signals.errors is None:
         note = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
         if reading.clean.source != "clean log":
@@ -56,7 +67,8 @@ def fit_heads(signals: Signals) -> Heads:
         clean = scores(params, signals.clean)
         return Heads(signals, params, params.signals, clean, {"labels": False}, (note,))
     weighed = _weighed(params, reading.options.head.risk_signals)
-    params, findings, notes = _learned(signals, weighed)
+    learn = _learned if params.instant is None else _both_learned
+    params, findings, notes = learn(signals, weighed)
     every = scores(params, signals.table)
     clean = every if signals.clean is signals.table else scores(params, signals.clean)
     findings |= _rankings(signals, every, findings.pop("logits"))
@@ -81,7 +93,8 @@ def _weighed(params: Params, chosen: Any) -> tuple[str, ...]:
 
 def _calibrates(signals: Signals) -> bool:
     asked = signals.reading.options.head.calibrate
-    return signals.reading.extended if asked is None else asked
+    by_default = signals.reading.extended and signals.params.instant is None
+    return by_default if asked is None else asked
 
 
 def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[str, Any], tuple[str, ...]]:
@@ -92,12 +105,7 @@ def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[s
     how, table, wrong = signals.reading.options.head, signals.table, signals.errors
     assert wrong is not None
     used, target = table.of(weighed, table.settled), wrong[table.settled]
-    errors, correct = int(target.sum()), int((~target).sum())
-    if errors < FEWEST or correct < FEWEST:
-        raise ValueError(
-            f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
-            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)"
-        )
+    _need_both(target)
     coef, bias = fit_logistic(used, target, how.l2, 0.0 if how.nonnegative else -COEF_LIMIT)
     notes = tuple(
         f"coefficient of {name} is held at {value:.0f}, the most that the core stores"
@@ -126,6 +134,54 @@ def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[s
         "logits": logits,
     }
     return params, findings, notes
+
+
+def _both_learned(
+    signals: Signals, weighed: tuple[str, ...]
+) -> tuple[Params, dict[str, Any], tuple[str, ...]]:
+    """Learn both heads on the log and on its shuffle; return parameters, figures and notes."""
+    how, table, wrong, shuffle = (
+        signals.reading.options.head,
+        signals.table,
+        signals.errors,
+        signals.shuffle,
+    )
+    assert wrong is not None and shuffle is not None and signals.params.instant is not None
+    _need_both(wrong[table.settled])
+    parts = [(table, wrong, table.settled), (shuffle.table, shuffle.errors, shuffle.table.settled)]
+    found = learn_gated(weighed, parts, how.l2, how.nonnegative)
+    params = signals.params
+    instant = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
+    steady = dict.fromkeys(params.signals, 0.0) | dict(
+        zip(found.steady, found.steady_coef.tolist(), strict=True)
+    )
+    assert params.instant is not None
+    head = InstantHead(instant, _within(found.instant_bias), params.instant.class_mix)
+    params = params.replace(instant=head, coef=steady, bias=_within(found.steady_bias))
+    logits = found.logits(table, table.settled)
+    target = wrong[table.settled]
+    findings = {
+        "labels": True,
+        "errors": int(wrong.sum()),
+        "label_errors": int((table.labels != signals.reading.log.labels).sum()),
+        "nonnegative": how.nonnegative,
+        "l2": how.l2,
+        "loss": log_loss(logits, target, np.ones(len(target))),
+        "loss_from_quantization": 0.0,
+        "persistence": float(table.persistence.mean() / ONE),
+        "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
+        "logits": logits,
+    }
+    return params, findings, ()
+
+
+def _need_both(target: Any) -> None:
+    errors, correct = int(target.sum()), int((~target).sum())
+    if errors < FEWEST or correct < FEWEST:
+        raise ValueError(
+            f"the log has {errors} errors and {correct} correct steps after the first of each segment; at "
+            f"least {FEWEST} of each are needed (leave the labels out for a fit without them)"
+        )
 
 
 def _within(bias: float) -> float:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...monitor.instant_head import InstantHead
 from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.quantize import choose_feature_scale, quantize_features
-from ...monitor.signals import ordered, profile_signals
+from ...monitor.signals import STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
+from ..centers import class_shares, find_centers
 from ..clean import Clean, clean_part
 from ..options import FitOptions
 from ..sources import Source, as_log, one_prediction, refuse_one_class
@@ -81,7 +83,7 @@ def read(request: Request) -> Reading:
     if len(log) == 0:
         raise ValueError("the log is empty; at least one step is needed")
     refuse_one_class(log)
-    params = start_params(log, options)
+    params = start_params(log, options, clean)
     if clean is not None and clean.features is not None and clean.width == params.features:
         # Names the first row that the core would refuse, before the log is cut into chunks.
         quantize_features(clean.features, params.feature_scale, params.feature_zero_point)
@@ -97,19 +99,23 @@ def read(request: Request) -> Reading:
             "no steps are marked as clean: the whole log sets threshold and alarm; if it holds degraded "
             "stretches, mark them with `shifted`, or pass a clean log with `clean`"
         )
+    if params.instant is None and options.alarm.alarm == "proved":
+        raise ValueError("alarm is 'proved', expected a profile with beliefs, such as 'standard'")
     rng = np.random.default_rng(options.seed)
     progress("read", 1, 1)
     return Reading(log, part, params, options, rng, progress, tuple(notes))
 
 
-def start_params(log: Log, options: FitOptions) -> Params:
-    """Return parameters as asked for, before anything is learned.
+def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Params:
+    """Return parameters as asked for, before anything is learned but the centers of the classes.
 
     Parameters
     ----------
     log : Log
         Says how many classes and features there are, and how features become int8.
     options : FitOptions
+    clean : Log, optional
+        Its features, or those of the clean steps of the log, have the centers.
     """
     wanted, head, threshold = options.signals, options.head, options.threshold
     zero_point = options.read.feature_zero_point
@@ -119,7 +125,22 @@ def start_params(log: Log, options: FitOptions) -> Params:
     names = (
         ordered(wanted.signals) if wanted.signals is not None else profile_signals(wanted.profile, features)
     )
+    learns = "disbelief" in names
+    about = head.about or ("answer" if learns else "label")
+    if about == "answer" and not learns:
+        raise ValueError("about is 'answer', expected 'label' where no signal `disbelief` is in use")
+    level = threshold.level if threshold.level is not None else "budget" if learns else 0.1
+    steady: dict[str, Any] = {}
+    if learns:
+        shares = class_shares(log) if head.class_mix else None
+        steady = {"instant": InstantHead(*_within(STOCK_INSTANT, names), shares), "coef": STOCK_STEADY[0]}
+        steady |= {"bias": STOCK_STEADY[1], "about": about}
+    elif head.class_mix:
+        raise ValueError("class_mix corrects beliefs, expected a profile that has them, such as 'standard'")
+    if "distance" in names:
+        steady["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
+        **steady,
         classes=log.classes,
         features=features,
         feature_scale=scale,
@@ -129,9 +150,9 @@ def start_params(log: Log, options: FitOptions) -> Params:
         lag_weights=None if wanted.lag_weights is None else tuple(wanted.lag_weights),
         window=wanted.window,
         doubt_mix=wanted.doubt_mix,
-        blend=head.blend,
+        blend=0.7 if head.blend is None else head.blend,
         anchor=default_anchor(names) if head.anchor is None else head.anchor,
-        level=threshold.budget if threshold.level == "budget" else threshold.level,
+        level=threshold.budget if level == "budget" else level,
         budget=threshold.budget,
         burst=threshold.burst,
         warmup=threshold.warmup,
@@ -146,7 +167,12 @@ def default_anchor(signals: Sequence[str]) -> str:
     >>> default_anchor(("doubt", "disbelief_fast")), default_anchor(("doubt",))
     ('belief', 'confidence')
     """
-    return "belief" if "disbelief_fast" in signals else "confidence"
+    return "belief" if {"disbelief_fast", "disbelief"} & set(signals) else "confidence"
+
+
+def _within(stock: tuple[dict[str, float], float], names: Sequence[str]) -> tuple[dict[str, float], float]:
+    """Return a stock head without the signals that are not in use."""
+    return {name: value for name, value in stock[0].items() if name in names}, stock[1]
 
 
 def feature_format(log: Log | None, scale: float | None, zero_point: int | None) -> tuple[float, int]:

@@ -21,10 +21,13 @@ class Shuffle:
     ----------
     order : array of T integers
     table : SignalTable
+    errors : array of T booleans
+        An answer may be wrong here and right in the stream.
     """
 
     order: Ints
     table: SignalTable
+    errors: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +43,9 @@ class Signals:
         Of the log, and of the log that holds the clean steps: the same where that is the same log. They have
         the signals of the parameters, and `doubt`.
     errors : array of T booleans or None
-        Where the answer is wrong; None without labels.
+        Where what the parameters speak about, answer or label, is wrong; None without labels.
     shuffle : Shuffle or None
-        Of the log, where it is needed to tell whether time helps.
+        Of the log, where it is needed: for two heads, or to tell whether time helps.
     """
 
     reading: Reading
@@ -62,7 +65,8 @@ def find_signals(reading: Reading) -> Signals:
     # Drawn also where nothing is explained: the draws for the alarm follow it, and a fit must be the same
     # with and without an explanation, and the same as in earlier releases.
     order = None if log.labels is None else reading.rng.permutation(len(log))
-    shuffled = order is not None and reading.options.findings.explain
+    # Two heads learn from the shuffle too; else it only tells whether time helps.
+    shuffled = order is not None and (reading.options.findings.explain or params.instant is not None)
     before, total = 0, len(log) * (1 + shuffled) + (len(part.log) if part.log is not log else 0)
 
     def progress(done: int, of: int) -> None:
@@ -76,8 +80,11 @@ def find_signals(reading: Reading) -> Signals:
     mixed = read_signals(sighted, log, names, order, progress) if shuffled else None
     for each in {id(found): found for found in (table, clean, mixed) if found is not None}.values():
         fill_in_means(each, params)
-    errors = None if log.labels is None else np.asarray(table.labels != log.labels)
-    shuffle = None if order is None or mixed is None else Shuffle(order, mixed)
+    errors = None if log.labels is None else np.asarray(table.subject != log.labels)
+    shuffle = None
+    if order is not None and mixed is not None:
+        assert log.labels is not None
+        shuffle = Shuffle(order, mixed, np.asarray(mixed.subject != log.labels[order]))
     return Signals(reading, params, table, clean, errors, shuffle)
 
 
