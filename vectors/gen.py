@@ -82,7 +82,7 @@ def _grid() -> Iterable[Case]:
     for mask in (PAPER, EVERY):
         name = f"widest_features_mask{mask}"
         params = make(mask, 10, 256, (1, 2, 4), zero_point=-128)
-        yield Case(name, "256 features", params, dwell(Dice(name), params, 12))
+        yield Case(name, "256 features", params, dwell(Dice(name), params, 7))
 
 
 def _masks() -> Iterable[Case]:
@@ -336,7 +336,7 @@ def _states() -> Iterable[Case]:
     after: Marks = {25: ("reset", "save"), 26: ("save",)}
     yield case("reset_then_save", "save right after reset", (EVERY, 35, 16), near, 50, after)
     empty: Marks = {70: ("reset", "save", "load")}
-    yield case("reset_save_load", "load an emptied state", (PAPER, 10, 16), deep, 90, empty)
+    yield case("reset_save_load", "load an emptied state", (PAPER, 10, 16), deep, 78, empty)
     yield case("save_first", "save before the first step, load it", small, far, 40, {0: ("save", "load")})
     yield case("save_midway", "save", (PAPER, 35, 32), (1, 2, 3, 5, 8), 60, {3: ("save",), 31: ("save",)})
     yield case("save_load", "save, load, go on", small, near, 60, every)
@@ -344,7 +344,7 @@ def _states() -> Iterable[Case]:
     yield case("save_load_no_ring", "save, load, go on", (EVERY & ~7, 10, 16), (), 60, every)
     yield case("save_load_posterior_only", "save, load, go on", (0x3EFD, 35, 0), (1, 2, 3, 5, 8), 60, every)
     wrapped: Marks = {100: ("save", "load")}
-    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), deep, 110, wrapped)
+    yield case("save_load_wrapped", "a ring of 64 that has wrapped", (EVERY, 2, 16), deep, 104, wrapped)
     yield case("save_load_often", "load after each third step", (255, 10, 16), (1, 2, 3), 24, third)
 
 

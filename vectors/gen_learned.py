@@ -79,7 +79,7 @@ def _profiles() -> Iterable[Case]:
         (35, 0, 36),
         (200, 4, 9),
         (200, 0, 9),
-        (1000, 2, 4),
+        (1000, 2, 3),
     ):
         for about, anchor in ((0, 0), (1, 1), (0, 1), (1, 0)):
             if classes >= 35 and about != anchor:
@@ -101,7 +101,7 @@ def _profiles() -> Iterable[Case]:
             mix = "none" if classes == 1000 and about else ("none", "uneven", "even", "tiny")[number // 2 % 4]
             mask = STANDARD if features else STANDARD_POSTERIORS
             params = learned(mask, classes, features, dice, mix, **changes)
-            marks = MIDWAY if steps > 30 else {3: ("reset",)}
+            marks = MIDWAY if steps > 30 else {2: ("reset",)}
             yield Case(name, f"standard profile, class mix: {mix}", params, dwell(dice, params, steps), marks)
     for name, mask, features, changes in (
         ("learned_only_distance", 0x8000, 16, {}),
