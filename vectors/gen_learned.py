@@ -101,7 +101,7 @@ def _profiles() -> Iterable[Case]:
             mix = "none" if classes == 1000 and about else ("none", "uneven", "even", "tiny")[number // 2 % 4]
             mask = STANDARD if features else STANDARD_POSTERIORS
             params = learned(mask, classes, features, dice, mix, **changes)
-            marks = MIDWAY if steps > 30 else {2: ("reset",)}
+            marks: Marks = MIDWAY if steps > 30 else {2: ("reset",)}
             yield Case(name, f"standard profile, class mix: {mix}", params, dwell(dice, params, steps), marks)
     for name, mask, features, changes in (
         ("learned_only_distance", 0x8000, 16, {}),
@@ -254,10 +254,10 @@ def _heads() -> Iterable[Case]:
     ):
         dice = Dice(name)
         offset = tuple(32767 if c % 2 else -32768 for c in range(4))
-        coef = HEAD if name == "bet_even" else (0,) * SIGNAL_COUNT
+        pulls = HEAD if name == "bet_even" else (0,) * SIGNAL_COUNT
         offset = (-500, -1500, -900, -1200) if name == "bet_even" else offset
-        given = Evidence(clip, 5 if "base" in name else 0, coef, offset, base, slope)
-        limits = {"rise_limit": 3 * 65536, "rise_cap": 2**30}
+        given = Evidence(clip, 5 if "base" in name else 0, pulls, offset, base, slope)
+        limits: dict[str, Any] = {"rise_limit": 3 * 65536, "rise_cap": 2**30}
         params = learned(STANDARD_POSTERIORS, 4, 0, dice, evidence=given, about=1, **limits, **OFF)
         marks: Marks = {16: ("reset", "save", "load")}
         yield Case(name, "the alarm sums the logarithm of a bet", params, dwell(dice, params, 36), marks)
@@ -330,7 +330,7 @@ def _states() -> Iterable[Case]:
     always += [(40, 4, 1 << 31), (44, 4, 1 << 24), (44, 4, 1 << 31)]
     before = [(44, 4, 1), (44, 4, -1), (50, 1, 1), (50, 1, 2), (50, 1, 3)]
     before += [(at, 2, 1) for at in (52, 56, 68, 72, 102, 104, 110, 112, 122)]
-    after = [(50, 1, -1), (50, 1, -2), (50, 1, -3), (20, 4, 1)]
+    after: list[Any] = [(50, 1, -1), (50, 1, -2), (50, 1, -3), (20, 4, 1)]
     after += [(at, 4, 1 << 30) for at in (52, 56, 60, 68)] + [(at, 4, 1 << 31) for at in (56, 68)]
     after += [
         (72, 2, "full"),
@@ -340,7 +340,7 @@ def _states() -> Iterable[Case]:
         (104, 2, "full"),
         (112, 12, "nonzero"),
     ]
-    emptied = [(50, 1, -1), (50, 1, -2), (52, 2, 1), (72, 2, 1), (102, 2, 1), (112, 12, "nonzero")]
+    emptied: list[Any] = [(50, 1, -1), (50, 1, -2), (52, 2, 1), (72, 2, 1), (102, 2, 1), (112, 12, "nonzero")]
     marks = {0: _refused(always + before), 30: _refused(always + after), 34: ("reset", *_refused(emptied))}
     yield Case("refused_learned", "states of other numbers", params, dwell(dice, params, 40), marks)
     dice = Dice("refused_learned_plain")

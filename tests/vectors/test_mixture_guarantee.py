@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far the mixture of experts may fall behind one of them: the proof of docs/GUARANTEES.md in numbers."""
+"""How far the mixture may fall behind an expert: the proof of SPEC.md, section 17, in numbers."""
 
 from __future__ import annotations
 
