@@ -16,6 +16,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import gen_heads
 import gen_learned
 from gen_base import (
     COEF,
@@ -685,6 +686,7 @@ def cases() -> list[Case]:
         _fuzz,
         _edges,
         gen_learned.cases,
+        gen_heads.cases,
     ):
         for case in group():
             end = len(case.rows)

@@ -17,6 +17,7 @@ from oracle_math import (
     entropy_term,
     log_odds,
     mix,
+    natural_logarithm,
     norm,
     sat,
     signed,
@@ -377,7 +378,7 @@ class Monitor(State):
             self.branches.add("bet near its least")
         if f > 2**20 - 400:
             self.branches.add("bet near its largest")
-        return word(((wide_logarithm(f) - 12) >> 4) * 45426) >> 12
+        return natural_logarithm(f)
 
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params

@@ -92,6 +92,11 @@ def wide_logarithm(x: int) -> int:
     return logarithm(x >> t) + 65536 * t
 
 
+def natural_logarithm(f: int) -> int:
+    """Return the natural logarithm of a bet, Q16.16, section 11: never above the true one."""
+    return word(((wide_logarithm(f) - 12) >> 4) * 45426) >> 12
+
+
 def shift_to_16_bits(x: int) -> int:
     """Return the least t >= 0 with x >> t <= 65535."""
     t = 0

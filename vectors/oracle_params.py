@@ -234,7 +234,7 @@ class Params:
         return not any(0 <= self.threshold(d) <= 65535 for d in (debt, closer))
 
     def idle(self) -> int:
-        """Return how many debts up to 0 have a threshold of exactly 0: how far out of bounds one may lie."""
+        """Return how many debts up to 0 have a threshold of exactly 0: damage may go so far below."""
         return least(lambda s: self.threshold(-s) < 0) - least(lambda s: self.threshold(-s) <= 0)
 
     def bounds(self) -> tuple[int, int]:
