@@ -8,13 +8,28 @@ agree was derived twice. Section numbers in the comments are those of SPEC.md.
 from __future__ import annotations
 
 import math
-import struct
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from dataclasses import dataclass
 
-SIGNAL_COUNT = 15
+from oracle_math import (
+    S,
+    X,
+    entropy_scale,
+    entropy_term,
+    log_odds,
+    mix,
+    natural_logarithm,
+    norm,
+    sat,
+    signed,
+    wide_logarithm,
+    word,
+)
+from oracle_mixture import Mixed, corrected_likelihood, mixed, plain_likelihood, take
+from oracle_params import SIGNAL_COUNT, Evidence, Instant, Params
+from oracle_state import State
+
+__all__ = ["NAMES", "NO_REASON", "SIGNAL_COUNT", "Evidence", "Instant", "Monitor", "Params", "Step"]
+
 NO_REASON = 255
 NAMES = (
     "divergence",
@@ -32,9 +47,12 @@ NAMES = (
     "strain_fast",
     "strain_slow",
     "magnitude",
+    "distance",
+    "disbelief",
 )
 
 
+<<<<<<< HEAD
 def _tables() -> tuple[list[int], list[int]]:
     """Return the tables X and S of section 4.
 
@@ -234,14 +252,20 @@ class Params:
         return 1 - open_ - self.level_num, shut - 1 + self.level_den - self.level_num
 
 
+=======
+>>>>>>> oracle
 @dataclass(frozen=True)
 class Step:
     """What one step says, in the order of a `step` line."""
 
     threshold: int
+    severity: int
     label: int
+    answer: int
     risk: int
     uncertainty: int
+    persistence: int
+    expected_accuracy: int
     flagged: int
     abstain: int
     alarm: int
@@ -251,112 +275,30 @@ class Step:
     signals: tuple[int, ...]
 
 
-def word(x: int) -> int:
-    """Return `x`; fail where section 1 promises 32 bits and the number needs more."""
-    if not -(2**31) <= x < 2**32:
-        raise OverflowError(f"{x} does not fit 32 bits")
-    return x
+@dataclass(frozen=True)
+class Reading:
+    """One inference as section 3 reads it, and the class that the step speaks of."""
+
+    u: list[int]
+    x: list[int]
+    label: int
+    top: int
+    second: int
+    subject: int
+    away: int
+    belief: list[int]
 
 
-def _signed(x: int) -> int:
-    """Return the low 32 bits of `x` as two's complement."""
-    return (x + 2**31) % 2**32 - 2**31
-
-
-def sat(x: int) -> int:
-    """Return min(x, 65535)."""
-    return min(x, 65535)
-
-
-def mix(a: int, b: int, share: int) -> int:
-    """Return `share` of a and the remainder of b, rounded."""
-    return word(a * share + b * (65536 - share) + 32768) >> 16
-
-
-def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least n >= 0 where a monotone predicate holds."""
-    high = 1
-    while not holds(high):
-        high *= 2
-    low = 0
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def logarithm(x: int) -> int:
-    """Return lg(x), section 6."""
-    e = 0
-    while x < 65536:
-        x, e = 2 * x, e + 1
-    f = x - 65536
-    g = word(f * (65536 - f)) >> 16
-    h = 28752 - (word(f * (15667 - (5383 * f >> 16))) >> 16)
-    return f + (word(g * h) >> 16) - 65536 * e
-
-
-def log_odds(d: int) -> int:
-    """Return O(D), section 6."""
-    return min(max(0, (524288 + logarithm(d + 128) - logarithm(65664 - d) + 8) >> 4), 65535)
-
-
-def norm(n: int) -> tuple[int, int]:
-    """Return the norm of a sum of squares as mantissa and exponent, section 5."""
-    if n == 0:
-        return 0, 0
-    e = 0
-    while n >= 2**32:
-        n, e = n >> 2, e + 1
-    while n < 2**30:
-        n, e = n * 4, e - 1
-    return math.isqrt(n), e
-
-
-def entropy_scale(m: int) -> int:
-    """Return s, the scale at which E(m) enters the table, section 6."""
-    return next(s for s in (0, 4, 8, 12, 16) if m >> s <= 511)
-
-
-def entropy_term(m: int) -> int:
-    """Return E(m), section 6."""
-    s = entropy_scale(m)
-    i = m >> s
-    f = m - i * 2**s
-    t = X[i] if f == 0 else X[i] + (word((X[i + 1] - X[i]) * f + (2**s >> 1)) >> s)
-    whole = (t + 2 ** (6 - s)) >> (7 - s) if s < 7 else word(t * 2 ** (s - 7))
-    return whole + (word(3 * (15 - s) * m) >> 1)
-
-
-class Monitor:
+class Monitor(State):
     """The state of section 12 and the step over it.
 
     Attributes
     ----------
-    seen : set of str
-        Names of the rare branches that were taken, so that the writer of the vectors can ask for all of them.
+    last : Mixed or None
+        What the experts said of the last step, None without an `instant` head.
     """
 
-    def __init__(self, params: Params) -> None:
-        self.params = params
-        self.seen: set[str] = set()
-        self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget past posteriors and features; all else stays."""
-        self.ring: list[tuple[int, list[int], list[int]]] = []  # label, probs, features; the newest first
-        self.has_mean = False
-        self.fast = [0] * self.params.classes
-        self.slow = [0] * self.params.classes
-        self.feature_mean = [0] * self.params.features
-        self.strain_fast = [0]
-        self.strain_slow = [0]
-        self.belief_fast = [0] * self.params.classes
-        self.belief_slow = [0] * self.params.classes
+    last: Mixed | None = None
 
     def step(self, probs: list[int], features: list[int]) -> Step:
         """Take one inference in.
@@ -377,23 +319,35 @@ class Monitor:
         label = u.index(top)
         second = max(u[:label] + u[label + 1 :])
 
-        self.belief_fast = self._believe(self.belief_fast, u, 2)
-        self.belief_slow = self._believe(self.belief_slow, u, 4)
-        signals = self._signals(u, x, label, top, second)
-        self._learn(u, x, log_odds(65536 - 256 * top))
+        self._believe(u)
+        answer = label if self.last is None else self.last.answer
+        if answer != label:
+            self.branches.add("answer is not the label")
+        subject = answer if p.about else label
+        away = 0
+        if p.centers is not None:
+            center = p.centers[subject * p.features : (subject + 1) * p.features]
+            away = sum((a - b) ** 2 for a, b in zip(features, center, strict=True))
+        belief = self.belief_fast if self.last is None else self.last.belief
+        reading = Reading(u, x, label, top, second, subject, away, belief)
+        signals = self._signals(reading)
+        self._learn(u, x, log_odds(65536 - 256 * u[subject]))
         self.ring = [(label, probs, features), *self.ring][: p.depth]
 
-        uncertainty = self._uncertainty(signals)
-        anchor = self.belief_fast[label] if p.anchor else 256 * top
+        persistence = 0 if self.last is None else self.last.persistence
+        bias, coef = self._head(persistence)
+        uncertainty = self._uncertainty(signals, bias, coef)
+        self._expect(uncertainty)
+        anchor = belief[subject] if p.anchor else 256 * u[subject]
         risk = mix(uncertainty, sat(65536 - anchor), p.blend)
-        reason = self._reason(signals)
 
         if p.strayed(self.debt):
-            self.seen.add("debt started anew")
+            self.branches.add("debt started anew")
             self.debt = 0
         word(p.distance(abs(self.debt)))
         threshold = p.threshold(self.debt)
         flagged = int(risk >= threshold)
+        reason = self._reason(signals, coef) if flagged else NO_REASON
         self.debt += p.level_den - p.level_num if flagged else -p.level_num
         warming_up = int(self.steps < p.warmup)
         self.steps = min(self.steps + 1, 2**32 - 1)
@@ -401,13 +355,17 @@ class Monitor:
         abstain = int(flagged and not warming_up and self.credit >= p.budget_den)
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
-            self.seen.add("budget spent")
-        self._watch(risk, self._rising(risk, signals, label))
+            self.branches.add("budget spent")
+        self._watch(risk, self._rising(risk, signals, subject))
         return Step(
             threshold=word(threshold),
+            severity=self.severity,
             label=label,
+            answer=answer,
             risk=risk,
             uncertainty=uncertainty,
+            persistence=persistence,
+            expected_accuracy=sat((self.accuracy + 128) >> 8),
             flagged=flagged,
             abstain=abstain,
             alarm=self.alarm,
@@ -417,8 +375,8 @@ class Monitor:
             signals=tuple(signals),
         )
 
-    def _signals(self, u: list[int], x: list[int], label: int, top: int, second: int) -> list[int]:
-        p = self.params
+    def _signals(self, reading: Reading) -> list[int]:
+        p, u, x, subject = self.params, reading.u, reading.x, reading.subject
         value = list(p.clean_mean)
         filled = [(lag, w) for lag, w in zip(p.lags, p.lag_weights, strict=True) if lag <= len(self.ring)]
         if filled:
@@ -437,13 +395,14 @@ class Monitor:
                     total += self._angle(dot, sum(a * a for a in x), sum(b * b for b in y))
                 value[1] = total // len(filled)
             if p.uses(2):
-                value[2] = sat((sum(e[0] != label for e in past) << 16) // len(filled))
-        confidence, margin = sat(65536 - 256 * top), sat(65536 - 256 * (top - second))
+                value[2] = sat((sum(e[0] != reading.label for e in past) << 16) // len(filled))
+        gap = reading.top - reading.second
+        confidence, margin = sat(65536 - 256 * reading.top), sat(65536 - 256 * gap)
         value[3] = mix(confidence, margin, p.doubt_mix)
         if self.has_mean:
             for n, mean in ((4, self.fast), (5, self.slow)):
                 if p.uses(n):
-                    value[n] = sat(65536 - ((mean[label] + 128) >> 8))
+                    value[n] = sat(65536 - ((mean[subject] + 128) >> 8))
             for n, mean in ((6, self.fast), (7, self.slow)):
                 if p.uses(n):
                     value[n] = self._spread(mean)
@@ -456,34 +415,60 @@ class Monitor:
                 if not -(2**31) <= dot < 2**31:
                     raise OverflowError(f"{dot} does not fit 32 signed bits")
                 if shift == 0:
-                    self.seen.add("mean feature unscaled")
+                    self.branches.add("mean feature unscaled")
                 if 32768 in g or -32768 in g:
-                    self.seen.add("mean feature rounded up to 2^15")
+                    self.branches.add("mean feature rounded up to 2^15")
                 value[8] = self._angle(dot, sum(a * a for a in x), sum(b * b for b in g))
             for n, mean in ((12, self.strain_fast), (13, self.strain_slow)):
                 value[n] = sat((mean[0] + 128) >> 8)
         if p.uses(14):
             value[14] = math.isqrt(65536 * sum(a * a for a in x) // p.features)
-        value[9] = log_odds(65536 - 256 * top)
-        for n, belief in ((10, self.belief_fast), (11, self.belief_slow)):
-            value[n] = log_odds(65536 - belief[label])
+        value[9] = log_odds(65536 - 256 * u[subject])
+        x24 = wide_logarithm(reading.away + 1) + 16 * 65536
+        value[15] = sat(word((x24 >> 4) * 2731) >> 12)
+        for n, belief in ((10, self.belief_fast), (11, self.belief_slow), (16, reading.belief)):
+            value[n] = log_odds(65536 - belief[subject])
             if p.uses(n) and value[n] in (0, 65535):
-                self.seen.add(f"disbelief {'high' if value[n] else 'low'}")
+                self.branches.add(f"disbelief {'high' if value[n] else 'low'}")
         return [v if p.uses(n) else 0 for n, v in enumerate(value)]
 
-    def _believe(self, belief: list[int], u: list[int], s: int) -> list[int]:
-        classes = self.params.classes
+    def _believe(self, u: list[int]) -> None:
+        """Let the beliefs and, with an `instant` head, the experts take a posterior in."""
+        head, names = self.params.instant, [f"expert_{k}" for k in range(1, 5)]
         if not self.has_mean:
-            belief = [65536 // classes] * classes
-        prior = [b - (b >> s) + (65536 >> s) // classes for b in belief]
-        joint = [word(a * (64 * c + max(1, 164 // classes))) for a, c in zip(prior, u, strict=True)]
-        total, t = word(sum(joint)), 0
-        while total >> t >= 65536:
-            t += 1
-        r = (2**31 - 1) // (total >> t)
-        if sum(belief) > 65536:
-            raise AssertionError("the belief is larger than one")
-        return [word((j >> t) * r) >> 15 for j in joint]
+            for name in ("belief_fast", "belief_slow", *names):
+                setattr(self, name, [65536 // len(u)] * len(u))
+        q = plain_likelihood(u)
+        self.belief_fast, _ = take(self.belief_fast, 2, q)
+        self.belief_slow, _ = take(self.belief_slow, 4, q)
+        if head is None:
+            return
+        if head.class_mix is not None:
+            q = corrected_likelihood(u, self.seen, head.class_mix)
+            self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
+        self.last = mixed(q, [getattr(self, name) for name in names], self.class_mix, self.deficits)
+        for name, belief in zip(names, self.last.experts, strict=True):
+            setattr(self, name, belief)
+        self.class_mix, self.deficits, self.started = self.last.class_mix, self.last.deficits, True
+        if 65535 in self.deficits:
+            self.branches.add("deficit saturated")
+        if 1 in self.last.weights:
+            self.branches.add("weight 1")
+
+    def _head(self, persistence: int) -> tuple[int, list[int]]:
+        """Return bias and coef of section 7: between those of two heads where there is an `instant` one."""
+        p, head = self.params, self.params.instant
+        if head is None:
+            return p.bias, list(p.coef)
+        h = persistence >> 1
+        coef = [low + (word((c - low) * h) >> 15) for c, low in zip(p.coef, head.coef, strict=True)]
+        return head.bias + (word(((p.bias - head.bias) >> 10) * h) >> 5), coef
+
+    def _expect(self, uncertainty: int) -> None:
+        k = self.params.horizon
+        if k:
+            target = (65536 - uncertainty) * 256
+            self.accuracy += (target - self.accuracy + 2 ** (k - 1)) >> k
 
     def _divergence(self, u: list[int], v: list[int]) -> int:
         def own(w: list[int]) -> tuple[int, int, int]:
@@ -494,48 +479,48 @@ class Monitor:
         (mass_u, rest_u, k_u), (mass_v, rest_v, k_v) = own(u), own(v)
         raw = word(sum(X[a + b] for a, b in zip(u, v, strict=True)) + X[rest_u + rest_v] - k_u - k_v)
         if raw < 0:
-            self.seen.add("divergence clipped at 0")
+            self.branches.add("divergence clipped at 0")
         raw = max(0, raw)
         mass = max(256, mass_u) + max(256, mass_v)
         if mass > 512:
             raw = word((raw // mass) * 512 + word((raw % mass) * 512) // mass)
         if 2 * raw // 3 > 65535:
-            self.seen.add("divergence saturated")
+            self.branches.add("divergence saturated")
         return sat(word(2 * raw) // 3)
 
     def _angle(self, dot: int, square1: int, square2: int) -> int:
         (m1, e1), (m2, e2) = norm(square1), norm(square2)
         if m1 == 0 and m2 == 0:
-            self.seen.add("both vectors zero")
+            self.branches.add("both vectors zero")
             return 0
         if m1 == 0 or m2 == 0:
-            self.seen.add("one vector zero")
+            self.branches.add("one vector zero")
             return 32768
         if max(square1, square2) >= 2**32:
-            self.seen.add("norm scaled down")
+            self.branches.add("norm scaled down")
         product = word(m1 * m2 + 32768) >> 16
         shift = -1 - e1 - e2
         if shift < 0:
-            self.seen.add("dot shifted right")
+            self.branches.add("dot shifted right")
         scaled = word(abs(dot) << shift if shift >= 0 else abs(dot) >> -shift)
         if scaled // product > 32768:
-            self.seen.add("cosine clipped at 1")
+            self.branches.add("cosine clipped at 1")
         cosine = min(32768, scaled // product)
         if dot < 0:
-            self.seen.add("obtuse angle")
+            self.branches.add("obtuse angle")
             if cosine == 32768:
-                self.seen.add("opposite vectors")
+                self.branches.add("opposite vectors")
         return 32768 - cosine if dot >= 0 else sat(32768 + cosine)
 
     def _spread(self, mean: list[int]) -> int:
         rest = max(0, 2**24 - sum(mean))
-        self.seen.update(f"entropy scale {entropy_scale(m)}" for m in (*mean, rest))
+        self.branches.update(f"entropy scale {entropy_scale(m)}" for m in (*mean, rest))
         total = sum(entropy_term(m) for m in mean)
         if total > 2**30:
-            self.seen.add("entropy sum clipped")
+            self.branches.add("entropy sum clipped")
         bits = word(min(2**30, total) + entropy_term(rest)) // 384
         if bits > 1048575:
-            self.seen.add("entropy clipped")
+            self.branches.add("entropy clipped")
         bits = min(1048575, bits)
         scale = self.params.spread_scale
         return sat(((rest + 128) >> 8) + (word((bits >> 8) * scale) >> 8) + (word(bits % 256 * scale) >> 16))
@@ -554,225 +539,69 @@ class Monitor:
         self.strain_slow = move(self.strain_slow, [odds], 6, 256)
         self.has_mean = True
 
-    def _uncertainty(self, signals: list[int]) -> int:
+    def _uncertainty(self, signals: list[int], bias: int, coef: list[int]) -> int:
         p = self.params
-        z = p.bias + sum(word(p.coef[n] * signals[n]) >> 9 for n in range(SIGNAL_COUNT) if p.uses(n))
+        z = bias + sum(word(coef[n] * signals[n]) >> 9 for n in range(SIGNAL_COUNT) if p.uses(n))
         a = abs(word(z))
         if a >= 12 * 65536:
-            self.seen.add("logistic clipped high" if z >= 0 else "logistic clipped low")
+            self.branches.add("logistic clipped high" if z >= 0 else "logistic clipped low")
             v = 65535
         else:
             i = a >> 13
             v = S[i] + ((S[i + 1] - S[i]) * (a % 8192) >> 13)
         return v if z >= 0 else 65536 - v
 
-    def _reason(self, signals: list[int]) -> int:
+    def _reason(self, signals: list[int], coef: list[int]) -> int:
         p = self.params
         best, reason = 0, NO_REASON
         for n in range(SIGNAL_COUNT):
-            pull = word(p.coef[n] * (signals[n] - p.clean_mean[n])) if p.uses(n) else 0
+            pull = word(coef[n] * (signals[n] - p.clean_mean[n])) if p.uses(n) else 0
             if pull > best:
                 best, reason = pull, n
         return reason
 
-    def _rising(self, risk: int, signals: list[int], label: int) -> int:
+    def _rising(self, risk: int, signals: list[int], subject: int) -> int:
         p, head = self.params, self.params.evidence
         if head is None:
             return risk - p.rise_reference
         terms = [word(head.coef[n] * signals[n]) >> 9 for n in range(SIGNAL_COUNT) if p.uses(n)]
-        value = word(256 * head.offset[label] + sum(terms))
+        value = word(256 * head.offset[subject] + sum(terms))
         if abs(value) > head.clip:
-            self.seen.add(f"evidence clipped {'above' if value > 0 else 'below'}")
-        return min(max(value, -head.clip), head.clip) - head.allowance
+            self.branches.add(f"evidence clipped {'above' if value > 0 else 'below'}")
+        value = min(max(value, -head.clip), head.clip)
+        self.severity += (value - self.severity + 32) >> 6
+        return (self._bet(head, value) if head.bet_slope else value) - head.allowance
+
+    def _bet(self, head: Evidence, value: int) -> int:
+        """Return the natural logarithm of a bet that pays with the evidence, section 11."""
+        f = head.bet_base + (word(head.bet_slope * (value >> 8)) >> 8)
+        self.branches.add("bet pays" if f >= 65536 else "bet loses")
+        if f < 400:
+            self.branches.add("bet near its least")
+        if f > 2**20 - 400:
+            self.branches.add("bet near its largest")
+        return natural_logarithm(f)
 
     def _watch(self, risk: int, rising: int) -> None:
         p = self.params
         before = self.alarm
         self.alarm &= (1 if p.rise_limit else 0) | (2 if p.fall_limit else 0)
         if p.rise_limit:
-            self.rise = min(max(_signed(self.rise + rising), 0), p.rise_cap)
+            self.rise = min(max(signed(self.rise + rising), 0), p.rise_cap)
             if self.rise >= p.rise_limit:
                 self.alarm |= 1
             elif self.rise == 0:
                 self.alarm &= ~1
         if p.fall_limit:
-            self.fall = min(max(_signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
+            self.fall = min(max(signed(self.fall + p.fall_reference - risk), 0), p.fall_cap)
             if self.fall >= p.fall_limit:
                 self.alarm |= 2
             elif self.fall == 0:
                 self.alarm &= ~2
         for bit, side in ((1, "rise"), (2, "fall")):
             if ~before & self.alarm & bit:
-                self.seen.add(f"alarm {side}")
+                self.branches.add(f"alarm {side}")
                 if p.evidence is not None:
-                    self.seen.add("alarm from evidence")
+                    self.branches.add("alarm from evidence")
             if before & ~self.alarm & bit:
-                self.seen.add(f"alarm {side} cleared")
-
-    def _means(self) -> list[tuple[str, int]]:
-        """Return attribute and length of each slow mean that a saved state holds, in its order."""
-        p = self.params
-        wanted = [("strain_fast", 1, p.uses(12)), ("strain_slow", 1, p.uses(13))]
-        wanted += [("fast", p.classes, p.uses(4) or p.uses(6)), ("slow", p.classes, p.uses(5) or p.uses(7))]
-        wanted.append(("feature_mean", p.features, p.uses(8)))
-        return [(name, length) for name, length, used in wanted if used]
-
-    def _beliefs(self) -> list[str]:
-        """Return the attributes of the beliefs that a saved state holds, in its order."""
-        return [name for n, name in ((10, "belief_fast"), (11, "belief_slow")) if self.params.uses(n)]
-
-    def damage(self, counter: str, value: int) -> None:
-        """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        setattr(self, counter, _signed(value) if counter in ("debt", "credit") else value)
-
-    def _mended(self) -> tuple[int, int, int, int, int]:
-        """Return debt, credit, rise, fall and alarm as `save` writes them, section 12."""
-        p, steps = self.params, self.steps
-        low, high = p.bounds()
-        debt = self.debt if low <= self.debt <= high else 0
-        if steps < 2**32 - 1:
-            debt -= (debt + p.level_num * steps) % p.level_den
-            debt = min(max(debt, -p.level_num * steps), (p.level_den - p.level_num) * steps)
-            debt += p.level_den if debt < low else 0
-        credit = min(self.credit % 2**32, p.burst * p.budget_den, p.budget_num * steps)
-        alarm, sums = 0, []
-        for bit, total, limit, cap in (
-            (1, self.rise, p.rise_limit, p.rise_cap),
-            (2, self.fall, p.fall_limit, p.fall_cap),
-        ):
-            total = min(max(_signed(total), 0), cap) if limit else 0
-            sums.append(total)
-            if total and (total >= limit or self.alarm & bit):
-                alarm |= bit
-        return debt, credit, sums[0], sums[1], alarm
-
-    def save(self) -> bytes:
-        """Return the bytes of section 12."""
-        p = self.params
-        debt, credit, rise, fall, alarm = self._mended()
-        ring = self.ring[: self.steps]
-        has_mean = bool(ring) if p.depth else self.has_mean and self.steps > 0
-        out = b"TCUQ" + struct.pack("<4HI", 3, p.signals, p.classes, p.features, p.fingerprint())
-        out += struct.pack("<IiIII", self.steps, debt, credit, rise, fall)
-        out += bytes([alarm, len(ring), has_mean, p.depth])
-        for label, probs, features in ring:
-            out += struct.pack("<H", label)
-            out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
-            out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
-        out += bytes((p.depth - len(ring)) * p.entry)
-        for name, _ in self._means():
-            out += b"".join(struct.pack("<i", value * has_mean) for value in getattr(self, name))
-        for name in self._beliefs():
-            out += b"".join(struct.pack("<H", value * has_mean) for value in getattr(self, name))
-        out += struct.pack("<I", zlib.crc32(out))
-        if len(out) != p.state_size:
-            raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
-        return out
-
-    @classmethod
-    def load(cls, params: Params, state: bytes) -> Monitor:
-        """Return a monitor read back from the bytes that `save` gave.
-
-        Parameters
-        ----------
-        params : Params
-            Those of the monitor that saved.
-        state : bytes
-            A sound state: `refusal` says whether it is.
-
-        Returns
-        -------
-        Monitor
-        """
-
-        def int8(raw: bytes) -> list[int]:
-            return list(struct.unpack(f"<{len(raw)}b", raw))
-
-        p, new = params, cls(params)
-        new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 16)
-        new.alarm, fill, has_mean, _ = state[36:40]
-        at = 40
-        for _ in range(fill):
-            entry = state[at : at + p.entry]
-            cut = 2 + p.classes * p.uses(0)
-            label = int.from_bytes(entry[:2], "little")
-            new.ring.append((label, int8(entry[2:cut]), int8(entry[cut:])))
-            at += p.entry
-        at = 40 + p.depth * p.entry
-        for name, length in new._means():
-            setattr(new, name, list(struct.unpack_from(f"<{length}i", state, at)))
-            at += 4 * length
-        for name in new._beliefs():
-            setattr(new, name, list(struct.unpack_from(f"<{p.classes}H", state, at)))
-            at += 2 * p.classes
-        new.has_mean = bool(has_mean)
-        return new
-
-    @classmethod
-    def refusal(cls, params: Params, state: bytes) -> int:
-        """Return what `load` answers to some bytes: 0 accepted, or a code of section 2.
-
-        Parameters
-        ----------
-        params : Params
-            Those of the monitor that loads.
-        state : bytes
-            Any bytes.
-
-        Returns
-        -------
-        int
-        """
-        p = params
-        if len(state) < 40:
-            return -3
-        if state[:4] != b"TCUQ":
-            return -4
-        if state[4:6] != struct.pack("<H", 3):
-            return -5
-        if struct.pack("<I", zlib.crc32(state[:-4])) != state[-4:]:
-            return -4
-        if state[6:16] != struct.pack("<3HI", p.signals, p.classes, p.features, p.fingerprint()):
-            return -6
-        if len(state) != p.state_size:
-            return -3
-        return 0 if cls._sound(p, state) else -4
-
-    @classmethod
-    def _sound(cls, p: Params, state: bytes) -> bool:
-        """Return whether the numbers of a state are in range and do not contradict each other."""
-        low, high = p.bounds()
-        steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 16)
-        alarm, fill, has_mean, depth = state[36:40]
-        rules = [
-            depth == p.depth,
-            low <= debt <= high,
-            0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
-            alarm <= 3,
-            fill <= min(depth, steps),
-            has_mean <= min(1, steps),
-            p.depth == 0 or (fill > 0) == (has_mean > 0),
-        ]
-        if steps < 2**32 - 1:
-            rules.append((debt + p.level_num * steps) % p.level_den == 0)
-            rules.append(-p.level_num * steps <= debt <= (p.level_den - p.level_num) * steps)
-        for bit, total, limit, cap in (
-            (1, rise, p.rise_limit, p.rise_cap),
-            (2, fall, p.fall_limit, p.fall_cap),
-        ):
-            rules.append(total <= cap)
-            rules.append(total > 0 if alarm & bit else total < limit or limit == 0)
-        if not all(rules):
-            return False
-        new, padding = cls.load(p, state), state[40 + fill * p.entry : 40 + p.depth * p.entry]
-        for label, probs, _ in new.ring:
-            if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):
-                return False
-        if any(padding) or (not has_mean and any(state[40 + p.depth * p.entry : -4])):
-            return False
-        for name, _ in new._means():
-            least, most = -255 * 65536 if name == "feature_mean" else 0, 255 * 65536
-            most = 65535 * 256 if name.startswith("strain") else most
-            if not all(least <= value <= most for value in getattr(new, name)):
-                return False
-        return all(sum(getattr(new, name)) <= 65536 for name in new._beliefs())
+                self.branches.add(f"alarm {side} cleared")

@@ -19,9 +19,13 @@ def check_step(core: Core, event: vector_files.Event) -> None:
     reason = 255 if step.reason is None else SIGNALS.index(step.reason)
     got = [
         round(step.threshold * 65536),
+        round(step.severity * 65536),
         step.label,
+        step.answer,
         round(step.risk * 65536),
         round(step.uncertainty * 65536),
+        round(step.persistence * 65536),
+        round(step.expected_accuracy * 65536),
         int(step.flagged),
         int(step.abstain),
         step.alarm,

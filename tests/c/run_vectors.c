@@ -15,7 +15,7 @@
 
 #include "tcuq.h"
 
-/* The longest possible line is a state of 1000 classes, 256 features and lag 64. */
+/* A state of 1000 classes, 256 features and lag 64 fits; centers fit up to 130,000 bytes. */
 #define LINE_SIZE (1u << 18)
 
 enum { EXIT_DIFFERENT = 1, EXIT_MALFORMED = 2 };
@@ -143,6 +143,9 @@ static uint8_t lags[TCUQ_MAX_LAG];
 static uint16_t lag_weights[TCUQ_MAX_LAG];
 static tcuq_evidence_t evidence;
 static int16_t offsets[TCUQ_MAX_CLASSES];
+static tcuq_instant_t instant;
+static uint16_t class_mix[TCUQ_MAX_CLASSES];
+static int8_t *centers;
 static tcuq_t monitor;
 static uint32_t *ring;
 static size_t state_size;
@@ -190,9 +193,13 @@ static void compare_state(const tcuq_t *one, const uint8_t *expected, const char
 static void compare_step(unsigned long line, const tcuq_step_t *expected, const tcuq_step_t *got)
 {
     same_at(line, "threshold", expected->threshold, got->threshold);
+    same_at(line, "severity", expected->severity, got->severity);
     same_at(line, "label", expected->label, got->label);
+    same_at(line, "answer", expected->answer, got->answer);
     same_at(line, "risk", expected->risk, got->risk);
     same_at(line, "uncertainty", expected->uncertainty, got->uncertainty);
+    same_at(line, "persistence", expected->persistence, got->persistence);
+    same_at(line, "expected_accuracy", expected->expected_accuracy, got->expected_accuracy);
     same_at(line, "flagged", expected->flagged, got->flagged);
     same_at(line, "abstain", expected->abstain, got->abstain);
     same_at(line, "alarm", expected->alarm, got->alarm);
@@ -301,8 +308,14 @@ static void read_params(void)
     long long value[KEY_COUNT] = {0};
     int given[KEY_COUNT] = {0};
     unsigned i, key;
-    given[KEY_lag_count] = given[KEY_reserved] = 1; /* no part of the line */
-    for (i = 2; i < KEY_COUNT; i++) {
+    unsigned left = KEY_COUNT;
+    for (key = 0; key < KEY_COUNT; key++) {
+        if (strcmp(keys[key], "lag_count") == 0 || strncmp(keys[key], "reserved", 8) == 0) {
+            given[key] = 1; /* no part of the line */
+            left--;
+        }
+    }
+    for (i = 0; i < left; i++) {
         char *name = next_token();
         char *equals = strchr(name, '=');
         if (equals == NULL) {
@@ -362,7 +375,8 @@ static void read_lag_weights(void)
     }
 }
 
-/* The one line of the header that may be missing. */
+/* The lines of the header that may be missing. */
+
 static void read_evidence(void)
 {
     unsigned n;
@@ -371,6 +385,8 @@ static void read_evidence(void)
     }
     evidence.clip = (uint32_t)next_number(0, UINT32_MAX);
     evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.bet_base = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.bet_slope = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         evidence.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -379,6 +395,60 @@ static void read_evidence(void)
     }
     evidence.offset = offsets;
     params.evidence = &evidence;
+}
+
+static void read_instant(void)
+{
+    unsigned n;
+    if (params.instant != NULL) {
+        malformed("'instant' is given twice");
+    }
+    instant.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        instant.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
+    }
+    instant.class_mix = NULL;
+    params.instant = &instant;
+}
+
+static void read_class_mix(void)
+{
+    unsigned n;
+    if (params.instant == NULL || instant.class_mix != NULL) {
+        malformed("'class_mix' is given twice or without 'instant'");
+    }
+    for (n = 0; n < params.classes; n++) {
+        class_mix[n] = (uint16_t)next_number(0, UINT16_MAX);
+    }
+    instant.class_mix = class_mix;
+}
+
+static void read_centers(void)
+{
+    size_t size = (size_t)params.classes * params.features;
+    if (params.centers != NULL) {
+        malformed("'centers' is given twice");
+    }
+    centers = allocate(centers, size);
+    next_int8(centers, size);
+    params.centers = centers;
+}
+
+/* Return 0 where the line is none of these. */
+static int read_optional(const char *keyword)
+{
+    if (strcmp(keyword, "evidence") == 0) {
+        read_evidence();
+    } else if (strcmp(keyword, "instant") == 0) {
+        read_instant();
+    } else if (strcmp(keyword, "class_mix") == 0) {
+        read_class_mix();
+    } else if (strcmp(keyword, "centers") == 0) {
+        read_centers();
+    } else {
+        return 0;
+    }
+    return 1;
 }
 
 static void read_sizes(void)
@@ -455,9 +525,13 @@ static void read_step(void)
     next_int8(features, params.features);
     memset(&expected, 0, sizeof expected);
     expected.threshold = (int32_t)next_number(INT32_MIN, INT32_MAX);
+    expected.severity = (int32_t)next_number(INT32_MIN, INT32_MAX);
     expected.label = (uint16_t)next_number(0, UINT16_MAX);
+    expected.answer = (uint16_t)next_number(0, UINT16_MAX);
     expected.risk = (uint16_t)next_number(0, UINT16_MAX);
     expected.uncertainty = (uint16_t)next_number(0, UINT16_MAX);
+    expected.persistence = (uint16_t)next_number(0, UINT16_MAX);
+    expected.expected_accuracy = (uint16_t)next_number(0, UINT16_MAX);
     expected.flagged = (uint8_t)next_number(0, 1);
     expected.abstain = (uint8_t)next_number(0, 1);
     expected.alarm = (uint8_t)next_number(0, 3);
@@ -594,8 +668,8 @@ static void run_file(const char *name)
         }
         cursor = line;
         keyword = next_token();
-        if (stage == header_lines - 2u && strcmp(keyword, "evidence") == 0) {
-            read_evidence();
+        if (stage == header_lines - 2u && read_optional(keyword)) {
+            /* the next line of the header is still to come */
         } else if (stage < header_lines) {
             if (strcmp(keyword, header[stage]) != 0) {
                 malformed("'%s' expected, not '%s'", header[stage], keyword);
@@ -627,6 +701,7 @@ int main(int count, char **names)
     free(ring);
     free(saved);
     free(current);
+    free(centers);
     printf("%lu cases, %lu steps, all equal\n", case_count, step_count);
     return 0;
 }

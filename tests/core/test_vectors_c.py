@@ -120,8 +120,9 @@ def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]]
         assert line in said
 
 
-NAMES = ["threshold", "label", "risk", "uncertainty", "flagged", "abstain", "alarm", "warming_up"]
-NAMES += ["reason", "low_mass", *(f"signal {n}" for n in range(15))]
+NAMES = ["threshold", "severity", "label", "answer", "risk", "uncertainty", "persistence"]
+NAMES += ["expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
+NAMES += [f"signal {n}" for n in range(17)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +148,7 @@ def test_one_changed_integer_is_found(name: str, runner: Path, tmp_path: Path) -
         (r"^sizes (\d+) ", r"sizes \1 1", "state size: expected"),
         (r"^bounds (-?\d+) ", r"bounds \g<1>9 ", "low bound: expected"),
         (r"^bounds (-?\d+) ", r"bounds \1 9", "high bound: expected"),
-        (r"^save (.{80})..", r"save \1fe", "state, byte 40: expected fe, got "),
+        (r"^save (.{104})..", r"save \1fe", "state, byte 52: expected fe, got "),
         (r"^(save \w*)(\w)$", lambda found: found[1] + ("0" if found[2] == "1" else "1"), "expected "),
     ],
     ids=["ring", "state", "low", "high", "entry", "crc"],
@@ -203,6 +204,7 @@ def test_no_file_at_all(runner: Path, tmp_path: Path) -> None:
 
 def test_vectors_cover_the_shapes() -> None:
     shapes, masks, lags, zero_points = set(), set(), set(), set()
+    learned: set[tuple[str, ...]] = set()
     for path in files():
         text = path.read_text()
         assert f"case {path.stem}\n" in text
@@ -211,11 +213,17 @@ def test_vectors_cover_the_shapes() -> None:
         shapes.add((int(params["classes"]), int(params["features"])))
         masks.add(int(params["signals"]))
         zero_points.add(int(params["zero_point"]))
+        if "\ninstant " in text:
+            learned.add(tuple(params[name] for name in ("about", "anchor", "horizon")))
         lags.add(re.search(r"^lags (.*)$", text, re.MULTILINE)[1])
     assert len(files()) >= 50
-    assert sum(path.stat().st_size for path in files()) < 2_500_000
-    assert {classes for classes, _ in shapes} >= {2, 10, 35, 200, 1000}
+    assert sum(path.stat().st_size for path in files()) < gen.MAX_BYTES
+    assert {classes for classes, _ in shapes} >= {2, 3, 10, 35, 200, 1000}
     assert {features for _, features in shapes} >= {0, 16, 32, 64, 256}
-    assert masks >= {15, 13, 0x7F3A, 0x3E38, 0x7FFF, 0x3EFD} | {1 << n for n in range(15)}
+    assert masks >= {15, 13, 0x7F3A, 0x3E38, 0x7FFF, 0x3EFD, 0x1D200, 0x11200, 0x1FFFF} | {
+        1 << n for n in range(17)
+    }
     assert lags >= {"-", "1", "1 2 4", "1 2 3 5 8", "2 7 16", "1 4 16 64", "1 2 3 4 5 6 7 8"}
+    assert {each[:2] for each in learned} == {("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")}
+    assert {horizon for *_, horizon in learned} >= {"0", "4", "7", "12"}
     assert zero_points >= {-128, 0, 127, 5}

@@ -8,9 +8,8 @@ from typing import Any
 
 from places import ROOT
 
-from tcuq.monitor.signals import SIGNALS
-
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
+SIGNAL_COUNT = 17
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 
@@ -44,6 +43,18 @@ def numbers(words: list[str]) -> list[int]:
     return [] if words == ["-"] else [int(word) for word in words]
 
 
+def evidence(values: list[int]) -> dict[str, Any]:
+    """Return the head of an `evidence` line."""
+    clip, allowance, bet_base, bet_slope, *rest = values
+    head: dict[str, Any] = {
+        "clip": clip,
+        "allowance": allowance,
+        "bet_base": bet_base,
+        "bet_slope": bet_slope,
+    }
+    return head | {"coef": rest[:SIGNAL_COUNT], "offset": rest[SIGNAL_COUNT:]}
+
+
 def read(path: Path) -> VectorCase:
     """Return the case of a file, up to the first damage: only the runner in C can reach a counter."""
     case = VectorCase()
@@ -55,9 +66,14 @@ def read(path: Path) -> VectorCase:
         elif verb in LISTS:
             case.fields[verb] = numbers(words)
         elif verb == "evidence":
-            clip, allowance, *rest = numbers(words)
-            coef, offset = rest[: len(SIGNALS)], rest[len(SIGNALS) :]
-            case.fields[verb] = {"clip": clip, "allowance": allowance, "coef": coef, "offset": offset}
+            case.fields[verb] = evidence(numbers(words))
+        elif verb == "instant":
+            bias, *coef = numbers(words)
+            case.fields[verb] = {"bias": bias, "coef": coef, "class_mix": None}
+        elif verb == "class_mix":
+            case.fields["instant"][verb] = numbers(words)
+        elif verb == "centers":
+            case.fields[verb] = bytes.fromhex(words[0])
         elif verb == "sizes":
             case.sizes = numbers(words)
         elif verb == "bounds":

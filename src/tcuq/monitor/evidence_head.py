@@ -45,8 +45,8 @@ class EvidenceHead:
         Taken off at every step, after the clip; 0 to 256.
     spread : float
         Mean square of the difference between the evidence of neighboring clean steps. As far as it has been
-        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays before
-        a camera says the same again and again. 0 takes every step in full.
+        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays
+        before a camera says the same again and again. 0 takes every step in full.
     bet : tuple of float, optional
         Base and slope: the alarm sums log(base + slope x evidence) in place of the evidence. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""The oracle against real numbers, and its state against what the contract says of it."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import replace
+
+import gen_learned
+import pytest
+from gen_base import STANDARD, STANDARD_POSTERIORS, Dice, dwell, make
+from oracle import Evidence, Instant, Monitor, Params
+from oracle_math import natural_logarithm
+from oracle_mixture import corrected_likelihood, plain_likelihood
+
+
+def params(mask: int = STANDARD) -> Params:
+    dice = Dice("numbers")
+    head = gen_learned.evidence(4, dice, 60000, 9000)
+    extra = {"evidence": head, "about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000}
+    return gen_learned.learned(mask, 4, 3, dice, "uneven", **gen_learned.OFF, **extra)
+
+
+def test_a_bet_never_pays_more_than_its_logarithm() -> None:
+    for f in (*range(128, 3000), *range(3000, 2**20, 13), 2**20 - 1):
+        true = 65536 * math.log(f / 65536)
+        assert true - 30 < natural_logarithm(f) <= true
+
+
+def test_distance_is_a_logarithm() -> None:
+    p = make(0x8000, 2, 256, (), centers=(-128,) * 512)
+    for away in (0, 1, 2, 17, 128, 254, 255):
+        signal = Monitor(p).step([100, -100], [away - 128] * 256).signals[15]
+        assert signal / 65536 == pytest.approx(math.log2(256 * away**2 + 1) / 24, abs=0.0005)
+
+
+def test_a_class_seen_too_often_counts_less() -> None:
+    share = 16384
+    for seen, factor in ((share, 1.0), (2 * share, 0.5), (share // 2, 2.0), (1, 2.0)):
+        q = corrected_likelihood([200] * 4, [256 * seen] * 4, [share] * 4)[0]
+        assert q / plain_likelihood([200] * 4)[0] == pytest.approx(0.5 * math.sqrt(factor), rel=0.001)
+
+
+def test_reset_keeps_what_was_learned() -> None:
+    p = params()
+    monitor = Monitor(p)
+    for probs, x in dwell(Dice("reset"), p, 30):
+        monitor.step(probs, x)
+    before = (monitor.class_mix, monitor.deficits, monitor.seen, monitor.accuracy, monitor.severity)
+    assert any(monitor.deficits)
+    monitor.reset()
+    assert (monitor.class_mix, monitor.deficits, monitor.seen, monitor.accuracy, monitor.severity) == before
+    state = monitor.save()
+    assert state[50] == 2
+    loaded = Monitor.load(p, state)
+    assert (loaded.class_mix, loaded.deficits, loaded.seen, loaded.accuracy, loaded.severity) == before
+
+
+def test_layout_of_a_state() -> None:
+    p = params()
+    monitor = Monitor(p)
+    assert monitor.save()[50] == 0
+    out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
+    state = monitor.save()
+    assert state[:4] == b"TCUQ"
+    assert struct.unpack_from("<2HI2H", state, 4) == (3, 0, STANDARD, 4, 3)
+    assert struct.unpack_from("<iI", state, 40) == (out[-1].severity, monitor.accuracy)
+    assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
+    assert tuple(state[49:52]) == (0, 3, 0)
+    # strain_fast; seen of four classes; four experts, the class mix; six deficits; checksum
+    assert len(state) == 52 + 4 + 4 * 4 + 2 * 4 * 5 + 2 * 6 + 4
+    assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
+    # Working memory holds the corrected likelihoods as well, and is a whole number of words.
+    assert p.ring_size == 4 * (1 + 4) + 2 * (4 * 5 + 6 + 4)
+
+
+def test_fingerprint_tells_each_new_field() -> None:
+    p = params()
+    head, instant, centers = p.evidence, p.instant, p.centers
+    assert isinstance(head, Evidence)
+    assert isinstance(instant, Instant)
+    assert instant.class_mix is not None
+    assert centers is not None
+    moved = [
+        replace(p, about=0),
+        replace(p, horizon=7),
+        replace(p, expected_start=1),
+        replace(p, evidence=replace(head, bet_base=60001)),
+        replace(p, evidence=replace(head, bet_slope=9001)),
+        replace(p, instant=replace(instant, bias=instant.bias + 1)),
+        replace(p, instant=replace(instant, coef=(*instant.coef[:16], 1))),
+        replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
+        replace(p, instant=replace(instant, class_mix=None)),
+        replace(p, centers=(*centers[:-1], centers[-1] + 1)),
+        replace(p, instant=None, signals=0xD200, anchor=0, about=0),
+    ]
+    assert len({each.fingerprint() for each in (p, *moved)}) == len(moved) + 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"instant": None, "about": 0, "anchor": 0}, "signal 16"),
+        ({"instant": None, "signals": 0x1200, "anchor": 0, "centers": None}, "about"),
+        ({"instant": None, "signals": 0x1200, "about": 0, "centers": None}, "anchor"),
+        ({"horizon": 3}, "horizon"),
+        ({"horizon": 13}, "horizon"),
+        ({"horizon": 0}, "expected_start"),
+        ({"centers": None}, "centers"),
+        ({"signals": STANDARD_POSTERIORS}, "centers"),
+        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 0, 1)}, "bet"),
+        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 300, 0)}, "bet_base"),
+        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 2**20 - 1, 1)}, "bet"),
+        ({"instant": Instant(0, (0,) * 17, (0, 1, 1, 1))}, "class_mix"),
+        ({"instant": Instant(2**24 + 1, (0,) * 17)}, "instant bias"),
+    ],
+)
+def test_parameters_out_of_range(changes: dict[str, object], rule: str) -> None:
+    with pytest.raises(ValueError, match=rf"out of range: .*\b{rule}\b"):
+        replace(params(), **changes)  # type: ignore[arg-type]

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""What the cases of the test vectors are made of: dice, parameters, streams of inferences."""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from oracle import Params
+
+PAPER, EXTENDED = 15, 0x7F3A
+EVERY = 0x7FFF  # signals that need neither centers nor an `instant` head
+ALL, STANDARD, STANDARD_POSTERIORS = 0x1FFFF, 0x1D200, 0x11200
+COEF = (3100, 2050, 750, 1950, 850, 650, 450, 350, 2600, 900, 1500, 700, 400, -300, 500, 1100, 1900)
+NEGATIVE = (
+    -1550,
+    1300,
+    -450,
+    2000,
+    750,
+    -600,
+    -350,
+    550,
+    -1200,
+    800,
+    -900,
+    1700,
+    -200,
+    600,
+    -350,
+    450,
+    -1300,
+)
+CLEAN = (
+    9000,
+    6000,
+    8000,
+    12000,
+    20000,
+    30000,
+    22000,
+    36000,
+    7000,
+    15000,
+    9000,
+    11000,
+    16000,
+    17000,
+    21000,
+    28000,
+    8000,
+)
+
+# One inference: probs and features as int8 values.
+Row = tuple[list[int], list[int]]
+Marks = dict[int, tuple[str, ...]]
+
+
+class Dice:
+    """Integers from the Mersenne twister.
+
+    Only `getrandbits` is used, and no float: other methods of `random` may change between versions of Python.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._bits = random.Random(zlib.crc32(name.encode())).getrandbits
+
+    def below(self, n: int) -> int:
+        """Return an integer in 0..n-1."""
+        return self._bits(32) * n >> 32
+
+    def between(self, low: int, high: int) -> int:
+        """Return an integer in low..high."""
+        return low + self.below(high - low + 1)
+
+    def chance(self, percent: int) -> bool:
+        """Return True in `percent` of a hundred calls."""
+        return self.below(100) < percent
+
+    def shuffled(self, n: int) -> list[int]:
+        """Return a permutation of 0..n-1."""
+        order = list(range(n))
+        for i in range(n - 1, 0, -1):
+            j = self.below(i + 1)
+            order[i], order[j] = order[j], order[i]
+        return order
+
+
+# Posterior (0..255) at a step; one centered feature at a step.
+MakeU = Callable[[Dice, int], list[int]]
+MakeX = Callable[[Dice, int, int], int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One vector file.
+
+    Attributes
+    ----------
+    name : str
+        Name of the case and of its file.
+    why : str
+        What the case is there for; written as a comment.
+    params : Params
+        Parameters of the monitor.
+    rows : list of Row
+        The inferences.
+    marks : dict
+        Row number -> what happens before that row: `save`, `load`, `reset`, `damage COUNTER VALUE`, or
+        `refuse OFFSET SIZE CHANGE`, a state that is changed at that place as `gen.forged` says.
+    """
+
+    name: str
+    why: str
+    params: Params
+    rows: list[Row]
+    marks: Marks = field(default_factory=dict)
+
+
+def weights(count: int, kind: str = "falling") -> tuple[int, ...]:
+    """Return lag weights that sum to 32768: `falling`, `equal` or with a zero in the `gap`."""
+    shares = [1] * count if kind == "equal" else [2 ** min(12, count - 1 - i) for i in range(count)]
+    if kind == "gap":
+        shares = [0 if i % 2 else share for i, share in enumerate(shares)]
+    out = [32768 * share // sum(shares) for share in shares]
+    return (out[0] + 32768 - sum(out), *out[1:])
+
+
+def make(signals: int, classes: int, features: int, lags: tuple[int, ...], **changes: Any) -> Params:
+    """Return parameters with defaults that give a lively run.
+
+    Parameters
+    ----------
+    signals, classes, features, lags
+        As in SPEC.md, section 2.
+    **changes
+        Any other field.
+
+    Returns
+    -------
+    Params
+    """
+    base: dict[str, Any] = {
+        "version": 3,
+        "zero_point": 0,
+        "lag_weights": weights(len(lags)) if lags else (),
+        "coef": COEF,
+        "clean_mean": CLEAN,
+        "bias": -4 * 65536,
+        "doubt_mix": 32768,
+        "blend": 45000,
+        "spread_scale": round(65536 / math.log2(classes)),
+        "level_num": 1,
+        "level_den": 10,
+        "reference": 24000,
+        "anchor": 0,
+        "about": 0,
+        "horizon": 0,
+        "expected_start": 0,
+        "slope": 40000,
+        "steep_slope": 260000,
+        "knee": 50,
+        "budget_num": 3,
+        "budget_den": 20,
+        "burst": 3,
+        "warmup": 8,
+        "rise_reference": 26000,
+        "fall_reference": 9000,
+        "rise_limit": 60000,
+        "rise_cap": 150000,
+        "fall_limit": 20000,
+        "fall_cap": 50000,
+    }
+    return Params(signals=signals, classes=classes, features=features, lags=lags, **(base | changes))
+
+
+def clip8(value: int) -> int:
+    """Return `value` as the nearest int8."""
+    return min(127, max(-128, value))
+
+
+def posterior(dice: Dice, classes: int, label: int, strength: int, mass: int = 256) -> list[int]:
+    """Return u (0..255) with about `strength` percent of the mass of all others at `label`."""
+    share = [1 << dice.below(10) for _ in range(classes)]
+    share[label] = 0
+    share[label] = max(1, sum(share) * strength // 100)
+    total = sum(share)
+    return [min(255, (2 * mass * s + total) // (2 * total)) for s in share]
+
+
+def dwell(dice: Dice, params: Params, steps: int, mass: int = 256) -> list[Row]:
+    """Return a stream that stays with one class for a while, with a corrupted part past its first half."""
+    scale = dice.between(20, 100)
+    prototypes: dict[int, list[int]] = {}
+    rows: list[Row] = []
+    label = left = 0
+    for t in range(steps):
+        corrupted = 45 * steps <= 100 * t < 70 * steps
+        if left == 0:
+            label, left = dice.below(params.classes), dice.between(3, 18)
+        left -= 1
+        if label not in prototypes:
+            prototypes[label] = [dice.between(-scale, scale) for _ in range(params.features)]
+        shown = dice.below(params.classes) if corrupted and dice.chance(40) else label
+        strength = dice.between(30, 160) if corrupted else dice.between(350, 5000)
+        noise = 60 if corrupted else 6
+        u = posterior(dice, params.classes, shown, strength, mass)
+        x = [clip8(params.zero_point + v + dice.between(-noise, noise)) for v in prototypes[label]]
+        rows.append(([c - 128 for c in u], x))
+    return rows
+
+
+def from_u(dice: Dice, params: Params, posteriors: Iterable[list[int]]) -> list[Row]:
+    """Return rows with the given posteriors (0..255) and features of one noisy class."""
+    base = [dice.between(-50, 50) for _ in range(params.features)]
+    rows = []
+    for u in posteriors:
+        x = [clip8(params.zero_point + v + dice.between(-9, 9)) for v in base]
+        rows.append(([c - 128 for c in u], x))
+    return rows
+
+
+def one_hot(classes: int, at: int, high: int = 255, low: int = 0) -> list[int]:
+    """Return a posterior of two values."""
+    return [high if c == at else low for c in range(classes)]

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""What the oracle computes with: tables, rounding, logarithms, norms (SPEC.md, sections 1, 4 to 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+
+
+def _tables() -> tuple[list[int], list[int]]:
+    """Return the tables X and S of section 4.
+
+    Decimal, because its logarithm and exponential are correctly rounded everywhere, unlike those of libm.
+    """
+    with localcontext() as context:
+        context.prec = 50
+        ln2 = Decimal(2).ln()
+        plogp = [0] * 513
+        for x in range(1, 513):
+            if x % 2:
+                exact = 192 * x * (9 - Decimal(x).ln() / ln2)
+                plogp[x] = int(exact.to_integral_value(ROUND_HALF_EVEN))
+            else:
+                plogp[x] = 2 * plogp[x // 2] - 192 * x
+        logistic = []
+        for i in range(97):
+            exact = 65536 / (1 + (-Decimal(i) / 8).exp())
+            logistic.append(min(65535, int(exact.to_integral_value(ROUND_HALF_EVEN))))
+    return plogp, logistic
+
+
+X, S = _tables()
+
+
+def word(x: int) -> int:
+    """Return `x`; fail where section 1 promises 32 bits and the number needs more."""
+    if not -(2**31) <= x < 2**32:
+        raise OverflowError(f"{x} does not fit 32 bits")
+    return x
+
+
+def signed(x: int) -> int:
+    """Return the low 32 bits of `x` as two's complement."""
+    return (x + 2**31) % 2**32 - 2**31
+
+
+def sat(x: int) -> int:
+    """Return min(x, 65535)."""
+    return min(x, 65535)
+
+
+def mix(a: int, b: int, share: int) -> int:
+    """Return `share` of a and the remainder of b, rounded."""
+    return word(a * share + b * (65536 - share) + 32768) >> 16
+
+
+def least(holds: Callable[[int], bool]) -> int:
+    """Return the least n >= 0 where a monotone predicate holds."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = 0
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def logarithm(x: int) -> int:
+    """Return lg(x), section 6."""
+    e = 0
+    while x < 65536:
+        x, e = 2 * x, e + 1
+    f = x - 65536
+    g = word(f * (65536 - f)) >> 16
+    h = 28752 - (word(f * (15667 - (5383 * f >> 16))) >> 16)
+    return f + (word(g * h) >> 16) - 65536 * e
+
+
+def log_odds(d: int) -> int:
+    """Return O(D), section 6."""
+    return min(max(0, (524288 + logarithm(d + 128) - logarithm(65664 - d) + 8) >> 4), 65535)
+
+
+def wide_logarithm(x: int) -> int:
+    """Return LG(x), section 6: lg beyond 16 bits."""
+    t = shift_to_16_bits(word(x))
+    return logarithm(x >> t) + 65536 * t
+
+
+def natural_logarithm(f: int) -> int:
+    """Return the natural logarithm of a bet, Q16.16, section 11: never above the true one."""
+    return word(((wide_logarithm(f) - 12) >> 4) * 45426) >> 12
+
+
+def shift_to_16_bits(x: int) -> int:
+    """Return the least t >= 0 with x >> t <= 65535."""
+    t = 0
+    while x >> t > 65535:
+        t += 1
+    return t
+
+
+def power(f: int) -> int:
+    """Return P(f), section 7: 16384 * 2^(-f / 2048) for f in 0..2047."""
+    inner = 3804 - (word(f * 661) >> 11)
+    middle = 11337 - (word(f * inner) >> 11)
+    return 16384 - (word(f * middle) >> 11)
+
+
+def norm(n: int) -> tuple[int, int]:
+    """Return the norm of a sum of squares as mantissa and exponent, section 5."""
+    if n == 0:
+        return 0, 0
+    e = 0
+    while n >= 2**32:
+        n, e = n >> 2, e + 1
+    while n < 2**30:
+        n, e = n * 4, e - 1
+    return math.isqrt(n), e
+
+
+def entropy_scale(m: int) -> int:
+    """Return s, the scale at which E(m) enters the table, section 6."""
+    return next(s for s in (0, 4, 8, 12, 16) if m >> s <= 511)
+
+
+def entropy_term(m: int) -> int:
+    """Return E(m), section 6."""
+    s = entropy_scale(m)
+    i = m >> s
+    f = m - i * 2**s
+    t = X[i] if f == 0 else X[i] + (word((X[i + 1] - X[i]) * f + (2**s >> 1)) >> s)
+    whole = (t + 2 ** (6 - s)) >> (7 - s) if s < 7 else word(t * 2 ** (s - 7))
+    return whole + (word(3 * (15 - s) * m) >> 1)

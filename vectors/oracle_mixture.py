@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""The learned persistence of the oracle: six experts, their weights, the mixed belief (SPEC.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oracle_math import logarithm, power, sat, shift_to_16_bits, word
+
+SHIFTS = (0, 1, 2, 4, 6, 6)
+"""How fast an expert forgets, 2^-shift; the last one holds the class mix, the first nothing at all."""
+
+HEAD_START = 6144
+"""Three bits, in 1/2048: the class mix counts eight times."""
+
+
+def plain_likelihood(u: Sequence[int]) -> list[int]:
+    """Return q of section 6 for a posterior in 0..255."""
+    return [64 * value + max(1, 164 // len(u)) for value in u]
+
+
+def corrected_likelihood(u: Sequence[int], seen: Sequence[int], class_mix: Sequence[int]) -> list[int]:
+    """Return q where likelihoods are corrected by class mix.
+
+    Parameters
+    ----------
+    u : sequence of int
+        Posterior, 0..255.
+    seen : sequence of int
+        Slow mean of past posteriors, Q0.24.
+    class_mix : sequence of int
+        Share of each class in development, Q0.16.
+
+    Returns
+    -------
+    list of int
+    """
+    out = []
+    for plain, past, share in zip(plain_likelihood(u), seen, class_mix, strict=True):
+        low = max((past + 128) >> 8, share >> 1, 1)
+        ratio = min(65536, word(share << 15) // low)
+        gain = math.isqrt(word(ratio << 15))
+        out.append(max(1, word(plain * gain) >> 16))
+    return out
+
+
+def take(old: Sequence[int], s: int, q: Sequence[int]) -> tuple[list[int], int]:
+    """Take one step of a Bayes filter.
+
+    Parameters
+    ----------
+    old : sequence of int
+        Belief before the step, in 1/65536.
+    s : int
+        The class switches with probability 2^-s.
+    q : sequence of int
+        Likelihood of each class.
+
+    Returns
+    -------
+    belief : list of int
+        Belief after it.
+    total : int
+        T, how well the old belief predicted the step.
+    """
+    prior = [b - (b >> s) + (65536 >> s) // len(old) for b in old]
+    joint = [word(a * c) for a, c in zip(prior, q, strict=True)]
+    total = sum(joint)
+    if not 0 < total < 2**31:
+        raise OverflowError(f"{total} is not within 31 bits")
+    t = shift_to_16_bits(total)
+    r = (2**31 - 1) // (total >> t)
+    return [word((j >> t) * r) >> 15 for j in joint], total
+
+
+def forgotten(deficits: Sequence[int]) -> list[int]:
+    """Return d, the deficits after forgetting 5/256 of each."""
+    return [(v * 251 + 128) >> 8 for v in deficits]
+
+
+def weight(x: int) -> int:
+    """Return W for an expert that lies x (in 1/2048 bit) behind the best."""
+    return (power(x % 2048) >> (x >> 11)) + 1 if x >> 11 < 15 else 1
+
+
+def weights(faded: Sequence[int]) -> list[int]:
+    """Return W of each expert from the forgotten deficits d."""
+    behind = [d + HEAD_START for d in faded[:5]] + [faded[5]]
+    return [weight(e - min(behind)) for e in behind]
+
+
+def gain(total: int) -> int:
+    """Return a, the logarithm of T in 1/2048 bit."""
+    t = shift_to_16_bits(total)
+    return (logarithm(total >> t) + 65536 * t) >> 5
+
+
+def settle(faded: Sequence[int], totals: Sequence[int]) -> list[int]:
+    """Return the deficits after a step in which the experts predicted this well."""
+    gains = [gain(total) - d for d, total in zip(faded, totals, strict=True)]
+    return [min(65535, max(gains) - g) for g in gains]
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What the experts say of one step."""
+
+    belief: list[int]
+    persistence: int
+    experts: list[list[int]]
+    class_mix: list[int]
+    deficits: list[int]
+    weights: list[int]
+    totals: list[int]
+
+    @property
+    def answer(self) -> int:
+        """The class with the largest belief, the lowest on a tie."""
+        return self.belief.index(max(self.belief))
+
+
+def mixed(
+    q: Sequence[int], experts: Sequence[Sequence[int]], class_mix: Sequence[int], deficits: Sequence[int]
+) -> Mixed:
+    """Let all six experts take a step in.
+
+    Parameters
+    ----------
+    q : sequence of int
+        Likelihood of each class.
+    experts : sequence of sequences of int
+        Beliefs of the experts 1 to 4.
+    class_mix : sequence of int
+        The class mix learned so far, what expert 5 expects.
+    deficits : sequence of int
+        v of the six experts.
+
+    Returns
+    -------
+    Mixed
+    """
+    classes = len(q)
+    olds = [[65536 // classes] * classes, *experts, class_mix]
+    taken = [take(old, s, q) for old, s in zip(olds, SHIFTS, strict=True)]
+    y = [belief for belief, _ in taken]
+    totals = [total for _, total in taken]
+
+    faded = forgotten(deficits)
+    w = weights(faded)
+    total_weight = sum(w)
+    lasting = word((w[1] + 2 * w[2] + 4 * w[3] + 6 * w[4]) << 13)
+    r = (2**31 - 1) // total_weight
+    p = [word(each * r) >> 16 for each in w]
+    belief = []
+    for c in range(classes):
+        alone = word((p[0] + p[5]) * y[0][c])
+        belief.append(sat(word(alone + sum(p[k] * y[k][c] for k in range(1, 5))) >> 15))
+    return Mixed(
+        belief=belief,
+        persistence=sat((lasting // (6 * total_weight)) << 3),
+        experts=y[1:5],
+        class_mix=[m + ((new - m + 16) >> 5) for m, new in zip(class_mix, y[5], strict=True)],
+        deficits=settle(faded, totals),
+        weights=w,
+        totals=totals,
+    )

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""Parameters of the oracle: ranges, what follows from them, fingerprint (SPEC.md, section 2)."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass, fields
+
+from oracle_math import least
+
+SIGNAL_COUNT = 17
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The head of section 11 that the alarm may sum in place of risk."""
+
+    clip: int
+    allowance: int
+    coef: tuple[int, ...]
+    offset: tuple[int, ...]
+    bet_base: int = 0
+    bet_slope: int = 0
+
+    def broken(self, classes: int) -> list[str]:
+        """Return the names of the rules that do not hold."""
+        most = self.bet_slope * (self.clip >> 8) >> 8
+        on = self.bet_slope > 0
+        rules = {
+            "evidence clip": 1 <= self.clip <= 2**24,
+            "evidence allowance": 0 <= self.allowance <= 2**24,
+            "evidence shape": len(self.coef) == SIGNAL_COUNT and len(self.offset) == classes,
+            "evidence range": all(-32768 <= v <= 32767 for v in (*self.coef, *self.offset)),
+            "bet_slope": 0 <= self.bet_slope <= 32767,
+            "bet_base": 0 <= self.bet_base <= 2**20 and (on or self.bet_base == 0),
+            "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
+        }
+        return [name for name, holds in rules.items() if not holds]
+
+
+@dataclass(frozen=True)
+class Instant:
+    """The head for a stream without persistence."""
+
+    bias: int
+    coef: tuple[int, ...]
+    class_mix: tuple[int, ...] | None = None
+
+    def broken(self, classes: int) -> list[str]:
+        """Return the names of the rules that do not hold."""
+        mix = self.class_mix
+        rules = {
+            "instant bias": abs(self.bias) <= 256 * 65536,
+            "instant coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
+            "class_mix": mix is None or (len(mix) == classes and all(1 <= share <= 65535 for share in mix)),
+        }
+        return [name for name, holds in rules.items() if not holds]
+
+
+@dataclass(frozen=True)
+class Params:
+    """The fields of section 2, under the same names and in the same order."""
+
+    version: int
+    signals: int
+    classes: int
+    features: int
+    zero_point: int
+    lags: tuple[int, ...]
+    lag_weights: tuple[int, ...]
+    coef: tuple[int, ...]
+    clean_mean: tuple[int, ...]
+    bias: int
+    doubt_mix: int
+    blend: int
+    spread_scale: int
+    level_num: int
+    level_den: int
+    reference: int
+    anchor: int
+    about: int
+    horizon: int
+    expected_start: int
+    slope: int
+    steep_slope: int
+    knee: int
+    budget_num: int
+    budget_den: int
+    burst: int
+    warmup: int
+    rise_reference: int
+    fall_reference: int
+    rise_limit: int
+    rise_cap: int
+    fall_limit: int
+    fall_cap: int
+    evidence: Evidence | None = None
+    instant: Instant | None = None
+    centers: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what section 2 does not allow: a vector with bad parameters would prove nothing."""
+        lags, past = self.lags, any(self.uses(n) for n in (0, 1, 2))
+        rules = {
+            "version": self.version == 3,
+            "signals": 1 <= self.signals < 2**SIGNAL_COUNT,
+            "classes": 2 <= self.classes <= 1000,
+            "features": 0 <= self.features <= 256,
+            "features used": self.features > 0 or not any(self.uses(n) for n in (1, 8, 14, 15)),
+            "zero_point": -128 <= self.zero_point <= 127,
+            "lags": list(lags) == sorted(set(lags)) and all(1 <= lag <= 64 for lag in lags),
+            "lags empty": bool(lags) or not past,
+            "lag_weights": len(self.lag_weights) == len(lags) and all(w >= 0 for w in self.lag_weights),
+            "lag_weights sum": not lags or (sum(self.lag_weights) == 32768 and self.lag_weights[0] > 0),
+            "coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
+            "clean_mean": len(self.clean_mean) == SIGNAL_COUNT
+            and all(0 <= m <= 65535 for m in self.clean_mean),
+            "bias": abs(self.bias) <= 256 * 65536,
+            "doubt_mix": 0 <= self.doubt_mix <= 65536,
+            "blend": 0 <= self.blend <= 65536,
+            "spread_scale": self.spread_scale == round(65536 / math.log2(self.classes)),
+            "level": 1 <= self.level_num < self.level_den <= 1000,
+            "reference": 0 <= self.reference <= 65535,
+            "anchor": self.anchor == 0 or (self.anchor == 1 and (self.uses(10) or self.instant is not None)),
+            "about": self.about == 0 or (self.about == 1 and self.instant is not None),
+            "horizon": self.horizon == 0 or 4 <= self.horizon <= 12,
+            "expected_start": 0 <= self.expected_start <= (65535 if self.horizon else 0),
+            "signal 16": not self.uses(16) or self.instant is not None,
+            "centers": (self.centers is not None) == self.uses(15),
+            "centers shape": self.centers is None or len(self.centers) == self.classes * self.features,
+            "centers range": all(-128 <= value <= 127 for value in self.centers or ()),
+            "slope": 0 <= self.slope <= self.steep_slope,
+            "steep_slope": 1 <= self.steep_slope <= 2**24 // self.level_den,
+            "knee": 0 <= self.knee <= 2**24 and self.slope * self.knee <= 2**24,
+            "budget": 0 <= self.budget_num <= self.budget_den and 1 <= self.budget_den <= 1000,
+            "burst": 1 <= self.burst <= 10000,
+            "warmup": 0 <= self.warmup < 2**32,
+            "alarm references": 0 <= self.rise_reference <= 65535 and 0 <= self.fall_reference <= 65535,
+            "rise": 0 < self.rise_limit <= self.rise_cap <= 2**30 or self.rise_limit == self.rise_cap == 0,
+            "fall": 0 < self.fall_limit <= self.fall_cap <= 2**30 or self.fall_limit == self.fall_cap == 0,
+        }
+        rules["evidence alone"] = self.evidence is None or self.fall_limit == 0
+        broken = [name for name, holds in rules.items() if not holds]
+        for head in (self.evidence, self.instant):
+            broken += [] if head is None else head.broken(self.classes)
+        if broken:
+            raise ValueError(f"parameters out of range: {', '.join(broken)}")
+
+    def uses(self, signal: int) -> bool:
+        """Return whether `signal` is in the mask."""
+        return bool(self.signals >> signal & 1)
+
+    def scalars(self) -> dict[str, int]:
+        """Return the scalar fields in the order of section 2."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, int)}
+
+    @property
+    def depth(self) -> int:
+        """The number of past inferences that are kept."""
+        return self.lags[-1] if any(self.uses(n) for n in (0, 1, 2)) else 0
+
+    @property
+    def entry(self) -> int:
+        """The bytes of one kept inference in a saved state."""
+        return 2 + self.classes * self.uses(0) + self.features * self.uses(1)
+
+    @property
+    def mean_words(self) -> int:
+        """The 32-bit words of all slow means, that of likelihoods by class included."""
+        fast, slow = self.uses(4) or self.uses(6), self.uses(5) or self.uses(7)
+        strains = self.uses(12) + self.uses(13)
+        own = strains + self.classes * (fast + slow) + self.features * self.uses(8)
+        return own + self.classes * self.corrects
+
+    @property
+    def corrects(self) -> bool:
+        """Whether likelihoods are corrected by class mix."""
+        return self.instant is not None and self.instant.class_mix is not None
+
+    @property
+    def beliefs(self) -> int:
+        """The 16-bit numbers of a saved state: beliefs, class mix, deficits."""
+        learned = 5 * self.classes + 6 if self.instant is not None else 0
+        return self.classes * (self.uses(10) + self.uses(11)) + learned
+
+    @property
+    def ring_size(self) -> int:
+        """The bytes of working memory, section 15."""
+        scratch = self.classes * self.corrects
+        payload = 2 * (self.beliefs + scratch) + self.depth * (self.entry - 2)
+        return max(4, 4 * (self.mean_words + 4 * self.depth) + (payload + 3) // 4 * 4)
+
+    @property
+    def state_size(self) -> int:
+        """The bytes of a saved state, section 12."""
+        return 52 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
+
+    def fingerprint(self) -> int:
+        """Return the CRC-32 that ties a saved state to these parameters, section 12."""
+        words = [self.version, self.signals, self.classes, self.features, self.zero_point & 0xFFFF]
+        words += [len(self.lags), self.bias, self.doubt_mix, self.blend, self.spread_scale]
+        words += [self.level_num, self.level_den, self.reference + 65536 * self.anchor]
+        words += [self.about + 65536 * self.horizon, self.expected_start]
+        words += [self.slope, self.steep_slope, self.knee]
+        words += [self.budget_num, self.budget_den, self.burst, self.rise_reference, self.fall_reference]
+        words += [self.warmup, self.rise_limit, self.rise_cap, self.fall_limit, self.fall_cap]
+        words += [lag + 65536 * weight for lag, weight in zip(self.lags, self.lag_weights, strict=True)]
+        words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
+        if self.evidence is not None:
+            words += [self.evidence.clip, self.evidence.allowance]
+            words += [self.evidence.bet_base, self.evidence.bet_slope]
+            words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
+        if self.instant is not None:
+            words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
+            words += self.instant.class_mix or ()
+        tail = bytes(value & 0xFF for value in self.centers or ())
+        return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)
+
+    def threshold(self, debt: int) -> int:
+        """Return the threshold at `debt`, section 9; a debt that no input can cause may not fit 32 bits."""
+        moved = self.distance(abs(debt)) >> 8
+        return self.reference + moved if debt >= 0 else self.reference - moved
+
+    def distance(self, size: int) -> int:
+        """Return how far a debt of this size moves the threshold, in 1/256 of Q0.16."""
+        near = min(size, self.knee)
+        return self.slope * near + self.steep_slope * (size - near)
+
+    def strayed(self, debt: int) -> bool:
+        """Return whether a debt counts as damaged, section 12."""
+        closer = debt + self.level_num - (self.level_den if debt >= 0 else 0)
+        return not any(0 <= self.threshold(d) <= 65535 for d in (debt, closer))
+
+    def idle(self) -> int:
+        """Return how many debts up to 0 have a threshold of exactly 0: damage may go so far below."""
+        return least(lambda s: self.threshold(-s) < 0) - least(lambda s: self.threshold(-s) <= 0)
+
+    def bounds(self) -> tuple[int, int]:
+        """Return the least and the greatest debt that any input can cause, section 9."""
+        shut = least(lambda debt: self.threshold(debt) > 65535)
+        open_ = least(lambda size: self.threshold(-size) <= 0)
+        return 1 - open_ - self.level_num, shut - 1 + self.level_den - self.level_num

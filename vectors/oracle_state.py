@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: MIT
+"""The state of the oracle: start, reset, saved bytes and what a load refuses (SPEC.md, section 12)."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import TypeVar
+
+from oracle_math import signed
+from oracle_params import Params
+
+VERSION = 3
+HEADER = 52
+
+# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
+SINCE_RESET, SINCE_START = 1, 2
+
+AnyState = TypeVar("AnyState", bound="State")
+
+
+class State:
+    """What a monitor remembers.
+
+    Attributes
+    ----------
+    branches : set of str
+        Names of the rare branches that were taken, so that the writer of the vectors can ask for all of them.
+    """
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.branches: set[str] = set()
+        self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
+        self.severity = 0
+        self.accuracy = params.expected_start * 256
+        self._begin()
+        self.reset()
+
+    def _begin(self) -> None:
+        """Set what a reset leaves alone to its values before the first step ever."""
+        p = self.params
+        self.started = False
+        self.class_mix = [65536 // p.classes] * p.classes
+        self.deficits = [0] * 6
+        self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
+
+    def reset(self) -> None:
+        """Forget past posteriors and features; all else stays."""
+        self.ring: list[tuple[int, list[int], list[int]]] = []  # label, probs, features; the newest first
+        self.has_mean = False
+        self.fast = [0] * self.params.classes
+        self.slow = [0] * self.params.classes
+        self.feature_mean = [0] * self.params.features
+        self.strain_fast = [0]
+        self.strain_slow = [0]
+        self.belief_fast = [0] * self.params.classes
+        self.belief_slow = [0] * self.params.classes
+        for k in range(1, 5):
+            setattr(self, f"expert_{k}", [0] * self.params.classes)
+
+    def numbers(self) -> list[tuple[str, int, str, int]]:
+        """Return name, length, format and bit of `held` of each list in a saved state, in its order."""
+        p = self.params
+        learns, wide, narrow = p.instant is not None, "i", "H"
+        wanted = [
+            ("strain_fast", 1, wide, SINCE_RESET, p.uses(12)),
+            ("strain_slow", 1, wide, SINCE_RESET, p.uses(13)),
+            ("fast", p.classes, wide, SINCE_RESET, p.uses(4) or p.uses(6)),
+            ("slow", p.classes, wide, SINCE_RESET, p.uses(5) or p.uses(7)),
+            ("feature_mean", p.features, wide, SINCE_RESET, p.uses(8)),
+            ("seen", p.classes, wide, SINCE_START, p.corrects),
+            ("belief_fast", p.classes, narrow, SINCE_RESET, p.uses(10)),
+            ("belief_slow", p.classes, narrow, SINCE_RESET, p.uses(11)),
+            *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
+            ("class_mix", p.classes, narrow, SINCE_START, learns),
+            ("deficits", 6, narrow, SINCE_START, learns),
+        ]
+        return [(name, length, form, bit) for name, length, form, bit, used in wanted if used]
+
+    def damage(self, counter: str, value: int) -> None:
+        """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
+        setattr(self, counter, signed(value) if counter in ("debt", "credit") else value)
+
+    def _mended(self) -> tuple[int, int, int, int, int]:
+        """Return debt, credit, rise, fall and alarm as `save` writes them."""
+        p, steps = self.params, self.steps
+        low, high = p.bounds()
+        debt = self.debt if low <= self.debt <= high else 0
+        if steps < 2**32 - 1:
+            debt -= (debt + p.level_num * steps) % p.level_den
+            debt = min(max(debt, -p.level_num * steps), (p.level_den - p.level_num) * steps)
+            debt += p.level_den if debt < low else 0
+        credit = min(self.credit % 2**32, p.burst * p.budget_den, p.budget_num * steps)
+        alarm, sums = 0, []
+        for bit, total, limit, cap in (
+            (1, self.rise, p.rise_limit, p.rise_cap),
+            (2, self.fall, p.fall_limit, p.fall_cap),
+        ):
+            total = min(max(signed(total), 0), cap) if limit else 0
+            sums.append(total)
+            if total and (total >= limit or self.alarm & bit):
+                alarm |= bit
+        return debt, credit, sums[0], sums[1], alarm
+
+    def save(self) -> bytes:
+        """Return the bytes of section 12."""
+        p = self.params
+        debt, credit, rise, fall, alarm = self._mended()
+        ring = self.ring[: self.steps]
+        held = SINCE_RESET * (bool(ring) if p.depth else self.has_mean and self.steps > 0)
+        held |= SINCE_START * (self.started and self.steps > 0)
+        accuracy = self.accuracy if self.steps else p.expected_start * 256
+        out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
+        out += struct.pack("<IiIIIiI", self.steps, debt, credit, rise, fall, self.severity, accuracy)
+        out += bytes([alarm, len(ring), held, p.depth])
+        for label, probs, features in ring:
+            out += struct.pack("<H", label)
+            out += bytes(value & 0xFF for value in probs) if p.uses(0) else b""
+            out += bytes(value & 0xFF for value in features) if p.uses(1) else b""
+        out += bytes((p.depth - len(ring)) * p.entry)
+        for name, length, form, bit in self.numbers():
+            values = getattr(self, name) if held & bit else [0] * length
+            out += struct.pack(f"<{length}{form}", *values)
+        out += struct.pack("<I", zlib.crc32(out))
+        if len(out) != p.state_size:
+            raise AssertionError(f"state of {len(out)} bytes instead of {p.state_size}")
+        return out
+
+    @classmethod
+    def load(cls: type[AnyState], params: Params, state: bytes) -> AnyState:
+        """Return a monitor read back from the bytes that `save` gave.
+
+        Parameters
+        ----------
+        params : Params
+            Those of the monitor that saved.
+        state : bytes
+            A sound state: `refusal` says whether it is.
+
+        Returns
+        -------
+        Monitor
+        """
+
+        def int8(raw: bytes) -> list[int]:
+            return list(struct.unpack(f"<{len(raw)}b", raw))
+
+        p, new = params, cls(params)
+        new.steps, new.debt, new.credit, new.rise, new.fall, new.severity, new.accuracy = struct.unpack_from(
+            "<IiIIIiI", state, 20
+        )
+        new.alarm, fill, held, _ = state[48:HEADER]
+        at = HEADER
+        for _ in range(fill):
+            entry = state[at : at + p.entry]
+            cut = 2 + p.classes * p.uses(0)
+            label = int.from_bytes(entry[:2], "little")
+            new.ring.append((label, int8(entry[2:cut]), int8(entry[cut:])))
+            at += p.entry
+        for name, bit, values in new._lists(state):
+            if held & bit:
+                setattr(new, name, values)
+        new.has_mean = bool(held & SINCE_RESET)
+        new.started = bool(held & SINCE_START)
+        return new
+
+    def _lists(self, state: bytes) -> list[tuple[str, int, list[int]]]:
+        """Return name, bit of `held` and values of each list in the bytes of a state."""
+        out: list[tuple[str, int, list[int]]] = []
+        at = HEADER + self.params.depth * self.params.entry
+        for name, length, form, bit in self.numbers():
+            out.append((name, bit, list(struct.unpack_from(f"<{length}{form}", state, at))))
+            at += struct.calcsize(f"<{length}{form}")
+        return out
+
+    @classmethod
+    def refusal(cls, params: Params, state: bytes) -> int:
+        """Return what `load` answers to some bytes: 0 accepted, or a code of section 2.
+
+        Parameters
+        ----------
+        params : Params
+            Those of the monitor that loads.
+        state : bytes
+            Any bytes.
+
+        Returns
+        -------
+        int
+        """
+        p = params
+        if len(state) < HEADER:
+            return -3
+        if state[:4] != b"TCUQ":
+            return -4
+        if state[4:6] != struct.pack("<H", VERSION):
+            return -5
+        if struct.pack("<I", zlib.crc32(state[:-4])) != state[-4:]:
+            return -4
+        if state[8:20] != struct.pack("<I2HI", p.signals, p.classes, p.features, p.fingerprint()):
+            return -6
+        if len(state) != p.state_size:
+            return -3
+        return 0 if cls._header_is_sound(p, state) and cls._content_is_sound(p, state) else -4
+
+    @classmethod
+    def _header_is_sound(cls, p: Params, state: bytes) -> bool:
+        """Return whether the numbers of a header are in range and do not contradict each other."""
+        low, high = p.bounds()
+        steps, debt, credit, rise, fall, severity, accuracy = struct.unpack_from("<IiiIIiI", state, 20)
+        alarm, fill, held, depth = state[48:HEADER]
+        clip = 0 if p.evidence is None else p.evidence.clip
+        learns = p.instant is not None
+        rules = [
+            state[6:8] == bytes(2),
+            depth == p.depth,
+            low <= debt <= high,
+            0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
+            -clip <= severity <= clip,
+            accuracy < 65536 * 256 if p.horizon else accuracy == 0,
+            steps > 0 or accuracy == p.expected_start * 256,
+            alarm <= 3,
+            fill <= min(depth, steps),
+            held <= 3,
+            held == 0 or steps > 0,
+            learns or not held & SINCE_START,
+            not (learns and held == SINCE_RESET),
+            p.depth == 0 or (fill > 0) == bool(held & SINCE_RESET),
+        ]
+        if steps < 2**32 - 1:
+            rules.append((debt + p.level_num * steps) % p.level_den == 0)
+            rules.append(-p.level_num * steps <= debt <= (p.level_den - p.level_num) * steps)
+        for bit, total, limit, cap in (
+            (1, rise, p.rise_limit, p.rise_cap),
+            (2, fall, p.fall_limit, p.fall_cap),
+        ):
+            rules.append(total <= cap)
+            rules.append(total > 0 if alarm & bit else total < limit or limit == 0)
+        return all(rules)
+
+    @classmethod
+    def _content_is_sound(cls, p: Params, state: bytes) -> bool:
+        """Return whether entries, means and beliefs are in range; the header is."""
+        fill, held = state[49], state[50]
+        new = cls.load(p, state)
+        for label, probs, _ in new.ring:
+            if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):
+                return False
+        if any(state[HEADER + fill * p.entry : HEADER + p.depth * p.entry]):
+            return False
+        for name, bit, values in new._lists(state):
+            if not held & bit:
+                sound = not any(values)
+            elif name == "feature_mean":
+                sound = all(abs(value) <= 255 * 65536 for value in values)
+            elif name in ("fast", "slow"):
+                sound = all(0 <= value <= 255 * 65536 for value in values)
+            elif name in ("strain_fast", "strain_slow", "seen"):
+                sound = all(0 <= value <= 65535 * 256 for value in values)
+            elif name == "class_mix":
+                sound = sum(values) <= 65536 + 16 * p.classes
+            elif name == "deficits":
+                sound = 0 in values
+            else:
+                sound = sum(values) <= 65536
+            if not sound:
+                return False
+        return True
