@@ -31,7 +31,7 @@ from .fixed_point import (
     snap_rates,
     snap_slopes,
 )
-from .params_file import FORMAT, READABLE, check_seal, content_from, content_of, plain, values_from
+from .params_file import FORMAT, READABLE, check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
@@ -253,8 +253,8 @@ class Params:
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name these parameters in saved states and decision logs.
 
-        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and `feature_scale`,
-        which the core never sees, have no part in it.
+        It is the core's CRC-32 of what it was given (SPEC.md section 12): `notes`, `window` and
+        `feature_scale`, which the core never sees, have no part in it.
 
         Examples
         --------
@@ -340,8 +340,7 @@ class Params:
         0.05
         """
         params = cls(**values_from(content, cls))
-        if sealed:
-            check_seal(content)
+        check_whole(content, cls, sealed)
         return params
 
     @classmethod

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FORMAT = "tcuq-params"
 
 READABLE = (1, 2, PARAMS_VERSION)
-"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3 there
-is no `checksum`, and fields that are missing have their defaults."""
+"""Versions of a parameter file. One of version 1 has no `anchor`, which was the confidence; before version 3
+there is no `checksum`, and fields that are missing have their defaults."""
 
 
 def content_of(params: Params) -> dict[str, Any]:
@@ -65,20 +65,45 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "checksum": checksum_of(rest)}
 
 
-def check_seal(content: Mapping[str, Any]) -> None:
-    """Refuse a file of version 3 whose checksum does not belong to its content.
+def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
+    """Refuse a file of version 3 that lacks a field, or whose checksum does not belong to its content.
 
     Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
+
+    Parameters
+    ----------
+    content : mapping
+        Whose values were accepted.
+    kind : type
+        `Params`.
+    sealed : bool
+        Whether the checksum is looked at.
     """
     if content["version"] < 3:
         return
+    _complete("field", content, [item.name for item in fields(kind)])
+    for name in ("coef", "clean_means"):
+        _complete(name, content[name], content["signals"])
+    _complete("alarm field", content["alarm"], ("mean", "rise", "fall"))
+    for name in ("rise", "fall"):
+        if content["alarm"][name] is not None:
+            _complete(f"alarm {name} field", content["alarm"][name], ("allowance", "limit", "cap"))
+    if content["evidence"] is not None:
+        _complete("evidence field", content["evidence"], ("coef", "offsets", "clip", "allowance"))
     given, expected = content.get("checksum"), checksum_of(content)
-    if given != expected:
+    if sealed and given != expected:
         said = "missing" if given is None else repr(given)
         raise ValueError(
             f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
             "after an edit of your own run `tcuq seal FILE`, or read it with sealed=False"
         )
+
+
+def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse what lacks a name: a default in its place would be another monitor."""
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
 
 
 def content_from(text: str) -> Any:
@@ -113,8 +138,6 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if "classes" not in values:
         low, high = RANGE["classes"]
         raise ValueError(f"field 'classes' is missing, expected {low} to {high}")
-    if version >= 3:
-        _complete("field", values, [item.name for item in fields(kind)])
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
             values[name] = _list(name, values[name])
@@ -123,34 +146,11 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
             raise ValueError(f"{name} is {values[name]!r}; an object is needed")
-    if version >= 3:
-        _complete_parts(values)
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
         values["evidence"] = head_from(values["evidence"])
     return values
-
-
-def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse what lacks a name: a default in its place would be another monitor."""
-    for name in names:
-        if name not in values:
-            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
-
-
-def _complete_parts(values: Mapping[str, Any]) -> None:
-    """Refuse objects within a file that lack a field."""
-    for name in ("coef", "clean_means"):
-        _complete(name, values[name], [signal for signal in values["signals"] if isinstance(signal, str)])
-    alarm, head = values["alarm"], values["evidence"]
-    if isinstance(alarm, Mapping):
-        _complete("alarm field", alarm, ("mean", "rise", "fall"))
-        for name in ("rise", "fall"):
-            if isinstance(alarm[name], Mapping):
-                _complete(f"alarm {name} field", alarm[name], ("allowance", "limit", "cap"))
-    if isinstance(head, Mapping):
-        _complete("evidence field", head, ("coef", "offsets", "clip", "allowance"))
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:
