@@ -21,7 +21,7 @@ from tcuq.io import read_decisions, read_log, write_decisions
 from tcuq.monitor.log import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
-COMMANDS = ("fit", "tune", "run", "inspect", "seal", "audit", "export", "report", "demo")
+COMMANDS = ("fit", "tune", "run", "inspect", "audit", "export", "report", "demo")
 
 
 def stream(steps=120, seed=0):
@@ -914,11 +914,13 @@ def test_names_of_parameters_that_are_refused(place, capsys, old, new, message):
 def test_seal_after_an_edit(place, capsys):
     text = (place / "m.json").read_text()
     (place / "m.json").write_text(text.replace('"warmup": 4', '"warmup": 5'))
-    assert "run `tcuq seal FILE`" in refused(capsys, "inspect", "m.json")
-    assert main(["seal", "m.json"]) == 0
+    assert "run `tcuq inspect FILE --seal`" in refused(capsys, "inspect", "m.json")
+    assert main(["inspect", "m.json", "--seal"]) == 0
     edited = PARAMS.replace(warmup=5)
-    assert capsys.readouterr().out == f"sealed m.json: parameters {edited.fingerprint}\n"
+    assert f"fingerprint {edited.fingerprint}" in capsys.readouterr().out
     assert Params.load("m.json") == edited
     (place / "m.json").write_text(text.replace('"warmup": 4', '"warmup": -5'))
-    assert "warmup is -5" in refused(capsys, "seal", "m.json")
+    assert "warmup is -5" in refused(capsys, "inspect", "m.json", "--seal")
     assert '"warmup": -5' in (place / "m.json").read_text()
+    Monitor(PARAMS).save("state")
+    assert "--seal is for a parameter file" in refused(capsys, "inspect", "state", "--seal")

@@ -74,7 +74,7 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
 #define STEEP_LIMIT 33554432u
 
 /* The threshold at a debt, section 9. */
-NOT_INLINE static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
+static NOT_INLINE int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
 {
     uint32_t sign = debt < 0 ? 0xFFFFFFFFu : 0u;
     uint32_t size = ((uint32_t)debt ^ sign) - sign;

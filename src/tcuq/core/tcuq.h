@@ -135,7 +135,7 @@ typedef struct {
     uint32_t rise;
     uint32_t fall;
     uint8_t alarm;
-    uint8_t head;
+    uint8_t head; /* where the next step goes, 0..depth; depth is 0 again */
     uint8_t fill;
     uint8_t slow;
 } tcuq_t;

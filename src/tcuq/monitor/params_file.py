@@ -95,7 +95,7 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
         said = "missing" if given is None else repr(given)
         raise ValueError(
             f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
-            "after an edit of your own run `tcuq seal FILE`, or read it with sealed=False"
+            "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False"
         )
 
 
