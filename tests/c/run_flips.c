@@ -322,11 +322,64 @@ static void garbage(const tcuq_params_t *p, int64_t room)
     }
 }
 
+/* Every byte of the params that changes, and every counter out of range, is an error of its own. */
+static void verify_says(const tcuq_params_t *good)
+{
+    static uint8_t own_lags[LAGS];
+    tcuq_params_t p = *good;
+    uint8_t *bytes = (uint8_t *)&p.bias;
+    watch_t w;
+    target_name = "verify";
+    memcpy(own_lags, lags, sizeof lags);
+    p.lags = own_lags;
+    start(&w, &p);
+    need(tcuq_verify(&w.monitor) == TCUQ_OK, "sound");
+    need(tcuq_verify(NULL) == TCUQ_ERR_STATE, "no monitor");
+    for (target_bit = 0; target_bit < 8u * sizeof p.bias; target_bit++) {
+        bytes[target_bit / 8u] ^= (uint8_t)(1u << target_bit % 8u);
+        need(tcuq_verify(&w.monitor) != TCUQ_OK, "another bias");
+        bytes[target_bit / 8u] ^= (uint8_t)(1u << target_bit % 8u);
+    }
+    own_lags[2] ^= 1u;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_OTHER, "another lag");
+    own_lags[2] ^= 1u;
+    p.burst ^= 1u;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_OTHER, "another burst");
+    p.burst = 0;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_PARAMS, "a burst that is refused");
+    p.burst = good->burst;
+    p.version ^= 1u;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_VERSION, "another version");
+    p.version ^= 1u;
+    w.monitor.params = NULL;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "no params");
+    w.monitor.params = &p;
+    w.monitor.ring = NULL;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "no ring");
+    w.monitor.ring = w.ring;
+    for (target_bit = 0; target_bit < 7u; target_bit++) {
+        tcuq_t sound = w.monitor;
+        w.monitor.debt = target_bit == 0u ? 1 << 20 : 0;
+        w.monitor.credit = target_bit == 1u ? -1 : 0;
+        w.monitor.rise = target_bit == 2u ? p.rise_cap + 1u : 0u;
+        w.monitor.fall = target_bit == 3u ? p.fall_limit : 0u;
+        w.monitor.alarm = target_bit == 4u ? 4u : 0u;
+        w.monitor.head = target_bit == 5u ? DEPTH + 1u : 0u;
+        w.monitor.slow = target_bit == 6u ? 2u : 0u;
+        need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "a counter out of range");
+        w.monitor = sound;
+    }
+    need(tcuq_verify(&w.monitor) == TCUQ_OK, "sound again");
+    free(w.ring);
+}
+
 int main(void)
 {
     static set_t all[8];
     unsigned count = sets(all), i, target, bit;
     unsigned long trials = 0;
+    set_name = all[0].name;
+    verify_says(&all[0].params);
     for (i = 0; i < count; i++) {
         const tcuq_params_t *p = &all[i].params;
         unsigned bytes = (unsigned)tcuq_ring_size(p);

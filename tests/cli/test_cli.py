@@ -1,5 +1,6 @@
 """The command line: what it prints, how it ends, and that a bad input leaves nothing behind."""
 
+import dataclasses
 import inspect
 import io
 import json
@@ -16,7 +17,7 @@ from interrupts import heed_interrupts
 from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
 from tcuq.cli.common import Progress, comma_list
-from tcuq.io import read_decisions, read_log
+from tcuq.io import read_decisions, read_log, write_decisions
 from tcuq.monitor.log import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
@@ -169,7 +170,7 @@ def test_user_errors_are_one_line_and_leave_nothing(place, capsys, args, message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "parameters have version 3, expected 1 or 2"),
+        ({"version": 4}, "parameters have version 4, expected 1 or 2 or 3"),
         ({"format": "other"}, "not a parameter file"),
         ({"speed": 1}, "field 'speed' is unknown"),
         ({"classes": 1}, "classes is 1, expected 2 to 1000"),
@@ -344,7 +345,7 @@ def test_bad_states_are_refused(place, capsys):
     state = monitor.save("good")
     flipped = bytearray(state)
     flipped[45] ^= 4
-    main(["run", "m.json", "in.csv", "-o", "d.csv", "--quiet"])
+    PARAMS.replace(burst=7).save("n.json")
     for content, other in [
         (state[:-1], "m"),
         (state[:10], "m"),
@@ -352,7 +353,7 @@ def test_bad_states_are_refused(place, capsys):
         (b"", "m"),
         (state, "n"),
     ]:
-        PARAMS.replace(burst=7).save("n.json")
+        main(["run", f"{other}.json", "in.csv", "-o", "d.csv", "--quiet"])
         (place / "bad").write_bytes(content)
         run = refused(capsys, "run", f"{other}.json", "in.csv", "-o", "e.csv", "--state-in", "bad")
         audit = refused(capsys, "audit", "d.csv", f"{other}.json", "--state", "bad")
@@ -876,3 +877,63 @@ def test_a_report_of_a_resumed_run_keeps_its_numbers(place, capsys):
     page = (place / "r.html").read_text(encoding="utf-8")
     assert "begins at step 50 of a monitor" in page and "held in every window" in page
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("out", ["csv", "jsonl", "npz"])
+@pytest.mark.parametrize("extra", [[], ["--signals"]])
+def test_a_decision_log_names_its_parameters(place, capsys, out, extra):
+    """Another parameter file is refused by audit and report; a log without a name is accepted with a note."""
+    assert main(["run", "m.json", "in.csv", "-o", f"d.{out}", "--quiet", *extra]) == 0
+    decisions = read_decisions(f"d.{out}")
+    assert decisions.fingerprint == PARAMS.fingerprint and decisions.columns[-1] == "params"
+    assert main(["audit", f"d.{out}", "m.json", "--quiet"]) == 0
+    other = PARAMS.replace(burst=7)
+    other.save("n.json")
+    message = f"d.{out}: made with parameters {PARAMS.fingerprint}, expected {other.fingerprint}"
+    assert message in refused(capsys, "audit", f"d.{out}", "n.json")
+    assert message in refused(capsys, "report", f"d.{out}", "-o", "r.html", "--params", "n.json")
+    write_decisions(f"old.{out}", dataclasses.replace(decisions, fingerprint=None))
+    assert read_decisions(f"old.{out}").columns == decisions.columns[:-1]
+    capsys.readouterr()
+    for args in (
+        ["audit", f"old.{out}", "m.json"],
+        ["report", f"old.{out}", "-o", "r.html", "--params", "m.json"],
+    ):
+        assert main(args) == 0
+        assert f"old.{out}: does not name its parameters" in capsys.readouterr().err
+
+
+def test_live_answers_name_the_parameters(place, capsys, monkeypatch):
+    feed(monkeypatch, "".join(lines_of(stream())))
+    assert main(["run", "m.json", "-"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["params"] for row in rows} == {PARAMS.fingerprint}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{name}\n", "zz\n", "params is 'zz', expected a fingerprint of eight hexadecimal digits"),
+        ("{name}\n", "00000000\n", "expected decisions of one monitor"),
+    ],
+)
+def test_names_of_parameters_that_are_refused(place, capsys, old, new, message):
+    assert main(["run", "m.json", "in.csv", "-o", "d.csv", "--quiet"]) == 0
+    text = (place / "d.csv").read_text()
+    (place / "d.csv").write_text(text.replace(old.format(name=PARAMS.fingerprint), new, 1))
+    assert message in refused(capsys, "audit", "d.csv", "m.json")
+
+
+def test_seal_after_an_edit(place, capsys):
+    text = (place / "m.json").read_text()
+    (place / "m.json").write_text(text.replace('"warmup": 4', '"warmup": 5'))
+    assert "run `tcuq inspect FILE --seal`" in refused(capsys, "inspect", "m.json")
+    assert main(["inspect", "m.json", "--seal"]) == 0
+    edited = PARAMS.replace(warmup=5)
+    assert f"fingerprint {edited.fingerprint}" in capsys.readouterr().out
+    assert Params.load("m.json") == edited
+    (place / "m.json").write_text(text.replace('"warmup": 4', '"warmup": -5'))
+    assert "warmup is -5" in refused(capsys, "inspect", "m.json", "--seal")
+    assert '"warmup": -5' in (place / "m.json").read_text()
+    Monitor(PARAMS).save("state")
+    assert "--seal is for a parameter file" in refused(capsys, "inspect", "state", "--seal")

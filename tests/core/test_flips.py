@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory errors: every bit of every counter and of the ring, flipped under sanitizers (SPEC.md section 12)."""
+"""Memory errors (SPEC.md section 12): every bit of counters and ring, flipped under sanitizers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import direct_params, dwell_stream, int8_stream, posterior_of
 
-from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params
+from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Monitor, Params, _core
 from tcuq._core import Core
 from tcuq.monitor.log import watch
 from tcuq.monitor.quantize import quantize_features, quantize_probs, two_classes
@@ -347,7 +347,7 @@ def test_states_of_other_params_and_versions_are_refused() -> None:
     with pytest.raises(ValueError, match="other parameters"):
         Monitor(monitor.params.replace(blend=0.5)).load(state)
     with pytest.raises(ValueError, match="another state version"):
-        monitor.load(changed(state, 4, 3, 2))
+        monitor.load(changed(state, 4, 2, 2))
     for offset in (6, 8, 10):
         with pytest.raises(ValueError, match="other parameters"):
             monitor.load(changed(state, offset, 77, 2))
@@ -441,3 +441,36 @@ def test_bad_tables_are_refused_before_anything_moves() -> None:
 def test_bad_logs_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Log(**options)
+
+
+def test_contradictory_states_are_refused() -> None:
+    """Checksums are right; the steps cannot have led to the debt or the credit."""
+    monitor = Monitor(make_params())
+    empty = monitor.save()
+    monitor.run(*int8_stream(50, 10, monitor.params.features))
+    state = monitor.save()
+    debt = int.from_bytes(state[20:24], "little", signed=True)
+    for content in (changed(state, 20, (debt + 1) % 2**32), changed(state, 16, 49), changed(empty, 24, 1)):
+        with pytest.raises(ValueError, match="damaged"):
+            monitor.load(content)
+    monitor.load(changed(changed(state, 16, 2**32 - 1), 20, (debt + 1) % 2**32))  # the count has stopped
+
+
+def test_verify_finds_nothing_in_a_sound_monitor_and_says_what_is_wrong_in_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monitor = Monitor(make_params())
+    monitor.run(*int8_stream(50, 10, monitor.params.features))
+    monitor.verify()
+
+    class Damaged:
+        def __init__(self, status: int) -> None:
+            self.status = status
+
+        def verify(self) -> int:
+            return self.status
+
+    for status, message in ((_core.ERR_STATE, "a counter is out of range"), (_core.ERR_OTHER, "parameters")):
+        monkeypatch.setattr(monitor, "_core", Damaged(status))
+        with pytest.raises(RuntimeError, match=message):
+            monitor.verify()

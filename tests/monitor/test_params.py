@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor import params as params_module
 from tcuq.monitor.fixed_point import RANGE, core_integers
 from tcuq.monitor.signals import FEATURE_BASED
+from tcuq.monitor.state import fingerprint, read_state
 
 side = st.none() | st.builds(
     lambda a, limit, more: AlarmSide(a, limit, limit + more),
@@ -77,8 +79,98 @@ def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params
 def test_a_file_of_the_first_layout_is_read() -> None:
     """It had no anchor, and its risk leant on the confidence."""
     params = Params(classes=10, signals=("divergence", "doubt", "spread_fast"))
-    content = {key: value for key, value in params.to_dict().items() if key != "anchor"}
+    content = {key: value for key, value in params.to_dict().items() if key not in ("anchor", "checksum")}
     assert Params.from_dict({**content, "version": 1}) == params
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_earlier_versions_have_no_checksum_and_defaults(version: int) -> None:
+    content = {"format": "tcuq-params", "version": version, "classes": 4, "level": 0.2}
+    assert Params.from_dict(content) == Params(classes=4, level=0.2)
+    with pytest.raises(ValueError, match="field 'checksum' is unknown"):
+        Params.from_dict({**content, "checksum": "00000000"})
+
+
+def every_field() -> Params:
+    """Return parameters that leave no part of a file empty."""
+    head = EvidenceHead({"doubt": 0.5}, [0.25, -0.5, 0.0], clip=2.0, allowance=0.1)
+    rise = AlarmSide(allowance=0.1, limit=2.0, cap=3.0)
+    return Params(classes=3, alarm=Alarm(0.2, rise, None), evidence=head, notes={"by": ["me", 0.1, None]})
+
+
+def test_every_flipped_bit_of_a_file_is_refused_or_gives_the_same_monitor() -> None:
+    params, same = every_field(), 0
+    content = params.to_json().encode()
+    for place in range(len(content)):
+        for bit in range(8):
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << bit
+            try:
+                found = Params.from_json(flipped.decode())
+            except ValueError:  # UnicodeDecodeError is one
+                continue
+            assert found == params, (place, bit)
+            same += 1
+    assert same < len(content) / 100, "white space at most"
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(Params)])
+def test_a_missing_field_is_refused_even_unsealed(name: str) -> None:
+    content = every_field().to_dict()
+    del content[name]
+    with pytest.raises(ValueError, match=f"field '{name}' is missing"):
+        Params.from_dict(content, sealed=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (("coef", "doubt"), "coef 'doubt' is missing, expected all of divergence, flips, doubt"),
+        (("clean_means", "flips"), "clean_means 'flips' is missing"),
+        (("alarm", "mean"), "alarm field 'mean' is missing"),
+        (("alarm", "fall"), "alarm field 'fall' is missing"),
+        (("alarm", "rise", "cap"), "alarm rise field 'cap' is missing"),
+        (("evidence", "clip"), "evidence field 'clip' is missing"),
+    ],
+)
+def test_a_missing_part_of_a_field_is_refused(path: tuple[str, ...], message: str) -> None:
+    content = every_field().to_dict()
+    inner: Any = content
+    for name in path[:-1]:
+        inner = inner[name]
+    del inner[path[-1]]
+    with pytest.raises(ValueError, match=message):
+        Params.from_dict(content, sealed=False)
+
+
+def test_an_edited_file_says_how_to_seal_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    params = Params(classes=3)
+    path.write_text(params.to_json().replace('"burst": 8', '"burst": 9'))
+    with pytest.raises(ValueError, match=r"checksum is '\w{8}', expected '\w{8}': .*run `tcuq inspect FILE --seal`"):
+        Params.load(path)
+    edited = Params.load(path, sealed=False)
+    assert edited == params.replace(burst=9)
+    edited.save(path)
+    assert Params.load(path) == edited
+    content = edited.to_dict()
+    del content["checksum"]
+    with pytest.raises(ValueError, match="checksum is missing"):
+        Params.from_dict(content)
+
+
+def test_the_checksum_does_not_depend_on_order_or_layout_of_a_file() -> None:
+    params = every_field()
+    turned = dict(reversed(params.to_dict().items()))
+    assert Params.from_json(json.dumps(turned, indent=7)) == params
+
+
+def test_the_fingerprint_is_that_of_states_and_names_what_the_core_is_given() -> None:
+    params = every_field()
+    assert params.fingerprint == f"{fingerprint(params):08x}"
+    assert params.fingerprint == f"{read_state(Monitor(params).save()).fingerprint:08x}"
+    assert params.replace(burst=9).fingerprint != params.fingerprint
+    assert params.replace(notes={}).fingerprint == params.fingerprint
 
 
 def test_the_file_is_readable_and_whole(tmp_path: Path) -> None:
@@ -170,7 +262,7 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "parameters have version 3, expected 1 or 2"),
+        ({"version": 4}, "parameters have version 4, expected 1 or 2 or 3"),
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
         ({"color": 1}, "field 'color' is unknown, expected one of classes"),
         (

@@ -14,7 +14,7 @@ ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))
 def test_memory_is_that_of_a_32_bit_device():
     params = Params(classes=10, features=32)
     found = describe_params(params)
-    assert found["cost"]["ram_bytes"] == 32 + params.ring_bytes
+    assert found["cost"]["ram_bytes"] == 36 + params.ring_bytes
     assert found["cost"]["state_bytes"] == len(Monitor(params).save())
 
 

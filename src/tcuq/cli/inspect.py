@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .common import about, declare, need_files, print_json
+from .edge import UsageError
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -25,6 +26,11 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="parameter file (JSON) or saved state; either is recognized"
     )
+    parser.add_argument(
+        "--seal",
+        action="store_true",
+        help="FILE is a parameter file that you edited: check it and write it back with a fresh checksum",
+    )
 
 
 def command(args: argparse.Namespace) -> int:
@@ -35,10 +41,15 @@ def command(args: argparse.Namespace) -> int:
     need_files(args, "FILE")
     content = Path(args.file).read_bytes()
     if content[:4] == b"TCUQ":
+        if args.seal:
+            raise UsageError(f"--seal is for a parameter file; {args.file} is a saved state")
         with about(args.file):
             found = describe_state(content)
     elif content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-        found = describe_params(Params.load(args.file))
+        params = Params.load(args.file, sealed=not args.seal)
+        if args.seal:
+            params.save(args.file)
+        found = describe_params(params)
     else:
         raise ValueError(
             f"{args.file}: is neither a parameter file (JSON) nor a saved state (begins with TCUQ)"

@@ -106,7 +106,7 @@ static void expect(tcuq_t *m, tcuq_step_t *out)
 }
 
 /* The threshold at a debt, section 9. */
-NOT_INLINE static int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
+static NOT_INLINE int32_t threshold_at(const tcuq_params_t *p, int32_t debt)
 {
     uint32_t sign = debt < 0 ? 0xFFFFFFFFu : 0u;
     uint32_t size = ((uint32_t)debt ^ sign) - sign;

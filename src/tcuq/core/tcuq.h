@@ -165,7 +165,7 @@ typedef struct {
     int32_t last;
     uint32_t novelty;
     uint8_t alarm;
-    uint8_t head;
+    uint8_t head; /* where the next step goes, 0..depth; depth is 0 again */
     uint8_t fill;
     uint8_t held;
 } tcuq_t;

@@ -33,7 +33,7 @@ int tcuq_internal_check(const tcuq_params_t *p)
 }
 
 /* The sum after some more bytes: another byte anywhere gives another sum. */
-NOT_INLINE static uint32_t add_bytes(uint32_t sum, const void *from, size_t size)
+static NOT_INLINE uint32_t add_bytes(uint32_t sum, const void *from, size_t size)
 {
     const uint8_t *bytes = from;
     for (; size > 0u; size--) {
@@ -45,8 +45,7 @@ NOT_INLINE static uint32_t add_bytes(uint32_t sum, const void *from, size_t size
 uint32_t tcuq_internal_sum(const tcuq_params_t *p)
 {
     uint32_t sum = add_bytes(0, p, sizeof *p);
-    sum = add_bytes(sum, p->lags, p->lag_count);
-    sum = add_bytes(sum, p->lag_weights, 2u * (size_t)p->lag_count);
+    sum = add_bytes(sum, p->lags, p->lag_count); /* a change of one weight breaks their own sum */
     if (head_of(p) != NULL) {
         sum = add_bytes(sum, p->evidence, sizeof *p->evidence);
         sum = add_bytes(sum, p->evidence->offset, 2u * (size_t)p->classes);

@@ -126,7 +126,7 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
         /* Features may be NULL where no signal reads them. */
         memcpy(entry + at->post_bytes, features, at->entry_bytes - at->post_bytes);
     }
-    m->head = (uint8_t)(m->head + 1u == at->depth ? 0u : m->head + 1u);
+    m->head++;
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
@@ -404,7 +404,8 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - anchor), saturate(ONE - 256u * (now.top - now.second)),
                                         p->doubt_mix);
     if (uses(p, TCUQ_LAGGED_SIGNALS)) {
-        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u); /* the only index that a state holds */
+        /* Round the ring, and back into it should memory have failed: nothing else in a state is an index. */
+        m->head = (uint8_t)(m->head < at.depth ? m->head : 0u);
         lagged_signals(m, &at, &now.kept, probs, features, signals);
         push(m, &at, &now.kept, probs, features);
     }

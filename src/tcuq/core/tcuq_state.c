@@ -162,9 +162,9 @@ static int32_t times_steps(uint32_t number, uint32_t steps)
  * can have led to. */
 static int32_t debt_rest(const tcuq_params_t *p, int32_t debt, uint32_t steps)
 {
-    int32_t den = p->level_den;
-    int32_t rest = (debt % den + (int32_t)(steps % p->level_den * p->level_num)) % den;
-    return rest < 0 ? rest + den : rest;
+    uint32_t den = p->level_den;
+    uint32_t rest = debt < 0 ? den - (0u - (uint32_t)debt) % den : (uint32_t)debt % den;
+    return (int32_t)((rest + steps % den * p->level_num) % den);
 }
 
 /* The debt, or the nearest below that the steps can have led to; one flag more where that is out of bounds. */
@@ -512,7 +512,7 @@ int tcuq_verify(const tcuq_t *m)
     if (depth_of(&at) == 0u) { /* nobody reads these without a ring */
         now.head = 0;
         now.fill = 0;
-    } else if (now.head >= depth_of(&at)) {
+    } else if (now.head > depth_of(&at)) {
         return TCUQ_ERR_STATE;
     }
     return counters_ok(&now, depth_of(&at)) ? TCUQ_OK : TCUQ_ERR_STATE;

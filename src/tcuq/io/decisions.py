@@ -19,8 +19,8 @@ from ..monitor.signals import NUMBER, SIGNALS
 from .sources import format_of, put
 
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
-"""Columns of a decision file, in order; with signals, `low_mass` and one column a signal follow, and
-`params`, the fingerprint of the parameters, is the last where it is known."""
+"""Columns of a decision file, in order. With signals, `low_mass` and one column a signal follow; `params`,
+the fingerprint of the parameters, is the last where it is known."""
 
 
 def decision_columns(used: Sequence[str] | None, named: bool) -> tuple[str, ...]:

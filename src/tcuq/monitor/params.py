@@ -33,7 +33,7 @@ from .fixed_point import (
     snap_slopes,
 )
 from .instant_head import InstantHead
-from .params_file import FORMAT, READABLE, check_seal, content_from, content_of, plain, values_from
+from .params_file import FORMAT, READABLE, check_whole, content_from, content_of, plain, values_from
 from .signals import FEATURE_BASED, LAGGED, PROFILES, STOCK_BIAS, STOCK_COEF, ordered, profile_signals
 
 __all__ = [
@@ -409,8 +409,7 @@ class Params:
         0.05
         """
         params = cls(**values_from(content, cls))
-        if sealed:
-            check_seal(content)
+        check_whole(content, cls, sealed)
         return params
 
     @classmethod

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .._core import PARAMS_VERSION
 from ..base.checks import known_only
 from .alarm import Alarm, alarm_from
-from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
 from .fixed_point import RANGE
-from .instant_head import FIELDS as INSTANT_FIELDS
 from .instant_head import InstantHead, instant_from
 
 if TYPE_CHECKING:
@@ -68,20 +66,45 @@ def sealed_content(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "checksum": checksum_of(rest)}
 
 
-def check_seal(content: Mapping[str, Any]) -> None:
-    """Refuse a file of version 3 whose checksum does not belong to its content.
+def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) -> None:
+    """Refuse a file of version 3 that lacks a field, or whose checksum does not belong to its content.
 
     Called last, so that a mistake in a field is told before the checksum, which any edit breaks.
+
+    Parameters
+    ----------
+    content : mapping
+        Whose values were accepted.
+    kind : type
+        `Params`.
+    sealed : bool
+        Whether the checksum is looked at.
     """
     if content["version"] < 3:
         return
+    _complete("field", content, [item.name for item in fields(kind)])
+    for name in ("coef", "clean_means"):
+        _complete(name, content[name], content["signals"])
+    _complete("alarm field", content["alarm"], ("mean", "rise", "fall"))
+    for name in ("rise", "fall"):
+        if content["alarm"][name] is not None:
+            _complete(f"alarm {name} field", content["alarm"][name], ("allowance", "limit", "cap"))
+    if content["evidence"] is not None:
+        _complete("evidence field", content["evidence"], ("coef", "offsets", "clip", "allowance"))
     given, expected = content.get("checksum"), checksum_of(content)
-    if given != expected:
+    if sealed and given != expected:
         said = "missing" if given is None else repr(given)
         raise ValueError(
             f"checksum is {said}, expected {expected!r}: the file is damaged, or was edited; "
-            "after an edit of your own run `tcuq seal FILE`, or read it with sealed=False"
+            "after an edit of your own run `tcuq inspect FILE --seal`, or read it with sealed=False"
         )
+
+
+def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse what lacks a name: a default in its place would be another monitor."""
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
 
 
 def content_from(text: str) -> Any:
@@ -116,8 +139,6 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     if "classes" not in values:
         low, high = RANGE["classes"]
         raise ValueError(f"field 'classes' is missing, expected {low} to {high}")
-    if version >= 3:
-        _complete("field", values, [item.name for item in fields(kind)])
     for name in ("signals", "lags", "lag_weights"):
         if name in values:
             values[name] = _list(name, values[name])
@@ -126,8 +147,6 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
     for name in ("coef", "clean_means", "notes"):
         if name in values and not isinstance(values[name], Mapping):
             raise ValueError(f"{name} is {values[name]!r}; an object is needed")
-    if version >= 3:
-        _complete_parts(values)
     if "alarm" in values:
         values["alarm"] = alarm_from(values["alarm"])
     if "evidence" in values:
@@ -138,29 +157,6 @@ def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
         if values.get(name) is not None:
             values[name] = _list(name, values[name])
     return values
-
-
-def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse what lacks a name: a default in its place would be another monitor."""
-    for name in names:
-        if name not in values:
-            raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
-
-
-def _complete_parts(values: Mapping[str, Any]) -> None:
-    """Refuse objects within a file that lack a field."""
-    for name in ("coef", "clean_means"):
-        _complete(name, values[name], [signal for signal in values["signals"] if isinstance(signal, str)])
-    alarm, head = values["alarm"], values["evidence"]
-    if isinstance(alarm, Mapping):
-        _complete("alarm field", alarm, ("mean", "rise", "fall"))
-        for name in ("rise", "fall"):
-            if isinstance(alarm[name], Mapping):
-                _complete(f"alarm {name} field", alarm[name], ("allowance", "limit", "cap"))
-    if isinstance(head, Mapping):
-        _complete("evidence field", head, HEAD_FIELDS)
-    if isinstance(values["instant"], Mapping):
-        _complete("instant field", values["instant"], INSTANT_FIELDS)
 
 
 def _list(name: str, value: Any) -> tuple[Any, ...]:

@@ -24,8 +24,10 @@ from .stored import result
 STEPS = 1000
 CLASSES, FEATURES = 10, 32
 LEVELS = ("-Os", "-O2", "-O3")
-GOALS = {"flash": 4096, "ram": 512, "instructions": 2500}
-"""What the paper's profile may add to a firmware on the Cortex-M4 with 10 classes and 32 features."""
+GOALS = {"flash": 4300, "ram": 512, "instructions": 2500}
+"""What the paper's profile may add to a firmware on the Cortex-M4 with 10 classes and 32 features.
+
+Flash: 4,096 bytes, and 5 % for a state that survives memory errors (SPEC.md section 12)."""
 
 Progress = Callable[[int, int, str], None]
 
