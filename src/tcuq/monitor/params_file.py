@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .._core import PARAMS_VERSION
 from ..base.checks import known_only
 from .alarm import Alarm, alarm_from
+from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
 from .fixed_point import RANGE
+from .instant_head import FIELDS as INSTANT_FIELDS
 from .instant_head import InstantHead, instant_from
 
 if TYPE_CHECKING:
@@ -90,7 +92,9 @@ def check_whole(content: Mapping[str, Any], kind: type[Params], sealed: bool) ->
         if content["alarm"][name] is not None:
             _complete(f"alarm {name} field", content["alarm"][name], ("allowance", "limit", "cap"))
     if content["evidence"] is not None:
-        _complete("evidence field", content["evidence"], ("coef", "offsets", "clip", "allowance"))
+        _complete("evidence field", content["evidence"], HEAD_FIELDS)
+    if content["instant"] is not None:
+        _complete("instant field", content["instant"], INSTANT_FIELDS)
     given, expected = content.get("checksum"), checksum_of(content)
     if sealed and given != expected:
         said = "missing" if given is None else repr(given)
