@@ -70,7 +70,7 @@ def add_shared(parser: Parser) -> None:
         "--evidence",
         action="store_const",
         const=True,
-        help="learn the alarm from degraded stretches: quicker alarms; LOG needs label and shifted",
+        help="with one head: learn the alarm from degraded stretches; LOG needs label and shifted",
     )
     add(
         "--evidence-auto",
@@ -83,12 +83,12 @@ def add_shared(parser: Parser) -> None:
         "--evidence-clip",
         type=float,
         metavar="X",
-        help="most that one step adds to the alarm's evidence (default: 4)",
+        help="most that one step adds to the alarm's evidence (default: 3, or 2 without labels; 4 with one head)",
     )
     add(
         "--calibrate",
         action=argparse.BooleanOptionalAction,
-        help="make uncertainty read as a probability of error (default: with the extended profile)",
+        help="with one head: make uncertainty read as a probability of error (default: with extended)",
     )
     add("--nonnegative", action="store_const", const=True, help="no coefficient below 0")
     add("--l2", type=float, metavar="X", help="strength of the penalty on coefficients (default: 1)")
@@ -192,7 +192,7 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "fit",
         "fit a monitor to a development log",
-        "tcuq fit dev.csv -o monitor.json --profile extended --budget 0.1 --level budget",
+        "tcuq fit dev.csv -o monitor.json --budget 0.1",
         command,
         "tcuq run monitor.json field.csv -o decisions.csv",
     )
@@ -200,8 +200,30 @@ def add(subparsers: Subparsers) -> None:
     option = parser.add_argument
     option(
         "--profile",
-        choices=("paper", "extended"),
-        help="set of signals: paper is small, extended finds more errors (default: paper)",
+        choices=("standard", "paper", "extended"),
+        help="set of signals: standard learns the pace of the stream, paper is the published method, extended "
+        "that of release 0.1 (default: standard)",
+    )
+    option(
+        "--about",
+        choices=("answer", "label"),
+        help="whose errors are learned: those of the class to act on, or of the top class of this posterior "
+        "(default: answer, where there is one)",
+    )
+    option(
+        "--class-mix",
+        action="store_const",
+        const=True,
+        help="correct beliefs by how often classes come in LOG; only if they come as often in the field",
+    )
+    option(
+        "--alarm",
+        choices=("evidence", "risk", "proved"),
+        help="what the alarm sums; proved: a run length that holds without independence, at several times the "
+        "delay (default: evidence)",
+    )
+    option(
+        "--details", action="store_true", help="say also what each signal adds and what simple rules reach"
     )
     option(
         "--signals",
@@ -236,7 +258,7 @@ def add(subparsers: Subparsers) -> None:
         "--level",
         type=level,
         metavar="X|budget",
-        help="share of steps to flag; the word budget ties it to --budget (default: 0.1)",
+        help="share of steps to flag; the word budget ties it to --budget (default: budget; 0.1 with paper and extended)",
     )
 
 
@@ -260,10 +282,10 @@ def command(args: argparse.Namespace) -> int:
         )
     log, options = read_inputs(args)
     names = ("profile", "signals", "risk_signals", "lags", "lag_weights", "window", "blend", "anchor")
-    options |= given(args, *names, "doubt_mix", "level")
+    options |= given(args, *names, "doubt_mix", "level", "about", "class_mix", "alarm")
     from ..fitting import fit, fit_findings
 
     with progress(args) as bar, spoken():
         params = fit(log, progress=patient(bar), **options)
-    give(args, params, "fit", fit_findings(params))
+    give(args, params, "fit", fit_findings(params, args.details))
     return 0

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OPTIONS = (
+    "about",
+    "alarm",
     "anchor",
     "blend",
     "budget",
     "burst",
     "calibrate",
+    "class_mix",
     "clean",
     "doubt_mix",
     "evidence",

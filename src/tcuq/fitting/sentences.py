@@ -7,21 +7,29 @@ from typing import Any
 
 from ..monitor.cost import cost
 from ..monitor.params import Params
+from .summary import five_lines
 
 
-def fit_findings(params: Params) -> str:
+def fit_findings(params: Params, details: bool = False) -> str:
     """Return what the fit found, for a person.
 
     Parameters
     ----------
     params : Params
         From `fit`.
+    details : bool
+        Say also what each signal adds and what the weights cost, where there are two heads; with one head this
+        is always said.
     """
     found = params.notes.get("fit")
     if not found:
         return "These parameters carry no findings of a fit."
     alarmed = params.alarm.rise is not None or params.alarm.fall is not None
     lines = [_steps(found, "threshold and alarm" if alarmed else "the threshold")]
+    notes = [f"Note: {warning}." for warning in found["warnings"]]
+    if params.instant is not None:
+        lines = five_lines(params, found, lines[0])
+        return "\n".join([*lines, *(_details(params, found) if details else []), *notes])
     if found["labels"]:
         lines.append(
             f"{_count(found['errors'], 'error')}. AUROC of errors on this log: risk {found['auroc']:.3f}, "
@@ -32,13 +40,7 @@ def fit_findings(params: Params) -> str:
         if "explained_steps" in found:
             count = f"{found['explained_steps']:,} of the steps, drawn at random"
             lines.append(f"These figures and those of the table are from {count}.")
-        lines.append(f"{'signal':<15}{'coef':>9}{'clean mean':>12}{'alone':>8}{'adds':>9}   (held-out AUROC)")
-        for name, row in found["signals"].items():
-            cells = [
-                f"{row[k]:{f}}" if row[k] is not None else "-"
-                for k, f in (("coef", "+.3f"), ("clean_mean", ".3f"), ("alone", ".3f"), ("adds", "+.4f"))
-            ]
-            lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
+        lines += _signals(found)
     if found["labels"] and abs(found["auroc_float"] - found["auroc_core"]) >= 0.0005:
         lines.append(
             f"Storing the weights in 16 bits changes the regression's loss of {found['loss']:.4f} by "
@@ -65,8 +67,32 @@ def fit_findings(params: Params) -> str:
         )
     if alarmed:
         lines.append(_alarm(found))
-    lines += [f"Note: {warning}." for warning in found["warnings"]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *notes])
+
+
+def _details(params: Params, found: Mapping[str, Any]) -> list[str]:
+    """Say what each signal adds, and what simple rules reach."""
+    lines = []
+    if "signals" in found:
+        lines += [found["time"], *_signals(found)]
+    rules = (found.get("rules") or {}).get("of")
+    if rules:
+        lines.append(
+            f"{'rule':<22}{'wrong':>8}{'of the surest ' + format(found['rules']['coverage'], '.0%'):>24}"
+        )
+        lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
+    return [*lines, *_dropped(found.get("dropped"))]
+
+
+def _signals(found: Mapping[str, Any]) -> list[str]:
+    lines = [f"{'signal':<15}{'coef':>9}{'clean mean':>12}{'alone':>8}{'adds':>9}   (held-out AUROC)"]
+    for name, row in found["signals"].items():
+        cells = [
+            f"{row[k]:{f}}" if row[k] is not None else "-"
+            for k, f in (("coef", "+.3f"), ("clean_mean", ".3f"), ("alone", ".3f"), ("adds", "+.4f"))
+        ]
+        lines.append(f"{name:<15}{cells[0]:>9}{cells[1]:>12}{cells[2]:>8}{cells[3]:>9}")
+    return lines
 
 
 def _count(number: int, what: str) -> str:

@@ -129,7 +129,9 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
     about = head.about or ("answer" if learns else "label")
     if about == "answer" and not learns:
         raise ValueError("about is 'answer', expected 'label' where no signal `disbelief` is in use")
-    level = threshold.level if threshold.level is not None else "budget" if learns else 0.1
+    level = threshold.level
+    if level is None:
+        level = "budget" if learns and 0.001 <= threshold.budget <= 0.999 else 0.1
     steady: dict[str, Any] = {}
     if learns:
         shares = class_shares(log) if head.class_mix else None
