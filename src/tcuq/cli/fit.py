@@ -83,7 +83,8 @@ def add_shared(parser: Parser) -> None:
         "--evidence-clip",
         type=float,
         metavar="X",
-        help="most that one step adds to the alarm's evidence (default: 3, or 2 without labels; 4 with one head)",
+        help="most that one step adds to the evidence of the alarm "
+        "(default: 3; without labels 2; with one head 4)",
     )
     add(
         "--calibrate",
@@ -201,8 +202,8 @@ def add(subparsers: Subparsers) -> None:
     option(
         "--profile",
         choices=("standard", "paper", "extended"),
-        help="set of signals: standard learns the pace of the stream, paper is the published method, extended "
-        "that of release 0.1 (default: standard)",
+        help="set of signals: standard learns the pace of the stream, paper is the published method, "
+        "extended that of release 0.1 (default: standard)",
     )
     option(
         "--about",
@@ -219,8 +220,8 @@ def add(subparsers: Subparsers) -> None:
     option(
         "--alarm",
         choices=("evidence", "risk", "proved"),
-        help="what the alarm sums; proved: a run length that holds without independence, at several times the "
-        "delay (default: evidence)",
+        help="what the alarm sums; proved: a run length that holds without independence, at several times "
+        "the delay (default: evidence)",
     )
     option(
         "--details", action="store_true", help="say also what each signal adds and what simple rules reach"
@@ -258,7 +259,7 @@ def add(subparsers: Subparsers) -> None:
         "--level",
         type=level,
         metavar="X|budget",
-        help="share of steps to flag; the word budget ties it to --budget (default: budget; 0.1 with paper and extended)",
+        help="share of steps to flag; the word budget ties it to --budget (default: budget; with one head 0.1)",
     )
 
 

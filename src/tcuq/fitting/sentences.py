@@ -18,8 +18,7 @@ def fit_findings(params: Params, details: bool = False) -> str:
     params : Params
         From `fit`.
     details : bool
-        Say also what each signal adds and what the weights cost, where there are two heads; with one head this
-        is always said.
+        Say also what each signal adds and what simple rules reach; with one head the former is always said.
     """
     found = params.notes.get("fit")
     if not found:

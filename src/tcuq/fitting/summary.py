@@ -30,8 +30,8 @@ def _chosen(params: Params) -> str:
     profile = f"profile {params.profile}" if params.profile != "custom" else "own signals"
     inputs = f"posteriors and {params.features} features" if params.features else "posteriors alone"
     return (
-        f"Chosen: {profile} ({names}) on {inputs}, about the {params.about}; {price.ram_bytes:,} bytes of RAM "
-        f"and about {price.instructions:,} instructions a step."
+        f"Chosen: {profile} ({names}) on {inputs}, about the {params.about}; {price.ram_bytes:,} bytes of "
+        f"RAM and about {price.instructions:,} instructions a step."
     )
 
 
