@@ -72,6 +72,15 @@ def jitter(images: Floats, rng: np.random.Generator) -> Floats:
     return np.clip(images * light + rng.normal(0, 0.05, images.shape), 0, 1)
 
 
+def shake(images: Floats, rng: np.random.Generator) -> Floats:
+    """Return images moved by up to a third of a pixel up or down and to a side, each on its own."""
+    for axis in (1, 2):
+        share = rng.uniform(-1 / 3, 1 / 3, (len(images), 1, 1))
+        moved = np.where(share > 0, np.roll(images, 1, axis), np.roll(images, -1, axis))
+        images = (1 - np.abs(share)) * images + np.abs(share) * moved
+    return images
+
+
 def train(data: Split, seed: int) -> Classifier:
     """Train on four jittered copies of each image."""
     rng = np.random.default_rng(seed)
@@ -89,6 +98,8 @@ Corruption = Callable[[Floats, np.random.Generator], Floats]
 
 DWELL = 8
 STRETCH = 400
+HELD = 0.25
+"""Last share of a stream, in which one image is held before the camera for as long as its digit stays."""
 
 
 def noise(images: Floats, rng: np.random.Generator) -> Floats:
@@ -147,8 +158,9 @@ def make_log(
 ) -> Log:
     """Let the classifier watch a stream.
 
-    A digit stays for a geometric number of steps with mean 8, each step showing another jittered
-    image of it; clean and corrupted stretches of mean length 400 alternate, starting with either.
+    A digit stays for a geometric number of steps with mean 8, each step showing another jittered image of
+    it; in the last quarter one image of it, shaken and jittered. Clean and corrupted stretches of
+    mean length 400 alternate, starting with either.
 
     Parameters
     ----------
@@ -172,7 +184,11 @@ def make_log(
     drawn = rng.integers(0, 10, int(changes.sum()))
     digits = drawn[np.cumsum(changes) - 1]
     index = np.array([rng.choice(by_digit[digit]) for digit in digits])
+    held = np.arange(steps) >= round((1 - HELD) * steps)
+    runs = np.maximum.accumulate(np.where(changes, np.arange(steps), 0))
+    index[held] = index[runs[held]]
     images = jitter(data.images[index], rng)
+    images[held] = shake(images[held], rng)
 
     shifted = np.zeros(steps, dtype=np.uint8)
     at, bad = 0, bool(rng.integers(2))

@@ -88,6 +88,25 @@ def degraded_steps(log: Log, clean_rate: float) -> Flags:
     return out
 
 
+def taught_steps(
+    degrading: tuple[Log, SignalTable], clean: tuple[Log, SignalTable], clean_runs: Sequence[slice]
+) -> tuple[Flags, Flags]:
+    """Return the degraded steps of a log, and the clean steps of the other, from which a head learns."""
+    (log, table), (clean_log, clean_table) = degrading, clean
+    taught = np.zeros(len(clean_log), dtype=bool)
+    for run in clean_runs:
+        taught[run] = True
+    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())
+    taught &= clean_table.settled
+    degraded = degraded_steps(log, clean_rate) & table.settled
+    if taught.sum() < FEWEST or degraded.sum() < FEWEST:
+        raise ValueError(
+            f"evidence cannot be learned: the log has {int(taught.sum())} clean and {int(degraded.sum())} "
+            f"degraded steps; at least {FEWEST} of each are needed"
+        )
+    return degraded, taught
+
+
 def learn_head(
     classes: int,
     names: Sequence[str],
@@ -125,17 +144,7 @@ def learn_head(
     if missing:
         raise ValueError(f"evidence cannot be learned: {missing}")
     names = [name for name in names if name in FAST]
-    taught = np.zeros(len(clean_log), dtype=bool)
-    for run in clean_runs:
-        taught[run] = True
-    clean_rate = float((clean_table.labels != clean_log.labels)[taught].mean())  # of labels, as below
-    taught &= clean_table.settled
-    degraded = degraded_steps(log, clean_rate) & table.settled
-    if taught.sum() < FEWEST or degraded.sum() < FEWEST:
-        raise ValueError(
-            f"evidence cannot be learned: the log has {int(taught.sum())} clean and {int(degraded.sum())} "
-            f"degraded steps; at least {FEWEST} of each are needed"
-        )
+    degraded, taught = taught_steps(degrading, clean, clean_runs)
     x = np.concatenate([clean_table.of(names, taught), table.of(names, degraded)]) / ONE
     answers = np.concatenate([clean_table.subject[taught], table.subject[degraded]]).astype(np.int64)
     target = np.arange(len(x)) >= taught.sum()

@@ -13,8 +13,9 @@ from ...monitor.alarm import Alarm, AlarmSide
 from ...monitor.evidence_head import EvidenceHead
 from ...monitor.params import Params
 from ..alarms import FEWEST, SUPPORT, choose_alarm, choose_allowance, choose_evidence_limit, fair_bet
+from ..carry_over import choose_evidence
 from ..deviations import deviation_head
-from ..learn_head import learn_head
+from ..learn_head import learn_head, taught_steps, why_not
 from ..novelty import find_spread, novelty, weighed
 from ..signal_table import Floats, chunks
 from .threshold import Threshold
@@ -171,12 +172,30 @@ def _proved_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Gener
 
 
 def _best_evidence(threshold: Threshold) -> Summed:
-    """Return learned evidence where the log allows it, else deviations from clean steps."""
+    """Return learned evidence where the log allows it and it carries over, else deviations from clean steps."""
+    signals = threshold.heads.signals
+    log, clean_log = signals.reading.log, signals.reading.clean.log
+    if log.labels is None or why_not(log, clean_log, signals.params.signals):
+        return deviation_sum(threshold)
+    names, how, scores = signals.params.signals, "learned", {}
     try:
-        return evidence_sum(threshold)
+        degraded, taught = taught_steps(
+            (log, signals.table), (clean_log, signals.clean), signals.reading.clean.runs
+        )
+        how, names, scores = choose_evidence(
+            names,
+            signals.params.classes,
+            log,
+            signals.table,
+            degraded,
+            (signals.clean, taught),
+            signals.reading.options.head.l2,
+        )
+        found = deviation_sum(threshold) if how == "deviations" else evidence_sum(threshold, names)
     except ValueError as error:
         found = deviation_sum(threshold)
         return replace(found, notes=(f"the alarm sums deviations from clean steps: {error}",))
+    return replace(found, findings={"evidence": {**found.findings["evidence"], **scores}})
 
 
 def deviation_sum(threshold: Threshold) -> Summed:
@@ -199,13 +218,13 @@ def _added(threshold: Threshold, head: EvidenceHead) -> list[Floats]:
     return [added[run] for run in threshold.heads.signals.reading.clean.runs]
 
 
-def evidence_sum(threshold: Threshold) -> Summed:
+def evidence_sum(threshold: Threshold, names: Sequence[str] | None = None) -> Summed:
     """Sum a log-likelihood ratio of degraded against clean steps, learned from labels and marked shifts."""
     signals = threshold.heads.signals
     reading, options = signals.reading, signals.reading.options
     learned = learn_head(
         signals.params.classes,
-        signals.params.signals,
+        signals.params.signals if names is None else names,
         (reading.log, signals.table),
         (reading.clean.log, signals.clean),
         reading.clean.runs,

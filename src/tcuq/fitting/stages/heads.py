@@ -12,6 +12,7 @@ from ...metrics.ranking import auroc
 from ...monitor.instant_head import InstantHead
 from ...monitor.params import COEF_LIMIT, Params
 from ...monitor.signals import ordered
+from ..carry_over import choose_weighed
 from ..gated import learn_gated
 from ..logistic import balanced_weights, calibrated_bias, fit_logistic, linear, log_loss
 from ..risk import Scores, scores
@@ -67,8 +68,12 @@ def fit_heads(signals: Signals) -> Heads:
         clean = scores(params, signals.clean)
         return Heads(signals, params, params.signals, clean, {"labels": False}, (note,))
     weighed = _weighed(params, reading.options.head.risk_signals)
-    learn = _learned if params.instant is None else _both_learned
-    params, findings, notes = learn(signals, weighed)
+    if params.instant is None:
+        params, findings, notes = _learned(signals, weighed)
+    else:
+        weighed, losses = _carrying(signals, weighed)
+        params, findings, notes = _both_learned(signals, weighed)
+        findings |= {"carry_over": losses} if losses else {}
     every = scores(params, signals.table)
     clean = every if signals.clean is signals.table else scores(params, signals.clean)
     findings |= _rankings(signals, every, findings.pop("logits"))
@@ -134,6 +139,21 @@ def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[s
         "logits": logits,
     }
     return params, findings, notes
+
+
+def _carrying(signals: Signals, weighed: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, float]]:
+    """Leave features out of the uncertainty where they mislead on kinds of shift that were left out."""
+    log, shuffle, errors = signals.reading.log, signals.shuffle, signals.errors
+    assert errors is not None and shuffle is not None
+    if log.kinds is None or signals.reading.options.head.risk_signals is not None:
+        return weighed, {}
+    kinds = log.kinds.astype(np.int64)
+    parts = [
+        (signals.table, errors, signals.table.settled),
+        (shuffle.table, shuffle.errors, shuffle.table.settled),
+    ]
+    options = signals.reading.options
+    return choose_weighed(weighed, parts, [kinds, kinds[shuffle.order]], options.head.l2, options.seed)
 
 
 def _both_learned(
