@@ -108,6 +108,7 @@ def figures(params: Params, log: Log, steps: Any) -> dict[str, Any]:
     doubt = 1 - log.confidence()
     return {
         "steps": len(log),
+        "corrupted": float(shifted.mean()),
         "wrong_labels_clean": float(label_wrong[~shifted].mean()),
         "wrong_labels": float(label_wrong.mean()),
         "wrong_answers": float(wrong.mean()),
@@ -152,8 +153,8 @@ def table(r: dict[str, Any]) -> str:
     )
     kept = f"{1 - r['budget']:.0%}"
     rows = [
-        ("A digit classifier saw a stream of", f"{r['steps']:,} images, half of them corrupted"),
-        ("  (types of corruption that the fit had not seen)", ""),
+        ("A digit classifier saw a stream of", f"{r['steps']:,} images, {r['corrupted']:.0%} corrupted"),
+        ("  (in ways that the fit had not seen)", ""),
         (
             "Wrong, without the monitor",
             f"{r['wrong_labels']:.1%}   ({r['wrong_labels_clean']:.1%} on clean images)",
@@ -163,11 +164,11 @@ def table(r: dict[str, Any]) -> str:
         (f"  the surest {kept} by its risk", f"{r['wrong_answers_sure']:.1%}"),
         (
             "  accepted as they came",
-            f"{r['wrong_accepted']:.1%}   ({r['abstained']:.1%} ABSTAIN, budget {r['budget']:.0%}, a hard limit)",
+            f"{r['wrong_accepted']:.1%}   (ABSTAIN on {r['abstained']:.1%}, never above {r['budget']:.0%})",
         ),
         (
             "  where one image is held and shaken",
-            f"{r['wrong_answers_held']:.1%}   ({r['wrong_labels_held']:.1%} without; errors repeat, so little is gained)",
+            f"{r['wrong_answers_held']:.1%}   ({r['wrong_labels_held']:.1%} without; errors of one image repeat)",
         ),
         ("Flagged", f"{r['flagged']:.1%}   (target {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
         ("ALARM raised in", f"{alarmed} (median)"),

@@ -172,18 +172,16 @@ def _proved_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Gener
 
 
 def _best_evidence(threshold: Threshold) -> Summed:
-    """Return learned evidence where the log allows it and it carries over, else deviations from clean steps."""
+    """Return learned evidence where it can be learned and carries over, else deviations from clean steps."""
     signals = threshold.heads.signals
     log, clean_log = signals.reading.log, signals.reading.clean.log
     if log.labels is None or why_not(log, clean_log, signals.params.signals):
         return deviation_sum(threshold)
-    names, how, scores = signals.params.signals, "learned", {}
+    clean = clean_log, signals.clean
     try:
-        degraded, taught = taught_steps(
-            (log, signals.table), (clean_log, signals.clean), signals.reading.clean.runs
-        )
+        degraded, taught = taught_steps((log, signals.table), clean, signals.reading.clean.runs)
         how, names, scores = choose_evidence(
-            names,
+            signals.params.signals,
             signals.params.classes,
             log,
             signals.table,
