@@ -168,7 +168,7 @@ def table(r: dict[str, Any]) -> str:
         ),
         (
             "  where one image is held and shaken",
-            f"{r['wrong_answers_held']:.1%}   ({r['wrong_labels_held']:.1%} without; errors of one image repeat)",
+            f"{r['wrong_answers_held']:.1%}   ({r['wrong_labels_held']:.1%} without: errors repeat)",
         ),
         ("Flagged", f"{r['flagged']:.1%}   (target {r['level']:.0%}, proved within {r['flag_bound']:.2%})"),
         ("ALARM raised in", f"{alarmed} (median)"),
