@@ -11,9 +11,12 @@ import numpy.typing as npt
 from ..base.checks import known
 
 Floats = npt.NDArray[np.float64]
-KINDS = ("average", "pca", "random")
+KINDS = ("average", "pca", "random", "whiten")
 WIDTH = 32
 """Features that a step keeps at most."""
+
+RIDGE = 0.1
+"""Share of the mean variance that whitening adds to every direction: those without any must not rule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +59,29 @@ class Projection:
         return 0 if self.kind == "average" else self.matrix.size
 
 
-def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int = 0) -> Projection | None:
+def projection(
+    kind: str,
+    clean: npt.NDArray[Any],
+    kept: int = WIDTH,
+    seed: int = 0,
+    labels: npt.NDArray[Any] | None = None,
+) -> Projection | None:
     """Make a projection for features as wide as some clean ones.
 
     Parameters
     ----------
     kind : str
         "average": means of neighboring groups. "pca": the directions of most variance of the clean features,
-        around their mean. "random": orthonormal directions.
+        around their mean. "random": orthonormal directions. "whiten": the directions of most variance
+        within classes, each divided by its deviation, so that the signal `distance` becomes a Mahalanobis
+        distance; narrow features are whitened too.
     clean : array (n, width)
         Clean development features; all but "pca" use their width alone.
     kept : int
     seed : int
         Of "random".
+    labels : array of n integers, optional
+        Classes, by label or prediction; "whiten" needs them.
 
     Returns
     -------
@@ -82,6 +95,8 @@ def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int 
     """
     known("projection", kind, KINDS)
     width = clean.shape[1]
+    if kind == "whiten":
+        return _whitening(clean.astype(np.float64), labels, min(kept, width))
     if width <= kept:
         return None
     offset = np.zeros(kept)
@@ -101,6 +116,19 @@ def projection(kind: str, clean: npt.NDArray[Any], kept: int = WIDTH, seed: int 
         drawn = np.random.default_rng(seed).normal(size=(width, kept))
         matrix = _signed(np.linalg.qr(drawn)[0])
     return Projection(kind, np.ascontiguousarray(matrix, dtype=np.float64), offset)
+
+
+def _whitening(clean: Floats, labels: npt.NDArray[Any] | None, kept: int) -> Projection:
+    if labels is None or len(labels) != len(clean) or len(clean) < 2:
+        raise ValueError("whitening needs two or more clean features and a label for each")
+    centered = clean.copy()
+    for label in np.unique(labels):
+        centered[labels == label] -= clean[labels == label].mean(axis=0)
+    covariance = centered.T @ centered / len(clean)
+    covariance += RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    values, vectors = np.linalg.eigh(covariance)
+    matrix = _signed((vectors / np.sqrt(values))[:, ::-1][:, :kept])
+    return Projection("whiten", np.ascontiguousarray(matrix), np.zeros(kept))
 
 
 def _signed(columns: Floats) -> Floats:
