@@ -112,7 +112,7 @@ def test_keywords_are_words_of_the_headers(tmp_path: Path) -> None:
     assert {kind for _, kind in rows} == {"KEYWORD1", "KEYWORD2", "LITERAL1"}
     for word, _ in rows:
         assert re.search(rf"\b{word}\b", headers), word
-    public = re.findall(r"^(?:int|void|size_t|const char) \*?(\w+)\(", headers, re.M)
+    public = re.findall(r"^(?:int|void|size_t|uint32_t|const char) \*?(\w+)\(", headers, re.M)
     assert {word for word, kind in rows if kind == "KEYWORD2"} == set(public)
 
 

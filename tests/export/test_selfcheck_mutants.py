@@ -164,6 +164,8 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     off = {side for side in ("rise", "fall") if not p[f"{side}_limit"]} | (
         set() if p["rise_limit"] or p["fall_limit"] else {"alarm"}
     )
+    # Not saved at all; told by `fill` where there is a ring; or by a sum at its limit, which save mends.
+    off |= {"params_sum"} | ({"slow"} if of.depth else set()) | ({"alarm"} if of.evidence else set())
     for field in fields_of(header, "tcuq_t"):
         if field not in off:
             found[f"saved without {field}"] = ("save", f"copy.{field} = 0;")
