@@ -18,6 +18,7 @@ from typing import Any
 
 import gen_heads
 import gen_learned
+import gen_novelty
 from gen_base import (
     COEF,
     EVERY,
@@ -60,7 +61,7 @@ def _grid() -> Iterable[Case]:
     for classes, features, lags, zero_point in shapes:
         for profile, mask in (("paper", PAPER), ("extended", EXTENDED)):
             name = f"{profile}_L{classes}_d{features}_lag{lags[-1]}"
-            steps = 12 if classes >= 200 else 72 if lags[-1] == 64 else 40
+            steps = 10 if classes >= 200 else 70 if lags[-1] == 64 else 32
             params = make(mask, classes, features, lags, zero_point=zero_point)
             yield Case(name, "dwell, a corrupted part, dwell again", params, dwell(Dice(name), params, steps))
     for classes, lags, mask in (
@@ -74,7 +75,7 @@ def _grid() -> Iterable[Case]:
         (1000, (1, 2), 0x3EFD),
     ):
         name = f"posterior_only_{mask}_L{classes}"
-        steps = 6 if classes == 1000 else 12 if classes == 200 else 68
+        steps = 4 if classes == 1000 else 10 if classes == 200 else 66 if lags[-1] == 64 else 40
         params = make(mask, classes, 0, lags)
         yield Case(name, "no features at all", params, dwell(Dice(name), params, steps))
     name = "features_present_but_unread"
@@ -94,7 +95,7 @@ def _masks() -> Iterable[Case]:
         coef = tuple(4500 if i == n else 777 for i in range(SIGNAL_COUNT))
         lags = (1, 2, 4) if n <= 2 else ()
         params = make(1 << n, 10, 16 if n in (1, 8, 14) else 0, lags, coef=coef, bias=-3 * 65536)
-        yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 32))
+        yield Case(name, f"signal {n} alone", params, dwell(Dice(name), params, 28))
     for name, mask, classes, features, lags in (
         ("mask_no_divergence", EVERY & ~1, 35, 32, (1, 2, 4)),
         ("mask_no_instability", EVERY & ~2, 35, 32, (1, 2, 3, 5, 8)),
@@ -114,7 +115,7 @@ def _masks() -> Iterable[Case]:
     ):
         params = make(mask, classes, features, lags, bias=-2 * 65536)
         yield Case(
-            name, f"signals 0x{mask:03X}", params, dwell(Dice(name), params, 16 if classes == 200 else 34)
+            name, f"signals 0x{mask:03X}", params, dwell(Dice(name), params, 14 if classes == 200 else 28)
         )
 
 
@@ -122,7 +123,7 @@ def _posteriors() -> Iterable[Case]:
     """Yield posteriors that no softmax gives, or that it gives at its limits."""
 
     def case(name: str, why: str, mask: int, classes: int, make_u: MakeU, steps: int = 28) -> Case:
-        features = 16 if mask & 0x4102 else 0
+        features = 5 if mask & 0x4102 else 0
         params = make(mask, classes, features, (1, 2, 4), coef=COEF)
         dice = Dice(name)
         return Case(name, why, params, from_u(dice, params, [make_u(dice, t) for t in range(steps)]))
@@ -153,7 +154,7 @@ def _posteriors() -> Iterable[Case]:
         0x3EFD,
         1000,
         lambda dice, t: [255] * 1000,
-        5,
+        4,
     )
     yield case("post_all_0", "no mass at all", EVERY, 10, lambda dice, t: [0] * 10)
     yield case(
@@ -294,14 +295,14 @@ def _streams() -> Iterable[Case]:
         )
         yield Case(name, "coefficients at the end of their range", params, dwell(Dice(name), params, 40))
     for name, mask, classes in (("coef_negative_paper", PAPER, 10), ("coef_negative_extended", EXTENDED, 35)):
-        params = make(mask, classes, 16, (1, 2, 4), coef=NEGATIVE, bias=-65536)
+        params = make(mask, classes, 6, (1, 2, 4), coef=NEGATIVE, bias=-65536)
         yield Case(name, "negative coefficients", params, dwell(Dice(name), params, 50))
 
     for name, mask, classes, lags in (
         ("permuted_paper", PAPER, 10, (1, 2, 4)),
         ("permuted_extended", EXTENDED, 35, (1, 2, 3, 5, 8)),
     ):
-        params = make(mask, classes, 16, lags)
+        params = make(mask, classes, 4, lags)
         dice = Dice(name)
         rows = [(untied(probs), x) for probs, x in dwell(dice, params, 36)]
         order = dice.shuffled(classes)
@@ -328,7 +329,7 @@ def _states() -> Iterable[Case]:
         params = make(mask, classes, features, lags, zero_point=5, warmup=10)
         return Case(name, why, params, dwell(Dice(name), params, steps), marks)
 
-    small, near, far, deep = (EVERY, 10, 16), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
+    small, near, far, deep = (EVERY, 10, 6), (1, 2, 4), (2, 7, 16), (1, 4, 16, 64)
     third: Marks = dict.fromkeys(range(0, 24, 3), ("save", "load"))
     ninth: Marks = dict.fromkeys(range(5, 60, 9), ("reset",))
     yield case("reset_midway", "reset", small, near, 60, {20: ("reset",), 41: ("reset",)})
@@ -394,19 +395,19 @@ def _damage() -> Iterable[Case]:
     yield case("damage_steps_no_ring", "the same where only means and beliefs look back", 0x3E38, counts, 50)
 
     wrong = [(20, 4, 1), (20, 4, -1), (24, 4, 1), (24, 4, -3), (24, 4, 1 << 31), (24, 4, 400)]
-    wrong += [(24, 4, -400), (28, 4, 1000), (28, 4, 1 << 31), (32, 4, 1 << 31), (36, 4, 1 << 31), (48, 1, 4)]
-    wrong += [(40, 4, 1), (40, 4, -1), (44, 4, 1), (6, 2, 1), (6, 2, 256), (50, 1, 2)]
-    wrong += [(49, 1, 9), (49, 1, 1), (50, 1, 1), (50, 1, -1), (51, 1, 1), (52, 2, 1), (52, 2, 1000)]
+    wrong += [(24, 4, -400), (28, 4, 1000), (28, 4, 1 << 31), (32, 4, 1 << 31), (36, 4, 1 << 31), (56, 1, 4)]
+    wrong += [(40, 4, 1), (40, 4, -1), (44, 4, 1), (48, 4, 1), (52, 4, 1), (6, 2, 1), (6, 2, 256), (58, 1, 2)]
+    wrong += [(57, 1, 9), (57, 1, 1), (58, 1, 1), (58, 1, -1), (59, 1, 1), (60, 2, 1), (60, 2, 1000)]
     wrong += [(0, 1, 1), (4, 2, -1), (8, 4, 16), (12, 2, 1), (14, 2, 1), (16, 4, 1), (-1, 1, 1), (-2, 0, 1)]
     wrong += [(-2, 0, -1), (-2, 0, -10000)]
     refused = tuple(" ".join(map(str, ("refuse", *each))) for each in wrong)
     # Not where every debt of the steps is out of reach or every credit is earned.
     early = tuple(f"refuse {at} 4 {more}" for at, more in ((24, 10), (24, -10), (28, 1), (28, 20), (20, 1)))
-    early += ("refuse 49 1 1", "refuse 50 1 1", "refuse 48 1 1", "refuse 48 1 2", "refuse 52 1 1")
+    early += ("refuse 57 1 1", "refuse 58 1 1", "refuse 56 1 1", "refuse 56 1 2", "refuse 60 1 1")
     yield case("refused_paper", "states of other numbers", PAPER, {0: early, 2: refused[:3], 40: refused}, 42)
-    means = tuple(f"refuse {at} 4 {1 << 30}" for at in (92, 96, 100, 128, 132))
+    means = tuple(f"refuse {at} 4 {1 << 30}" for at in (100, 104, 108, 136, 140))
     yield case("refused_every", "means and beliefs out of range", EVERY, {40: (*refused, *means)}, 42)
-    none = ("refuse 52 4 1", "refuse 56 4 1", "refuse 49 1 1", "refuse 50 1 1")
+    none = ("refuse 60 4 1", "refuse 64 4 1", "refuse 57 1 1", "refuse 58 1 1")
     yield case("refused_no_ring", "values of means before there is one", 0x3E38, {0: (*early[:5], *none)}, 12)
     rates = {"budget_num": 0, "level_num": 999, "level_den": 1000, "steep_slope": 16000, "slope": 9}
     zero = ("refuse 28 4 1", "refuse 24 4 1", "refuse 24 4 1000", "refuse 20 4 1")
@@ -472,7 +473,7 @@ def _thresholds() -> Iterable[Case]:
             {"rise_cap": 2**30, "fall_cap": 2**30, "rise_reference": 0, "fall_reference": 65535},
         ),
     ):
-        params = make(PAPER, 10, 16, (1, 2, 4), **changes)
+        params = make(PAPER, 10, 4, (1, 2, 4), **changes)
         yield Case(name, why, params, dwell(Dice(name), params, 50))
 
 
@@ -512,9 +513,9 @@ def _evidence() -> Iterable[Case]:
     coef = (0, 1500, 0, 0, 0, 0, 0, 0, 0, 1800, 2100, 900, 0, 0, -1200, 700, 1300)
     marks: Marks
     for name, mask, classes, features, clip, allowance, marks in (
-        ("evidence_L10", EXTENDED, 10, 16, 4 * 65536, 0, {20: ("reset",), 40: ("save", "load")}),
-        ("evidence_L2", EXTENDED, 2, 16, 4 * 65536, 3000, {}),
-        ("evidence_L35_every", EVERY, 35, 32, 90000, 20000, {33: ("save", "load")}),
+        ("evidence_L10", EXTENDED, 10, 6, 4 * 65536, 0, {20: ("reset",), 40: ("save", "load")}),
+        ("evidence_L2", EXTENDED, 2, 6, 4 * 65536, 3000, {}),
+        ("evidence_L35_every", EVERY, 35, 8, 90000, 20000, {33: ("save", "load")}),
         ("evidence_L200_posteriors", 0x3E38, 200, 0, 2 * 65536, 0, {}),
         ("evidence_L1000", 0x400, 1000, 0, 4 * 65536, 0, {}),
         ("evidence_paper", PAPER, 10, 16, 4 * 65536, 500, {11: ("save", "load"), 50: ("save", "load")}),
@@ -549,7 +550,7 @@ def _evidence() -> Iterable[Case]:
         rows = dwell(Dice("evidence_risk_flat"), params, 60)
         yield Case(name, "risk never moves", params, rows)
     name = "evidence_side_off"
-    params = make(EXTENDED, 10, 16, (1, 2, 4), evidence=head, rise_limit=0, rise_cap=0, **off)
+    params = make(EXTENDED, 10, 6, (1, 2, 4), evidence=head, rise_limit=0, rise_cap=0, **off)
     yield Case(name, "a head and no alarm", params, dwell(Dice(name), params, 30))
 
 
@@ -687,6 +688,7 @@ def cases() -> list[Case]:
         _edges,
         gen_learned.cases,
         gen_heads.cases,
+        gen_novelty.cases,
     ):
         for case in group():
             end = len(case.rows)
@@ -710,7 +712,8 @@ def _head_lines(params: Params) -> list[str]:
     """Return the lines of the heads and centers, none without them."""
     evidence, instant, lines = params.evidence, params.instant, []
     if evidence is not None:
-        numbers = (evidence.clip, evidence.allowance, evidence.bet_base, evidence.bet_slope)
+        names = ("clip", "allowance", "bet_base", "bet_slope", "spread")
+        numbers = [getattr(evidence, name) for name in names]
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
         lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
@@ -870,6 +873,10 @@ REQUIRED = (
     "distance 0",
     "distance largest",
     "no persistence",
+    "novelty at its least weight",
+    "novelty gap clipped",
+    "novelty weighs",
+    "novelty weighs more than 1",
     "persistence largest",
     "severity negative",
     "severity positive",

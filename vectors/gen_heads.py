@@ -159,31 +159,31 @@ def _states() -> Iterable[Case]:
             name, "a count of steps that contradicts the others", params, dwell(dice, params, 45), counts
         )
 
-    # 52 strain_fast, 56 seen, 72 experts 1 to 4, 104 class mix, 112 deficits.
+    # 60 strain_fast, 64 seen, 80 experts 1 to 4, 112 class mix, 120 deficits.
     dice = Dice("refused_learned")
     head = evidence(4, dice)
     params = learned(STANDARD_POSTERIORS, 4, 0, dice, "even", evidence=head, **OFF, **base)
     clip = 2 * head.clip + 1
-    always = [(6, 2, 1), (6, 2, 32768), (50, 1, 4), (50, 1, 128), (40, 4, clip), (40, 4, -clip)]
+    always = [(6, 2, 1), (6, 2, 32768), (58, 1, 4), (58, 1, 128), (40, 4, clip), (40, 4, -clip)]
     always += [(40, 4, 1 << 31), (44, 4, 1 << 24), (44, 4, 1 << 31)]
-    before = [(44, 4, 1), (44, 4, -1), (50, 1, 1), (50, 1, 2), (50, 1, 3)]
-    before += [(at, 2, 1) for at in (52, 56, 68, 72, 102, 104, 110, 112, 122)]
-    after: list[Any] = [(50, 1, -1), (50, 1, -2), (50, 1, -3), (20, 4, 1)]
-    after += [(at, 4, 1 << 30) for at in (52, 56, 60, 68)] + [(at, 4, 1 << 31) for at in (56, 68)]
+    before = [(44, 4, 1), (44, 4, -1), (58, 1, 1), (58, 1, 2), (58, 1, 3)]
+    before += [(at, 2, 1) for at in (60, 64, 76, 80, 110, 112, 118, 120, 130)]
+    after: list[Any] = [(58, 1, -1), (58, 1, -2), (58, 1, -3), (20, 4, 1)]
+    after += [(at, 4, 1 << 30) for at in (60, 64, 68, 76)] + [(at, 4, 1 << 31) for at in (64, 76)]
     after += [
-        (72, 2, "full"),
         (80, 2, "full"),
         (88, 2, "full"),
         (96, 2, "full"),
         (104, 2, "full"),
-        (112, 12, "nonzero"),
+        (112, 2, "full"),
+        (120, 12, "nonzero"),
     ]
-    emptied: list[Any] = [(50, 1, -1), (50, 1, -2), (52, 2, 1), (72, 2, 1), (102, 2, 1), (112, 12, "nonzero")]
+    emptied: list[Any] = [(58, 1, -1), (58, 1, -2), (60, 2, 1), (80, 2, 1), (110, 2, 1), (120, 12, "nonzero")]
     marks = {0: _refused(always + before), 30: _refused(always + after), 34: ("reset", *_refused(emptied))}
     yield Case("refused_learned", "states of other numbers", params, dwell(dice, params, 40), marks)
     dice = Dice("refused_learned_plain")
     plain = make(0x1200, 4, 0, (), anchor=0)
-    none = [(50, 1, 2), (50, 1, 1), (40, 4, 1), (40, 4, -1), (44, 4, 1)]
+    none = [(58, 1, 2), (58, 1, 1), (40, 4, 1), (40, 4, -1), (44, 4, 1)]
     yield Case(
         "refused_learned_plain",
         "no head, no evidence, no horizon: nothing of theirs",
@@ -193,7 +193,7 @@ def _states() -> Iterable[Case]:
     )
     dice = Dice("refused_learned_ring")
     params = learned(0x10007, 4, 3, dice, "none", anchor=1)
-    held = _refused([(50, 1, -1), (50, 1, -2), (50, 1, -3), (50, 1, 1)])
+    held = _refused([(58, 1, -1), (58, 1, -2), (58, 1, -3), (58, 1, 1)])
     rows = dwell(dice, params, 30)
     yield Case("refused_learned_ring", "what is held, with a ring", params, rows, {0: held[3:], 20: held})
 
@@ -233,7 +233,8 @@ def _fuzz() -> Iterable[Case]:
             slope = dice.below(min(32767, most)) if number % 3 == 1 else 0
             span = (slope * (clip >> 8) >> 8) + 257
             bet = dice.between(span, 2**20 - span) if slope else 0
-            head = Evidence(clip, dice.below(3000), drawn(SIGNAL_COUNT), drawn(classes), bet, slope)
+            spread = (0, 16, 1 << dice.between(5, 24))[number % 4 // 2 + number % 2]
+            head = Evidence(clip, dice.below(3000), drawn(SIGNAL_COUNT), drawn(classes), bet, slope, spread)
             changes |= {"evidence": head, "rise_limit": 70000, "rise_cap": 10**6, **OFF}
         mix = tuple(dice.between(1, 65535 >> dice.below(16)) for _ in range(classes)) if number % 4 else None
         bias = dice.between(-(2**24), 2**24) if wide else dice.between(-(2**18), 2**18)

@@ -109,7 +109,8 @@ def _profiles() -> Iterable[Case]:
         ("learned_all_label", ALL, 5, {"horizon": 5, "expected_start": 1}),
     ):
         dice = Dice(name)
-        params = learned(mask, 10, features, dice, "uneven" if "all" in name else "none", **changes)
+        mix = "uneven" if name in ("learned_only_disbelief", "learned_all", "learned_all_label") else "none"
+        params = learned(mask, 10, features, dice, mix, **changes)
         yield Case(name, f"signals 0x{mask:05X}", params, dwell(dice, params, 38), MIDWAY)
     name = "distance_without_instant"
     dice = Dice(name)

@@ -92,11 +92,11 @@ class Monitor(State):
 
     Attributes
     ----------
-    last : Mixed or None
+    mixture : Mixed or None
         What the experts said of the last step, None without an `instant` head.
     """
 
-    last: Mixed | None = None
+    mixture: Mixed | None = None
 
     def step(self, probs: list[int], features: list[int]) -> Step:
         """Take one inference in.
@@ -118,7 +118,7 @@ class Monitor(State):
         second = max(u[:label] + u[label + 1 :])
 
         self._believe(u)
-        answer = label if self.last is None else self.last.answer
+        answer = label if self.mixture is None else self.mixture.answer
         if answer != label:
             self.branches.add("answer is not the label")
         subject = answer if p.about else label
@@ -126,13 +126,13 @@ class Monitor(State):
         if p.centers is not None:
             center = p.centers[subject * p.features : (subject + 1) * p.features]
             away = sum((a - b) ** 2 for a, b in zip(features, center, strict=True))
-        belief = self.belief_fast if self.last is None else self.last.belief
+        belief = self.belief_fast if self.mixture is None else self.mixture.belief
         reading = Reading(u, x, label, top, second, subject, away, belief)
         signals = self._signals(reading)
         self._learn(u, x, log_odds(65536 - 256 * u[subject]))
         self.ring = [(label, probs, features), *self.ring][: p.depth]
 
-        persistence = 0 if self.last is None else self.last.persistence
+        persistence = 0 if self.mixture is None else self.mixture.persistence
         bias, coef = self._head(persistence)
         uncertainty = self._uncertainty(signals, bias, coef)
         self._expect(uncertainty)
@@ -148,22 +148,23 @@ class Monitor(State):
         reason = self._reason(signals, coef) if flagged else NO_REASON
         self.debt += p.level_den - p.level_num if flagged else -p.level_num
         warming_up = int(self.steps < p.warmup)
+        first = self.steps == 0
         self.steps = min(self.steps + 1, 2**32 - 1)
         self.credit = min(p.burst * p.budget_den, (self.credit + p.budget_num) % 2**32)
         abstain = int(flagged and not warming_up and self.credit >= p.budget_den)
         self.credit -= p.budget_den * abstain
         if flagged and not warming_up and not abstain:
             self.branches.add("budget spent")
-        self._watch(risk, self._rising(risk, signals, subject))
+        self._watch(risk, self._rising(risk, signals, subject, first))
         return Step(
             threshold=word(threshold),
-            severity=self.severity,
+            severity=0 if p.evidence is None else self.severity,
             label=label,
             answer=answer,
             risk=risk,
             uncertainty=uncertainty,
             persistence=persistence,
-            expected_accuracy=sat((self.accuracy + 128) >> 8),
+            expected_accuracy=sat((self.accuracy + 128) >> 8) if p.horizon else 0,
             flagged=flagged,
             abstain=abstain,
             alarm=self.alarm,
@@ -244,13 +245,13 @@ class Monitor(State):
         if head.class_mix is not None:
             q = corrected_likelihood(u, self.seen, head.class_mix)
             self.seen = [past + ((c * 65536 - past + 128) >> 8) for past, c in zip(self.seen, u, strict=True)]
-        self.last = mixed(q, [getattr(self, name) for name in names], self.class_mix, self.deficits)
-        for name, belief in zip(names, self.last.experts, strict=True):
+        self.mixture = mixed(q, [getattr(self, name) for name in names], self.class_mix, self.deficits)
+        for name, belief in zip(names, self.mixture.experts, strict=True):
             setattr(self, name, belief)
-        self.class_mix, self.deficits, self.started = self.last.class_mix, self.last.deficits, True
+        self.class_mix, self.deficits, self.started = self.mixture.class_mix, self.mixture.deficits, True
         if 65535 in self.deficits:
             self.branches.add("deficit saturated")
-        if 1 in self.last.weights:
+        if 1 in self.mixture.weights:
             self.branches.add("weight 1")
 
     def _head(self, persistence: int) -> tuple[int, list[int]]:
@@ -266,7 +267,8 @@ class Monitor(State):
         k = self.params.horizon
         if k:
             target = (65536 - uncertainty) * 256
-            self.accuracy += (target - self.accuracy + 2 ** (k - 1)) >> k
+            past = self.accuracy % 2**24  # all of it, unless memory has failed
+            self.accuracy = past + ((target - past + 2 ** (k - 1)) >> k)
 
     def _divergence(self, u: list[int], v: list[int]) -> int:
         def own(w: list[int]) -> tuple[int, int, int]:
@@ -358,7 +360,7 @@ class Monitor(State):
                 best, reason = pull, n
         return reason
 
-    def _rising(self, risk: int, signals: list[int], subject: int) -> int:
+    def _rising(self, risk: int, signals: list[int], subject: int, first: bool) -> int:
         p, head = self.params, self.params.evidence
         if head is None:
             return risk - p.rise_reference
@@ -367,8 +369,30 @@ class Monitor(State):
         if abs(value) > head.clip:
             self.branches.add(f"evidence clipped {'above' if value > 0 else 'below'}")
         value = min(max(value, -head.clip), head.clip)
-        self.severity += (value - self.severity + 32) >> 6
-        return (self._bet(head, value) if head.bet_slope else value) - head.allowance
+        past = min(max(self.severity, -head.clip), head.clip)  # as it is, unless memory has failed
+        self.severity = past + ((value - past + 32) >> 6)
+        if head.spread:
+            self._compare(head, value, first)
+        x = (self._bet(head, value) if head.bet_slope else value) - head.allowance
+        return self._weighed(head, x) if x > 0 and self.novelty < head.spread else x
+
+    def _compare(self, head: Evidence, value: int, first: bool) -> None:
+        """Let the novelty take in how far this evidence is from that of the step before, section 11."""
+        gap = abs(value - self.last) >> 8
+        if gap > 32767:
+            self.branches.add("novelty gap clipped")
+        gap = min(gap, 32767)
+        past = self.novelty % 2**30
+        self.novelty = head.spread if first else past + ((gap * gap - past + 16) >> 5)
+        self.last = value
+
+    def _weighed(self, head: Evidence, x: int) -> int:
+        """Return positive evidence by its novelty, section 11."""
+        w = word(self.novelty << 8) // (head.spread >> 4)
+        self.branches.add("novelty at its least weight" if w < 256 else "novelty weighs")
+        if w > 4096:
+            self.branches.add("novelty weighs more than 1")
+        return word((x >> 6) * max(256, w)) >> 6
 
     def _bet(self, head: Evidence, value: int) -> int:
         """Return the natural logarithm of a bet that pays with the evidence, section 11."""

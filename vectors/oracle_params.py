@@ -22,6 +22,7 @@ class Evidence:
     offset: tuple[int, ...]
     bet_base: int = 0
     bet_slope: int = 0
+    spread: int = 0
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
@@ -34,6 +35,7 @@ class Evidence:
             "evidence range": all(-32768 <= v <= 32767 for v in (*self.coef, *self.offset)),
             "bet_slope": 0 <= self.bet_slope <= 32767,
             "bet_base": 0 <= self.bet_base <= 2**20 and (on or self.bet_base == 0),
+            "spread": self.spread == 0 or 16 <= self.spread <= 2**24,
             "bet": not on or (self.bet_base - most - 1 >= 256 and self.bet_base + most < 2**20),
         }
         return [name for name, holds in rules.items() if not holds]
@@ -195,7 +197,7 @@ class Params:
     @property
     def state_size(self) -> int:
         """The bytes of a saved state, section 12."""
-        return 52 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
+        return 60 + self.depth * self.entry + 4 * self.mean_words + 2 * self.beliefs + 4
 
     def fingerprint(self) -> int:
         """Return the CRC-32 that ties a saved state to these parameters, section 12."""
@@ -210,7 +212,7 @@ class Params:
         words += [(c & 0xFFFF) + 65536 * mean for c, mean in zip(self.coef, self.clean_mean, strict=True)]
         if self.evidence is not None:
             words += [self.evidence.clip, self.evidence.allowance]
-            words += [self.evidence.bet_base, self.evidence.bet_slope]
+            words += [self.evidence.bet_base, self.evidence.bet_slope, self.evidence.spread]
             words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
         if self.instant is not None:
             words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]

@@ -11,7 +11,8 @@ from oracle_math import signed
 from oracle_params import Params
 
 VERSION = 3
-HEADER = 52
+HEADER = 60
+NOVELTY_MAX = 32767**2
 
 # Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
 SINCE_RESET, SINCE_START = 1, 2
@@ -32,7 +33,7 @@ class State:
         self.params = params
         self.branches: set[str] = set()
         self.steps = self.debt = self.credit = self.rise = self.fall = self.alarm = 0
-        self.severity = 0
+        self.severity = self.last = self.novelty = 0
         self.accuracy = params.expected_start * 256
         self._begin()
         self.reset()
@@ -80,7 +81,8 @@ class State:
 
     def damage(self, counter: str, value: int) -> None:
         """Set a counter to what a memory error may leave in it: 32 bits, `alarm` 8."""
-        setattr(self, counter, signed(value) if counter in ("debt", "credit") else value)
+        signs = ("debt", "credit", "severity", "last")
+        setattr(self, counter, signed(value) if counter in signs else value % 2**32)
 
     def _mended(self) -> tuple[int, int, int, int, int]:
         """Return debt, credit, rise, fall and alarm as `save` writes them."""
@@ -103,6 +105,17 @@ class State:
                 alarm |= bit
         return debt, credit, sums[0], sums[1], alarm
 
+    def _mended_means(self) -> tuple[int, int, int, int]:
+        """Return severity, accuracy, last and novelty as `save` writes them."""
+        p, head = self.params, self.params.evidence
+        clip = 0 if head is None else head.clip
+        accuracy = self.accuracy % 2**24 if p.horizon else 0
+        accuracy = accuracy if self.steps else p.expected_start * 256
+        severity = min(max(self.severity, -clip), clip)
+        if head is None or head.spread == 0 or self.steps == 0:
+            return severity, accuracy, 0, 0
+        return severity, accuracy, min(max(self.last, -clip), clip), min(self.novelty, NOVELTY_MAX)
+
     def save(self) -> bytes:
         """Return the bytes of section 12."""
         p = self.params
@@ -110,9 +123,9 @@ class State:
         ring = self.ring[: self.steps]
         held = SINCE_RESET * (bool(ring) if p.depth else self.has_mean and self.steps > 0)
         held |= SINCE_START * (self.started and self.steps > 0)
-        accuracy = self.accuracy if self.steps else p.expected_start * 256
         out = b"TCUQ" + struct.pack("<2HI2HI", VERSION, 0, p.signals, p.classes, p.features, p.fingerprint())
-        out += struct.pack("<IiIIIiI", self.steps, debt, credit, rise, fall, self.severity, accuracy)
+        out += struct.pack("<IiIII", self.steps, debt, credit, rise, fall)
+        out += struct.pack("<iIiI", *self._mended_means())
         out += bytes([alarm, len(ring), held, p.depth])
         for label, probs, features in ring:
             out += struct.pack("<H", label)
@@ -147,10 +160,9 @@ class State:
             return list(struct.unpack(f"<{len(raw)}b", raw))
 
         p, new = params, cls(params)
-        new.steps, new.debt, new.credit, new.rise, new.fall, new.severity, new.accuracy = struct.unpack_from(
-            "<IiIIIiI", state, 20
-        )
-        new.alarm, fill, held, _ = state[48:HEADER]
+        new.steps, new.debt, new.credit, new.rise, new.fall = struct.unpack_from("<IiIII", state, 20)
+        new.severity, new.accuracy, new.last, new.novelty = struct.unpack_from("<iIiI", state, 40)
+        new.alarm, fill, held, _ = state[56:HEADER]
         at = HEADER
         for _ in range(fill):
             entry = state[at : at + p.entry]
@@ -208,9 +220,11 @@ class State:
     def _header_is_sound(cls, p: Params, state: bytes) -> bool:
         """Return whether the numbers of a header are in range and do not contradict each other."""
         low, high = p.bounds()
-        steps, debt, credit, rise, fall, severity, accuracy = struct.unpack_from("<IiiIIiI", state, 20)
-        alarm, fill, held, depth = state[48:HEADER]
+        steps, debt, credit, rise, fall = struct.unpack_from("<IiiII", state, 20)
+        severity, accuracy, last, novelty = struct.unpack_from("<iIiI", state, 40)
+        alarm, fill, held, depth = state[56:HEADER]
         clip = 0 if p.evidence is None else p.evidence.clip
+        compares = p.evidence is not None and p.evidence.spread > 0 and steps > 0
         learns = p.instant is not None
         rules = [
             state[6:8] == bytes(2),
@@ -218,6 +232,8 @@ class State:
             low <= debt <= high,
             0 <= credit <= min(p.burst * p.budget_den, p.budget_num * steps),
             -clip <= severity <= clip,
+            -clip <= last <= clip if compares else last == 0,
+            novelty <= NOVELTY_MAX if compares else novelty == 0,
             accuracy < 65536 * 256 if p.horizon else accuracy == 0,
             steps > 0 or accuracy == p.expected_start * 256,
             alarm <= 3,
@@ -242,7 +258,7 @@ class State:
     @classmethod
     def _content_is_sound(cls, p: Params, state: bytes) -> bool:
         """Return whether entries, means and beliefs are in range; the header is."""
-        fill, held = state[49], state[50]
+        fill, held = state[57], state[58]
         new = cls.load(p, state)
         for label, probs, _ in new.ring:
             if label >= p.classes or (p.uses(0) and probs.index(max(probs)) != label):

@@ -387,6 +387,7 @@ static void read_evidence(void)
     evidence.allowance = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_base = (uint32_t)next_number(0, UINT32_MAX);
     evidence.bet_slope = (uint32_t)next_number(0, UINT32_MAX);
+    evidence.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         evidence.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }
@@ -590,6 +591,14 @@ static void do_damage(void)
         monitor.rise = value;
     } else if (strcmp(name, "fall") == 0) {
         monitor.fall = value;
+    } else if (strcmp(name, "severity") == 0) {
+        monitor.severity = (int32_t)value;
+    } else if (strcmp(name, "accuracy") == 0) {
+        monitor.accuracy = value;
+    } else if (strcmp(name, "last") == 0) {
+        monitor.last = (int32_t)value;
+    } else if (strcmp(name, "novelty") == 0) {
+        monitor.novelty = value;
     } else if (strcmp(name, "alarm") == 0) {
         monitor.alarm = (uint8_t)value;
     } else {

@@ -10,6 +10,7 @@ from places import ROOT
 
 FILES = sorted((ROOT / "vectors").glob("*.vec"))
 SIGNAL_COUNT = 17
+HEAD_SCALARS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
 LISTS = ("lags", "lag_weights", "coef", "clean_mean")
 
 
@@ -45,13 +46,8 @@ def numbers(words: list[str]) -> list[int]:
 
 def evidence(values: list[int]) -> dict[str, Any]:
     """Return the head of an `evidence` line."""
-    clip, allowance, bet_base, bet_slope, *rest = values
-    head: dict[str, Any] = {
-        "clip": clip,
-        "allowance": allowance,
-        "bet_base": bet_base,
-        "bet_slope": bet_slope,
-    }
+    head: dict[str, Any] = dict(zip(HEAD_SCALARS, values, strict=False))
+    rest = values[len(HEAD_SCALARS) :]
     return head | {"coef": rest[:SIGNAL_COUNT], "offset": rest[SIGNAL_COUNT:]}
 
 

@@ -229,17 +229,18 @@ static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_ste
     const tcuq_params_t *p = m->params;
     int32_t excess = (int32_t)out->risk - p->rise_reference;
     uint8_t rise, fall;
+    out->severity = 0;
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
         const tcuq_evidence_t *head = p->evidence;
         excess = evidence_of(head, used(p), signals, subject);
         m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
+        out->severity = m->severity;
         if (head->spread != 0u) {
             compare(m, excess);
         }
         excess = (head->bet_slope != 0u ? bet_of(head, excess) : excess) - (int32_t)head->allowance;
         excess = excess > 0 && m->novelty < head->spread ? weigh(m, excess) : excess;
     }
-    out->severity = m->severity;
     rise = watch(&m->rise, excess, p->rise_limit, p->rise_cap,
                  (uint8_t)(m->alarm & TCUQ_ALARM_RISE));
     fall = watch(&m->fall, (int32_t)p->fall_reference - out->risk, p->fall_limit, p->fall_cap,

@@ -113,7 +113,7 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
 
 static inline uint32_t mean_words(const layout_t *at)
 {
-    return BUILD_HAS(MEAN_MASK) ? at->mean_words : 0u;
+    return BUILD_HAS(MEAN_MASK) || (TCUQ_PERSISTENCE) ? at->mean_words : 0u;
 }
 
 /* 16-bit numbers: beliefs, the class mix, deficits of the experts. */

@@ -494,22 +494,35 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 
 int tcuq_verify(const tcuq_t *m)
 {
+    const tcuq_params_t *p;
     layout_t at;
     tcuq_t now;
     int status;
     if (m == NULL || m->params == NULL || m->ring == NULL) {
         return TCUQ_ERR_STATE;
     }
-    status = tcuq_internal_check(m->params);
+    p = m->params;
+    status = tcuq_internal_check(p);
     if (status != TCUQ_OK) {
         return status;
     }
-    if (m->params_sum != tcuq_internal_sum(m->params)) {
+    if (m->params_sum != tcuq_internal_sum(p)) {
         return TCUQ_ERR_OTHER;
     }
-    tcuq_internal_layout(&at, m->params);
+    tcuq_internal_layout(&at, p);
     now = *m;
-    if (depth_of(&at) == 0u) { /* nobody reads these without a ring */
+    /* What nobody reads may be anything. */
+    if (p->horizon == 0u) {
+        now.accuracy = 0;
+    }
+    if (worst_of(p) == 0) {
+        now.severity = 0;
+    }
+    if (!compares(p)) {
+        now.last = 0;
+        now.novelty = 0;
+    }
+    if (depth_of(&at) == 0u) {
         now.head = 0;
         now.fill = 0;
     } else if (now.head > depth_of(&at)) {
