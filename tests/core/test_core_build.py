@@ -173,7 +173,7 @@ def test_size_on_a_cortex_m4(tmp_path: Path) -> None:
     check = tmp_path / "check.c"
     check.write_text(f'#include "tcuq.h"\nextern char fits[sizeof(tcuq_t) == {CONTEXT_BYTES} ? 1 : -1];\n')
     subprocess.run([compiler, *STRICT, *M4, "-c", str(check), "-o", str(tmp_path / "c.o")], check=True)
-    # 4 to 6 % of these are for steps that survive memory errors, 14 % for saving mended states and tcuq_verify.
+    # A seventh of it is for what memory errors leave: mended states, and tcuq_verify().
     for mask, most in ((15, 6000), (0x7F3A, 6550)):
         # Errors in words are linked only where they are printed.
         objects = compile_core(compiler, tmp_path, "-Os", *M4, f"-DTCUQ_SIGNALS={mask}")[:-1]
