@@ -10,32 +10,36 @@ import pytest
 
 from tcuq import EvidenceHead, Params
 from tcuq._core import FIELDS, Core
+from tcuq.monitor.instant_head import InstantHead
 
 EVIDENCE = EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0])
-SCALARS = [name for name, _, _, printed in FIELDS if printed and not name.startswith("evidence")]
+INSTANT = InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25])
+HEADS = ("evidence", "instant")
+SCALARS = [name for name, _, _, printed in FIELDS if printed and " " not in name]
 
 
 def fields(**changes: Any) -> dict[str, Any]:
-    return {**Params(classes=3, evidence=EVIDENCE).integers(), **changes}
+    return {**Params(classes=3, evidence=EVIDENCE, instant=INSTANT).integers(), **changes}
 
 
 def test_the_dict_holds_the_fields_of_the_core() -> None:
-    assert set(fields()) == {*SCALARS, "lags", "lag_weights", "coef", "clean_mean", "evidence"} - {
-        "lag_count"
-    }
-    assert {f"evidence {name}" for name in fields()["evidence"]} < {name for name, *_ in FIELDS}
+    lists = {"lags", "lag_weights", "coef", "clean_mean", "centers"}
+    assert set(fields()) == {*SCALARS, *lists, *HEADS} - {"lag_count"}
+    for head in HEADS:
+        inner = {name.removeprefix(f"{head} ") for name, *_ in FIELDS if name.startswith(f"{head} ")}
+        assert set(fields()[head]) == inner
 
 
 @pytest.mark.parametrize("row", FIELDS, ids=lambda row: row[0])
 def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, int]) -> None:
     name, low, high, printed = row
-    if name in ("lag_count", "reserved"):
-        return
+    if name in ("lag_count", "reserved", "centers"):
+        return  # counted, always 0, bytes
     expected = f"expected {low}" if low == high else f"expected {low} to {high}"
-    inner = name.removeprefix("evidence ")
+    head, _, inner = name.rpartition(" ")
     for value in (low - 1, high + 1, 10**30):
         changed = fields()
-        target = changed["evidence"] if inner != name else changed
+        target = changed[head] if head else changed
         shown = name
         if printed:
             target[inner] = value
@@ -59,8 +63,16 @@ def test_a_number_outside_its_range_is_named_with_it(row: tuple[str, int, int, i
         ),
         ({"lag_weights": [1, 2]}, "lag_weights has 2 entries, expected 3"),
         ({"lags": [1] * 65}, "lags has 65 entries, expected at most 64"),
-        ({"coef": [0] * 14}, "coef has 14 entries, expected 15"),
-        ({"anchor": 1}, "anchor is 1, expected 0, or 1 with the signal disbelief_fast"),
+        ({"coef": [0] * 14}, "coef has 14 entries, expected 17"),
+        (
+            {"anchor": 1, "instant": None},
+            "anchor is 1, expected 0, or 1 with the signal disbelief_fast or an instant head",
+        ),
+        ({"about": 1, "instant": None}, "about is 1, expected 0, or 1 with an instant head"),
+        ({"horizon": 3}, "horizon is 3, expected 0, or 4 to 12"),
+        ({"expected_start": 9}, "expected_start is 9, expected 0 without a horizon"),
+        ({"centers": b""}, "centers is b'', expected given exactly when the signal distance is used"),
+        ({"centers": b"1"}, "centers has 1 entries, expected 0"),
         ({"rise_limit": 5}, "rise_cap is 0, expected at least rise_limit; 0 when rise_limit is 0"),
     ],
 )
@@ -72,13 +84,14 @@ def test_a_broken_rule_is_named_with_its_value(changes: dict[str, Any], message:
 
 def test_what_is_missing_or_no_number() -> None:
     for name in fields():
-        if name != "evidence":
+        if name not in (*HEADS, "centers"):
             with pytest.raises(KeyError, match=name):
                 Core({key: value for key, value in fields().items() if key != name})
     with pytest.raises(TypeError):
         Core(fields(classes="3"))
-    with pytest.raises(TypeError, match="evidence must be a dict or None"):
-        Core(fields(evidence=7))
+    for head in HEADS:
+        with pytest.raises(TypeError, match=f"{head} must be a dict or None"):
+            Core(fields(**{head: 7}))
 
 
 SHRINKING = """

@@ -12,10 +12,11 @@ from tcuq._core import Core
 from tcuq.monitor.signals import SIGNALS
 
 
-def check_step(core: Core, event: vector_files.Event) -> None:
+def check_step(core: Core, event: vector_files.Event, horizon: int) -> None:
     features = None if event.features is None else np.frombuffer(event.features, np.int8)
     step = core.step(np.frombuffer(event.probs, np.int8), features, True)
     assert step.signals is not None
+    assert (step.expected_accuracy is None) == (horizon == 0)
     reason = 255 if step.reason is None else SIGNALS.index(step.reason)
     got = [
         round(step.threshold * 65536),
@@ -25,7 +26,7 @@ def check_step(core: Core, event: vector_files.Event) -> None:
         round(step.risk * 65536),
         round(step.uncertainty * 65536),
         round(step.persistence * 65536),
-        round(step.expected_accuracy * 65536),
+        round((step.expected_accuracy or 0.0) * 65536),
         int(step.flagged),
         int(step.abstain),
         step.alarm,
@@ -44,7 +45,7 @@ def test_vector(path: Path) -> None:
     assert list(core.sizes()) == [*case.sizes, *case.bounds], path.name
     for event in case.events:
         if event.kind == "step":
-            check_step(core, event)
+            check_step(core, event, case.fields["horizon"])
             steps += 1
         elif event.kind == "reset":
             core.reset()

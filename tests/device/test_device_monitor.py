@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 import vector_files
-from device_replay import build_replay, encode, expected, replay_room
+from device_replay import build_replay, encode, expected, replay_fits
 from vector_files import VectorCase
 
-from tcuq._core import Core
 from tcuq.device.boards import Board, board
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.tools import missing
@@ -32,11 +31,6 @@ def cases() -> list[Expected]:
     return found
 
 
-def fits(case: VectorCase, on: Board) -> bool:
-    ring, state, *_ = Core(case.fields).sizes()
-    return max(ring, state) <= replay_room(on)
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
@@ -53,7 +47,7 @@ def replayed(on: Board, level: str, cases: list[Expected], folder: Path, kept: P
 def test_every_vector_on_cortex_m4_and_m7(
     name: str, level: str, cases: list[Expected], kept: Path, tmp_path: Path
 ) -> None:
-    assert all(fits(case, board(name)) for case, _ in cases)
+    assert all(replay_fits(case, board(name)) for case, _ in cases)
     replayed(board(name), level, cases, tmp_path, kept)
 
 
@@ -61,8 +55,8 @@ def test_every_vector_on_cortex_m4_and_m7(
 def test_vectors_on_cortex_m0(level: str, cases: list[Expected], kept: Path, tmp_path: Path) -> None:
     """Where 16 KB of RAM hold a case, on that machine; the others run the same code on the larger core."""
     small = board("microbit")
-    inside = [each for each in cases if fits(each[0], small)]
-    beyond = [each for each in cases if not fits(each[0], small)]
+    inside = [each for each in cases if replay_fits(each[0], small)]
+    beyond = [each for each in cases if not replay_fits(each[0], small)]
     assert len(inside) > 0.8 * len(cases) and beyond
     replayed(small, level, inside, tmp_path / "small", kept)
     replayed(replace(board("stm32l432kc"), compiler=small.compiler), level, beyond, tmp_path / "large", kept)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from places import ROOT
-from vector_files import Event, VectorCase
+from vector_files import HEAD_SCALARS, Event, VectorCase
 
 from tcuq.device.boards import Board
 from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
@@ -30,6 +30,9 @@ SCALARS = (
     "level_den",
     "reference",
     "anchor",
+    "about",
+    "horizon",
+    "expected_start",
     "slope",
     "steep_slope",
     "knee",
@@ -69,8 +72,14 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
         numbers = [*(int(fields[name]) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
         numbers += [*fields["coef"], *fields["clean_mean"], int(head is not None)]
         if head is not None:
-            numbers += [head["clip"], head["allowance"], *head["coef"], *head["offset"]]
-        parts += [b"c", _words(numbers)]
+            numbers += [*(head[name] for name in HEAD_SCALARS), *head["coef"], *head["offset"]]
+        instant, centers = fields.get("instant"), fields.get("centers")
+        numbers.append(int(instant is not None))
+        if instant is not None:
+            shares = instant["class_mix"]
+            numbers += [instant["bias"], *instant["coef"], int(shares is not None), *(shares or ())]
+        numbers.append(int(centers is not None))
+        parts += [b"c", _words(numbers), centers or b""]
         for event in replayed(case):
             parts += [LETTERS[event.kind], event.probs, event.features or b""]
     return b"".join(parts)
@@ -95,11 +104,20 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
         ([BOARDS / "startup.c"], ["-Os", *START]),
         (harness, ALONE),
     ]
-    return link("replay", board, fresh(folder), groups, [f"-DREPLAY_BYTES={replay_room(board)}u"], kept)
+    defines = [f"-DREPLAY_{name}={room}u" for name, room in replay_rooms(board).items()]
+    return link("replay", board, fresh(folder), groups, defines, kept)
 
 
-def replay_room(board: Board) -> int:
-    """Return the bytes that a ring or a saved state may have in a replay."""
-    beyond = board.emulated.harness_ram
+def replay_rooms(board: Board) -> dict[str, int]:
+    """Return the most bytes of a ring or a saved state, classes, and bytes of centers in a replay."""
+    if board.emulated.harness_ram:
+        return {"BYTES": 1 << 18, "CLASSES": 1000, "CENTERS": 8192}
     # The rest of a small RAM goes to the buffers of the largest case, see harness_replay.c.
-    return 1 << 18 if beyond else (board.ram_bytes - 6784) // 2 // 4 * 4
+    return {"BYTES": (board.ram_bytes - 7000) // 2 // 4 * 4, "CLASSES": 400, "CENTERS": 1024}
+
+
+def replay_fits(case: VectorCase, board: Board) -> bool:
+    """Return whether a replay on a board has room for a case."""
+    rooms, centers = replay_rooms(board), case.fields.get("centers") or b""
+    needed = {"BYTES": max(case.sizes), "CLASSES": case.fields["classes"], "CENTERS": len(centers)}
+    return all(needed[name] <= rooms[name] for name in rooms)

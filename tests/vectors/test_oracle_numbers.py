@@ -17,7 +17,7 @@ from oracle_mixture import corrected_likelihood, plain_likelihood
 
 def params(mask: int = STANDARD) -> Params:
     dice = Dice("numbers")
-    head = gen_learned.evidence(4, dice, 60000, 9000)
+    head = replace(gen_learned.evidence(4, dice, 60000, 9000), spread=5000)
     extra = {"evidence": head, "about": 1, "anchor": 1, "horizon": 6, "expected_start": 50000}
     return gen_learned.learned(mask, 4, 3, dice, "uneven", **gen_learned.OFF, **extra)
 
@@ -42,34 +42,52 @@ def test_a_class_seen_too_often_counts_less() -> None:
         assert q / plain_likelihood([200] * 4)[0] == pytest.approx(0.5 * math.sqrt(factor), rel=0.001)
 
 
+def test_repeated_evidence_counts_less_and_relief_in_full() -> None:
+    head = Evidence(2**18, 0, (0,) * 17, (256, -256), spread=2**14)
+    p = make(0x200, 2, 0, (), evidence=head, rise_limit=2**24, rise_cap=2**30, fall_limit=0, fall_cap=0)
+    monitor, novelty, total = Monitor(p), 0.25, 0.0
+    for _ in range(60):
+        monitor.step([100, -100], [])
+        total += min(1.0, max(1 / 16, novelty / 0.25))
+        novelty -= novelty / 32
+        assert monitor.rise / 65536 == pytest.approx(total, rel=0.01)
+    before = monitor.rise
+    monitor.step([-100, 100], [])
+    assert monitor.rise == before - 65536
+    assert monitor.severity == pytest.approx(65536 * (1 - (63 / 64) ** 60 - 1 / 32), rel=0.05)
+
+
 def test_reset_keeps_what_was_learned() -> None:
     p = params()
     monitor = Monitor(p)
     for probs, x in dwell(Dice("reset"), p, 30):
         monitor.step(probs, x)
-    before = (monitor.class_mix, monitor.deficits, monitor.seen, monitor.accuracy, monitor.severity)
+    names = ("class_mix", "deficits", "seen", "accuracy", "severity", "last", "novelty")
+    before = [getattr(monitor, name) for name in names]
     assert any(monitor.deficits)
+    assert monitor.novelty > 0 != monitor.last
     monitor.reset()
-    assert (monitor.class_mix, monitor.deficits, monitor.seen, monitor.accuracy, monitor.severity) == before
+    assert [getattr(monitor, name) for name in names] == before
     state = monitor.save()
-    assert state[50] == 2
+    assert state[58] == 2
     loaded = Monitor.load(p, state)
-    assert (loaded.class_mix, loaded.deficits, loaded.seen, loaded.accuracy, loaded.severity) == before
+    assert [getattr(loaded, name) for name in names] == before
 
 
 def test_layout_of_a_state() -> None:
     p = params()
     monitor = Monitor(p)
-    assert monitor.save()[50] == 0
+    assert monitor.save()[58] == 0
     out = [monitor.step(probs, x) for probs, x in dwell(Dice("layout"), p, 25)]
     state = monitor.save()
     assert state[:4] == b"TCUQ"
     assert struct.unpack_from("<2HI2H", state, 4) == (3, 0, STANDARD, 4, 3)
-    assert struct.unpack_from("<iI", state, 40) == (out[-1].severity, monitor.accuracy)
+    means = (out[-1].severity, monitor.accuracy, monitor.last, monitor.novelty)
+    assert struct.unpack_from("<iIiI", state, 40) == means
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
-    assert tuple(state[49:52]) == (0, 3, 0)
+    assert tuple(state[57:60]) == (0, 3, 0)
     # strain_fast; seen of four classes; four experts, the class mix; six deficits; checksum
-    assert len(state) == 52 + 4 + 4 * 4 + 2 * 4 * 5 + 2 * 6 + 4
+    assert len(state) == 60 + 4 + 4 * 4 + 2 * 4 * 5 + 2 * 6 + 4
     assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
     # Working memory holds the corrected likelihoods as well, and is a whole number of words.
     assert p.ring_size == 4 * (1 + 4) + 2 * (4 * 5 + 6 + 4)
@@ -88,6 +106,7 @@ def test_fingerprint_tells_each_new_field() -> None:
         replace(p, expected_start=1),
         replace(p, evidence=replace(head, bet_base=60001)),
         replace(p, evidence=replace(head, bet_slope=9001)),
+        replace(p, evidence=replace(head, spread=5001)),
         replace(p, instant=replace(instant, bias=instant.bias + 1)),
         replace(p, instant=replace(instant, coef=(*instant.coef[:16], 1))),
         replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
@@ -112,6 +131,8 @@ def test_fingerprint_tells_each_new_field() -> None:
         ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 0, 1)}, "bet"),
         ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 300, 0)}, "bet_base"),
         ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, 2**20 - 1, 1)}, "bet"),
+        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, spread=15)}, "spread"),
+        ({"evidence": Evidence(65536, 0, (0,) * 17, (0,) * 4, spread=2**24 + 1)}, "spread"),
         ({"instant": Instant(0, (0,) * 17, (0, 1, 1, 1))}, "class_mix"),
         ({"instant": Instant(2**24 + 1, (0,) * 17)}, "instant bias"),
     ],
