@@ -42,6 +42,8 @@ ALARM_COLUMNS = (
     alarm.COSTLY_ON,
     alarm.SHIFTED_ON,
 )
+IN_STEPS = (alarm.SHIFTS, alarm.DELAY, alarm.CLEAR, alarm.COUNT)
+"""Columns that count; all others are shares, areas or ratios."""
 
 
 def page(path: str | Path) -> str:
@@ -59,6 +61,7 @@ def page(path: str | Path) -> str:
     )
     out = [TITLE, MADE, INTRODUCTION, *_verdicts(verdicts(found)), _made(about), reading]
     out += _ranking(found) + _answers(found) + _alarm(found, setting) + _accuracy(found, setting)
+    out += _types(found)
     return "\n\n".join(out) + "\n"
 
 
@@ -71,7 +74,7 @@ def summary(found: Found) -> str:
     """
     return "\n".join(
         f"{named(each.task)}: {each.target}: {each.words}"
-        + (f" ({_decides(each.line)})" if each.line else "")
+        + (f" ({_figure(each.line)}, {each.line.stream}: {each.line.row})" if each.line else "")
         for each in verdicts(found)
     )
 
@@ -85,44 +88,58 @@ def _verdicts(found: Sequence[Verdict]) -> list[str]:
     count = dict.fromkeys(("met", "missed", "not measured"), 0)
     for each in found:
         count[each.words.partition(",")[0]] += 1
-    rows = [
-        [each.about, each.target, named(each.task), f"**{each.words}**", _decides(each.line)]
-        for each in found
-    ]
     said = ", ".join(f"{word} {number}" for word, number in count.items() if number)
-    text = (
-        'Each target is judged by the figure farthest from it. "Within the interval": the interval does not '
-        "settle it."
-    )
-    return [
+    out = [
         "## Are the targets met?",
-        f"{said[0].upper()}{said[1:]}. {text}",
-        grid(["about", "target", "task", "verdict", "figure that decides"], rows),
+        f"{said[0].upper()}{said[1:]}. Each target is judged by the figure farthest from it. "
+        '"Within the interval": the interval does not settle it.',
     ]
+    tasks = list(dict.fromkeys(each.task for each in found))
+    for about in dict.fromkeys(each.about for each in found):
+        cells = {(each.target, each.task): _verdict(each) for each in found if each.about == about}
+        rows = [
+            [target, *(cells.get((target, task), "") for task in tasks)]
+            for target in dict.fromkeys(target for target, _ in cells)
+        ]
+        out += [f"### {about[0].upper()}{about[1:]}", grid(["target", *map(named, tasks)], rows)]
+    return out
 
 
-def _decides(line: Line | None) -> str:
-    return "" if line is None else f"{_figure(line)}, {line.stream}, {line.row}"
+def _verdict(verdict: Verdict) -> str:
+    line = verdict.line
+    if line is None:
+        return verdict.words
+    return f"**{verdict.words}**<br>{_figure(line)}<br>{line.stream}: {line.row}"
 
 
 def _figure(line: Line | None) -> str:
     if line is None:
         return ""
-    text = _number(line.value)
-    return text if math.isnan(line.low) else f"{text} ({_number(line.low)} to {_number(line.high)})"
+    number = _steps if line.column in IN_STEPS else _share
+    text = number(line.value)
+    return text if math.isnan(line.low) else f"{text} ({number(line.low)} to {number(line.high)})"
 
 
-def _number(value: float) -> str:
-    """Return a number with as many digits as it is worth.
+def _steps(value: float) -> str:
+    """Return a number of steps, or of events.
 
     Examples
     --------
-    >>> _number(0.12345), _number(12.0), _number(float("inf"))
-    ('0.123', '12', 'never')
+    >>> _steps(12.0), _steps(4.5), _steps(math.inf)
+    ('12', '4.5', 'never')
     """
-    if math.isinf(value):
-        return "never"
-    return f"{value:.0f}" if abs(value) >= 3 and value == round(value) else f"{value:.3f}"
+    return "never" if math.isinf(value) else f"{value:g}"
+
+
+def _share(value: float) -> str:
+    """Return a share, an area or a ratio.
+
+    Examples
+    --------
+    >>> _share(0.12345)
+    '0.123'
+    """
+    return f"{value:.3f}"
 
 
 def _streams(found: Found, task: str, column: str, rows: Sequence[str]) -> list[str]:
@@ -158,8 +175,14 @@ def _answers(found: Found) -> list[str]:
     plain, differences = _parted(found, answers.LEFT)
     for task in found.tasks():
         out += _streams(found, task, answers.LEFT, [*plain, *differences])
-    out.append("### By corruption type")
-    out.append("Shuffled streams of one corruption type each, severities 1, 3 and 5 one after the other.")
+    return out
+
+
+def _types(found: Found) -> list[str]:
+    out = [
+        "## Answers by corruption type",
+        "Errors on shuffled streams of one corruption type each, one severity after the other.",
+    ]
     rows = (answers.LABEL, answers.ANSWER, f"{answers.ANSWER} - {answers.LABEL}")
     for task in found.tasks():
         names = [

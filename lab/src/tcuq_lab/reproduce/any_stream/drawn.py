@@ -69,10 +69,8 @@ def draw(
 
     Examples
     --------
-    >>> x = np.arange(100.0) % 7
-    >>> def mean(values):
-    ...     return lambda index: float((values if index is None else values[index]).mean())
-    >>> found = draw({"a": [mean(x + 1)], "b": [mean(x)]}, [100], "example", block=10)
+    >>> x = np.arange(128) % 7
+    >>> found = draw({"a": [mean_of(x + 1)], "b": [mean_of(x)]}, [128], "example", block=10)
     >>> found["a"].less(found["b"])
     Interval(estimate=1.0, low=1.0, high=1.0, undefined=0)
     """

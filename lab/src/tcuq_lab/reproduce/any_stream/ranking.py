@@ -22,7 +22,7 @@ from .lines import Line, line
 from .units import Shown, Unit
 
 COLUMN = "AUROC of label errors"
-OURS, INT8, FLOAT, TOLD = "risk", "confidence, int8", "confidence, float", "extended, told the stream"
+OURS, INT8, FLOAT, TOLD = "risk", "int8 confidence", "float confidence", "extended, told the stream"
 
 
 def observed(log: Log) -> Observed:
