@@ -21,7 +21,7 @@ from tcuq_lab.reproduce.any_stream.lines import Found, Line, entries, from_entri
 from tcuq_lab.reproduce.any_stream.plan import BACKBONES, StreamSizes, UnitPlan
 from tcuq_lab.reproduce.any_stream.run import load_result, measured, result_text
 from tcuq_lab.reproduce.any_stream.units import load_unit
-from tcuq_lab.reproduce.any_stream.verdicts import Bound, judged, not_below, verdicts
+from tcuq_lab.reproduce.any_stream.verdicts import BELOW, Bound, judged, not_below, verdicts
 from tcuq_lab.streams import Changing, Geometric
 
 CLASS_STREAMS = ("class 1", "class 4", "class 16", "class 64")
@@ -106,6 +106,8 @@ def figure(value, low=math.nan, high=math.nan, stream="class 16"):
         ([figure(9.0, 3.0, math.inf)], Bound(high=8.0), "missed, within the interval"),
         ([figure(math.inf, 9.0, math.inf)], Bound(high=8.0), "missed"),
         ([figure(0.5)], Bound(0.5, 2.0), "met"),
+        ([figure(-0.1, -0.2, 0.0)], BELOW, "met, within the interval"),
+        ([figure(0.0, 0.0, 0.0)], BELOW, "missed"),
         ([figure(0.5), figure(2.5)], Bound(0.5, 2.0), "missed"),
         ([figure(0.5), None], Bound(0.5, 2.0), "not measured"),
         ([], Bound(0.5, 2.0), "not measured"),
