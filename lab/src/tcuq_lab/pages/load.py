@@ -11,8 +11,8 @@ from . import trainings
 from .figures import Found, found_from
 from .wording import readable
 
-INPUTS = ("paper.json", "claims.json", "targets.json")
-"""Files of the folder that are no results."""
+LEFT_OUT = ("paper.json", "claims.json", "targets.json", "any_stream.json")
+"""Files of the folder that are no results of experiments, or have a page of their own."""
 
 
 def load_found(folder: str | Path) -> dict[str, Found]:
@@ -25,7 +25,7 @@ def load_found(folder: str | Path) -> dict[str, Found]:
     """
     found: dict[str, Found] = {}
     for path in sorted(Path(folder).glob("*.json")):
-        if path.name in INPUTS:
+        if path.name in LEFT_OUT:
             continue
         for each in _read(path):
             if each.name in found:

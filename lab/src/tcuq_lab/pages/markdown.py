@@ -34,7 +34,7 @@ def markdown(content: Content, html_name: str = "results.html") -> str:
     return "\n\n".join(out) + "\n"
 
 
-def _grid(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
     """Return a table; the last so many columns are numbers."""
     align = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     lines = [head, align, *rows]
@@ -49,16 +49,16 @@ def _run(content: Content) -> list[str]:
         who = "" if len(content.settings) == 1 else f" ({listed(names)})"
         out.append(f"Setting `{setting.get('name', '')}`{who}:")
         out.append(
-            _grid(["size", ""], [[words, size(setting[key])] for key, words in SIZES if key in setting], 1)
+            grid(["size", ""], [[words, size(setting[key])] for key, words in SIZES if key in setting], 1)
         )
     out.append(f"Versions: {'; '.join(content.versions)}.")
     rows = [
         [f"[{each.title}](#{_anchor(each.title)})", f"`{each.command}`", lasting(each.seconds)]
         for each in content.found.values()
     ]
-    out.append(_grid(["experiment", "command", "comparisons took"], rows, 1))
+    out.append(grid(["experiment", "command", "comparisons took"], rows, 1))
     out.append(TIMES)
-    limits = _grid(["limit", ""], [[name, text] for name, text in content.claims.limits.items()])
+    limits = grid(["limit", ""], [[name, text] for name, text in content.claims.limits.items()])
     return [*out, READING, "What differs from the paper and cannot be mended here:", limits]
 
 
@@ -89,7 +89,7 @@ def _targets(content: Content) -> list[str]:
         for each in judged
         for verdict in each.verdicts
     ]
-    out.append(_grid(["about", "target", "row", "verdict"], rows))
+    out.append(grid(["about", "target", "row", "verdict"], rows))
     for each in judged:
         for verdict in each.verdicts:
             if verdict.points:
@@ -106,7 +106,7 @@ def _points(points: Sequence[Point]) -> str:
         here = {point.dwell: point for point in points if (point.task, point.column) == (task, column)}
         name = f"{named(task)}, {column}" if several else named(task)
         rows.append([name, *(_point(here[dwell]) if dwell in here else "" for dwell in dwells)])
-    return _grid(["", *(f"dwell {dwell:g}" for dwell in dwells)], rows)
+    return grid(["", *(f"dwell {dwell:g}" for dwell in dwells)], rows)
 
 
 def _point(point: Point) -> str:
@@ -131,7 +131,7 @@ def _claims(content: Content) -> list[str]:
         )
         limits = f"<br>*But: {listed(each.claim.limits)}.*" if each.claim.limits else ""
         rows.append([each.claim.where, each.claim.text, verdicts + limits])
-    return [*out, _grid(["where", "claim", "verdict"], rows)]
+    return [*out, grid(["where", "claim", "verdict"], rows)]
 
 
 def _experiment(found: Found, content: Content) -> list[str]:
@@ -166,7 +166,7 @@ def _table(table: Table) -> str:
             if column in table.printed:
                 line.append(f"{table.printed[column][row]:g}" if row in table.printed[column] else "")
         rows.append(line)
-    return _grid(head, rows, len(head) - 1)
+    return grid(head, rows, len(head) - 1)
 
 
 def _cell(cell: Cell) -> str:
@@ -194,5 +194,5 @@ def _alone(content: Content) -> list[str]:
     return [
         "## Figures of the paper without a counterpart",
         "Printed there, and not among the results here: not run yet, or not possible with the data at hand.",
-        _grid(["where", "data", "figure", "printed"], rows),
+        grid(["where", "data", "figure", "printed"], rows),
     ]
