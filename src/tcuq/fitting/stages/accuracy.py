@@ -14,7 +14,7 @@ from ..gated import learn_gated
 from ..signal_table import Flags, Floats
 from .alarm import AlarmFit
 
-HORIZON = 64
+HORIZON = 128
 """Steps that the estimate looks back."""
 
 WINDOW = 200
