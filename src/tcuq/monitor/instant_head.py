@@ -30,8 +30,8 @@ class InstantHead:
     class_mix : sequence of float, optional
         Share of each class in development, each above 0: turns the correction by class mix on. What a
         posterior says of a class is then divided by the square root of how much more often than that it has
-        been saying so. It assumes that classes come as often in the field as in development; where one is truly
-        rare or absent there, it does harm.
+        been saying so. It assumes that classes come as often in the field as in development; where one is
+        truly rare or absent there, it does harm.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    *counters, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, accuracy, alarm, fill, _, depth = kept
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -91,7 +91,9 @@ def read_state(content: bytes) -> State:
     sizes = _sizes(signals, classes, features, depth)
     if len(content) not in sizes:
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
-    return State(signals, classes, features, fingerprint, *counters, fill, depth, len(content))
+    whose = (signals, classes, features, fingerprint)
+    counters = (steps, debt, credit, rise, fall, severity, accuracy, alarm)
+    return State(*whose, *counters, fill, depth, len(content))
 
 
 def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, int, int]:
@@ -136,7 +138,9 @@ def fingerprint(params: Params) -> int:
     if p["instant"] is not None:
         instant = p["instant"]
         content += _word(instant["bias"])
-        content += b"".join(_word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ())))
+        content += b"".join(
+            _word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ()))
+        )
     content += p["centers"] or b""
     return zlib.crc32(content)
 

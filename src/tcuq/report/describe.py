@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
-from ..monitor.cost import cost
+from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.evidence_head import EvidenceHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION
@@ -213,7 +213,8 @@ def _render_params(found: dict[str, Any]) -> str:
         f"monitor of {found['classes']} classes, {features}, profile {found['profile']}",
         f"fingerprint {found['fingerprint']}",
         "",
-        f"memory     {bill['ram_bytes']:,} bytes of RAM (32 of context with 32-bit pointers, and the ring)",
+        f"memory     {bill['ram_bytes']:,} bytes of RAM "
+        f"({CONTEXT_BYTES} of context with 32-bit pointers, and the ring)",
         f"state      {bill['state_bytes']:,} bytes when saved",
         f"one step   about {bill['instructions']:,} instructions: {operations}",
         f"lags       {lags}",
