@@ -16,6 +16,7 @@ from .evidence_head import EvidenceHead, head_from
 from .fixed_point import RANGE
 from .instant_head import FIELDS as INSTANT_FIELDS
 from .instant_head import InstantHead, instant_from
+from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from .params import Params
@@ -150,7 +151,8 @@ def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> Non
 def _complete_parts(values: Mapping[str, Any]) -> None:
     """Refuse objects within a file that lack a field."""
     for name in ("coef", "clean_means"):
-        _complete(name, values[name], [signal for signal in values["signals"] if isinstance(signal, str)])
+        # A name that is no signal is refused as such.
+        _complete(name, values[name], [each for each in values["signals"] if each in SIGNALS])
     alarm, head = values["alarm"], values["evidence"]
     if isinstance(alarm, Mapping):
         _complete("alarm field", alarm, ("mean", "rise", "fall"))
