@@ -929,7 +929,9 @@ def test_names_of_another_classifier_are_refused(place, capsys, monkeypatch):
     other = (place / "named.jsonl").read_text().replace('"cat"', '"cow"')
     (place / "other.jsonl").write_text(other)
     message = "names[0] is 'cow', expected 'cat' as the parameters say"
-    assert f"other.jsonl, line 1: {message}" in refused(capsys, "run", "named.json", "other.jsonl", "-o", "d.csv")
+    assert f"other.jsonl, line 1: {message}" in refused(
+        capsys, "run", "named.json", "other.jsonl", "-o", "d.csv"
+    )
     feed(monkeypatch, other.encode())
     assert f"standard input, line 1: {message}" in refused(capsys, "run", "named.json", "-")
 
