@@ -884,7 +884,7 @@ NAMES = ("cat", 'a "big", wild dog', "\u732b")
 
 
 def named(place):
-    """Put parameters with names and a learned persistence beside the others, and a log with the same names."""
+    """Put parameters with names beside the others, and a log with the same names."""
     params = learned_params(3, names=NAMES)
     params.save("named.json")
     (place / "named.jsonl").write_text(json.dumps({"names": NAMES}) + "\n" + "".join(lines_of(stream())))
