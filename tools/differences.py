@@ -4,7 +4,7 @@
 
 Prints the largest and mean difference of the risk on the same dequantized input, and, per number
 of classes, against input that was never quantized. The disbelief signals have a table of their own: a
-belief of 16 bits a class is coarse where there are many classes.
+belief of 16 bits a class is coarse where there are many classes. So has what is learned of a stream.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Monitor, Params
+from tcuq import Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_probs
 from tcuq.monitor.reference import exact, reference, weighed
 from tcuq.monitor.signals import BELIEF, FEATURE_BASED, NUMBER, SIGNALS, profile_signals
@@ -60,7 +61,7 @@ def random_params(rng: np.random.Generator, classes: int) -> Params:
     signals = profile_signals("paper", features)
     if rng.integers(2):
         usable = [name for name in SIGNALS if features or name not in FEATURE_BASED]
-        signals = tuple(name for name in usable if name not in BELIEF)
+        signals = tuple(name for name in usable if name not in (*BELIEF, "distance"))
     return Params(
         classes=classes,
         features=features,
@@ -96,7 +97,8 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
             ints = rng.integers(-128, 128, ints.shape).astype(np.int8)
         real = reference(params, ints, raw)
         params = centered(params, real.signals)
-        real = weighed(params, real.signals, real.doubted)  # the bias is in no signal
+        # The bias is in no signal.
+        real = weighed(params, real.signals, real.doubted, real.answer, real.persistence, real.answer)
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
     return Difference(largest, total / done, done)
@@ -105,8 +107,9 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
 def on_beliefs(classes: int, steps: int, seed: int = 0) -> Difference:
     """Compare the disbelief signals on the same dequantized input, posteriors of any sum included."""
     rng = np.random.default_rng(seed)
-    params = Params(classes=classes, signals=BELIEF, anchor="belief")
-    columns = [NUMBER[name] for name in BELIEF]
+    signals_of = ("disbelief_fast", "disbelief_slow")
+    params = Params(classes=classes, signals=signals_of, anchor="belief")
+    columns = [NUMBER[name] for name in signals_of]
     largest = total = 0.0
     done = 0
     while done < steps:
@@ -118,6 +121,75 @@ def on_beliefs(classes: int, steps: int, seed: int = 0) -> Difference:
         gap = np.abs(signals - reference(params, ints).signals)[:, columns]
         largest, total, done = max(largest, float(gap.max())), total + float(gap.mean(1).sum()), done + LENGTH
     return Difference(largest, total / done, done)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Distances of the core from float64 where it learns the persistence.
+
+    Parameters
+    ----------
+    risk, persistence, expected_accuracy, severity : Difference
+        Of the risk where both give the same answer, of the others at every step.
+    other_answers : float
+        Share of steps with another answer: two classes that are nearly as likely.
+    """
+
+    risk: Difference
+    persistence: Difference
+    expected_accuracy: Difference
+    severity: Difference
+    other_answers: float
+
+
+def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.Generator) -> Params:
+    """Return the kind of parameters that a fit gives: log-odds in, a probability out."""
+    signals = ("odds", "strain_fast", "magnitude", "distance", "disbelief")
+    shares = rng.dirichlet(np.full(classes, 20.0))
+    shares = np.maximum(shares, 2 / 65536) / np.maximum(shares, 2 / 65536).sum()
+    head = {"odds": rng.uniform(0, 4), "strain_fast": rng.uniform(-1, 1), "magnitude": rng.uniform(-1, 1)}
+    steady = {**head, "disbelief": rng.uniform(7, 11), "distance": rng.uniform(0, 2)}
+    instant = {**head, "odds": rng.uniform(9, 11), "distance": rng.uniform(0, 2)}
+    return Params(
+        classes=classes,
+        features=features,
+        signals=signals,
+        lags=(),
+        coef=steady,
+        bias=-6.0,
+        clean_means=dict.fromkeys(signals, 0.3),
+        blend=float(rng.random()),
+        anchor="belief",
+        about="answer",
+        centers=tuple(tuple(row) for row in rng.integers(-60, 60, (classes, features)).tolist()),
+        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None),
+        evidence=EvidenceHead({"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0),
+        alarm=Alarm(rise=AlarmSide(0, 4.0)),
+        horizon=256,
+        expected_start=0.9,
+    )
+
+
+def on_learned(classes: int, steps: int, seed: int = 0, class_mix: bool = False) -> Learned:
+    """Compare everything that is learned of a stream on the same dequantized input."""
+    rng = np.random.default_rng(seed)
+    gaps: dict[str, list[Any]] = {
+        name: [] for name in ("risk", "persistence", "expected_accuracy", "severity")
+    }
+    done = other = 0
+    while done < steps:
+        params = learned_params(classes, 8, class_mix, rng)
+        probs, raw = random_stream(LENGTH, classes, 8, 0, rng)
+        ints = quantize_probs(probs)
+        real, found = reference(params, ints, raw), Monitor(params).run(ints, raw)
+        same = found["answer"] == real.answer
+        for name, kept in gaps.items():
+            gap = np.abs(found[name] - getattr(real, name))
+            kept.append(gap[same] if name == "risk" else gap)
+        done, other = done + LENGTH, other + int((~same).sum())
+    whole = {name: np.concatenate(kept) for name, kept in gaps.items()}
+    found_of = {name: Difference(float(gap.max()), float(gap.mean()), done) for name, gap in whole.items()}
+    return Learned(**found_of, other_answers=other / done)
 
 
 def on_reals(classes: int, steps: int, seed: int = 0) -> Difference:
@@ -145,6 +217,16 @@ def main() -> int:
     for classes in (2, 10, 35, 100, 200, 1000):
         found = on_beliefs(classes, 50_000)
         print(f"{classes:>8} {found.largest:>9.4f} {found.mean:>9.5f}")
+    for class_mix in (False, True):
+        words = "with" if class_mix else "without"
+        print(f"\nlearned persistence, same dequantized input, {words} a class mix: largest and mean")
+        heads = ("risk", "persistence", "accuracy", "severity")
+        print(f"{'classes':>8} {' '.join(f'{head:>17}' for head in heads)} {'answers':>9}")
+        for classes in (2, 10, 35, 200, 1000):
+            learned = on_learned(classes, 50_000, class_mix=class_mix)
+            parts = (learned.risk, learned.persistence, learned.expected_accuracy, learned.severity)
+            shown = " ".join(f"{each.largest:>8.4f} {each.mean:>8.5f}" for each in parts)
+            print(f"{classes:>8} {shown} {learned.other_answers:>9.5f}", flush=True)
     print("\nunquantized input, stock coefficients, posterior only:")
     print(f"{'classes':>8} {'largest':>9} {'mean':>9}")
     for classes in (2, 10, 35, 100, 200, 1000):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Params,
         reason_names,
         softmax,
+        step_columns,
     )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "fit",
     "reason_names",
     "softmax",
+    "step_columns",
     "tune",
 ]
 

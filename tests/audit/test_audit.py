@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streams import learned_params
 
-from tcuq import Alarm, AlarmSide, Log, Monitor, Params
+from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params
 from tcuq.audit.derive import _abstentions, audit
 from tcuq.audit.rules import Rules
 from tcuq.io import Decisions
@@ -149,12 +150,99 @@ def test_a_tampered_risk_is_found_by_its_effects_and_by_the_rerun():
 @pytest.mark.parametrize("name", ["label", "uncertainty", "reason"])
 def test_columns_that_only_the_input_can_vouch_for(name):
     def change(steps):
-        other = {"label": (steps["label"][150] + 1) % 4, "uncertainty": 1 / 65536}
-        other["reason"] = 0 if steps["reason"][150] else 2  # both are in use
-        steps[name][150] = other[name]
+        at = int(np.flatnonzero(steps["flagged"])[9])
+        other = {"label": (steps["label"][at] + 1) % 4, "uncertainty": 1 / 65536}
+        other["reason"] = 0 if steps["reason"][at] else 2  # both are in use
+        steps[name][at] = other[name]
+        steps["answer"] = steps["label"]  # as it is without an instant head
 
     alone, rerun = tampered(change)
     assert alone == [] and rerun == [f"{name} (rerun)"]
+
+
+def learned(signals=True, names=None):
+    params = learned_params(names=names)
+    log = stream(segments=True)
+    steps, values = watch(Monitor(params), log, signals=True)
+    assert (steps["answer"] != steps["label"]).any() and len(set(steps["persistence"].tolist())) > 100
+    assert {0, 1} <= set(steps["alarm"].tolist())
+    kept = (values, params.signals) if signals else (None, ())
+    return params, log, Decisions(steps, 0, *kept)
+
+
+@pytest.mark.parametrize("signals", [True, False])
+def test_what_a_monitor_learns_is_accepted(signals):
+    params, log, decisions = learned(signals)
+    assert failing(audit(decisions, params)) == [] and failing(audit(decisions, params, log=log)) == []
+    names = {check.name for check in audit(decisions, params).checks}
+    assert "expected_accuracy" in names and ("severity" in names) is ("alarm" in names) is signals
+    again = {check.name for check in audit(decisions, params, log=log).checks}
+    assert {"answer (rerun)", "persistence (rerun)"} <= again and ("severity (rerun)" in again) is not signals
+
+
+@pytest.mark.parametrize("bet", [None, (0.9, 0.25), (1.0, 1 / 65536), (8.0, 0.45)])
+@pytest.mark.parametrize("about", ["label", "answer"])
+def test_severity_and_a_bet_on_the_evidence_follow_from_the_signals(bet, about):
+    head = learned_params().evidence
+    evidence = EvidenceHead(head.coef, head.offsets, head.clip, 0.125, bet)
+    params = learned_params(evidence=evidence, about=about)
+    steps, signals = watch(Monitor(params), stream(), signals=True)
+    assert failing(audit(Decisions(steps, 0, signals, params.signals), params)) == []
+    assert np.ptp(steps["severity"]) > 0.5
+
+
+@pytest.mark.parametrize("name", ["severity", "expected_accuracy"])
+def test_tampered_means_are_found_without_the_input(name):
+    params, _, decisions = learned()
+    decisions.steps[name][99] += 1 / 65536
+    found = audit(decisions, params)
+    assert failing(found) == [name] and {c.name: c for c in found.checks}[name].step == 99
+
+
+@pytest.mark.parametrize("name", ["answer", "persistence"])
+def test_tampered_answers_need_the_input(name):
+    params, log, decisions = learned(False, ("cat", "dog", "cow", "emu"))
+    steps = decisions.steps
+    steps["answer"][99], before = (
+        (int(steps["answer"][99]) + (name == "answer")) % 4,
+        int(steps["answer"][99]),
+    )
+    steps["persistence"][99] += (name == "persistence") / 65536
+    assert failing(audit(decisions, params)) == []
+    found = audit(decisions, params, log=log)
+    assert failing(found) == [f"{name} (rerun)"]
+    if name == "answer":
+        names = params.names
+        said = f"says {(before + 1) % 4} ({names[(before + 1) % 4]}) at step 99, the core gives {before} ("
+        assert said in found.text()
+
+
+@pytest.mark.parametrize("name", ["answer", "persistence", "severity", "expected_accuracy"])
+def test_what_a_plain_monitor_cannot_say_is_found(name):
+    def change(steps):
+        steps[name][9] = (steps["label"][9] + 1) % 4 if name == "answer" else 0.5
+
+    assert tampered(change)[0] == [name]
+
+
+def test_a_reason_on_a_step_that_is_not_flagged_is_found():
+    def change(steps):
+        steps["reason"][int(np.flatnonzero(~steps["flagged"])[3])] = NUMBER["doubt"]
+
+    alone, rerun = tampered(change)
+    assert alone == ["reason"] and rerun == ["reason", "reason (rerun)"]
+
+
+def test_means_go_on_from_a_state():
+    params, log, decisions = learned()
+    monitor = Monitor(params)
+    part = log.take(slice(0, 150))
+    watch(monitor, part)
+    state = monitor.save()
+    rest = Decisions(decisions.steps[150:], 150, decisions.signals[150:], params.signals)
+    assert failing(audit(rest, params, log.take(slice(150, 400)), state)) == []
+    fresh = failing(audit(Decisions(rest.steps, 0, rest.signals, rest.used), params))
+    assert {"severity", "expected_accuracy"} <= set(fresh)
 
 
 def test_tampered_step_numbers_are_found():
@@ -246,14 +334,14 @@ def test_a_run_that_goes_on_from_a_state():
 def test_states_that_do_not_belong_are_refused():
     _, state, steps, _ = halves()
     flipped = bytearray(state)
-    flipped[20] ^= 1
-    other = bytearray(state[:4] + b"\x02\x00" + state[6:-4])
+    flipped[24] ^= 1
+    other = bytearray(state[:4] + b"\x04\x00" + state[6:-4])
     for content, message in [
-        (state[:30], "truncated"),
+        (state[:50], "truncated"),
         (state[:-1], "checksum"),
         (bytes(flipped), "checksum"),
         (b"nonsense" * 20, "does not begin with TCUQ"),
-        (bytes(other) + zlib.crc32(other).to_bytes(4, "little"), "state version 2, expected 3"),
+        (bytes(other) + zlib.crc32(other).to_bytes(4, "little"), "state version 4, expected 3"),
         (b"", "does not begin"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -262,7 +350,7 @@ def test_states_that_do_not_belong_are_refused():
         audit(steps, PARAMS.replace(burst=4), state=state)
 
 
-@pytest.mark.parametrize("bit", range(0, 8 * 44, 7))
+@pytest.mark.parametrize("bit", range(0, 8 * 56, 7))
 def test_every_flipped_bit_of_a_state_is_found(bit):
     state = bytearray(halves()[1])
     state[bit // 8 % len(state)] ^= 1 << bit % 8
@@ -285,6 +373,7 @@ def test_a_label_or_a_reason_that_cannot_be_is_found_without_the_input():
     for name, value, said in [("label", 4, "4"), ("label", -1, "-1"), ("reason", 1, "instability")]:
         steps = watch(Monitor(PARAMS), stream())
         steps[name][77] = value
+        steps["risk"][77] = steps["threshold"][77]  # flagged, or it could have no reason at all
         found = {c.name: c for c in audit(steps, PARAMS).checks}
         assert (
             not found[name].ok and found[name].step == 77 and f"says {said} at step 77" in found[name].detail
@@ -328,7 +417,7 @@ def test_a_run_that_begins_a_new_segment():
 def test_a_state_must_pass_the_core_and_not_its_header_alone():
     _, state, steps, _ = halves()
     # The label of the newest entry is none that there is; the checksum is right.
-    content = state[:40] + b"\x09\x00" + state[42:-4]
+    content = state[:52] + b"\x09\x00" + state[54:-4]
     with pytest.raises(ValueError, match="damaged or not a monitor state"):
         audit(steps, PARAMS, state=content + zlib.crc32(content).to_bytes(4, "little"))
 
@@ -344,7 +433,7 @@ def test_an_empty_log_and_another_length_are_told():
     with pytest.raises(ValueError, match="empty"):
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))
-    assert failing(found) == ["input"] and "1 of 13 checks fail" in found.text()
+    assert failing(found) == ["input"] and "1 of 17 checks fail" in found.text()
 
 
 def test_a_long_log_is_audited_in_time():

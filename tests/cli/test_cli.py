@@ -13,6 +13,7 @@ import types
 import numpy as np
 import pytest
 from interrupts import heed_interrupts
+from streams import learned_params, same_steps
 
 from tcuq import Log, Monitor, Params, __version__
 from tcuq.cli import main
@@ -199,7 +200,7 @@ def test_run_gives_what_the_monitor_gives(place, capsys, kind, out):
     found = json.loads(capsys.readouterr().out)
     steps, signals = watch(Monitor(PARAMS), read_log(f"in.{kind}"), signals=True)
     decisions = read_decisions(f"d.{out}")
-    assert decisions.steps.tolist() == steps.tolist()
+    assert same_steps(decisions.steps, steps) and decisions.names is None and decisions.missing == ()
     np.testing.assert_array_equal(decisions.signals, signals)
     assert (found["steps"], found["abstentions"]) == (120, int(steps["abstain"].sum()))
     assert found["decisions"] == f"d.{out}" and found["skipped"] == 0
@@ -379,7 +380,8 @@ def test_audit_ends_with_1_when_something_is_wrong(place, capsys):
     assert "all checks hold" in capsys.readouterr().out
     rows = (place / "d.csv").read_text().splitlines()
     cells = rows[60].split(",")
-    cells[5] = str(1 - int(cells[5]))
+    place_of = rows[0].split(",").index("abstain")
+    cells[place_of] = str(1 - int(cells[place_of]))
     (place / "e.csv").write_text("\n".join([*rows[:60], ",".join(cells), *rows[61:]]))
     assert main(["audit", "e.csv", "m.json"]) == 1
     assert "FAIL  abstain" in capsys.readouterr().out
@@ -937,3 +939,82 @@ def test_seal_after_an_edit(place, capsys):
     assert '"warmup": -5' in (place / "m.json").read_text()
     Monitor(PARAMS).save("state")
     assert "--seal is for a parameter file" in refused(capsys, "inspect", "state", "--seal")
+
+
+NAMES = ("cat", 'a "big", wild dog', "\u732b")
+
+
+def named(place):
+    """Put parameters with names beside the others, and a log with the same names."""
+    params = learned_params(3, names=NAMES)
+    params.save("named.json")
+    (place / "named.jsonl").write_text(json.dumps({"names": NAMES}) + "\n" + "".join(lines_of(stream())))
+    return params
+
+
+@pytest.mark.parametrize("out", ["csv", "jsonl", "npz"])
+def test_answers_have_names_in_every_format(place, capfdbinary, monkeypatch, out):
+    params = named(place)
+    steps = watch(Monitor(params), read_log("named.jsonl"))
+    for source in ("named.jsonl", "in.csv"):
+        assert main(["run", "named.json", source, "-o", f"d.{out}", "--quiet"]) == 0
+        found = read_decisions(f"d.{out}")
+        assert same_steps(found.steps, steps) and found.names == NAMES
+    if out == "npz":
+        return
+    capfdbinary.readouterr()
+    feed(monkeypatch, (place / "named.jsonl").read_bytes())
+    assert main(["run", "named.json", "-", "--out-format", out]) == 0
+    assert capfdbinary.readouterr().out == (place / f"d.{out}").read_bytes()
+    # Names of the stream alone do as well.
+    PARAMS.save("m.json")
+    feed(monkeypatch, (place / "named.jsonl").read_bytes())
+    assert main(["run", "m.json", "-", "--out-format", out]) == 0
+    live = capfdbinary.readouterr().out
+    assert main(["run", "m.json", "named.jsonl", "-o", f"e.{out}", "--quiet"]) == 0
+    assert live == (place / f"e.{out}").read_bytes() and "\u732b".encode() in live
+
+
+def test_a_live_answer_says_everything(place, capsys, monkeypatch):
+    named(place)
+    feed(monkeypatch, (place / "named.jsonl").read_bytes())
+    assert main(["run", "named.json", "-"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(row["answer_name"] == NAMES[row["answer"]] for row in rows)
+    assert {row["reason"] for row in rows if row["risk"] < row["threshold"]} == {""}
+    assert all(0 < row["expected_accuracy"] < 1 and 0 < row["persistence"] < 1 for row in rows)
+
+
+def test_names_of_another_classifier_are_refused(place, capsys, monkeypatch):
+    named(place)
+    other = (place / "named.jsonl").read_text().replace('"cat"', '"cow"')
+    (place / "other.jsonl").write_text(other)
+    message = "names[0] is 'cow', expected 'cat' as the parameters say"
+    assert f"other.jsonl, line 1: {message}" in refused(
+        capsys, "run", "named.json", "other.jsonl", "-o", "d.csv"
+    )
+    feed(monkeypatch, other.encode())
+    assert f"standard input, line 1: {message}" in refused(capsys, "run", "named.json", "-")
+
+
+def test_audit_and_report_name_classes(place, capsys):
+    named(place)
+    assert main(["run", "named.json", "named.jsonl", "-o", "d.csv", "--signals", "--quiet"]) == 0
+    check = ["audit", "d.csv", "named.json", "--log", "named.jsonl"]
+    assert main(check) == 0
+    capsys.readouterr()
+    rows = (place / "d.csv").read_text().splitlines()
+    at = rows[0].split(",").index("answer")
+    bad = next(i for i, row in enumerate(rows[1:], 1) if row.split(",")[at] == "0")
+    cells = rows[bad].split(",")
+    cells[at] = "2"
+    kept = [",".join(cells).replace(",cat,", ",\u732b,"), *rows[bad + 1 :]]
+    (place / "d.csv").write_text("\n".join([*rows[:bad], *kept]))
+    assert main(check) == 1
+    assert f"says 2 (\u732b) at step {bad - 1}, the core gives 0 (cat)" in capsys.readouterr().out
+    assert main(["report", "d.csv", "-o", "r.html"]) == 0
+    page = (place / "r.html").read_text()
+    assert '"names":["cat"' in page and 'a \\"big\\", wild dog' in page
+    assert main(["inspect", "named.json"]) == 0
+    shown = capsys.readouterr().out
+    assert "classes    0 cat, 1 a" in shown and "the risk is about the answer" in shown

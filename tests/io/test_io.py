@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streams import learned_params, same_steps
 
 from tcuq import SIGNALS, STEP_DTYPE, Log, Monitor, Params
 from tcuq.io import Decisions, format_of, read_decisions, read_log, write_decisions, write_log
-from tcuq.io.decisions import COLUMNS
+from tcuq.io.decisions import COLUMNS, RowText
 from tcuq.io.sources import check_target, put
+from tcuq.monitor.instant_head import InstantHead
 
 
 def stream(steps=40, classes=4, width=3, seed=0):
@@ -69,6 +71,7 @@ def npz_bytes(**arrays):
 
 
 def same_log(a, b):
+    assert a.names == b.names
     for name in ("probs", "features", "labels", "segments", "shifted"):
         left, right = getattr(a, name), getattr(b, name)
         assert left.dtype == right.dtype, name
@@ -470,7 +473,8 @@ def test_decisions_come_back_exactly(tmp_path, kind, signals):
 
 
 def test_the_columns_are_these(tmp_path):
-    names = "step,label,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
+    names = "step,label,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
+    names += ",persistence,severity,expected_accuracy"
     for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
         path = tmp_path / "d.csv"
         write_decisions(path, decisions(signals))
@@ -548,10 +552,126 @@ def test_bad_decisions_in_json_lines_and_npz_are_refused(tmp_path):
     for change, message in [
         ({"risk": arrays["risk"][:2]}, "risk is float64 of shape"),
         ({"risk": arrays["risk"].astype(str)}, "risk is <U"),
-        ({"reason": np.array([0, 15, 0, 0])}, "row 1: reason is 15, expected 0 to 14 or 255"),
+        ({"reason": np.array([0, 17, 0, 0])}, "row 1: reason is 17, expected 0 to 16 or 255"),
+        ({"answer": np.array([0, 0, 1000, 0])}, "row 2: answer is 1000, expected 0 to 999"),
+        ({"persistence": np.array([0, 0, np.nan, 0])}, "row 2: persistence is nan, expected 0 to 0.99"),
+        ({"severity": np.array([0, 256.5, 0, 0])}, "row 1: severity is 256.5, expected -256 to 256"),
+        (
+            {"expected_accuracy": np.array([0, 1.0, 0, 0])},
+            "row 1: expected_accuracy is 1, expected 0 to 0.99",
+        ),
+        ({"names": np.array(["a", "b\n"])}, r"e.npz: names\[1\] is 'b.n', expected printable"),
+        ({"names": np.array([1, 2])}, r"e.npz: names\[0\] is 1, expected a text"),
     ]:
         with pytest.raises(ValueError, match=message):
             read_decisions(write(tmp_path, "e.npz", npz_bytes(**arrays | change)))
+
+
+FULL = learned_params(4, names=("cat", 'a "big" dog, wild', "emu", "\u732b"))
+
+
+def learned_decisions():
+    log = stream(200)
+    result, values = Monitor(FULL).run(log.probs, signals=True)
+    return Decisions(result, 0, values, FULL.signals, fingerprint=FULL.fingerprint, names=FULL.names)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+def test_what_was_learned_comes_back_exactly(tmp_path, kind):
+    wanted = learned_decisions()
+    write_decisions(tmp_path / f"d.{kind}", wanted)
+    found = read_decisions(tmp_path / f"d.{kind}")
+    assert same_steps(found.steps, wanted.steps)
+    assert found.names == FULL.names and found.missing == () and found.fingerprint == FULL.fingerprint
+    np.testing.assert_array_equal(found.signals, wanted.signals)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz"])
+def test_files_without_the_newer_columns_are_read(tmp_path, kind):
+    """As version 0.1 wrote them: a label, and a reason on every step."""
+    wanted = decisions(False)
+    reasons = np.where(wanted.steps["reason"] == 255, 3, wanted.steps["reason"])
+    columns = {name: values for name, values in wanted.arrays().items() if name in COLUMNS}
+    path = tmp_path / f"d.{kind}"
+    if kind == "npz":
+        path.write_bytes(npz_bytes(**{**columns, "reason": reasons}))
+    else:
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        text = RowText(tuple(columns), kind)
+        named = [{**row, "reason": SIGNALS[code]} for row, code in zip(rows, reasons, strict=True)]
+        flags = ("abstain", "warming_up")
+        named = [{k: bool(v) if k in flags else v for k, v in row.items()} for row in named]
+        path.write_text(text.header + "".join(text.line(tuple(row.values())) for row in named))
+    found = read_decisions(path)
+    assert found.missing == ("answer", "persistence", "severity", "expected_accuracy")
+    assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
+    assert (found.steps["answer"] == found.steps["label"]).all()
+
+
+def test_a_name_that_changes_or_cannot_be_shown_is_refused(tmp_path):
+    write_decisions(tmp_path / "d.jsonl", learned_decisions())
+    text = (tmp_path / "d.jsonl").read_text()
+    cat = '"answer_name": "cat"'
+    line = next(number for number, row in enumerate(text.splitlines(), 1) if cat in row)
+    second = [number for number, row in enumerate(text.splitlines(), 1) if cat in row][1]
+    other = text.splitlines()
+    other[second - 1] = other[second - 1].replace(cat, '"answer_name": "cow"')
+    with pytest.raises(ValueError, match=f"line {second}: answer_name is 'cow', expected 'cat' as on a line"):
+        read_decisions(write(tmp_path, "e.jsonl", "\n".join(other)))
+    for name in ("cat\\u0007", "c" * 65):
+        with pytest.raises(ValueError, match=rf"line {line}: names\[0\] is "):
+            read_decisions(write(tmp_path, "e.jsonl", text.replace(cat, f'"answer_name": "{name}"')))
+
+
+NAMED = ("cat", "dog, big")
+NAMED_LOGS = {
+    "csv": '# names: cat,"dog, big"\np0,p1,label\n0.75,0.25,0\n0.5,0.5,"dog, big"\n0.5,0.5,-1\n',
+    "jsonl": '{"names": ["cat", "dog, big"]}\n{"probs": [0.75, 0.25], "label": "cat"}\n'
+    '{"probs": [0.5, 0.5], "label": 1}\n{"probs": [0.5, 0.5], "label": -1}\n',
+    "npz": npz_bytes(probs=[[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]], labels=[0, 1, -1], names=NAMED),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED_LOGS)
+def test_a_log_names_its_classes_and_labels_may_be_names(tmp_path, kind):
+    log = read_log(write(tmp_path, f"log.{kind}", NAMED_LOGS[kind]))
+    assert log.names == NAMED and log.labels.tolist() == [0, 1, -1]
+    assert log.take(slice(1, 2)).names == NAMED
+    write_log(tmp_path / "again.npz", log)
+    assert read_log(tmp_path / "again.npz").names == NAMED
+    words = npz_bytes(probs=log.probs, labels=["dog, big", "cat", "cat"], names=NAMED)
+    assert read_log(write(tmp_path, "words.npz", words)).labels.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "# names: cat\np0,p1\n0.5,0.5\n", "a.csv, line 2: names has 1 entries, expected 2"),
+        ("a.csv", "# names: cat,\np0,p1\n0.5,0.5\n", r"names\[1\] is '', expected a name"),
+        ("a.csv", "# names: cat,dog\n", "a.csv: is empty, expected a header"),
+        (
+            "a.csv",
+            "# names: cat,dog\np0,p1,label\n0.5,0.5,cow\n",
+            "a.csv, line 3: label is 'cow', expected a number or one of cat, dog",
+        ),
+        ("a.csv", "# names: x,x\np0,p1,label\n0.5,0.5,x\n", "label is 'x', the name of classes 0 and 1"),
+        ("a.csv", "p0,p1,label\n0.5,0.5,cow\n", "line 2: label is 'cow', expected an integer"),
+        (
+            "a.jsonl",
+            '{"probs": [0.5, 0.5]}\n{"names": ["a", "b"]}\n',
+            "line 2: names come after the first line, expected once and before the first step",
+        ),
+        ("a.jsonl", '{"names": ["a"]}\n{"probs": [0.5, 0.5]}\n', "line 2: probs has 2 values, expected 1 as"),
+        ("a.jsonl", '{"names": "ab"}\n', 'line 1: names is "ab", expected a list of texts'),
+        ("a.jsonl", '{"names": ["a", 1]}\n', r"line 1: names\[1\] is 1, expected a text"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=["a"]), "a.npz: names has 1 entries, expected 2"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], names=[["a", "b"]]), "names has 2 dimensions"),
+        ("a.npz", npz_bytes(probs=[[0.5, 0.5]], labels=["a"]), "labels has dtype <U1, expected integers"),
+    ],
+)
+def test_bad_names_of_classes_are_refused(tmp_path, name, content, message):
+    with pytest.raises(ValueError, match=message):
+        read_log(write(tmp_path, name, content))
 
 
 def test_decisions_of_another_shape_are_refused():
@@ -605,7 +725,7 @@ def test_a_device_in_a_folder_that_cannot_be_written_to_is_a_target(monkeypatch)
 
 
 def test_all_signals_are_accepted_as_columns(tmp_path):
-    params = Params(classes=4, features=3, signals=SIGNALS)
+    params = Params(classes=4, features=3, signals=SIGNALS, instant=InstantHead({}), centers=((0, 0, 0),) * 4)
     log = stream()
     result, values = Monitor(params).run(log.probs, log.features, signals=True)
     write_decisions(tmp_path / "d.csv", Decisions(result, 0, values, params.signals))

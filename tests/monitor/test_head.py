@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import CORE_SOURCES
-from streams import dwell_stream, int8_stream
+from streams import dwell_stream, int8_stream, same_steps
 
 from tcuq import Alarm, AlarmSide, EvidenceHead, Log, Monitor, Params, fit, tune
 from tcuq._core import Core
@@ -74,7 +73,8 @@ def test_without_a_head_nothing_changes_but_the_alarm() -> None:
     two, two_signals = Monitor(with_head()).run(probs, features, signals=True)
     assert (one_signals == two_signals).all()
     for name in one.dtype.names:
-        assert (one[name] == two[name]).all() == (name != "alarm")
+        same = np.array_equal(one[name], two[name], equal_nan=name == "expected_accuracy")
+        assert same == (name not in ("alarm", "severity")), name
 
 
 def test_evidence_raises_the_alarm_while_risk_stays_flat() -> None:
@@ -102,7 +102,7 @@ def test_a_saved_state_goes_on_and_belongs_to_its_head() -> None:
     monitor.run(probs[:300], features[:300])
     state = monitor.save()
     again = Monitor(with_head()).load(state).run(probs[300:], features[300:])
-    assert (again == whole[300:]).all()
+    assert same_steps(again, whole[300:])
     assert read_state(state).fingerprint == fingerprint(with_head())
     others = [None, EvidenceHead(dict(HEAD.coef), (*HEAD.offsets[:3], 2.25)), EvidenceHead({}, HEAD.offsets)]
     others += [
@@ -119,9 +119,8 @@ def test_a_head_survives_files_and_pickles() -> None:
     assert Params.from_json(params.to_json()) == params == pickle.loads(pickle.dumps(params))
     assert hash(params) == hash(Params.from_json(params.to_json()))
     assert pickle.loads(pickle.dumps(HEAD)) == HEAD and hash(HEAD) == hash(pickle.loads(pickle.dumps(HEAD)))
-    content = json.loads(with_head(None).to_json())
+    content = {**with_head(None).to_dict(), "version": 2}
     assert content.pop("evidence") is None and content.pop("checksum")
-    content["version"] = 2  # when a file could leave it out
     assert Params.from_dict(content) == with_head(None)
 
 
@@ -147,8 +146,10 @@ def test_a_head_survives_files_and_pickles() -> None:
     ],
 )
 def test_heads_that_are_refused(content: Any, message: str) -> None:
+    given = {**with_head().to_dict(), "evidence": content, "version": 2}  # where fields may be left out
+    del given["checksum"]
     with pytest.raises(ValueError) as error:
-        Params.from_dict({**with_head().to_dict(), "evidence": content})
+        Params.from_dict(given)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
@@ -168,8 +169,8 @@ def test_a_head_leaves_no_fall_side() -> None:
         {"allowance": 2**24 + 1},
         {"offset": [0] * 3},
         {"offset": [0] * 5},
-        {"coef": [0] * 14},
-        {"coef": [32768] + [0] * 14},
+        {"coef": [0] * 16},
+        {"coef": [32768] + [0] * 16},
     ],
 )
 def test_the_core_refuses_bad_heads(change: dict[str, Any]) -> None:

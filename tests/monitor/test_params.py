@@ -18,6 +18,7 @@ from streams import int8_stream
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.monitor import params as params_module
 from tcuq.monitor.fixed_point import RANGE, core_integers
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import FEATURE_BASED
 from tcuq.monitor.state import fingerprint, read_state
 
@@ -32,7 +33,10 @@ side = st.none() | st.builds(
 @st.composite
 def any_params(draw: st.DrawFn) -> Params:
     features = draw(st.integers(0, 256))
-    names = [s for s in SIGNALS if features or s not in FEATURE_BASED]
+    # Those two need an instant head and centers.
+    names = [
+        s for s in SIGNALS if (features or s not in FEATURE_BASED) and s not in ("distance", "disbelief")
+    ]
     signals = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     window = draw(st.integers(1, 64))
     lags = draw(st.lists(st.integers(1, window), min_size=1, max_size=8, unique=True))
@@ -74,6 +78,27 @@ def test_files_and_pickles_give_the_same_params_and_the_same_core(params: Params
         assert twin == params
         assert twin.integers() == params.integers()
         assert twin.to_json() == params.to_json()
+
+
+@pytest.mark.parametrize("class_mix", [None, (0.5, 0.25, 0.25)])
+def test_what_learns_survives_a_file(class_mix: Any) -> None:
+    params = Params(
+        classes=3,
+        features=2,
+        signals=("odds", "distance", "disbelief"),
+        lags=(),
+        instant=InstantHead({"odds": 11.1}, -5.5, class_mix),
+        evidence=EvidenceHead({"odds": 2.0}, [0.0] * 3, 2.0, bet=(0.9, 0.25)),
+        about="answer",
+        anchor="belief",
+        centers=((1, 2), (-128, 127), (0, 0)),
+        horizon=256,
+        expected_start=0.93,
+        names=("cat", "Katze, groß", "\u732b"),
+    )
+    for twin in (Params.from_json(params.to_json()), pickle.loads(pickle.dumps(params))):
+        assert twin == params and twin.names == params.names and twin.integers() == params.integers()
+    assert params.replace(names=None).fingerprint == params.fingerprint  # the core never sees them
 
 
 def test_a_file_of_the_first_layout_is_read() -> None:
@@ -238,7 +263,7 @@ def test_params_are_frozen_and_hashable() -> None:
         ({"lag_weights": (0, 1, 1)}, "the weight of lag 1 is 0"),
         ({"blend": float("nan")}, "blend is nan, expected 0 to 1"),
         ({"anchor": "beliefs"}, "anchor is 'beliefs', expected one of confidence, belief"),
-        ({"anchor": "belief"}, "anchor is 'belief'; it needs the signal 'disbelief_fast'"),
+        ({"anchor": "belief"}, "anchor is 'belief'; it needs an instant head or the signal 'disbelief_fast'"),
         ({"blend": "0.5"}, "blend is '0.5', not a number"),
         ({"doubt_mix": -0.1}, "doubt_mix is -0.1, expected 0 to 1"),
         ({"coef": {"doubt": 65}}, r"coef\[doubt\] is 65, expected -64 to 64"),
@@ -268,12 +293,19 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
         ({"format": "other"}, 'not a parameter file: "format" must be "tcuq-params"'),
         ({"color": 1}, "field 'color' is unknown, expected one of classes"),
         (
-            {"alarm": {"mean": 0.1, "side": 1}},
+            {"alarm": {"mean": 0.1, "rise": None, "fall": None, "side": 1}},
             "alarm field 'side' is unknown, expected one of mean, rise, fall",
         ),
-        ({"alarm": {"rise": {"limit": 1}}}, "alarm rise needs allowance and limit"),
         (
-            {"alarm": {"rise": {"limit": 2, "allowance": 0, "cap": 1}}},
+            {"alarm": {"rise": {"limit": 1}}},
+            "alarm field 'mean' is missing, expected all of mean, rise, fall",
+        ),
+        (
+            {"alarm": {"mean": 0, "fall": None, "rise": {"limit": 1}}},
+            "alarm rise field 'allowance' is missing",
+        ),
+        (
+            {"alarm": {"mean": 0, "fall": None, "rise": {"limit": 2, "allowance": 0, "cap": 1}}},
             "alarm cap is 1, expected 2 to 16384",
         ),
         ({"alarm": 3}, "alarm is 3; an object is needed"),
@@ -286,7 +318,20 @@ def test_bad_values_are_named_with_their_range(options: dict[str, Any], message:
         ({"version": True}, "parameters have version True"),
         ({"level": 10**400}, "level is beyond all floats"),
         ({"lag_weights": [1e308, 1e308, 1e308]}, "lag weight is 1e\\+308, expected 0 to 1000000000"),
-        ({"alarm": {"rise": {"allowance": 0, "limit": 0}}}, "alarm limit is 0, expected 1.5"),
+        (
+            {"alarm": {"mean": 0, "fall": None, "rise": {"allowance": 0, "limit": 0, "cap": 1}}},
+            "alarm limit is 0, expected 1.5",
+        ),
+        ({"names": "abc"}, "names is 'abc'; a list is needed"),
+        ({"names": ["a", "b"]}, "names has 2 entries, expected 3"),
+        ({"names": ["a", "b", 3]}, r"names\[2\] is 3, expected a text"),
+        ({"names": ["a", "b", "c" * 65]}, r"names\[2\] is 'c+'\.\.\. of 65 characters, expected at most 64"),
+        (
+            {"names": ["a", "b\u001b[2J", "c"]},
+            r"names\[1\] is 'b.x1b.2J', expected printable characters only",
+        ),
+        ({"names": ["a", "b", "c\u202e"]}, r"names\[2\] is .*, expected printable characters only"),
+        ({"names": ["a", " ", "c"]}, r"names\[1\] is ' ', expected a name"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differences import on_beliefs, on_integers
-from streams import int8_stream
+from differences import on_beliefs, on_integers, on_learned
+from streams import int8_stream, learned_params
 
-from tcuq import Monitor, Params
+from tcuq import EvidenceHead, Monitor, Params
 from tcuq.demo import DEV_CORRUPTIONS, make_log, train
 from tcuq.demo.digits import load
 from tcuq.fitting import fit
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.quantize import quantize_features, quantize_probs
 from tcuq.monitor.reference import reference
 from tcuq.monitor.signals import profile_signals
@@ -29,6 +30,75 @@ def test_beliefs_stay_near_float64(classes: int, most: float) -> None:
     """Sixteen bits a class are coarse where there are many classes, and no drift adds up."""
     found = on_beliefs(classes, 20_000, seed=1)
     assert found.largest <= most and found.mean <= most / 4
+
+
+@pytest.mark.parametrize("class_mix", [False, True])
+@pytest.mark.parametrize(
+    ("classes", "mean", "others"),
+    [(2, 0.001, 0.001), (10, 0.002, 0.002), (35, 0.02, 0.02), (200, 0.01, 0.02)],
+)
+def test_what_is_learned_stays_near_float64(
+    classes: int, mean: float, others: float, class_mix: bool
+) -> None:
+    """Answers differ where two classes are nearly as likely; the rest is rounding, which does not add up."""
+    found = on_learned(classes, 10_000, seed=1, class_mix=class_mix)
+    assert found.risk.mean <= mean and found.persistence.mean <= mean
+    assert found.expected_accuracy.largest <= 10 * mean and found.severity.mean <= mean
+    assert found.other_answers <= others
+    if classes <= 10:
+        assert found.risk.largest <= 0.05 and found.persistence.largest <= 0.05
+
+
+@pytest.mark.parametrize("about", ["label", "answer"])
+@pytest.mark.parametrize("anchor", ["confidence", "belief"])
+def test_the_subject_of_a_step_is_that_of_the_reference(about: str, anchor: str) -> None:
+    names = ("surprise_fast", "surprise_slow", "odds", "disbelief_fast", "disbelief_slow", "disbelief")
+    params = learned_params(
+        6,
+        about=about,
+        anchor=anchor,
+        signals=names,
+        coef=dict.fromkeys(names, 1.0),
+        clean_means=dict.fromkeys(names, 0.3),
+        instant=InstantHead({"odds": 4.0}, -2.0),
+        evidence=EvidenceHead({"odds": 4.0}, [-1.0, -1.5, -2.0, -2.5, -3.0, -3.5], 2.0),
+        blend=0.5,
+    )
+    probs, _ = int8_stream(2000, 6, 0)
+    steps, signals = Monitor(params).run(probs, signals=True)
+    real = reference(params, probs)
+    same = steps["answer"] == real.answer
+    assert same.mean() > 0.999 and (steps["answer"] != steps["label"]).any()
+    assert np.abs(steps["risk"] - real.risk)[same].max() <= 0.005
+    assert np.abs(signals - real.signals)[same].max() <= 0.005
+    other = reference(params.replace(about="label" if about == "answer" else "answer"), probs)
+    assert (
+        np.abs(steps["risk"] - other.risk).max() > 0.1
+        and np.abs(steps["severity"] - other.severity).max() > 0.01
+    )
+
+
+@pytest.mark.parametrize("name", ["horizon", "class_mix", "instant"])
+def test_the_comparison_of_what_is_learned_can_fail(name: str) -> None:
+    params = learned_params(4)
+    assert params.instant is not None
+    probs, _ = int8_stream(800, 4, 0)
+    steps = Monitor(params).run(probs)
+    changed = {
+        "horizon": {"horizon": 256},
+        "class_mix": {"instant": InstantHead(params.instant.coef, params.instant.bias)},
+        "instant": {"instant": InstantHead({"odds": 2.0}, 0.0, params.instant.class_mix)},
+    }[name]
+    field = {"horizon": "expected_accuracy", "class_mix": "persistence", "instant": "risk"}[name]
+    near, far = (getattr(reference(each, probs), field) for each in (params, params.replace(**changed)))
+    assert np.abs(steps[field] - near).max() <= 0.01 < np.abs(steps[field] - far).max()
+
+
+def test_without_an_instant_head_nothing_is_learned() -> None:
+    probs, _ = int8_stream(300, 10, 0)
+    real = reference(Params(classes=10), probs)
+    assert (real.persistence == 0).all() and (real.severity == 0).all()
+    assert np.isnan(real.expected_accuracy).all() and (real.answer == probs.argmax(1)).all()
 
 
 @pytest.mark.parametrize("profile", ["paper", "extended"])

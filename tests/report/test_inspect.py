@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.report.describe import alarm_in_words, bounds_in_words, describe_params, describe_state, render
 
 ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))
@@ -14,7 +15,7 @@ ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))
 def test_memory_is_that_of_a_32_bit_device():
     params = Params(classes=10, features=32)
     found = describe_params(params)
-    assert found["cost"]["ram_bytes"] == 36 + params.ring_bytes
+    assert found["cost"]["ram_bytes"] == 44 + params.ring_bytes
     assert found["cost"]["state_bytes"] == len(Monitor(params).save())
 
 
@@ -45,13 +46,28 @@ def test_alarm_sides_are_said():
 
 
 def test_a_description_is_json_and_text_with_every_signal():
-    params = Params(classes=10, features=4, signals=SIGNALS, alarm=ALARM)
+    params = Params(
+        classes=10,
+        features=4,
+        signals=SIGNALS,
+        alarm=ALARM,
+        instant=InstantHead({"odds": 11.0}, -5.5),
+        centers=((0,) * 4,) * 10,
+        about="answer",
+        horizon=256,
+        names=tuple("abcdefghij"),
+    )
     found = json.loads(json.dumps(describe_params(params)))
     text = render(found)
     assert [signal["name"] for signal in found["signals"]] == list(SIGNALS)
     for words in (
         *SIGNALS,
         "+3.000",
+        "persistence is learned; the risk is about the answer",
+        "signals without a past (bias -5.500)",
+        "+11.000  odds",
+        "expected over about 256 steps",
+        "0 a, 1 b, 2 c",
         "low confidence or a close second class",
         *found["bounds"],
         *found["alarm"],

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tcuq import Params
+from tcuq import STEP_DTYPE, Alarm, AlarmSide, EvidenceHead, Params
+from tcuq.monitor.instant_head import InstantHead
 
 
 def dwell_stream(
@@ -45,3 +46,38 @@ def direct_params(**options: Any) -> Params:
 def posterior_of(level: int) -> Any:
     """Return an int8 posterior of two classes whose risk is 65536 - 256 * level, at most 65535."""
     return np.array([level - 128, -128], dtype=np.int8)
+
+
+def same_steps(one: Any, other: Any) -> bool:
+    """Tell whether two runs said the same at every step; an absent expected accuracy is NaN in both."""
+    if one.dtype != STEP_DTYPE or one.shape != other.shape:
+        return False
+    return all(np.array_equal(one[n], other[n], equal_nan=one[n].dtype.kind == "f") for n in STEP_DTYPE.names)
+
+
+def learned_params(classes: int = 4, **options: Any) -> Params:
+    """Return params of a monitor that learns the persistence and uses everything that a step can say."""
+    signals = ("doubt", "odds", "strain_fast", "disbelief")
+    shares = np.linspace(1, 2, classes) / np.linspace(1, 2, classes).sum()
+    chosen: dict[str, Any] = {
+        "signals": signals,
+        "lags": (),
+        "coef": {"odds": 2.0, "strain_fast": 1.0, "disbelief": 9.0},
+        "bias": -5.5,
+        "clean_means": dict.fromkeys(signals, 0.2),
+        "instant": InstantHead({"odds": 11.0, "doubt": 0.5}, -5.5, tuple(shares.tolist())),
+        "evidence": EvidenceHead(
+            {"odds": 4.0, "strain_fast": 2.0}, [-1.5 - 0.1 * c for c in range(classes)], 2.0, bet=(0.9, 0.25)
+        ),
+        "alarm": Alarm(rise=AlarmSide(0, 1.0, 2.0)),
+        "about": "answer",
+        "anchor": "belief",
+        "horizon": 64,
+        "expected_start": 0.9,
+        "warmup": 20,
+        "level": 0.25,
+        "budget": 0.2,
+        "burst": 3,
+        "reference": 0.4,
+    }
+    return Params(classes=classes, **{**chosen, **options})

@@ -5,7 +5,7 @@ Decisions are derived by `tcuq.audit.rules`, not by the core, so that a fault of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..base.fixed import ONE
 from ..io.decisions import Decisions
+from ..monitor.class_names import class_shown
 from ..monitor.log import Log, watch
 from ..monitor.monitor import NO_REASON, Monitor, reason_names
 from ..monitor.params import Params
@@ -21,7 +22,15 @@ from ..monitor.state import State, state_for
 from .rules import TOP, Ints, Rules
 from .verdict import Audit, Check
 
-_FRACTIONS = ("risk", "threshold", "uncertainty")
+_FRACTIONS = {
+    "risk": (0, TOP),
+    "threshold": (-(2**31), 2**31 - 1),
+    "uncertainty": (0, TOP),
+    "persistence": (0, TOP),
+    "severity": (-(2**24), 2**24),
+    "expected_accuracy": (0, TOP),
+}
+"""Fields that are fractions, and the least and the most of them in Q0.16."""
 
 
 def checked_state(params: Params, content: bytes) -> State:
@@ -53,8 +62,8 @@ def audit(
     params : Params
         Those of the monitor.
     log : Log, optional
-        The input of the run. With it, the core runs again and label, risk, uncertainty and reason
-        must be the same, as must low_mass and the signals where the decisions have them.
+        The input of the run. With it, the core runs again and label, answer, risk, uncertainty, persistence
+        and reason must be the same, as must low_mass and the signals where the decisions have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
     new_segment : bool
@@ -84,12 +93,18 @@ def audit(
     rules = Rules(params)
     steps, numbers = decisions.steps, decisions.step_numbers()
     checks = [_numbering(numbers, start), *_possible(steps, numbers, params)]
-    units, found = _fixed_point(steps, numbers)
+    units, found = _fixed_point(steps, numbers, params)
     checks.append(found)
-    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions))
+    shown = _classes(params, log)
+    derived = rules.replay(units["risk"].tolist(), start, _evidence(rules, decisions, params))
+    derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
+    if params.instant is None:
+        derived["answer"] = steps["label"].astype(np.int64)
+        derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
-        logged, show = (units[name], _fraction) if name in _FRACTIONS else (steps[name].astype(np.int64), str)
-        checks.append(_same(name, logged, expected, numbers, "the rules give", show))
+        if name not in decisions.missing:
+            logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
+            checks.append(_same(name, logged, expected, numbers, "the rules give", shown(name)))
     # The rates are certified from what the log says, not from what it should have said.
     flags = units["risk"] >= units["threshold"]
     checks.append(_flag_rate(rules, flags, numbers, start))
@@ -97,14 +112,14 @@ def audit(
     checks += _abstentions(rules, abstained, numbers, start)
     unchecked: tuple[str, ...] = ()
     if log is None:
-        unchecked = tuple(_from_input(decisions, "alarm" not in derived))
+        unchecked = tuple(_from_input(decisions, derived))
     else:
         monitor = Monitor(params)
         if state is not None:
             monitor.load(state)
         if new_segment:
             monitor.reset()
-        checks += _rerun(decisions, units, monitor, log, "alarm" not in derived)
+        checks += _rerun(decisions, units, monitor, log, derived)
     return Audit(len(steps), int(flags.sum()), int(abstained.sum()), tuple(checks), unchecked)
 
 
@@ -121,29 +136,41 @@ def _numbering(numbers: Ints, start: State | None) -> Check:
 
 
 def _possible(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> list[Check]:
-    """Check that each label is a class and each reason a signal in use, whatever the input was."""
+    """Check that classes are such and reasons signals in use, on flagged steps, whatever the input was."""
     used = [NUMBER[name] for name in params.signals]
+    classes = f"0 to {params.classes - 1}"
+    unasked = (steps["risk"] < steps["threshold"]) & (steps["reason"] != NO_REASON)
     checks = []
     for name, wrong, accepted in (
-        ("label", (steps["label"] < 0) | (steps["label"] >= params.classes), f"0 to {params.classes - 1}"),
-        ("reason", ~np.isin(steps["reason"], (*used, NO_REASON)), f"none or {', '.join(params.signals)}"),
+        ("label", (steps["label"] < 0) | (steps["label"] >= params.classes), classes),
+        ("answer", (steps["answer"] < 0) | (steps["answer"] >= params.classes), classes),
+        (
+            "reason",
+            ~np.isin(steps["reason"], (*used, NO_REASON)) | unasked,
+            f"none, or where flagged {', '.join(params.signals)}",
+        ),
     ):
+        if name == "answer" and params.instant is None:
+            continue  # the rules tell it
         if not wrong.any():
             checks.append(Check(name, True, f"{accepted} at all {len(steps):,} steps"))
             continue
         row = int(wrong.argmax())
-        said = reason_names(steps["reason"][row : row + 1])[0] or str(int(steps["reason"][row]))
-        said = said if name == "reason" else str(int(steps["label"][row]))
+        said = str(int(steps[name][row]))
+        if name == "reason":
+            said = reason_names(steps["reason"][row : row + 1])[0] or said
         detail = f"the log says {said} at step {int(numbers[row])}; {accepted} is possible"
         checks.append(Check(name, False, detail, int(numbers[row])))
     return checks
 
 
-def _fixed_point(steps: npt.NDArray[Any], numbers: Ints) -> tuple[dict[str, Ints], Check]:
-    """Return risk, threshold and uncertainty as the core's integers, and whether they are such."""
+def _fixed_point(steps: npt.NDArray[Any], numbers: Ints, params: Params) -> tuple[dict[str, Ints], Check]:
+    """Return the fractions of a step as the core's integers, and whether they are such."""
     units = {}
-    for name, low, high in (("risk", 0, TOP), ("threshold", -(2**31), 2**31 - 1), ("uncertainty", 0, TOP)):
+    for name, (low, high) in _FRACTIONS.items():
         values = steps[name] * ONE
+        if name == "expected_accuracy" and not params.horizon:
+            values = np.where(np.isnan(values), 0.0, values)  # there is none
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= low) & (values <= high)) | (values != np.round(values))
         if wrong.any():
@@ -216,48 +243,63 @@ def _abstentions(rules: Rules, abstained: Ints, numbers: Ints, start: State | No
     return [budget, Check("burst", at is None, detail, at)]
 
 
-def _evidence(rules: Rules, decisions: Decisions) -> list[int] | None:
-    """Return what the alarm summed, from logged signals and labels; None where the log cannot tell.
+def _evidence(rules: Rules, decisions: Decisions, params: Params) -> Ints | None:
+    """Return the evidence from logged signals and classes; None where the log cannot tell.
 
-    A log without signals leaves the alarm to the input, as it does the signals themselves.
+    A log without signals leaves alarm and severity to the input, as it does the signals themselves.
     """
     head, signals = rules.p["evidence"], decisions.signals
     if head is None or signals is None:
         return None
     needed = [name for name, coef in zip(SIGNALS, head["coef"], strict=True) if coef]
-    labels = decisions.steps["label"].astype(np.int64)
-    if not set(needed) <= set(decisions.used) or not ((labels >= 0) & (labels < len(head["offset"]))).all():
+    classes = decisions.steps[params.about].astype(np.int64)
+    if not set(needed) <= set(decisions.used) or not ((classes >= 0) & (classes < len(head["offset"]))).all():
         return None
-    return rules.evidence(_whole(signals), labels)
+    return rules.evidence(_whole(signals), classes)
 
 
-def _from_input(decisions: Decisions, with_alarm: bool) -> list[str]:
+def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
-    alarm = ["alarm"] if with_alarm else []
+    open_still = ("label", "answer", "risk", "uncertainty", "persistence", "reason", "alarm", "severity")
     more = [] if decisions.signals is None else ["low_mass", *decisions.used]
-    return ["label", "risk", "uncertainty", "reason", *alarm, *more]
+    return [name for name in open_still if name not in {*derived, *decisions.missing}] + more
+
+
+def _classes(params: Params, log: Log | None) -> Callable[[str], Callable[[int], str]]:
+    """Return how the numbers of a column are shown."""
+    names = params.names or (None if log is None else log.names)
+
+    def shown(name: str) -> Callable[[int], str]:
+        if name in _FRACTIONS or name in NUMBER:
+            return _fraction
+        if name in ("label", "answer"):
+            return lambda number: class_shown(number, names)
+        if name == "reason":
+            return lambda number: reason_names([number])[0] or "none"
+        return str
+
+    return shown
 
 
 def _rerun(
-    decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log, with_alarm: bool
+    decisions: Decisions, units: dict[str, Ints], monitor: Monitor, log: Log, derived: Collection[str]
 ) -> list[Check]:
     if len(log) != len(decisions):
         detail = f"the input has {len(log):,} steps, the decision log {len(decisions):,}"
         return [Check("input", False, detail)]
     again, values = watch(monitor, log, signals=True)
     numbers = decisions.step_numbers()
+    shown = _classes(monitor.params, log)
     checks = []
-    for name in _from_input(decisions, with_alarm):
-        show: Callable[[int], str] = str
+    for name in _from_input(decisions, derived):
         if name in NUMBER:
             assert decisions.signals is not None
             logged, expected = (_whole(table[:, NUMBER[name]]) for table in (decisions.signals, values))
-            show = _fraction
         elif name in _FRACTIONS:
-            logged, expected, show = units[name], _whole(again[name]), _fraction
+            logged, expected = units[name], _whole(again[name])
         else:
             logged, expected = decisions.steps[name].astype(np.int64), again[name].astype(np.int64)
-        checks.append(_same(f"{name} (rerun)", logged, expected, numbers, "the core gives", show))
+        checks.append(_same(f"{name} (rerun)", logged, expected, numbers, "the core gives", shown(name)))
     return checks
 
 

@@ -1,4 +1,4 @@
-"""How a step is decided, once more: SPEC.md sections 9 to 11 in plain integers, without the core."""
+"""How a step is decided, once more: SPEC.md sections 8 to 11 in plain integers, without the core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Rules:
-    """Sections 9 to 11 of SPEC.md.
+    """Sections 9 to 11 of SPEC.md, and the expected accuracy of section 8.
 
     Parameters
     ----------
@@ -50,29 +50,53 @@ class Rules:
         num, den = self.p["level_num"], self.p["level_den"]
         return 1 - opened - num, shut - 1 + den - num
 
-    def evidence(self, signals: Ints, labels: Ints) -> list[int]:
-        """Return what the rise side adds at each step when it sums evidence.
+    def evidence(self, signals: Ints, classes: Ints) -> Ints:
+        """Return the evidence of each step, clipped.
 
         Parameters
         ----------
         signals : array of shape (T, number of signals)
             In Q0.16, 0 where unused.
-        labels : array of T integers
-            Classes of the params.
+        classes : array of T integers
+            Those that the risk speaks about: answers, or labels.
         """
         head = self.p["evidence"]
-        sums = 256 * np.array(head["offset"], dtype=np.int64)[labels]
+        sums = 256 * np.array(head["offset"], dtype=np.int64)[classes]
         for number, coef in enumerate(head["coef"]):
             sums += (coef * signals[:, number]) >> 9
-        added: list[int] = (np.clip(sums, -head["clip"], head["clip"]) - head["allowance"]).tolist()
-        return added
+        return np.asarray(np.clip(sums, -head["clip"], head["clip"]))
 
-    def replay(
-        self, risks: list[int], start: State | None, evidence: list[int] | None = None
-    ) -> dict[str, Ints]:
+    def added(self, evidence: Ints) -> list[int]:
+        """Return what the rise side adds for each step's evidence: that itself, or the outcome of a bet."""
+        head = self.p["evidence"]
+        values: list[int] = evidence.tolist()
+        if head["bet_slope"]:
+            values = [_bet(head["bet_base"], head["bet_slope"], value) for value in values]
+        return [value - head["allowance"] for value in values]
+
+    def severity(self, evidence: Ints, start: State | None) -> Ints:
+        """Return the slow mean of the evidence after each step, Q16.16."""
+        value, found = start.severity if start else 0, []
+        for each in evidence.tolist():
+            value += (each - value + 32) >> 6
+            found.append(value)
+        return np.array(found, dtype=np.int64)
+
+    def expected_accuracy(self, uncertainties: list[int], start: State | None) -> Ints:
+        """Return the expected accuracy after each step, Q0.16; 0 where the parameters have no horizon."""
+        k = self.p["horizon"]
+        if not k:
+            return np.zeros(len(uncertainties), dtype=np.int64)
+        value, found = start.accuracy if start else self.p["expected_start"] * 256, []
+        for uncertainty in uncertainties:
+            value += ((ONE - uncertainty) * 256 - value + (1 << (k - 1))) >> k
+            found.append(min(TOP, (value + 128) >> 8))
+        return np.array(found, dtype=np.int64)
+
+    def replay(self, risks: list[int], start: State | None, evidence: Ints | None = None) -> dict[str, Ints]:
         """Return what the rules say about each step, from the risks alone.
 
-        With an evidence head, the alarm needs the evidence too; without that it is left out.
+        With an evidence head, alarm and severity need the evidence too; without that they are left out.
 
         Parameters
         ----------
@@ -80,7 +104,7 @@ class Rules:
             In Q0.16.
         start : State or None
             Where the monitor stood before; None for a fresh one.
-        evidence : list of int, optional
+        evidence : array of T integers, optional
             From `evidence`.
         """
         p = self.p
@@ -113,8 +137,10 @@ class Rules:
             up, down = p["rise_reference"], p["fall_reference"]
             rise = self._side([r - up for r in risks], "rise", start)
             found["alarm"] = rise + 2 * self._side([down - r for r in risks], "fall", start)
+            found["severity"] = np.zeros(len(risks), dtype=np.int64)
         elif evidence is not None:
-            found["alarm"] = self._side(evidence, "rise", start)
+            found["alarm"] = self._side(self.added(evidence), "rise", start)
+            found["severity"] = self.severity(evidence, start)
         return found
 
     def _side(self, added: list[int], side: str, start: State | None) -> Ints:
@@ -132,6 +158,25 @@ class Rules:
             raised = total >= limit or (raised and total > 0)
             states.append(raised)
         return np.array(states, dtype=np.int64)
+
+
+def _bet(base: int, slope: int, evidence: int) -> int:
+    """Return the natural logarithm of what a bet multiplies the stake by, Q16.16 (SPEC.md section 11)."""
+    factor = base + ((slope * (evidence >> 8)) >> 8)
+    scale = max(0, factor.bit_length() - 16)
+    log = _log2(factor >> scale) + ONE * scale
+    return (((log - 12) >> 4) * 45426) >> 12
+
+
+def _log2(x: int) -> int:
+    """Return log2(x / 65536) in Q16.16 (SPEC.md section 6)."""
+    whole = 0
+    while x < ONE:
+        x, whole = 2 * x, whole + 1
+    f = x - ONE
+    g = (f * (ONE - f)) >> 16
+    h = 28752 - ((f * (15667 - ((5383 * f) >> 16))) >> 16)
+    return f + ((g * h) >> 16) - ONE * whole
 
 
 def _least(holds: Callable[[int], bool]) -> int:

@@ -55,13 +55,13 @@ def answer_lines(
     """
     params, where = monitor.params, shown(STANDARD)
     columns = [NUMBER[name] for name in params.signals]
-    text = RowText(decision_columns(params.signals if args.signals else None, True), kind)
+    used = params.signals if args.signals else None
     told = logits_given(args)
     apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
     parser, segment = RowParser(Shape.of(params), apply), None
     counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
     number, seen, notes = monitor.steps, [], None
-    header = text.header
+    names, text = params.names, None
     before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if _alone() else {}
     try:
         for line, content in enumerate(decode_lines(read_lines(STANDARD)), 1):
@@ -69,6 +69,8 @@ def answer_lines(
                 continue
             try:
                 row = parser.parse(content, line)
+                if row is None:
+                    continue
                 if counts["steps"] and row.segment != segment:
                     monitor.reset()
                 step = monitor.step(row.probs, row.features if params.features else None, args.signals)
@@ -76,15 +78,22 @@ def answer_lines(
                 message = at_line(where, line, in_options(str(error)))
                 refuse(message, bad if args.skip_bad else None)
                 continue
+            header = ""
+            if text is None:  # the stream itself may name its classes, before its first step
+                names = params.names or parser.names
+                text = RowText(decision_columns(used, True, names is not None), kind)
+                header = text.header
             for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
                 counts[name] += hit
             segment = row.segment
-            cells: tuple[Any, ...] = (number, step.label, step.risk, step.threshold, step.uncertainty)
-            cells += (step.abstain, step.alarm, step.warming_up, step.reason or "")
+            cells: tuple[Any, ...] = (number, step.label, step.answer, step.risk, step.threshold)
+            cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
+            cells += (step.persistence, step.severity, step.expected_accuracy)
+            if names is not None:
+                cells += (names[step.answer],)
             if step.signals is not None:
                 cells += (step.low_mass, *(step.signals[column] for column in columns))
             _say(header + text.line((*cells, params.fingerprint)))
-            header = ""
             number += 1
             if notes is None:
                 seen.append(row.probs)

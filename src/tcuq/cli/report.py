@@ -54,6 +54,7 @@ def command(args: argparse.Namespace) -> int:
         signals=decisions.signals,
         title=args.title,
         first=decisions.first,
+        names=decisions.names,
     )
     answer(args, {"report": args.output, "steps": len(decisions)}, f"wrote {args.output}")
     return 0

@@ -193,10 +193,11 @@ def _recorded(
     with spoken(), about(where):
         refuse_logits(log.probs)
         result = watch(monitor, log, signals=args.signals)
+    told: dict[str, Any] = {"fingerprint": params.fingerprint, "names": params.names or log.names}
     if args.signals:
-        decisions = Decisions(result[0], first, result[1], params.signals, fingerprint=params.fingerprint)
+        decisions = Decisions(result[0], first, result[1], params.signals, **told)
     else:
-        decisions = Decisions(result, first, fingerprint=params.fingerprint)
+        decisions = Decisions(result, first, **told)
     write_decisions(args.output, decisions, kinds[1])
     steps = decisions.steps
     return {

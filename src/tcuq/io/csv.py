@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from .sources import at_line, check_length
 from .unknown import guess, note_unknown
@@ -19,6 +20,8 @@ from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, number_s
 PLAIN = ("label", "segment", "shifted", "step")
 ACCEPTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
 _WORDS = {"true": 1.0, "false": 0.0}
+_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
+"""Begins the line before the header that names the classes: ``# names: cat,dog``."""
 
 
 def numbered(names: Sequence[str], letter: str) -> list[str]:
@@ -103,8 +106,11 @@ def _numbers(names: Sequence[str], cells: Sequence[str]) -> list[float]:
 class _Table:
     """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
 
-    def __init__(self, header: Header, softmax: Softmax | None = None) -> None:
+    def __init__(
+        self, header: Header, softmax: Softmax | None = None, classes: Sequence[str] | None = None
+    ) -> None:
         self._names, self._softmax = header.names, softmax
+        self._named = checked_names(classes, max(2, len(header.probs)))
         place = {name: at for at, name in enumerate(header.names)}
         logits = softmax is not None
         self._parts: list[tuple[list[str], list[int], Kind]] = []
@@ -143,6 +149,8 @@ class _Table:
         self.rows += 1
 
     def _integer(self, name: str, text: str) -> int:
+        if name == "label" and self._named is not None and text.strip() and not _is_number(text):
+            return class_number(text.strip(), self._named)
         value = _number(name, text)
         most = 255 if name == "shifted" else 2**53
         if value != np.floor(value) or abs(value) > most or (name == "shifted" and value < 0):
@@ -161,7 +169,7 @@ class _Table:
         plain: dict[str, Any] = {
             name: np.array(values, dtype=np.int64) for name, values in self._integers.items()
         }
-        plain["softmax"] = self._softmax
+        plain |= {"softmax": self._softmax, "names": self._named}
         probs, *features = tables
         return make_log(probs, features[0] if features else None, **plain)
 
@@ -176,7 +184,8 @@ def read_csv(
     Parameters
     ----------
     lines : iterable of str
-        The first is the header.
+        The first is the header. A line ``# names: cat,dog`` before it names the classes; labels may then be
+        names.
     where : str
         Name of the file in messages.
     on_bad : callable, optional
@@ -189,19 +198,26 @@ def read_csv(
     >>> log = read_csv(["p0,p1,label", "0.75,0.25,0", "0.5,0.5,1"], "log.csv")
     >>> log.labels.tolist()
     [0, 1]
+    >>> read_csv(["# names: cat,dog", "p0,p1,label", "0.75,0.25,dog"], "log.csv").labels.tolist()
+    [1]
     >>> read_csv(["p0,p1", "0.75,x"], "log.csv")
     Traceback (most recent call last):
     ...
     ValueError: log.csv, line 2: p1 is 'x', expected a number
     """
     numbered_lines = enumerate(lines, 1)
-    first = next(numbered_lines, None)
-    if first is None:
-        raise ValueError(f"{where}: is empty, expected a header with {ACCEPTED}")
+    first, classes = next(numbered_lines, None), None
     try:
-        table = _Table(Header.of(_cells(first[1]), where), softmax)
+        if first is not None and (mark := _NAMES.match(first[1])):
+            classes = [cell.strip() for cell in _cells(first[1][mark.end() :])]
+            first = next(numbered_lines, None)
+        if first is None:
+            raise ValueError(f"{where}: is empty, expected a header with {ACCEPTED}")
+        table = _Table(Header.of(_cells(first[1]), where), softmax, classes)
     except ValueError as error:
-        raise ValueError(at_line(where, 1, str(error))) from None
+        text = str(error)
+        at = 1 if first is None else first[0]
+        raise ValueError(text if text.startswith(f"{where}: ") else at_line(where, at, text)) from None
     for number, line in numbered_lines:
         try:
             cells = _cells(line) if line.strip() else []

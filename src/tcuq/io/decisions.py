@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,19 +20,29 @@ from ..monitor.signals import NUMBER, SIGNALS
 from .sources import format_of, put
 
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
-"""Columns of a decision file, in order. With signals, `low_mass` and one column a signal follow; `params`,
-the fingerprint of the parameters, is the last where it is known."""
+"""Columns that every decision file has."""
+
+NEWER = ("answer", "persistence", "severity", "expected_accuracy")
+"""Columns that files of version 0.1 lack: the class to act on, and what was learned of the stream."""
+
+WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], "persistence", "severity", "expected_accuracy")
+"""Columns of a decision file, in order. Where they are known, `answer_name` follows, with signals `low_mass`
+and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
+
+NAME = "answer_name"
 
 
-def decision_columns(used: Sequence[str] | None, named: bool) -> tuple[str, ...]:
-    """Return the columns of a decision file.
+def decision_columns(used: Sequence[str] | None, fingerprint: bool, names: bool = False) -> tuple[str, ...]:
+    """Return the columns of a decision file in a text format.
 
     Parameters
     ----------
     used : sequence of str or None
         Signals that are written, None for none at all.
-    named : bool
+    fingerprint : bool
         Whether the parameters are named.
+    names : bool
+        Whether the classes are named.
 
     Examples
     --------
@@ -39,7 +50,7 @@ def decision_columns(used: Sequence[str] | None, named: bool) -> tuple[str, ...]
     ('low_mass', 'doubt', 'params')
     """
     more = () if used is None else ("low_mass", *used)
-    return (*COLUMNS, *more, *(("params",) if named else ()))
+    return (*WRITTEN, *((NAME,) if names else ()), *more, *(("params",) if fingerprint else ()))
 
 
 def fingerprint_number(text: Any) -> int:
@@ -65,7 +76,7 @@ class Decisions:
         As `Monitor.run` gives them.
     first : int
         Number of the first step: 0 for a fresh monitor, else the steps that it had taken before.
-    signals : array of shape (T, 15), optional
+    signals : array of shape (T, 17), optional
         As `Monitor.run` gives them, 0 where unused.
     used : sequence of str
         Names of the signals that are kept; empty without signals.
@@ -73,13 +84,17 @@ class Decisions:
         Step numbers as a file gives them; by default they count up from `first`.
     fingerprint : str, optional
         `Params.fingerprint` of the monitor; files of version 0.1 do not have it.
+    names : sequence of str, optional
+        Names of the classes; "" for a class whose name a file does not tell.
+    missing : sequence of str
+        Columns of `NEWER` that a file did not have: `answer` is then the label, the others say nothing.
 
     Examples
     --------
     >>> from tcuq import Monitor, Params
     >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
     >>> Decisions(steps).columns[:4]
-    ('step', 'label', 'risk', 'threshold')
+    ('step', 'label', 'answer', 'risk')
     """
 
     steps: npt.NDArray[Any]
@@ -88,6 +103,8 @@ class Decisions:
     used: tuple[str, ...] = ()
     numbers: npt.NDArray[np.int64] | None = None
     fingerprint: str | None = None
+    names: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if getattr(self.steps, "dtype", None) != STEP_DTYPE or self.steps.ndim != 1:
@@ -107,7 +124,8 @@ class Decisions:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are written."""
-        return decision_columns(None if self.signals is None else self.used, self.fingerprint is not None)
+        used = None if self.signals is None else self.used
+        return decision_columns(used, self.fingerprint is not None, self.names is not None)
 
     def check_params(self, params: Params) -> None:
         """Refuse parameters that these decisions were not made with; decisions that name none are accepted.
@@ -129,12 +147,14 @@ class Decisions:
         return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns as arrays; `reason` as a code, 255 for none."""
+        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
         found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
                 number = fingerprint_number(self.fingerprint or "")
                 found[name] = np.full(len(self), number, dtype=np.uint32)
+            elif name == NAME:
+                found["names"] = np.array(self.names, dtype=str)
             elif self.signals is not None and name in NUMBER:
                 found[name] = np.ascontiguousarray(self.signals[:, NUMBER[name]])
             else:
@@ -142,13 +162,17 @@ class Decisions:
         return found
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none."""
-        arrays = self.arrays()
-        columns = [values.tolist() for values in arrays.values()]
-        columns[list(arrays).index("reason")] = reason_names(arrays["reason"])
+        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
+        columns: dict[str, list[Any]] = {name: values.tolist() for name, values in self.arrays().items()}
+        columns["reason"] = reason_names(self.steps["reason"])
+        columns["expected_accuracy"] = [
+            None if math.isnan(value) else value for value in columns["expected_accuracy"]
+        ]
         if self.fingerprint is not None:
-            columns[-1] = [self.fingerprint] * len(self)
-        return zip(*columns, strict=True)
+            columns["params"] = [self.fingerprint] * len(self)
+        if self.names is not None:
+            columns[NAME] = [self.names[answer] for answer in columns["answer"]]
+        return zip(*(columns[name] for name in self.columns), strict=True)
 
 
 class RowText:
@@ -165,39 +189,49 @@ class RowText:
 
     Examples
     --------
-    >>> RowText(COLUMNS, "csv").line((0, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt"))
-    '0,1,0.250000,0.500000,0.125000,0,0,1,doubt\n'
+    >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, None)
+    >>> RowText(WRITTEN, "csv").line(row)
+    '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,\n'
     """
 
     def __init__(self, columns: Sequence[str], format: str) -> None:
         csv = format == "csv"
         parts = []
         for place, name in enumerate(columns):
-            whole = name in ("step", "label", "alarm")
-            flag = name in ("abstain", "warming_up", "low_mass")
-            text = (
-                "{%d:d}"
-                if whole or (flag and csv)
-                else "{%d}"
-                if flag or name in ("reason", "params")
-                else "{%d:.6f}"
-            )
+            whole = name in _WHOLE or (csv and name in _FLAGS)
+            text = "{%d:d}" if whole else "{%d}" if name in _WORDED else "{%d:.6f}"
             parts.append(text % place if csv else f"{json.dumps(name)}: {text % place}")
         self.header = ",".join(columns) + "\n" if csv else ""
         self._pattern = ",".join(parts) + "\n" if csv else "{{" + ", ".join(parts) + "}}\n"
-        self._words = [] if csv else [i for i, name in enumerate(columns) if name in _WORDED]
+        self._word = _csv_word if csv else _json_word
+        odd = _WORDED - _FLAGS - {"reason", "params"} if csv else _WORDED
+        self._words = [place for place, name in enumerate(columns) if name in odd]
 
     def line(self, row: tuple[Any, ...]) -> str:
         """Return the line of one step."""
-        if not self._words:
-            return self._pattern.format(*row)
         cells = list(row)
         for place in self._words:
-            cells[place] = json.dumps(cells[place])
+            cells[place] = self._word(cells[place])
         return self._pattern.format(*cells)
 
 
-_WORDED = ("abstain", "warming_up", "reason", "low_mass", "params")
+_WHOLE = {"step", "label", "answer", "alarm"}
+_FLAGS = {"abstain", "warming_up", "low_mass"}
+_WORDED = {*_FLAGS, "reason", "params", NAME, "expected_accuracy"}
+"""Columns that are not numbers, or need not be."""
+
+
+def _json_word(value: Any) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def _csv_word(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    # A name is printable, so only commas and quotes could be taken for something else.
+    return '"' + value.replace('"', '""') + '"' if "," in value or '"' in value else str(value)
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .sources import at_line, check_length
@@ -16,6 +17,8 @@ from .unknown import guess, note_unknown
 from .values import ALIASES, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
+NAMES = "names"
+"""The one key of a line before the first step that names the classes: ``{"names": ["cat", "dog"]}``."""
 
 
 class Row(NamedTuple):
@@ -41,6 +44,11 @@ class RowParser:
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
 
+    Attributes
+    ----------
+    names : tuple of str or None
+        Names of the classes, from a line ``{"names": [...]}`` before all steps. Labels may be names then.
+
     Examples
     --------
     >>> parse = RowParser().parse
@@ -61,9 +69,10 @@ class RowParser:
         self._told = False
         self._widths: dict[str, int] = {}
         self._kinds = {"probs": Kind("probs", logits=softmax is not None), "features": Kind("features")}
+        self.names: tuple[str, ...] | None = None
 
-    def parse(self, text: str, line: int) -> Row:
-        """Return the step of one line; a bad line is an error and settles nothing.
+    def parse(self, text: str, line: int) -> Row | None:
+        """Return the step of one line, None for names of classes; a bad line is an error and settles nothing.
 
         Parameters
         ----------
@@ -72,6 +81,9 @@ class RowParser:
             Its number, for messages about later lines that contradict it.
         """
         content = parse_object(text, ALIASES)
+        if content.keys() == {NAMES}:
+            self._take_names(content[NAMES])
+            return None
         self._check_keys(content)
         probs = self._numbers("probs", content["probs"])
         features = self._numbers("features", content["features"]) if "features" in content else None
@@ -87,6 +99,16 @@ class RowParser:
                 self._widths[key] = len(content[key])
                 self._kinds[key].settle(value, line)
         return row
+
+    def _take_names(self, names: Any) -> None:
+        if self._first or self.names is not None:
+            raise ValueError("names come after the first line, expected once and before the first step")
+        if not isinstance(names, list):
+            raise ValueError(f"names is {_short(names)}, expected a list of texts")
+        found = checked_names(names, len(names) if self._shape is None else self._shape.classes)
+        if self._shape is not None:
+            self._shape.check_names(found)
+        self.names = found
 
     def _check_keys(self, content: dict[str, Any]) -> None:
         unknown = [key for key in content if key not in KEYS]
@@ -121,6 +143,10 @@ class RowParser:
     def _row(
         self, content: dict[str, Any], probs: list[float], features: list[float] | None, raw: dict[str, bool]
     ) -> Row:
+        if self.names is not None and max(2, len(probs)) != len(self.names):
+            raise ValueError(f"probs has {len(probs)} values, expected {len(self.names)} as there are names")
+        if self.names is not None and isinstance(content.get("label"), str):
+            content["label"] = class_number(content["label"], self.names)
         for key in ("label", "segment"):
             value = content.get(key)
             if key in content and (type(value) is not int or abs(value) > 2**53):
@@ -209,6 +235,7 @@ def read_jsonl(
     Parameters
     ----------
     lines : iterable of str
+        The first may name the classes: ``{"names": ["cat", "dog"]}``.
     where : str
         Name of the file in messages.
     on_bad : callable, optional
@@ -229,7 +256,8 @@ def read_jsonl(
     for line, text in enumerate(lines, 1):
         if text.strip():
             try:
-                rows.append(parser.parse(text, line))
+                row = parser.parse(text, line)
+                rows += [] if row is None else [row]
             except ValueError as error:
                 refuse(at_line(where, line, str(error)), on_bad)
     if not rows:
@@ -237,4 +265,4 @@ def read_jsonl(
     columns: list[Any] = [
         None if column[0] is None else np.array(column) for column in zip(*rows, strict=True)
     ]
-    return make_log(*columns)
+    return make_log(**dict(zip(KEYS, columns, strict=True)), names=parser.names)

@@ -19,7 +19,7 @@ from .sources import MAX_BYTES, TOO_LARGE
 from .unknown import guess, note_unknown
 from .values import ALIASES, Softmax, bad_features, bad_posteriors, logits_hint, make_log
 
-KEYS = ("probs", "features", "labels", "segments", "shifted")
+KEYS = ("probs", "features", "labels", "segments", "shifted", "names")
 
 
 def arrays_of(

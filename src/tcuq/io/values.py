@@ -272,15 +272,14 @@ def make_log(
     segment: npt.NDArray[Any] | None = None,
     shifted: npt.NDArray[Any] | None = None,
     softmax: Softmax | None = None,
+    names: Any = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if softmax is not None:
-        return Log(
-            softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs), features, label, segment, shifted
-        )
-    if probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
+        probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
+    elif probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
         probs = two_classes(probs)
-    return Log(probs, features, label, segment, shifted)
+    return Log(probs, features, label, segment, shifted, names=names)
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:
@@ -301,6 +300,8 @@ class Shape(NamedTuple):
     classes, features : int
     needed : bool
         Whether a signal reads features.
+    names : tuple of str, optional
+        Names of the classes: a log that names others, or the same in another order, is of another classifier.
 
     Examples
     --------
@@ -313,11 +314,13 @@ class Shape(NamedTuple):
     classes: int
     features: int
     needed: bool
+    names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, params: Params) -> Shape:
         """Return the shape that parameters ask for."""
-        return cls(params.classes, params.features, any(name in FEATURE_BASED for name in params.signals))
+        needed = any(name in FEATURE_BASED for name in params.signals)
+        return cls(params.classes, params.features, needed, params.names)
 
     def check_row(self, probs: int, features: int | None) -> None:
         """Refuse a row with another number of values; one sigmoid output stands for two classes."""
@@ -328,6 +331,12 @@ class Shape(NamedTuple):
         if features is not None and self.features and features != self.features:
             raise ValueError(f"features has {features} values, expected {self.features} {_SAID}")
 
+    def check_names(self, names: tuple[str, ...] | None) -> None:
+        """Refuse names of classes that are not those of the parameters."""
+        for number, (given, own) in enumerate(zip(names or (), self.names or (), strict=False)):
+            if given != own:
+                raise ValueError(f"names[{number}] is {given!r}, expected {own!r} {_SAID}")
+
     def check_log(self, log: Log, where: str) -> None:
         """Refuse a log of another shape; `where` is its name in messages."""
         if log.classes != self.classes:
@@ -335,3 +344,7 @@ class Shape(NamedTuple):
         given = self.needed or log.features is not None
         if self.features and given and log.width != self.features:
             raise ValueError(f"{where}: has {log.width} features, expected {self.features} {_SAID}")
+        try:
+            self.check_names(log.names)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None

@@ -6,7 +6,7 @@ from .alarm import Alarm, AlarmSide
 from .evidence_head import EvidenceHead
 from .log import Log
 from .logits import softmax
-from .monitor import STEP_DTYPE, Monitor, reason_names
+from .monitor import STEP_DTYPE, Monitor, reason_names, step_columns
 from .params import Params
 from .signals import PROFILES, SIGNALS
 
@@ -22,4 +22,5 @@ __all__ = [
     "Params",
     "reason_names",
     "softmax",
+    "step_columns",
 ]

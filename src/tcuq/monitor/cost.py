@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .params import Params
 from .signals import BELIEF, FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 36
+CONTEXT_BYTES = 44
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 
@@ -42,7 +42,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    268
+    276
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .class_names import checked_names, numbered
 from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import STEP_DTYPE, Monitor
@@ -24,6 +25,12 @@ def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
     if len(array) != length:
         raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
     return array
+
+
+def _all_text(values: npt.NDArray[Any]) -> bool:
+    return values.dtype.kind == "U" or (
+        values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
+    )
 
 
 def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -49,7 +56,8 @@ class Log:
         Posteriors: int8 (scale 1/256, zero point -128), uint8, or float.
     features : array of shape (T, d), optional
     labels : array of T integers, optional
-        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error.
+        True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error. With
+        `names`, they may be names.
     segments : array of T integers, optional
         Steps of one independent stream carry the same number and lie together; the monitor forgets
         the past at each change.
@@ -59,6 +67,8 @@ class Log:
         for the report. Afterwards `shifted` is boolean and `kinds` holds the integers.
     notes : sequence of str
         Remarks on where the log came from, such as columns that were not read; `fit` repeats them.
+    names : sequence of str, optional
+        Names of the classes, shown wherever a class is; up to 64 printable characters each.
 
     See Also
     --------
@@ -70,6 +80,8 @@ class Log:
     >>> log = Log([[0.9, 0.1], [0.2, 0.8]], labels=[0, 0])
     >>> len(log), log.classes, log.errors().tolist()
     (2, 2, [False, True])
+    >>> Log([[0.9, 0.1]], labels=["dog"], names=["cat", "dog"]).labels.tolist()
+    [1]
     """
 
     probs: npt.NDArray[Any]
@@ -78,6 +90,7 @@ class Log:
     segments: npt.NDArray[Any] | None = None
     shifted: npt.NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -89,6 +102,7 @@ class Log:
         put(self, "probs", probs)
         if not 2 <= probs.shape[1] <= 1000:
             raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to 1000")
+        put(self, "names", checked_names(self.names, probs.shape[1]))
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
@@ -97,7 +111,10 @@ class Log:
                 raise ValueError(f"features has {features.shape[1]} columns, expected 1 to 256")
             put(self, "features", features)
         if self.labels is not None:
-            labels = _whole("labels", _column("labels", self.labels, len(probs)))
+            given = _column("labels", self.labels, len(probs))
+            if self.names is not None and _all_text(given):
+                given = numbered(given, self.names)
+            labels = _whole("labels", given)
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {probs.shape[1] - 1}")
@@ -121,6 +138,7 @@ class Log:
         segments: npt.ArrayLike | None = None,
         shifted: npt.ArrayLike | None = None,
         scale: float | None = None,
+        names: Sequence[str] | None = None,
     ) -> Log:
         """Make a log from logits, the outputs before a softmax.
 
@@ -132,17 +150,25 @@ class Log:
             As of `Log`.
         scale : float, optional
             What one unit of int8 logits is worth.
+        names : sequence of str, optional
+            As of `Log`.
 
         Examples
         --------
         >>> Log.from_logits([[2.0, -1.0], [0.0, 4.0]]).predictions().tolist()
         [0, 1]
         """
-        more: list[Any] = [features, labels, segments, shifted]
+        more: list[Any] = [features, labels, segments, shifted, (), names]
         return cls(softmax(logits, scale), *more)
 
     @classmethod
-    def from_frame(cls, frame: Any, logits: bool = False, logits_scale: float | None = None) -> Log:
+    def from_frame(
+        cls,
+        frame: Any,
+        logits: bool = False,
+        logits_scale: float | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Log:
         """Make a log from a data frame whose columns are named as in the CSV format.
 
         Parameters
@@ -155,6 +181,8 @@ class Log:
             The columns p0, p1, ... are logits.
         logits_scale : float, optional
             What one unit of int8 logits is worth.
+        names : sequence of str, optional
+            Names of the classes; the column label may then hold names.
         """
         found = read_frame(frame)
         probs = found.probs
@@ -162,10 +190,11 @@ class Log:
             probs = softmax(paired(probs), logits_scale)
         elif probs.shape[1] == 1:
             probs = two_classes(probs)
-        named = ", ".join(found.unknown)
+        unknown = ", ".join(found.unknown)
         count = "column is" if len(found.unknown) == 1 else "columns are"
-        notes = (f"{len(found.unknown)} {count} not read: {named}",) if found.unknown else ()
-        return cls(probs, found.features, found.label, found.segment, found.shifted, notes)
+        notes = (f"{len(found.unknown)} {count} not read: {unknown}",) if found.unknown else ()
+        named: Any = names  # any sequence; the log keeps a tuple
+        return cls(probs, found.features, found.label, found.segment, found.shifted, notes, named)
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -224,6 +253,7 @@ class Log:
             part(self.segments),
             part(self.kinds),
             self.notes,
+            self.names,
         )
 
     def change_points(self) -> list[int]:

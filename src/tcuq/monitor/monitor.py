@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ STEP_DTYPE = np.dtype(
     },
     align=True,
 )
-"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none: `reason_names`
-gives the names, which `Monitor.step` gives at once."""
+"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every
+step that is not flagged: `step_columns` gives the names, which `Monitor.step` gives at once.
+`expected_accuracy` is NaN where the params have no `horizon`."""
 
 NO_REASON = 255
 
@@ -99,7 +101,8 @@ class Monitor:
         Returns
         -------
         Step
-            Its `reason` is the name of the signal that raised the uncertainty most, or None.
+            Act on its `answer`. Its `reason` is the name of the signal that raised the uncertainty most on
+            a flagged step, else None. `expected_accuracy` is None where the params have no `horizon`.
         """
         try:
             return self._core.step(probs, features, signals)
@@ -122,9 +125,9 @@ class Monitor:
         Returns
         -------
         numpy.ndarray
-            Structured array of `STEP_DTYPE`, one row a step. Its `reason` holds numbers of signals;
-            `tcuq.reason_names` gives their names. With ``signals=True`` a pair: that, and
-            a float array of shape (T, 15) in registry order, 0 where a signal is unused.
+            Structured array of `STEP_DTYPE`, one row a step. Its `reason` holds numbers of signals, 255 on
+            steps that are not flagged; `tcuq.step_columns` gives their names. With ``signals=True`` a pair:
+            that, and a float array of shape (T, 17) in registry order, 0 where a signal is unused.
         """
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
@@ -139,7 +142,8 @@ class Monitor:
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
 
-        Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise.
+        Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
+        learned of the stream: persistence, severity and expected accuracy.
         """
         self._core.reset()
 
@@ -231,6 +235,34 @@ def reason_names(codes: npt.ArrayLike) -> list[str]:
     ['doubt', '']
     """
     return [SIGNALS[code] if code < len(SIGNALS) else "" for code in np.asarray(codes).ravel().tolist()]
+
+
+def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of `Monitor.run` as a person reads them, for a data frame or a table.
+
+    Parameters
+    ----------
+    steps : array of `STEP_DTYPE`
+    names : sequence of str, optional
+        Names of the classes, such as `Params.names`.
+
+    Returns
+    -------
+    dict of arrays
+        Every field of a step; `reason` as a name, "" where there is none. With `names` also `answer_name`.
+
+    Examples
+    --------
+    >>> steps = Monitor(Params(classes=2, reference=0.3)).run([[0.5, 0.5], [1.0, 0.0]])
+    >>> columns = step_columns(steps, ("cat", "dog"))
+    >>> columns["reason"].tolist(), columns["answer_name"].tolist()
+    (['doubt', ''], ['cat', 'cat'])
+    """
+    columns = {name: np.ascontiguousarray(steps[name]) for name in STEP_DTYPE.names or ()}
+    columns["reason"] = np.array(reason_names(columns["reason"]), dtype=str)
+    if names is not None:
+        columns["answer_name"] = np.array([names[answer] for answer in columns["answer"].tolist()], dtype=str)
+    return columns
 
 
 def signal_columns(params: Params) -> list[int]:

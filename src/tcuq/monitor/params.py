@@ -16,6 +16,7 @@ from ..base.filled import Filled
 from ..base.fixed import ONE, snap
 from ..base.whole_files import write_whole
 from .alarm import Alarm
+from .class_names import checked_names
 from .evidence_head import EvidenceHead
 from .fixed_point import (
     ABOUT,
@@ -123,7 +124,7 @@ class Params:
     expected_start : float
         Expected accuracy before the first step.
     names : sequence of str, optional
-        Names of the classes, shown wherever a class is.
+        Names of the classes, shown wherever a class is; up to 64 printable characters each.
     notes : mapping
         Free text and figures about the fit; never read by the monitor.
 
@@ -267,12 +268,7 @@ class Params:
             self._put(
                 centers=tuple(tuple(integer("center", c, low, high) for c in row) for row in self.centers)
             )
-        if self.names is not None:
-            if isinstance(self.names, str) or not all(isinstance(name, str) for name in self.names):
-                raise ValueError(f"names is {self.names!r}, expected a list of texts")
-            if len(self.names) != self.classes:
-                raise ValueError(f"names has {len(self.names)} entries, expected {self.classes}")
-            self._put(names=tuple(self.names))
+        self._put(names=checked_names(self.names, self.classes))
         if self.horizon not in HORIZONS or isinstance(self.horizon, bool):
             raise ValueError(f"horizon is {self.horizon!r}, expected one of {', '.join(map(str, HORIZONS))}")
         start = number("expected_start", self.expected_start, 0, 1)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .params import Params
+from .reference_experts import belief_after, experts
 from .signals import LAGGED, SIGNALS, SLOW
 
 Floats = npt.NDArray[np.float64]
@@ -20,12 +21,31 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the float64 equations give: signals (T, 15), what the risk leans on, uncertainty and risk."""
+    """What the float64 equations give.
+
+    Parameters
+    ----------
+    signals : array of shape (T, 17)
+    doubted : array of T numbers
+        One minus what the risk leans on.
+    uncertainty, risk : array of T numbers
+    answer : array of T integers
+    persistence : array of T numbers
+        0 without an instant head.
+    expected_accuracy : array of T numbers
+        NaN without a horizon.
+    severity : array of T numbers
+        0 without evidence.
+    """
 
     signals: Floats
     doubted: Floats
     uncertainty: Floats
     risk: Floats
+    answer: npt.NDArray[np.int64]
+    persistence: Floats
+    expected_accuracy: Floats
+    severity: Floats
 
 
 def _xlog2x(p: Floats) -> Floats:
@@ -78,21 +98,6 @@ def _log_odds(against: Floats) -> Floats:
     """Log-odds of a probability against the label: a half at even odds, 1/16 a factor of two."""
     ratio = (against + 1 / 512) / (1 - against + 1 / 512)
     return np.asarray(np.clip(0.5 + np.log2(ratio) / 16, 0, 1))
-
-
-def _belief(p: Floats, shift: int) -> Floats:
-    """Belief over the classes after each row, of a filter whose class switches with probability 2^-shift."""
-    steps, classes = p.shape
-    # The constants are those of the core: with many classes their rounding is part of the definition.
-    fresh = (65536 >> shift) // classes / 65536
-    weights = p + max(1, 164 // classes) / (64 * 256)
-    belief = np.full(classes, 65536 // classes / 65536)
-    out = np.empty_like(p)
-    for t in range(steps):
-        joint = (belief * (1 - 2.0**-shift) + fresh) * weights[t]
-        belief = joint / joint.sum()
-        out[t] = belief
-    return out
 
 
 def _spread(mean: Floats) -> Floats:
@@ -162,17 +167,25 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     top, second = order[:, -1], order[:, -2]
     labels = np.argmax(p, axis=1)
     rows = np.arange(len(p))
+    answer, persistence, mixed = labels, np.zeros(len(p)), None
+    if params.instant is not None:
+        shares = params.instant.class_mix
+        mixed, answer, persistence = experts(p, None if shares is None else np.array(shares))
+    classes = answer if params.about == "answer" else labels
+    own = p[rows, classes]
     means = {
         speed: _past_mean(p, rate)
         for speed, rate in (("fast", 1 / 4), ("slow", 1 / 16))
         if any(f"{kind}_{speed}" in params.signals for kind in ("surprise", "spread"))
     }
     against = {
-        speed: 1 - _belief(p, shift)[rows, labels]
+        f"disbelief_{speed}": 1 - belief_after(p, shift)[rows, classes]
         for speed, shift in (("fast", 2), ("slow", 4))
         if f"disbelief_{speed}" in params.signals
     }
-    odds = _log_odds(1 - top)
+    if mixed is not None:
+        against["disbelief"] = 1 - mixed[rows, classes]
+    odds = _log_odds(1 - own)
     signals = np.zeros((len(p), len(SIGNALS)))
     for name in params.signals:
         kind, _, speed = name.partition("_")
@@ -184,12 +197,14 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
             value = _half_distance(x, _past_mean(x, 1 / 16))
         elif name == "magnitude":
             value = np.sqrt((x * x).mean(1)) / 256
+        elif name == "distance":
+            value = _distance(params, x, classes)
         elif kind == "surprise":
-            value = 1 - means[speed][rows, labels]
+            value = 1 - means[speed][rows, classes]
         elif kind == "spread":
             value = _spread(means[speed])
         elif kind == "disbelief":
-            value = _log_odds(against[speed])
+            value = _log_odds(against[name])
         elif kind == "strain":
             value = _past_mean(odds[:, None], {"fast": 1 / 16, "slow": 1 / 64}[speed])[:, 0]
         else:
@@ -197,21 +212,63 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
         if name in SLOW and len(p):
             value[0] = params.clean_means[name]
         signals[:, SIGNALS.index(name)] = value
-    return weighed(params, signals, against["fast"] if params.anchor == "belief" else 1 - top)
+    doubted = 1 - own
+    if params.anchor == "belief":
+        doubted = against["disbelief" if mixed is not None else "disbelief_fast"]
+    return weighed(params, signals, doubted, answer, persistence, classes)
 
 
-def weighed(params: Params, signals: Floats, doubted: Floats) -> Reference:
-    """Compute uncertainty and risk from the signals of a stream and from what its risk leans on.
+def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
+    """Logarithm of the squared distance of the features from the center of a class, over 24."""
+    centers = np.array(params.centers, dtype=np.float64) - params.feature_zero_point
+    squares = ((x - centers[classes]) ** 2).sum(1)
+    return np.asarray(np.log2(squares + 1) / 24)
+
+
+def _means_after(values: Floats, rate: float, start: float) -> Floats:
+    """Exponentially weighted mean of the values up to each one, itself included."""
+    out, mean = np.empty(len(values)), start
+    for t, value in enumerate(values.tolist()):
+        mean += rate * (value - mean)
+        out[t] = mean
+    return out
+
+
+def weighed(
+    params: Params,
+    signals: Floats,
+    doubted: Floats,
+    answer: npt.NDArray[Any],
+    persistence: Floats,
+    classes: npt.NDArray[Any],
+) -> Reference:
+    """Compute what follows from the signals of a stream and from what its risk leans on.
 
     Parameters
     ----------
     params : Params
-        Its coefficients, bias and blend are read here.
-    signals : array of shape (T, 15)
+        Its heads, blend, evidence and horizon are read here.
+    signals : array of shape (T, 17)
     doubted : array of T values
         One minus the confidence, or one minus the belief.
+    answer, persistence, classes : array of T values
+        From the experts, and the classes that the parameters speak about.
     """
-    z = params.bias + signals @ np.array([params.coef.get(name, 0.0) for name in SIGNALS])
+    steady = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
+    z = params.bias + signals @ steady
+    if params.instant is not None:
+        instant = np.array([params.instant.coef.get(name, 0.0) for name in SIGNALS])
+        alone = params.instant.bias + signals @ instant
+        z = alone + persistence * (z - alone)
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     risk = params.blend * uncertainty + (1 - params.blend) * doubted
-    return Reference(signals, doubted, uncertainty, risk)
+    expected = np.full(len(signals), np.nan)
+    if params.horizon:
+        expected = _means_after(1 - uncertainty, 1 / params.horizon, params.expected_start)
+    severity = np.zeros(len(signals))
+    if params.evidence is not None:
+        head = params.evidence
+        coef = np.array([head.coef.get(name, 0.0) for name in SIGNALS])
+        evidence = signals @ coef + np.array(head.offsets)[classes]
+        severity = _means_after(np.clip(evidence, -head.clip, head.clip), 1 / 64, 0.0)
+    return Reference(signals, doubted, uncertainty, risk, answer, persistence, expected, severity)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from .._core import STATE_VERSION as VERSION
 from .fixed_point import FINGERPRINT
 from .params import Params
-from .signals import BELIEF, NUMBER, SIGNALS
+from .signals import NUMBER, SIGNALS
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHHHIIiiIIBBBB")
-"""Magic, version, signals, classes, features, fingerprint; steps, debt, credit, rise, fall; alarm, fill,
-whether means hold a value, depth."""
+HEADER = struct.Struct("<4sHHIHHIIiiIIiIBBBB")
+"""Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
+accuracy; alarm, fill, what holds a value, depth."""
 CRC_BYTES = 4
 
 
@@ -29,8 +29,8 @@ class State:
     classes, features : int
     fingerprint : int
         CRC-32 of that monitor's parameters.
-    steps, debt, credit, rise, fall, alarm : int
-        Counters that outlive a reset.
+    steps, debt, credit, rise, fall, severity, accuracy, alarm : int
+        What outlives a reset. Severity is Q16.16, the expected accuracy Q0.24.
     fill : int
         Past steps that are kept.
     depth : int
@@ -48,6 +48,8 @@ class State:
     credit: int
     rise: int
     fall: int
+    severity: int
+    accuracy: int
     alarm: int
     fill: int
     depth: int
@@ -79,29 +81,35 @@ def read_state(content: bytes) -> State:
         raise refuse("it does not begin with TCUQ")
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
-    _, version, mask, classes, features, fingerprint, *counters = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, alarm, fill, _, depth = counters
+    _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
+    steps, debt, credit, rise, fall, severity, accuracy, alarm, fill, _, depth = kept
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
         raise refuse("its checksum is wrong, so it is damaged or truncated")
     signals = tuple(name for name in SIGNALS if mask >> NUMBER[name] & 1)
-    size = _size(signals, classes, features, depth)
-    if len(content) != size:
-        raise refuse(f"its header asks for {size} bytes")
-    return State(
-        signals, classes, features, fingerprint, steps, debt, credit, rise, fall, alarm, fill, depth, size
-    )
+    sizes = _sizes(signals, classes, features, depth)
+    if len(content) not in sizes:
+        raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
+    whose = (signals, classes, features, fingerprint)
+    counters = (steps, debt, credit, rise, fall, severity, accuracy, alarm)
+    return State(*whose, *counters, fill, depth, len(content))
 
 
-def _size(signals: tuple[str, ...], classes: int, features: int, depth: int) -> int:
+def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) -> tuple[int, int, int]:
+    """Return the bytes of a state without an instant head, with one, and with one that has a class mix.
+
+    Which of them it is follows from the parameters alone.
+    """
     entry = 2 + classes * ("divergence" in signals) + features * ("instability" in signals)
     fast = "surprise_fast" in signals or "spread_fast" in signals
     slow = "surprise_slow" in signals or "spread_slow" in signals
     words = classes * (fast + slow) + features * ("displacement" in signals)
     words += ("strain_fast" in signals) + ("strain_slow" in signals)
-    beliefs = classes * sum(name in signals for name in BELIEF)
-    return HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
+    beliefs = classes * sum(name in signals for name in ("disbelief_fast", "disbelief_slow"))
+    plain = HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
+    learned = plain + 2 * (5 * classes + 6)  # four beliefs and the class mix, six deficits
+    return plain, learned, learned + 4 * classes
 
 
 def fingerprint(params: Params) -> int:
@@ -125,8 +133,15 @@ def fingerprint(params: Params) -> int:
     content += b"".join(_word(low % 65536 + 65536 * high) for low, high in pairs)
     if p["evidence"] is not None:
         head = p["evidence"]
-        content += _word(head["clip"]) + _word(head["allowance"])
+        content += b"".join(_word(head[name]) for name in ("clip", "allowance", "bet_base", "bet_slope"))
         content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
+    if p["instant"] is not None:
+        instant = p["instant"]
+        content += _word(instant["bias"])
+        content += b"".join(
+            _word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ()))
+        )
+    content += p["centers"] or b""
     return zlib.crc32(content)
 
 

@@ -110,12 +110,14 @@ def pack_timeline(
     bits = flag_bits(decisions, log)
     packed: dict[str, Any] = {"steps": steps, "per": 1}
     if steps <= EXACT_STEPS:
-        label = decisions["label"]
+        label, answer = decisions["label"], decisions["answer"]
         packed |= {"risk": base(risk), "threshold": base(threshold), "flags": base(bits)}
         packed["reason"] = base(decisions["reason"].astype(np.uint8))
-        wide = label.min() < 0 or label.max() > 255
+        wide = min(label.min(), answer.min()) < 0 or max(label.max(), answer.max()) > 255
         packed["label_bytes"] = 2 if wide else 1
         packed["label"] = base(label.astype(np.uint16 if wide else np.uint8))
+        if (answer != label).any():
+            packed["answer"] = base(answer.astype(np.uint16 if wide else np.uint8))
         if wrong is not None:
             packed["wrong"] = base(np.packbits(wrong, bitorder="little"))
         return packed

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
-from ..monitor.cost import cost
+from ..monitor.cost import CONTEXT_BYTES, cost
 from ..monitor.evidence_head import EvidenceHead
 from ..monitor.params import Params
 from ..monitor.signals import DESCRIPTION
@@ -123,6 +123,9 @@ def describe_params(params: Params) -> dict[str, Any]:
         "warmup": params.warmup,
         "blend": params.blend,
         "anchor": params.anchor,
+        "about": params.about,
+        "horizon": params.horizon,
+        "names": None if params.names is None else list(params.names),
         "doubt_mix": params.doubt_mix,
         "bias": params.bias,
         "signals": [
@@ -142,6 +145,7 @@ def describe_params(params: Params) -> dict[str, Any]:
         "bounds": bounds_in_words(params),
         "alarm": alarm_in_words(params.alarm, params.evidence),
         "evidence": None if params.evidence is None else params.evidence.to_dict(),
+        "instant": None if params.instant is None else params.instant.to_dict(),
     }
 
 
@@ -171,6 +175,8 @@ def describe_state(content: bytes) -> dict[str, Any]:
         "credit_units": state.credit,
         "rise": state.rise / ONE,
         "fall": state.fall / ONE,
+        "severity": state.severity / ONE,
+        "expected_accuracy": state.accuracy / 2**24,
         "alarm": _ALARM_WORDS[state.alarm] if state.alarm < len(_ALARM_WORDS) else f"unknown ({state.alarm})",
         "kept_steps": state.fill,
         "depth": state.depth,
@@ -202,6 +208,19 @@ def _features(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def _speaks(found: dict[str, Any]) -> list[str]:
+    """Return the lines on classes: their names, what the risk is about, the expected accuracy."""
+    lines = []
+    if found["names"] is not None:
+        shown = ", ".join(f"{number} {name}" for number, name in enumerate(found["names"][:40]))
+        lines.append(f"classes    {shown}{', ...' if len(found['names']) > 40 else ''}")
+    if found["instant"] is not None:
+        lines.append(f"answers    persistence is learned; the risk is about the {found['about']}")
+    if found["horizon"]:
+        lines.append(f"accuracy   expected over about {found['horizon']:,} steps")
+    return lines
+
+
 def _render_params(found: dict[str, Any]) -> str:
     features = f"{found['features']} features" if found["features"] else "posteriors only"
     lags = ", ".join(f"{lag} (weight {weight:.3f})" for lag, weight in found["lags"].items()) or "none"
@@ -213,11 +232,13 @@ def _render_params(found: dict[str, Any]) -> str:
         f"monitor of {found['classes']} classes, {features}, profile {found['profile']}",
         f"fingerprint {found['fingerprint']}",
         "",
-        f"memory     {bill['ram_bytes']:,} bytes of RAM (32 of context with 32-bit pointers, and the ring)",
+        f"memory     {bill['ram_bytes']:,} bytes of RAM "
+        f"({CONTEXT_BYTES} of context with 32-bit pointers, and the ring)",
         f"state      {bill['state_bytes']:,} bytes when saved",
         f"one step   about {bill['instructions']:,} instructions: {operations}",
         f"lags       {lags}",
         *_features(found),
+        *_speaks(found),
         "",
         "what holds",
         *(f"  {sentence}" for sentence in found["bounds"]),
@@ -229,6 +250,10 @@ def _render_params(found: dict[str, Any]) -> str:
     ]
     for signal in found["signals"]:
         lines.append(f"  {signal['coef']:+8.3f}  {signal['name']:14} {signal['meaning']}")
+    instant = found["instant"]
+    if instant is not None:
+        lines += ["", f"signals without a past (bias {instant['bias']:+.3f})"]
+        lines += [f"  {value:+8.3f}  {name}" for name, value in instant["coef"].items() if value]
     head = found["evidence"]
     if head is not None:
         low, high = min(head["offsets"]), max(head["offsets"])
@@ -248,6 +273,8 @@ def _render_state(found: dict[str, Any]) -> str:
             f"debt       {found['debt_units']:,} (in 1 / denominator of the level)",
             f"credit     {found['credit_units']:,} (in 1 / denominator of the budget)",
             f"alarm      {found['alarm']} (rise {found['rise']:.3f}, fall {found['fall']:.3f})",
+            f"severity   {found['severity']:.3f}",
+            f"accuracy   {found['expected_accuracy']:.3f} expected (0 where the parameters have no horizon)",
             f"past       {found['kept_steps']} of {found['depth']} steps kept",
         ]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
+from ..monitor.class_names import checked_name
 from ..monitor.log import Log
 from ..monitor.monitor import signal_columns
 from ..monitor.params import Params
@@ -33,12 +35,14 @@ class Facts:
     signals : array of shape (T, signals), or None
     why : str
         Why the signals are not shown, where there is a reason.
-    wrong : array of bool, or None
-        Steps whose label is not that of the log; None without labels.
-    shares : dict of Share, or None
-        Right answers among all, accepted and abstained steps; None without labels.
+    errors : dict of array of bool, or None
+        Steps whose ``"label"`` and ``"answer"`` is not the true class; None without labels.
+    counted : dict of dict of Share, or None
+        Right ones of each among all, accepted and abstained steps; None without labels.
     response : Response or None
         What the alarm did about known shifts.
+    names : tuple of str, or None
+        Names of the classes.
     """
 
     steps: npt.NDArray[Any]
@@ -47,9 +51,30 @@ class Facts:
     first: int
     signals: npt.NDArray[np.float64] | None
     why: str
-    wrong: Bools | None
-    shares: dict[str, summary.Share] | None
+    errors: dict[str, Bools] | None
+    counted: dict[str, dict[str, summary.Share]] | None
     response: summary.Response | None
+    names: tuple[str, ...] | None = None
+
+    @property
+    def about(self) -> str:
+        """What the risk speaks of, and accuracy is told of: ``"label"`` or ``"answer"``."""
+        return "answer" if self.params is None else self.params.about
+
+    @property
+    def wrong(self) -> Bools | None:
+        """Steps at which that is not the true class; None without labels."""
+        return None if self.errors is None else self.errors[self.about]
+
+    @property
+    def shares(self) -> dict[str, summary.Share] | None:
+        """Right ones among all, accepted and abstained steps; None without labels."""
+        return None if self.counted is None else self.counted[self.about]
+
+    @property
+    def corrects(self) -> bool:
+        """Whether some answer is not the label of its step."""
+        return bool((self.steps["answer"] != self.steps["label"]).any())
 
     @property
     def abstained(self) -> Bools:
@@ -89,6 +114,7 @@ class Facts:
         """Return what the scripts of the page draw from."""
         found = data.pack_timeline(self.steps, self.log, self.wrong)
         found |= {"first": self.first, "top": self.top, "reasons": data.reasons(), "shifts": self.shifts}
+        found |= {"names": self.names, "about": self.about}
         if self.signals is not None and self.columns:
             found["signals"] = data.pack_signals(self.signals, self.columns)
         return found
@@ -100,23 +126,38 @@ def facts_of(
     log: Log | None,
     signals: npt.ArrayLike | None,
     first: int,
+    names: Sequence[str] | None = None,
 ) -> Facts:
     """Check the inputs of a report and compute what it says; arguments are those of `tcuq.report.render`."""
     steps, values = checked(decisions, params, log, signals)
     why = ""
     if values is None:
         values, why = recomputed(steps, params, log, integer("first", first, 0, 2**53))
-    wrong = None if log is None or log.labels is None else np.asarray(steps["label"] != log.labels)
-    shares = None
-    if wrong is not None:
-        abstained = steps["abstain"].astype(bool)
-        shares = {
-            "all": summary.share(~wrong),
-            "accepted": summary.share(~wrong, ~abstained),
-            "abstained": summary.share(~wrong, abstained),
-        }
+    errors = counted = None
+    if log is not None and log.labels is not None:
+        errors = {name: np.asarray(steps[name] != log.labels) for name in ("answer", "label")}
+        counted = {name: _counted(wrong, steps["abstain"].astype(bool)) for name, wrong in errors.items()}
     response = None if log is None else summary.response(steps["alarm"], log)
-    return Facts(steps, params, log, first, values, why, wrong, shares, response)
+    named = _names(params, log, names)
+    return Facts(steps, params, log, first, values, why, errors, counted, response, named)
+
+
+def _counted(wrong: Bools, abstained: Bools) -> dict[str, summary.Share]:
+    return {
+        "all": summary.share(~wrong),
+        "accepted": summary.share(~wrong, ~abstained),
+        "abstained": summary.share(~wrong, abstained),
+    }
+
+
+def _names(params: Params | None, log: Log | None, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the names of the classes: those of the parameters, of the log, or those given."""
+    if params is not None and params.names is not None:
+        return params.names
+    if log is not None and log.names is not None:
+        return log.names
+    # A decision file tells the names of those classes alone that it answers with.
+    return None if names is None else tuple(name and checked_name(name, k) for k, name in enumerate(names))
 
 
 SPOKEN = (
@@ -165,6 +206,10 @@ def timeline(facts: Facts) -> str:
         "A step is flagged where its risk reaches the threshold, and abstained where the budget also allows "
         f"it. The alarm {how}, so a threshold that adapts cannot hide a lasting change."
     )
+    if facts.about == "label" and facts.corrects:
+        lead += " The risk speaks of the label of each posterior, not of the answer."
+    elif facts.corrects:
+        lead += " The risk speaks of the answer: the label, or what the last steps make more likely."
     return sections.section("timeline", "Timeline", lead, body)
 
 
@@ -193,7 +238,8 @@ def tiles(facts: Facts) -> str:
         kept, left = shares["accepted"], shares["abstained"]
         note = f"{percent(left.rate)} when abstained" if left.of else f"{percent(shares['all'].rate)} of all"
         shown = percent(kept.rate) if kept.of else "none"
-        tiles.append(sections.tile("Right when accepted", shown, "accepted", note))
+        what = f"{facts.about.capitalize()}s right when accepted" if facts.corrects else "Right when accepted"
+        tiles.append(sections.tile(what, shown, "accepted", note))
     if response is not None and response.delays:
         missed = response.number("not raised")
         value = "none" if response.median is None else f"{short(response.median)} steps"

@@ -11,26 +11,28 @@ SHOWN_DELAYS = 60
 SIDES = {1: "rise", 2: "fall", 3: "rise and fall"}
 
 
-def accuracy(shares: dict[str, Share]) -> str:
-    """Return accuracy by decision."""
+def accuracy(counted: dict[str, dict[str, Share]]) -> str:
+    """Return accuracy by decision, of answers and of labels where both are told."""
     rows = []
-    for name, share in shares.items():
-        if share.of:
-            low, high = share.interval()
-            span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
-            rate, drawn = percent(share.rate), figures.interval(share)
-        else:
-            rate, span, drawn = "none", "", ""
-        rows.append(
-            [
-                escape(name),
-                keyed(f"{name}-steps", count(share.of)),
-                keyed(f"{name}-right", count(share.hits)),
-                keyed(f"{name}-accuracy", rate),
-                keyed(f"{name}-interval", span),
-                drawn,
-            ]
-        )
+    for place, (what, shares) in enumerate(counted.items()):
+        prefix = "" if place == 0 else f"{what}-"
+        for name, share in shares.items():
+            if share.of:
+                low, high = share.interval()
+                span = f"{percent(low)}{NBSP}{DASH}{NBSP}{percent(high)}"
+                rate, drawn = percent(share.rate), figures.interval(share)
+            else:
+                rate, span, drawn = "none", "", ""
+            rows.append(
+                [
+                    escape(f"{name}, {what}s" if len(counted) > 1 else name),
+                    keyed(f"{prefix}{name}-steps", count(share.of)),
+                    keyed(f"{prefix}{name}-right", count(share.hits)),
+                    keyed(f"{prefix}{name}-accuracy", rate),
+                    keyed(f"{prefix}{name}-interval", span),
+                    drawn,
+                ]
+            )
     head = ["steps", "count", "right", "accuracy", "95 % interval (Wilson)", ""]
     return (
         table(head, rows, "numbers intervals")
@@ -40,12 +42,32 @@ def accuracy(shares: dict[str, Share]) -> str:
 
 
 def labeled(
-    shares: dict[str, Share], own: Curve, plain: Curve, point: tuple[float, float], found: Reliability
+    counted: dict[str, dict[str, Share]],
+    changed: str,
+    own: Curve,
+    plain: Curve,
+    point: tuple[float, float],
+    found: Reliability,
 ) -> str:
-    """Return what the labels tell."""
+    """Return what the labels tell.
+
+    Parameters
+    ----------
+    counted : dict of dict of Share
+        Right ones by decision, of what the risk speaks of first.
+    changed : str
+        HTML on the answers that are not the label.
+    own, plain : Curve
+        Of the risk, and of the confidence in the label.
+    point : pair of float
+        Share kept and error rate of the monitor.
+    found : Reliability
+        Of the confidence in the label.
+    """
+    of, of_label = (f", {next(iter(counted))}s", ", labels") if len(counted) > 1 else ("", "")
     keys = [
-        ("risk", f"risk of the monitor, area {decimal(own.aurc, 4)}"),
-        ("plain", f"1 {DASH} largest posterior, area {decimal(plain.aurc, 4)}"),
+        ("risk", f"risk of the monitor{of}, area {decimal(own.aurc, 4)}"),
+        ("plain", f"1 {DASH} largest posterior{of_label}, area {decimal(plain.aurc, 4)}"),
         ("spot", f"where the monitor worked: {percent(point[0])} kept, {percent(point[1])} wrong"),
     ]
     bins = [
@@ -63,11 +85,12 @@ def labeled(
         ]
     ]
     area = [
-        ["risk of the monitor", keyed("aurc", decimal(own.aurc, 4))],
-        [f"1 {DASH} largest posterior", keyed("aurc-plain", decimal(plain.aurc, 4))],
+        [f"risk of the monitor{of}", keyed("aurc", decimal(own.aurc, 4))],
+        [f"1 {DASH} largest posterior{of_label}", keyed("aurc-plain", decimal(plain.aurc, 4))],
     ]
     body = (
-        accuracy(shares)
+        accuracy(counted)
+        + changed
         + f'<div class="pair"><figure><figcaption>Error rate of the kept steps</figcaption>{legend(keys)}'
         + figures.coverage_curves(own, plain, point)
         + '<p class="fact">A curve sorts the whole stream at once; the monitor decides step by step, with a '

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..monitor.params import Params
 from . import outcome, sections, summary
 from .document import NOT_PROMISED, document
 from .facts import Facts, facts_of, tiles, timeline
+from .learned import Learned, learned
+from .learned import answers as learned_answers
 from .text import escape
 
 __all__ = ["NOT_PROMISED", "TITLE", "render", "write_report"]
@@ -29,6 +32,7 @@ def render(
     title: str | None = None,
     *,
     first: int = 0,
+    names: Sequence[str] | None = None,
 ) -> str:
     """Return the report as one HTML page that needs nothing else.
 
@@ -40,12 +44,14 @@ def render(
         Adds the bounds, the coefficients and the table of settings.
     log : Log, optional
         Of the same length; its labels, known shifts and segments are used where it has them.
-    signals : array of shape (T, 15), optional
+    signals : array of shape (T, 17), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
     first : int
         Number of the first step: above 0 for a monitor that had run before. Its debt there is not
         known, so the flag rate is then held against the bound for any n consecutive steps.
+    names : sequence of str, optional
+        Names of the classes, "" where one is not known; those of params or log go before.
 
     Returns
     -------
@@ -60,8 +66,9 @@ def render(
     >>> "<h1>Door &lt;2&gt;</h1>" in page
     True
     """
-    facts = facts_of(decisions, params, log, signals, first)
-    parts = [timeline(facts), *_signals(facts), _rates(facts), *_outcome(facts), _reasons(facts)]
+    facts = facts_of(decisions, params, log, signals, first, names)
+    parts = [timeline(facts), *_learned(facts), *_signals(facts), _rates(facts)]
+    parts += [*_outcome(facts), _reasons(facts)]
     return document(
         title or TITLE, _verdict(facts), tiles(facts), "".join(parts), facts.params, facts.packed()
     )
@@ -74,6 +81,11 @@ def _signals(facts: Facts) -> list[str]:
     return [sections.signals(facts.signals, columns, facts.params, facts.first)] if columns else []
 
 
+def _learned(facts: Facts) -> list[str]:
+    found = Learned.of(facts.steps, facts.params, facts.wrong)
+    return [learned(found, facts.about, facts.first)] if found.any else []
+
+
 def _rates(facts: Facts) -> str:
     flags = summary.flag_rate(facts.flagged, facts.params, facts.first)
     return sections.rates(flags, summary.windows(facts.abstained, facts.params), facts.params, facts.first)
@@ -82,20 +94,30 @@ def _rates(facts: Facts) -> str:
 def _outcome(facts: Facts) -> list[str]:
     """Return what labels and known shifts tell, where the log has them."""
     parts = []
-    if facts.log is not None and facts.wrong is not None and facts.shares is not None:
-        kept, sure = facts.shares["accepted"], np.clip(facts.log.confidence(), 0.0, 1.0)
+    if facts.log is not None and facts.errors is not None and facts.counted is not None:
+        kept, sure = facts.counted[facts.about]["accepted"], np.clip(facts.log.confidence(), 0.0, 1.0)
+        counted = {name: facts.counted[name] for name in _told(facts)}
+        changed = learned_answers(facts.steps, facts.errors)
+        # The confidence is that of the label, whatever the answer is.
         parts.append(
             outcome.labeled(
-                facts.shares,
-                summary.risk_coverage(facts.steps["risk"], facts.wrong),
-                summary.risk_coverage(1 - sure, facts.wrong),
+                counted,
+                changed,
+                summary.risk_coverage(facts.steps["risk"], facts.errors[facts.about]),
+                summary.risk_coverage(1 - sure, facts.errors["label"]),
                 (kept.of / len(facts.steps), 1 - kept.rate if kept.of else 0.0),
-                summary.reliability(sure, ~facts.wrong),
+                summary.reliability(sure, ~facts.errors["label"]),
             )
         )
     if facts.response is not None:
         parts.append(outcome.delays(facts.response, facts.first))
     return parts
+
+
+def _told(facts: Facts) -> list[str]:
+    """Return of what accuracy is told, what the risk speaks of first: one where answers are the labels."""
+    other = "label" if facts.about == "answer" else "answer"
+    return [facts.about, *([other] if facts.corrects else [])]
 
 
 def _reasons(facts: Facts) -> str:
@@ -110,6 +132,7 @@ def _verdict(facts: Facts) -> str:
         len(summary.onsets(facts.steps["alarm"])),
         facts.params,
         facts.shares,
+        f"{facts.about}s" if facts.corrects else "steps",
     )
 
 
@@ -122,6 +145,7 @@ def write_report(
     title: str | None = None,
     *,
     first: int = 0,
+    names: Sequence[str] | None = None,
 ) -> None:
     """Write the report to a file, whole or not at all; see `render`.
 
@@ -136,4 +160,4 @@ def write_report(
     ...     (Path(folder) / "report.html").read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    write_whole(path, render(decisions, params, log, signals, title, first=first))
+    write_whole(path, render(decisions, params, log, signals, title, first=first, names=names))

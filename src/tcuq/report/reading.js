@@ -21,9 +21,13 @@ function factsOfStep(stream, i, named) {
   const kept = flags & BIT.flagged ? "accepted, though flagged" : "accepted";
   out.push(["decision", flags & BIT.abstain ? "abstained" : kept]);
   const reason = stream.reasons[stream.reason[i]];
-  out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
+  if (flags & BIT.flagged) out.push(["reason", reason ? reason[0] + ": " + reason[1] : "none stands out"]);
   const verdict = stream.wrong ? (stream.wrong[i] ? " (wrong)" : " (right)") : "";
-  out.push(["class", stream.label[i] + verdict]);
+  const shown = (number) => number + (stream.names[number] ? " " + stream.names[number] : "");
+  const apart = stream.answer[i] !== stream.label[i];
+  const ofAnswer = !apart || stream.about === "answer";
+  out.push(["answer", shown(stream.answer[i]) + (ofAnswer ? verdict : "")]);
+  if (apart) out.push(["label", shown(stream.label[i]) + (ofAnswer ? "" : verdict)]);
   return out;
 }
 

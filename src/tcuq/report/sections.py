@@ -237,6 +237,14 @@ def settings(params: Params) -> str:
         ("alarm, fall", _side(params.alarm.fall, params.alarm.mean, -1)),
         ("memory", f"{count(params.ring_bytes)} bytes of past, {count(params.state_bytes)} bytes saved"),
     ]
+    if params.instant is not None:
+        speaks = "the answer, which may differ from the label" if params.about == "answer" else "the label"
+        rows.insert(5, ("risk is about", speaks))
+    if params.horizon:
+        rows.append(("expected accuracy", f"over about {count(params.horizon)} steps"))
+    if params.names is not None:
+        rows.insert(1, ("names", ", ".join(f"{k} {name}" for k, name in enumerate(params.names[:40]))))
+        rows[1] = (rows[1][0], rows[1][1] + (", ..." if len(params.names) > 40 else ""))
     rows += [(f"note: {name}", str(value)) for name, value in params.notes.items()]
     return table(["setting", "value"], [[escape(a), escape(b)] for a, b in rows], "settings")
 
@@ -248,8 +256,9 @@ def verdict(
     alarms: int,
     params: Params | None,
     shares: dict[str, Share] | None,
+    what: str = "steps",
 ) -> str:
-    """Return the whole stream in one sentence."""
+    """Return the whole stream in one sentence; `what` was right or wrong: steps, answers or labels."""
     flag_aim = f" (aim {aim(params.level)})" if params else ""
     budget = f" (budget {aim(params.budget)})" if params else ""
     text = (
@@ -259,7 +268,7 @@ def verdict(
     if shares is not None:
         kept, left = shares["accepted"], shares["abstained"]
         if kept.of and left.of:
-            text += f"; accuracy of accepted steps {percent(kept.rate)} against "
+            text += f"; accuracy of accepted {what} {percent(kept.rate)} against "
             text += f"{percent(left.rate)} of abstained ones"
         else:
             text += f"; accuracy {percent(shares['all'].rate)}"

@@ -25,8 +25,9 @@ function unpack(data) {
     flags: bytes(data.flags),
     reason: data.reason ? bytes(data.reason) : null,
     label: data.label ? (data.label_bytes === 2 ? words(data.label) : bytes(data.label)) : null,
-    reasons: data.reasons, shifts: data.shifts,
+    reasons: data.reasons, shifts: data.shifts, names: data.names || [], about: data.about,
   };
+  stream.answer = data.answer ? (data.label_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.label;
   // Shares of a cell in 1/255: from the flags where a cell is one step, else as packed.
   const shares = (packed, hit) => {
     if (packed) return bytes(packed);

@@ -1,0 +1,265 @@
+"""Reading decisions in whatever format they are."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.fixed import ONE
+from ..monitor.class_names import checked_name, checked_names
+from ..monitor.monitor import NO_REASON, STEP_DTYPE
+from ..monitor.signals import NUMBER, SIGNALS
+from .decisions import COLUMNS, NAME, NEWER, Decisions, fingerprint_number
+from .jsonl import parse_object
+from .npz import arrays_of
+from .sources import at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
+from .unknown import guess, note_unknown
+from .values import number_shown
+
+Told = dict[int, str]
+"""Names of classes, as far as a file tells them."""
+
+MAX_INT32 = 2**31 - 1
+_LIMITS: dict[str, tuple[float, float]] = {
+    "step": (0, 2**53),
+    "label": (0, 999),
+    "answer": (0, 999),
+    "risk": (0, (ONE - 1) / ONE),
+    "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
+    **dict.fromkeys(("uncertainty", "persistence", "expected_accuracy"), (0, (ONE - 1) / ONE)),
+    "severity": (-256, 256),
+    "abstain": (0, 1),
+    "alarm": (0, 3),
+    "warming_up": (0, 1),
+    "low_mass": (0, 1),
+    "params": (0, 2**32 - 1),
+    **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
+}
+_FRACTIONS = {"risk", "threshold", "uncertainty", "persistence", "severity", "expected_accuracy", *SIGNALS}
+_FLAGS = {"abstain", "warming_up", "low_mass"}
+_CODED: dict[str, Callable[[Any], Any]] = {
+    "reason": lambda text: _code(text),
+    "params": fingerprint_number,
+    "expected_accuracy": lambda text: math.nan if text in ("", None) else text,
+}
+"""Columns that text formats write as words, and what gives their number."""
+_KNOWN = (*COLUMNS, *NEWER, "low_mass", *SIGNALS, "params")
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Put the name of a file in front of what is said about its content."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
+    """Read decisions that `write_decisions` wrote; anything else is refused.
+
+    Parameters
+    ----------
+    path : path
+        ``"-"`` is standard input.
+    format : str, optional
+        One of `FORMATS`; it overrides the extension.
+    """
+    kind, where = format_of(path, format), shown(path)
+    if kind == "npz":
+        columns = arrays_of(read_bytes(path), where, (*_KNOWN, "names"), COLUMNS)
+        names = columns.pop("names", None)
+        _known_columns(list(columns), where)
+        for name, values in columns.items():
+            if values.ndim != 1 or values.dtype.kind not in "iufb" or len(values) != len(columns["step"]):
+                shape = f"{values.dtype} of shape {values.shape}"
+                raise ValueError(f"{where}: {name} is {shape}, expected one number a step")
+        lines = list(range(len(columns["step"])))
+        with _named(where):
+            told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
+        return _assemble(columns, lines, where, "row", told)
+    filled = []
+    for number, text in enumerate(decode_lines(read_lines(path)), 1):
+        try:
+            check_length(text)
+        except ValueError as error:
+            raise ValueError(at_line(where, number, str(error))) from None
+        if text.strip():
+            filled.append((number, text.rstrip("\r\n")))
+    told = {}
+    found, rows = (_csv_rows if kind == "csv" else _jsonl_rows)(filled, where, told)
+    numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(found))
+    return _assemble({name: table[:, i] for i, name in enumerate(found)}, numbers, where, "line", told)
+
+
+def _known_columns(names: list[str], where: str) -> list[str]:
+    """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
+    for name in COLUMNS:
+        if name not in names:
+            raise ValueError(
+                f"{where}: column {name!r} is missing, expected {', '.join(COLUMNS)}{guess(names, name)}"
+            )
+    found = [name for name in names if name in _KNOWN]
+    if len(set(found)) != len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"{where}: column {twice!r} is there twice, expected once")
+    if "low_mass" not in found and any(name in NUMBER for name in found):
+        raise ValueError(
+            f"{where}: column 'low_mass' is missing, expected beside signals; run again with --signals"
+        )
+    note_unknown("column", names, (*_KNOWN, NAME), where)
+    return found
+
+
+def _told(told: Told, answer: float, name: Any) -> None:
+    """Keep the name of a class; refuse one that cannot be shown, and a second one."""
+    if name == "" or answer != int(answer):
+        return
+    if told.setdefault(int(answer), name) != name:
+        raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
+    checked_name(name, int(answer))
+
+
+def _cells(text: str) -> list[str]:
+    # A name may hold commas, and then stands in quotes.
+    return next(csv.reader([text])) if '"' in text else text.split(",")
+
+
+def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:
+    header = lines[0][1].split(",") if lines else []
+    names = _known_columns(header, where)
+    places = [header.index(name) for name in names]
+    named = header.index(NAME) if NAME in header and "answer" in names else None
+    rows = []
+    for number, text in lines[1:]:
+        cells = _cells(text)
+        if len(cells) != len(header):
+            message = f"the row has {len(cells)} values, expected {len(header)} as in the header"
+            raise ValueError(at_line(where, number, message))
+        try:
+            kept = [cells[place] for place in places]
+            rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
+            if named is not None:
+                _told(told, rows[-1][names.index("answer")], cells[named])
+        except ValueError as error:
+            raise ValueError(at_line(where, number, str(error))) from None
+    return names, rows
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(_CODED[name](text) if name in _CODED else text)
+    except ValueError:
+        if name in ("reason", "params"):
+            raise
+        raise ValueError(f"{name} is {text!r}, expected a number") from None
+
+
+def _code(reason: Any) -> int:
+    if reason == "":
+        return NO_REASON
+    if not isinstance(reason, str) or reason not in NUMBER:
+        raise ValueError(f"reason is {reason!r}, expected empty or one of {', '.join(SIGNALS)}")
+    return NUMBER[reason]
+
+
+def _jsonl_rows(
+    lines: Iterable[tuple[int, str]], where: str, told: Told
+) -> tuple[list[str], list[list[float]]]:
+    names: list[str] = []
+    extra: set[str] = set()
+    rows = []
+    for number, text in lines:
+        try:
+            content = parse_object(text)
+            if not names:
+                names = _known_columns(list(content), where)
+                extra = content.keys() - set(names)
+            named = content.get(NAME, "") if NAME in extra else ""
+            content = {name: value for name, value in content.items() if name not in extra}
+            if content.keys() != set(names):
+                raise ValueError(
+                    f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"
+                )
+            content |= {name: _CODED[name](content[name]) for name in _CODED if name in content}
+            for name, value in content.items():
+                kinds = (bool,) if name in _FLAGS else (int, float) if name in _FRACTIONS else (int,)
+                if type(value) not in kinds:
+                    accepted = "true or false" if name in _FLAGS else "a number"
+                    raise ValueError(f"{name} is {value!r}, expected {accepted}")
+            rows.append([float(content[name]) for name in names])
+            if named and "answer" in content:
+                _told(told, float(content["answer"]), named)
+        except (ValueError, OverflowError) as error:
+            text = str(error)
+            raise ValueError(text if text.startswith(where) else at_line(where, number, text)) from None
+    return names, rows
+
+
+def _assemble(
+    columns: dict[str, npt.NDArray[Any]], lines: list[int], where: str, unit: str, told: Told
+) -> Decisions:
+    """Check every value against its range and put the columns together."""
+    if not lines:
+        raise ValueError(f"{where}: holds no steps, expected at least one")
+    steps = np.zeros(len(lines), dtype=STEP_DTYPE)
+    steps["expected_accuracy"] = np.nan
+    signals = np.zeros((len(lines), len(SIGNALS)))
+    for name, given in columns.items():
+        values = given.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            if name == "reason":
+                wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
+                accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"
+            else:
+                low, high = _LIMITS[name]
+                accepted = f"{number_shown(low)} to {number_shown(high)}"
+                wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
+                if name == "expected_accuracy":
+                    wrong &= ~np.isnan(values)
+            if name in _FRACTIONS:
+                # Six decimals leave at most 0.033 of a unit; more was not written by this package.
+                exact = np.round(values * ONE)
+                off = ~wrong & (np.abs(values * ONE - exact) > 0.04)
+                accepted = (
+                    "a multiple of 1/65536, to six decimals" if off.any() and not wrong.any() else accepted
+                )
+                wrong, values = wrong | off, exact / ONE
+            else:
+                wrong |= values != np.floor(values)
+        if wrong.any():
+            row = int(wrong.argmax())
+            value = number_shown(float(given[row]))
+            raise ValueError(f"{where}, {unit} {lines[row]}: {name} is {value}, expected {accepted}")
+        if name in NUMBER:
+            signals[:, NUMBER[name]] = values
+        elif name not in ("step", "params"):
+            steps[name] = values
+    steps["flagged"] = steps["risk"] >= steps["threshold"]
+    missing = tuple(name for name in NEWER if name not in columns)
+    if "answer" in missing:  # as in version 0.1, which named a reason on every step
+        steps["answer"] = steps["label"]
+        steps["reason"][~steps["flagged"]] = NO_REASON
+    numbers = columns["step"].astype(np.int64)
+    with_signals = "low_mass" in columns
+    used = tuple(name for name in SIGNALS if name in columns)
+    named = None
+    if "params" in columns:
+        fingerprints = [f"{int(value):08x}" for value in np.unique(columns["params"])]
+        if len(fingerprints) > 1:
+            found = " and ".join(fingerprints[:2])
+            raise ValueError(f"{where}: params is {found}, expected decisions of one monitor")
+        named = fingerprints[0]
+    names = tuple(told.get(number, "") for number in range(1 + max(told))) if told else None
+    if names is not None and "answer" in columns:
+        names += ("",) * (1 + int(steps["answer"].max()) - len(names))
+    shown_signals = signals if with_signals else None
+    return Decisions(steps, int(numbers[0]), shown_signals, used, numbers, named, names, missing)

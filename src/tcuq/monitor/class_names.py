@@ -1,0 +1,118 @@
+"""Names of classes: text from outside that is shown to people, so it is checked once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LONGEST = 64
+"""Characters of a name at most: it stands in tables, in a tooltip and on a line of a terminal."""
+
+
+def checked_name(name: Any, place: int) -> str:
+    r"""Return the name of a class; refuse what cannot be shown.
+
+    Parameters
+    ----------
+    name : str
+    place : int
+        Number of the class, for the message.
+
+    Examples
+    --------
+    >>> checked_name("cat", 0)
+    'cat'
+    >>> checked_name("cat\x1b[2J", 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: names[3] is 'cat\x1b[2J', expected printable characters only
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"names[{place}] is {name!r}, expected a text")
+    if len(name) > LONGEST:
+        shown = f"{name[:20]!r}..."
+        raise ValueError(f"names[{place}] is {shown} of {len(name)} characters, expected at most {LONGEST}")
+    if not name.strip():
+        raise ValueError(f"names[{place}] is {name!r}, expected a name")
+    if not name.isprintable():  # no line breaks, no escapes of a terminal, no marks that turn the direction
+        raise ValueError(f"names[{place}] is {name!r}, expected printable characters only")
+    return str(name)
+
+
+def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
+    """Return one name a class; None where there are none.
+
+    Parameters
+    ----------
+    names : sequence of str, array of str or None
+    classes : int
+
+    Examples
+    --------
+    >>> checked_names(["cat", "dog"], 2)
+    ('cat', 'dog')
+    >>> checked_names(["cat"], 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: names has 1 entries, expected 2
+    """
+    if names is None:
+        return None
+    if isinstance(names, np.ndarray):
+        if names.ndim != 1:
+            raise ValueError(f"names has {names.ndim} dimensions, expected one name a class")
+        names = names.tolist()
+    if isinstance(names, (str, bytes)) or not isinstance(names, Sequence):
+        raise ValueError(f"names is {names!r}, expected a list of texts")
+    if len(names) != classes:
+        raise ValueError(f"names has {len(names)} entries, expected {classes}")
+    return tuple(checked_name(name, place) for place, name in enumerate(names))
+
+
+def class_shown(number: int, names: Sequence[str] | None) -> str:
+    """Return a class as a person reads it: its number, and its name where there is one.
+
+    Examples
+    --------
+    >>> class_shown(1, ("cat", "dog")), class_shown(1, None)
+    ('1 (dog)', '1')
+    """
+    name = names[number] if names is not None and 0 <= number < len(names) else ""
+    return f"{number} ({name})" if name else str(number)
+
+
+def class_number(label: str, names: Sequence[str]) -> int:
+    """Return the class that a name stands for.
+
+    Examples
+    --------
+    >>> class_number("dog", ("cat", "dog"))
+    1
+    >>> class_number("cow", ("cat", "dog"))
+    Traceback (most recent call last):
+    ...
+    ValueError: label is 'cow', expected a number or one of cat, dog
+    """
+    found = [number for number, name in enumerate(names) if name == label]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        numbers = " and ".join(map(str, found[:2]))
+        raise ValueError(f"label is {label!r}, the name of classes {numbers}, expected a number")
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise ValueError(f"label is {label!r}, expected a number or one of {shown}")
+
+
+def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return labels given as names as the numbers of their classes.
+
+    Examples
+    --------
+    >>> numbered(np.array(["dog", "cat"]), ("cat", "dog")).tolist()
+    [1, 0]
+    """
+    known = {label: class_number(str(label), names) for label in np.unique(labels).tolist()}
+    return np.array([known[label] for label in labels.tolist()], dtype=np.int64)

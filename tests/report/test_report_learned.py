@@ -1,0 +1,165 @@
+"""What a report tells of answers, names, persistence, severity and expected accuracy."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from report_pages import check_whole, driven, opened, packed, unpack, value
+from streams import dwell_stream, learned_params
+
+from tcuq import Log, Monitor, Params
+from tcuq.monitor.log import watch
+from tcuq.report import render
+from tcuq.report.learned import recent_accuracy
+
+EVIL = "<b>&\"'</script>"
+NAMES = ("cat", EVIL, "cow", "emu", "fox", "gnu")
+
+
+def stream(steps: int = 3000, seed: int = 0) -> Log:
+    probs, _, truth, marks = dwell_stream(steps, 6, 0, np.random.default_rng(seed), dwell=12, shifted=True)
+    return Log(probs, labels=truth, shifted=marks)
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[Params, Log, Any, str]:
+    params, log = learned_params(6, names=NAMES), stream()
+    steps = watch(Monitor(params), log)
+    assert ((steps["answer"] != steps["label"]) & (steps["label"] != log.labels)).any()
+    return params, log, steps, render(steps, params, log)
+
+
+def share(hits: Any) -> str:
+    return f"{100 * float(np.mean(hits)):.1f} %"
+
+
+def test_accuracy_is_that_of_the_answers(case: Any) -> None:
+    _, log, steps, page = case
+    check_whole(page)
+    kept = ~steps["abstain"]
+    for prefix, name in (("", "answer"), ("label-", "label")):
+        right = steps[name] == log.labels
+        assert value(page, f"{prefix}all-accuracy") == share(right)
+        assert value(page, f"{prefix}accepted-accuracy") == share(right[kept])
+        assert value(page, f"{prefix}abstained-accuracy") == share(right[~kept])
+    assert value(page, "accepted") == share((steps["answer"] == log.labels)[kept])
+    assert f"accuracy of accepted answers {value(page, 'accepted')}" in value(page, "verdict")
+    other = steps["answer"] != steps["label"]
+    assert value(page, "changed") == f"{other.sum():,}"
+    assert value(page, "mended") == f"{(other & (steps['answer'] == log.labels)).sum():,}"
+    assert value(page, "broken") == f"{(other & (steps['label'] == log.labels)).sum():,}"
+    assert "The risk speaks of the answer" in page and "the answer, which may differ from the label" in page
+
+
+def test_accuracy_is_that_of_the_labels_where_the_risk_speaks_of_them() -> None:
+    params, log = learned_params(6, about="label"), stream()
+    steps = watch(Monitor(params), log)
+    page = render(steps, params, log)
+    right = steps["label"] == log.labels
+    assert value(page, "accepted") == share(right[~steps["abstain"]])
+    assert value(page, "answer-all-accuracy") == share(steps["answer"] == log.labels)
+    wrong = np.unpackbits(unpack(packed(page)["wrong"], "u1"), bitorder="little")[: len(log)]
+    assert np.array_equal(wrong == 0, right) and packed(page)["about"] == "label"
+    assert "The risk speaks of the label" in page
+
+
+def test_the_confidence_is_judged_by_its_own_label(case: Any) -> None:
+    """The curve of plain confidence has the labels' errors, also where the risk speaks of the answer."""
+    _, log, _, page = case
+    plain = learned_params(6, about="label")
+    other = render(watch(Monitor(plain), log), plain, log)
+    assert value(page, "aurc-plain") == value(other, "aurc-plain") and value(page, "ece") == value(
+        other, "ece"
+    )
+    assert float(value(page, "aurc")) < float(value(page, "aurc-plain"))
+
+
+def test_what_was_learned_is_shown(case: Any) -> None:
+    _, log, steps, page = case
+    assert value(page, "persistence") == f"{steps['persistence'][-1]:.3f}"
+    assert value(page, "persistence-mean") == f"{steps['persistence'].mean():.3f}"
+    assert value(page, "severity") == f"{steps['severity'][-1]:.2f}"
+    assert value(page, "severity-most") == f"{steps['severity'].max():.2f}"
+    right = steps["answer"] == log.labels
+    assert value(page, "expected-accuracy") == share(steps["expected_accuracy"][-1])
+    assert value(page, "recent-accuracy") == share(right[-200:])
+    recent = np.array([right[t - 200 : t].mean() for t in range(201, len(right) + 1)])
+    gap = np.abs(steps["expected_accuracy"][200:] - recent).mean()
+    assert value(page, "accuracy-gap") == share(gap)
+    assert "true, over the last 200 steps" in page
+
+
+def test_without_labels_the_expected_accuracy_stands_alone(case: Any) -> None:
+    params, log, steps, _ = case
+    page = render(steps, params, Log(log.probs))
+    check_whole(page)
+    assert (
+        value(page, "expected-accuracy") and "recent-accuracy" not in page and "over the last 200" not in page
+    )
+
+
+def test_a_monitor_that_learns_nothing_has_no_such_section() -> None:
+    params, log = Params(classes=6), stream(300)
+    page = render(watch(Monitor(params), log), params, log)
+    check_whole(page)
+    assert 'id="learned"' not in page and "label-all-accuracy" not in page and "answer" not in packed(page)
+    assert value(page, "accepted-accuracy")
+
+
+@pytest.mark.parametrize("steps", [1, 2, 199, 201])
+def test_short_streams_have_no_window_yet(steps: int) -> None:
+    params, log = learned_params(6), stream(steps)
+    page = render(watch(Monitor(params), log), params, log)
+    check_whole(page)
+    assert value(page, "recent-accuracy")
+
+
+def test_the_recent_accuracy_is_that_of_the_last_steps() -> None:
+    wrong = np.random.default_rng(0).random(50) < 0.4
+    expected = [1 - wrong[max(0, t - 7) : t].mean() for t in range(1, 51)]
+    assert np.allclose(recent_accuracy(wrong, 7), expected)
+
+
+def test_answers_are_packed_where_they_differ(case: Any) -> None:
+    _, _, steps, page = case
+    content = packed(page)
+    assert np.array_equal(unpack(content["answer"], "u1"), steps["answer"])
+    assert np.array_equal(unpack(content["label"], "u1"), steps["label"])
+    assert content["names"] == list(NAMES) and content["about"] == "answer"
+
+
+def test_names_are_escaped(case: Any) -> None:
+    page = case[-1]
+    assert EVIL not in page and "&lt;b&gt;&amp;&quot;&#x27;&lt;/script&gt;" in page
+    assert page.count("</script>") == 4
+
+
+def test_names_come_from_params_log_or_decisions(case: Any) -> None:
+    params, log, steps, _ = case
+    bare, other = params.replace(names=None), Log(log.probs, names=tuple("abcdef"))
+    assert packed(render(steps, params, other))["names"] == list(NAMES)
+    assert packed(render(steps, bare, other))["names"] == list("abcdef")
+    assert packed(render(steps, bare, names=["x", ""]))["names"] == ["x", ""]
+    assert packed(render(steps))["names"] is None
+    with pytest.raises(ValueError, match=r"names\[0\] is 'x.n', expected printable characters only"):
+        render(steps, names=["x\n"])
+
+
+def test_a_browser_names_the_answer(tmp_path: Path, case: Any) -> None:
+    _, log, steps, page = case
+    (tmp_path / "page.html").write_text(driven(page), encoding="utf-8")
+    tag = opened(tmp_path / "page.html", tmp_path / "profile")
+    assert 'data-ready="1"' in tag and "data-error" not in tag, tag
+    shown = html.unescape(tag.split('data-spoken="')[1])
+    at = int(re.match(r"Step ([\d,]+) ", shown)[1].replace(",", ""))  # type: ignore[index]
+    answer = int(steps["answer"][at])
+    assert steps["alarm"][at]
+    verdict = "right" if answer == log.labels[at] else "wrong"
+    assert f"answer {answer} {NAMES[answer]} ({verdict})" in shown
+    assert ("reason" in shown) == bool(steps["flagged"][at])
+    assert ("label" in shown) == (steps["answer"][at] != steps["label"][at])
