@@ -66,13 +66,34 @@ class Rules:
             sums += (coef * signals[:, number]) >> 9
         return np.asarray(np.clip(sums, -head["clip"], head["clip"]))
 
-    def added(self, evidence: Ints) -> list[int]:
-        """Return what the rise side adds for each step's evidence: that itself, or the outcome of a bet."""
+    def added(self, evidence: Ints, start: State | None) -> list[int]:
+        """Return what the rise side adds at each step: the evidence or the outcome of a bet, by its novelty."""
         head = self.p["evidence"]
         values: list[int] = evidence.tolist()
         if head["bet_slope"]:
             values = [_bet(head["bet_base"], head["bet_slope"], value) for value in values]
-        return [value - head["allowance"] for value in values]
+        values = [value - head["allowance"] for value in values]
+        if not head["spread"]:
+            return values
+        found = []
+        for value, novelty in zip(values, self._novelty(evidence, start), strict=True):
+            if value > 0 and novelty < head["spread"]:
+                weight = max(256, (novelty << 8) // (head["spread"] >> 4))
+                value = ((value >> 6) * weight) >> 6
+            found.append(value)
+        return found
+
+    def _novelty(self, evidence: Ints, start: State | None) -> list[int]:
+        """Return how much the evidence has been changing from step to step, Q16.16 (SPEC.md section 11)."""
+        first = start is None or start.steps == 0
+        last, level = (0, 0) if start is None else (start.last, start.novelty)
+        found = []
+        for each in evidence.tolist():
+            gap = min(abs(each - last) >> 8, 32767)
+            level = self.p["evidence"]["spread"] if first else level + ((gap * gap - level + 16) >> 5)
+            last, first = each, False
+            found.append(level)
+        return found
 
     def severity(self, evidence: Ints, start: State | None) -> Ints:
         """Return the slow mean of the evidence after each step, Q16.16."""
@@ -139,7 +160,7 @@ class Rules:
             found["alarm"] = rise + 2 * self._side([down - r for r in risks], "fall", start)
             found["severity"] = np.zeros(len(risks), dtype=np.int64)
         elif evidence is not None:
-            found["alarm"] = self._side(self.added(evidence), "rise", start)
+            found["alarm"] = self._side(self.added(evidence, start), "rise", start)
             found["severity"] = self.severity(evidence, start)
         return found
 

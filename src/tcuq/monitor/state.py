@@ -12,10 +12,13 @@ from .params import Params
 from .signals import NUMBER, SIGNALS
 
 MAGIC = b"TCUQ"
-HEADER = struct.Struct("<4sHHIHHIIiiIIiIBBBB")
+HEADER = struct.Struct("<4sHHIHHIIiiIIiIiIBBBB")
 """Magic, version, zero, signals, classes, features, fingerprint; steps, debt, credit, rise, fall, severity,
-accuracy; alarm, fill, what holds a value, depth."""
+accuracy, last, novelty; alarm, fill, what holds a value, depth."""
 CRC_BYTES = 4
+
+HEAD_WORDS = ("clip", "allowance", "bet_base", "bet_slope", "spread")
+"""Numbers of the evidence in the order of the fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,9 @@ class State:
     classes, features : int
     fingerprint : int
         CRC-32 of that monitor's parameters.
-    steps, debt, credit, rise, fall, severity, accuracy, alarm : int
-        What outlives a reset. Severity is Q16.16, the expected accuracy Q0.24.
+    steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm : int
+        What outlives a reset. Severity, the last evidence and its novelty are Q16.16, the expected accuracy
+        Q0.24.
     fill : int
         Past steps that are kept.
     depth : int
@@ -50,6 +54,8 @@ class State:
     fall: int
     severity: int
     accuracy: int
+    last: int
+    novelty: int
     alarm: int
     fill: int
     depth: int
@@ -82,7 +88,7 @@ def read_state(content: bytes) -> State:
     if len(content) < HEADER.size + CRC_BYTES:
         raise refuse(f"it is truncated, expected at least {HEADER.size + CRC_BYTES} bytes")
     _, version, _, mask, classes, features, fingerprint, *kept = HEADER.unpack_from(content)
-    steps, debt, credit, rise, fall, severity, accuracy, alarm, fill, _, depth = kept
+    steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm, fill, _, depth = kept
     if version != VERSION:
         raise refuse(f"it has state version {version}, expected {VERSION}")
     if zlib.crc32(content[:-CRC_BYTES]) != int.from_bytes(content[-CRC_BYTES:], "little"):
@@ -92,7 +98,7 @@ def read_state(content: bytes) -> State:
     if len(content) not in sizes:
         raise refuse(f"its header asks for {', '.join(map(str, sizes[:-1]))} or {sizes[-1]} bytes")
     whose = (signals, classes, features, fingerprint)
-    counters = (steps, debt, credit, rise, fall, severity, accuracy, alarm)
+    counters = (steps, debt, credit, rise, fall, severity, accuracy, last, novelty, alarm)
     return State(*whose, *counters, fill, depth, len(content))
 
 
@@ -133,7 +139,7 @@ def fingerprint(params: Params) -> int:
     content += b"".join(_word(low % 65536 + 65536 * high) for low, high in pairs)
     if p["evidence"] is not None:
         head = p["evidence"]
-        content += b"".join(_word(head[name]) for name in ("clip", "allowance", "bet_base", "bet_slope"))
+        content += b"".join(_word(head[name]) for name in HEAD_WORDS)
         content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
     if p["instant"] is not None:
         instant = p["instant"]
