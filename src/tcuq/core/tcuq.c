@@ -175,11 +175,8 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 {
     int32_t moved = shift_floor((int32_t)head->bet_slope * shift_floor(evidence, 8), 8);
     uint32_t factor = (uint32_t)((int32_t)head->bet_base + moved);
-    uint32_t scale = 0;
+    uint32_t scale = bits_above(factor);
     int32_t log;
-    while (factor >> scale > Q16_MAX) {
-        scale++;
-    }
     /* 12 is more than the error of the logarithm and of its factor. */
     log = tcuq_internal_log2(factor >> scale) + (int32_t)(scale << 16) - 12;
     return shift_floor(shift_floor(log, 4) * 45426, 12);

@@ -183,18 +183,24 @@ static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
     return m->head >= lag ? m->head - lag : m->head + depth - lag;
 }
 
-/* Numbers are copied for the same reason. */
+/* Numbers are copied for the same reason; the first one begins a word. */
+#if defined(__GNUC__)
+#define AT_NUMBER(pointer) __builtin_assume_aligned(pointer, sizeof(uint16_t))
+#else
+#define AT_NUMBER(pointer) (pointer)
+#endif
+
 static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
 {
     uint16_t value;
-    memcpy(&value, numbers + 2u * index, sizeof value);
+    memcpy(&value, AT_NUMBER(numbers + 2u * index), sizeof value);
     return value;
 }
 
 static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 {
     uint16_t kept = (uint16_t)value;
-    memcpy(numbers + 2u * index, &kept, sizeof kept);
+    memcpy(AT_NUMBER(numbers + 2u * index), &kept, sizeof kept);
 }
 
 /* Put an inference back into the ring: its label and its bytes, posterior first. */

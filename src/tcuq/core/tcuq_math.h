@@ -14,6 +14,38 @@ static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int fir
     return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
+/* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
+ * where a loop takes a dozen turns, but not every core has it. */
+#if defined(__GNUC__) && (defined(__ARM_FEATURE_CLZ) || defined(__aarch64__) || defined(__x86_64__))
+static inline uint32_t bits_above(uint32_t value)
+{
+    return value > Q16_MAX ? 16u - (uint32_t)__builtin_clz(value) : 0u;
+}
+
+static inline uint32_t bits_below(uint32_t value)
+{
+    return value < ONE ? (uint32_t)__builtin_clz(value) - 15u : 0u;
+}
+#else
+static inline uint32_t bits_above(uint32_t value)
+{
+    uint32_t shift = value >> 24 != 0u ? 8u : 0u;
+    while (value >> shift > Q16_MAX) {
+        shift++;
+    }
+    return shift;
+}
+
+static inline uint32_t bits_below(uint32_t value)
+{
+    uint32_t shift = value < 256u ? 8u : 0u;
+    while (value << shift < ONE) {
+        shift++;
+    }
+    return shift;
+}
+#endif
+
 /* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
  * 128 on both sides keep one confident step from an infinite say. */
 static inline uint16_t log_odds(uint32_t against)

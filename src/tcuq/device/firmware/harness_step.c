@@ -6,9 +6,13 @@
 void harness_step(const tcuq_step_t *step)
 {
     harness_number(step->threshold);
+    harness_number(step->severity);
     harness_number(step->label);
+    harness_number(step->answer);
     harness_number(step->risk);
     harness_number(step->uncertainty);
+    harness_number(step->persistence);
+    harness_number(step->expected_accuracy);
     harness_number(step->flagged);
     harness_number(step->abstain);
     harness_number(step->alarm);
