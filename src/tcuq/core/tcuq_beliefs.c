@@ -7,9 +7,8 @@
 
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
-enum { MEMORYLESS, FIRST_STICKY = 1, STICKY_END = 5, CLASS_MIX = 5, EXPERT_COUNT = 6 };
-/* Of the others this is the persistence too, in sixths. */
-static const uint8_t expert_shift[EXPERT_COUNT] = {0, 1, 2, 4, 6, 6};
+enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_6, CLASS_MIX, EXPERT_COUNT };
+#define STICKY_COUNT 4u
 
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
 #define SEEN_SHIFT 8      /* and that of the mean posterior for the correction by class mix */
@@ -55,45 +54,42 @@ typedef struct {
     uint32_t factor;
 } divisor_t;
 
-static inline divisor_t divisor_of(uint32_t sum)
+/* Returns the sum after the shift. */
+static uint32_t divide_by(divisor_t *by, uint32_t sum)
 {
-    divisor_t by;
-    by.scale = bits_above(sum);
+    by->scale = bits_above(sum);
     /* Not by 0: the priors are at least 1 and the likelihoods too; only a sum over damaged beliefs can come
      * round to it. */
-    by.factor = 0x7FFFFFFFu / (sum != 0u ? sum >> by.scale : 1u);
-    return by;
+    sum = sum != 0u ? sum >> by->scale : 1u;
+    by->factor = 0x7FFFFFFFu / sum;
+    return sum;
 }
 
-static inline uint32_t share_of(divisor_t by, uint32_t joint)
+static inline uint32_t share_of(const divisor_t *by, uint32_t joint)
 {
-    return (joint >> by.scale) * by.factor >> 15;
+    return (joint >> by->scale) * by->factor >> 15;
 }
 
 /* What a class is expected to have before an inference, when the class is drawn anew with probability
  * 2^-shift. (65536 >> shift) / classes is even >> shift. */
-static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t fresh)
+ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
 {
-    return old - (old >> shift) + fresh;
+    return old - (old >> shift) + (even >> shift);
 }
 
-/* One Bayes filter takes an inference in. Its numbers become the belief after it, or move towards that at
- * rate 2^-rate. Returns the sum of the joint, which says how well the filter predicted. */
-NOT_INLINE static uint32_t believe(int8_t *belief, const likelihood_t *of, uint32_t shift, uint32_t rate)
+/* One Bayes filter takes an inference in. */
+static void believe(int8_t *belief, const likelihood_t *of, uint32_t shift)
 {
-    uint32_t fresh = of->even >> shift;
     uint32_t sum = 0, i;
     divisor_t by;
     for (i = 0; i < of->classes; i++) {
-        sum += prior_of(number_at(belief, i), shift, fresh) * likelihood(of, i);
+        sum += prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
     }
-    by = divisor_of(sum);
+    (void)divide_by(&by, sum);
     for (i = 0; i < of->classes; i++) {
-        uint32_t old = number_at(belief, i);
-        uint32_t now = share_of(by, prior_of(old, shift, fresh) * likelihood(of, i));
-        number_put(belief, i, (uint32_t)moved((int32_t)old, (int32_t)now, rate, 0));
+        uint32_t joint = prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
+        number_put(belief, i, share_of(&by, joint));
     }
-    return sum;
 }
 
 static void fill(int8_t *numbers, uint32_t count, uint32_t value)
@@ -118,7 +114,7 @@ uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *prob
     for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {
         if (uses(p, TCUQ_BIT(n))) {
             belief -= 2u * p->classes;
-            (void)believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT, 0);
+            believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT);
             anchor = number_at(belief, subject);
             signals[n] = log_odds(ONE - anchor);
         }
@@ -169,100 +165,125 @@ static uint32_t weight_of(uint32_t x)
     return (power < 15u ? (WHOLE_WEIGHT - f) >> power : 0u) + 1u;
 }
 
-/* Weights of the experts from their forgotten deficits, in 1/32768; returns the persistence. */
-static uint16_t weigh(const int32_t *deficits, uint32_t *weights)
+/* An expert during one step. */
+typedef struct {
+    divisor_t by;
+    uint32_t weight; /* in 1/32768 */
+    int32_t gain;    /* minus its forgotten deficit in 1/2048 bit, then what it predicted better than others */
+} expert_t;
+
+/* Weights of the experts from their forgotten deficits; returns the persistence. */
+static uint16_t weigh(expert_t *experts)
 {
-    uint32_t least = (uint32_t)deficits[CLASS_MIX];
-    uint32_t sum, sticky = 0, factor, k;
-    for (k = 0; k < CLASS_MIX; k++) {
-        weights[k] = (uint32_t)deficits[k] + COPIES;
-        least = weights[k] < least ? weights[k] : least;
+    uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
+    for (k = 0; k < EXPERT_COUNT; k++) {
+        experts[k].weight = (k == CLASS_MIX ? 0u : COPIES) - (uint32_t)experts[k].gain;
+        least = experts[k].weight < least ? experts[k].weight : least;
     }
-    sum = weights[CLASS_MIX] = weight_of((uint32_t)deficits[CLASS_MIX] - least);
-    for (k = 0; k < CLASS_MIX; k++) {
-        weights[k] = weight_of(weights[k] - least);
-        sum += weights[k];
-        sticky += weights[k] * expert_shift[k];
+    for (k = 0; k < EXPERT_COUNT; k++) {
+        experts[k].weight = weight_of(experts[k].weight - least);
+        sum += experts[k].weight;
     }
+    sticky = experts[STICKY_1].weight + 2u * experts[STICKY_2].weight + 4u * experts[STICKY_4].weight +
+             6u * experts[STICKY_6].weight;
     factor = 0x7FFFFFFFu / sum;
     for (k = 0; k < EXPERT_COUNT; k++) {
-        weights[k] = weights[k] * factor >> 16;
+        experts[k].weight = experts[k].weight * factor >> 16;
     }
     return saturate((sticky << 13) / (6u * sum) << 3);
 }
 
-/* How well a filter predicted this inference, log2 in 1/2048. */
-static int32_t log_of(uint32_t sum)
+/* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
+ * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step. */
+static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
-    uint32_t scale = bits_above(sum);
-    int32_t log = tcuq_internal_log2(sum != 0u ? sum >> scale : 1u);
-    return shift_floor(log + (int32_t)(scale << 16), 5);
+    uint32_t one = 0, two = 0, four = 0, six = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
+    int32_t best = -0x7FFFFFFF;
+    for (i = 0; i < classes; i++, beliefs += 2) {
+        uint32_t said = likelihood(of, i);
+        all += said;
+        one += prior_of(number_at(beliefs, 0), 1, even) * said;
+        two += prior_of(number_at(beliefs, classes), 2, even) * said;
+        four += prior_of(number_at(beliefs, 2u * classes), 4, even) * said;
+        six += prior_of(number_at(beliefs, 3u * classes), 6, even) * said;
+        mix_of += prior_of(number_at(beliefs, 4u * classes), 6, even) * said;
+    }
+    experts[MEMORYLESS].by.factor = even * all;
+    experts[STICKY_1].by.factor = one;
+    experts[STICKY_2].by.factor = two;
+    experts[STICKY_4].by.factor = four;
+    experts[STICKY_6].by.factor = six;
+    experts[CLASS_MIX].by.factor = mix_of;
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
+        experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);
+        best = experts[i].gain > best ? experts[i].gain : best;
+    }
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        number_put(deficits, i, saturate((uint32_t)(best - experts[i].gain)));
+    }
 }
 
-/* All experts take an inference in. `gains` hold their forgotten deficits, and then by how much each has
- * predicted better than others; the differences become the deficits. Returns the sum of the expert without memory,
- * which holds this posterior alone. */
-static uint32_t ask(int8_t *beliefs, const likelihood_t *of, int32_t *gains)
+/* One sticky expert takes in what is said of a class; returns its share of the mixed belief. */
+ALWAYS_INLINE static inline uint32_t took(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
+                                          uint32_t said)
 {
-    int8_t *numbers = beliefs;
-    int32_t best;
-    uint32_t sum = 0, k;
-    for (k = 0; k < of->classes; k++) {
-        sum += likelihood(of, k);
-    }
-    sum *= of->even;
-    best = gains[MEMORYLESS] = log_of(sum) - gains[MEMORYLESS];
-    for (k = FIRST_STICKY; k < EXPERT_COUNT; k++) {
-        gains[k] = log_of(believe(numbers, of, expert_shift[k], k == CLASS_MIX ? MIX_SHIFT : 0u)) - gains[k];
-        best = gains[k] > best ? gains[k] : best;
-        numbers += 2u * of->classes;
-    }
-    for (k = 0; k < EXPERT_COUNT; k++) {
-        number_put(numbers, k, saturate((uint32_t)(best - gains[k])));
-    }
-    return sum;
+    uint32_t now = share_of(&expert->by, prior_of(number_at(number, 0), shift, even) * said);
+    number_put(number, 0, now);
+    return expert->weight * now;
 }
 
 uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
+    uint32_t classes = p->classes;
     int8_t *beliefs = numbers_in(m, at) + 2u * at->mixture;
-    int8_t *class_mix = beliefs + 2u * (STICKY_END - FIRST_STICKY) * p->classes;
+    int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
     likelihood_t of;
-    divisor_t by;
-    uint32_t weights[EXPERT_COUNT];
-    int32_t gains[EXPERT_COUNT];
-    uint32_t best = 0, of_label = 0, i, k;
+    expert_t experts[EXPERT_COUNT];
+    uint32_t best = 0, of_label = 0, answer = 0, i;
     if (!(TCUQ_PERSISTENCE)) {
         return 0; /* known when compiling: nothing below is left */
     }
-    read_likelihood(&of, probs, p->classes);
+    read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
-        start(m, at, class_mix, of.even);
+        start(m, at, deficits - 2u * classes, of.even);
     }
     if ((m->held & HELD_PAST) == 0u) {
-        fill(beliefs, (STICKY_END - FIRST_STICKY) * (uint32_t)p->classes, of.even);
+        fill(beliefs, STICKY_COUNT * classes, of.even);
     }
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
     }
-    for (k = 0; k < EXPERT_COUNT; k++) {
-        gains[k] = (int32_t)((number_at(class_mix, p->classes + k) * 251u + 128u) >> 8);
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
     }
-    out->persistence = weigh(gains, weights);
-    by = divisor_of(ask(beliefs, &of, gains));
-    for (i = 0; i < of.classes; i++) {
-        uint32_t belief = (weights[MEMORYLESS] + weights[CLASS_MIX]) * share_of(by, of.even * likelihood(&of, i));
-        const int8_t *each = beliefs + 2u * i;
-        for (k = FIRST_STICKY; k < STICKY_END; k++, each += 2u * of.classes) {
-            belief += weights[k] * number_at(each, 0);
-        }
+    out->persistence = weigh(experts);
+    predict(experts, beliefs, deficits, &of);
+    experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
+    for (i = 0; i < classes; i++) {
+        uint32_t said = likelihood(&of, i);
+        int8_t *number = beliefs + 2u * i;
+        uint32_t belief = experts[MEMORYLESS].weight * share_of(&experts[MEMORYLESS].by, of.even * said);
+        uint32_t mix_of, now;
+        belief += took(&experts[STICKY_1], number, 1, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_2], number, 2, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_4], number, 4, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_6], number, 6, of.even, said);
+        number += 2u * classes;
+        mix_of = number_at(number, 0);
+        now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
+        number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
         belief = saturate(belief >> 15);
         of_label = i == out->label ? belief : of_label;
         if (i == 0u || belief > best) {
             best = belief;
-            out->answer = (uint16_t)i;
+            answer = i;
         }
     }
+    out->answer = (uint16_t)answer;
     return p->about == TCUQ_ABOUT_ANSWER ? best : of_label;
 }

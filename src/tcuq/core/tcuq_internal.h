@@ -18,8 +18,10 @@
 /* For a function that would be copied to each of its callers at -O2. */
 #if defined(__GNUC__)
 #define NOT_INLINE __attribute__((noinline))
+#define ALWAYS_INLINE __attribute__((always_inline)) /* and one whose arguments are known when compiling */
 #else
 #define NOT_INLINE
+#define ALWAYS_INLINE
 #endif
 
 /* Signals that share a mean or a belief, and all that read a mean. */

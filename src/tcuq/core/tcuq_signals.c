@@ -326,15 +326,13 @@ static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t pos
 /* Log of the squared distance of the features from the center of a class, Q0.16: 1/24 a factor of two. */
 static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32_t count)
 {
-    uint32_t sum = 1, scale = 0;
+    uint32_t sum = 1, scale;
     int32_t log;
     for (; count > 0u; count--) {
         int32_t gap = (int32_t)*features++ - *center++;
         sum += (uint32_t)(gap * gap);
     }
-    while (sum >> scale > Q16_MAX) {
-        scale++;
-    }
+    scale = bits_above(sum);
     log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
