@@ -112,7 +112,7 @@ uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *prob
         fill(numbers_in(m, at), at->mixture, of.even);
     }
     for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {
-        if (uses(p, TCUQ_BIT(n))) {
+        if (uses(p, (uint32_t)TCUQ_BIT(n))) {
             belief -= 2u * p->classes;
             believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT);
             anchor = number_at(belief, subject);
