@@ -33,10 +33,10 @@ typedef struct {
     uint32_t even;           /* the belief of no knowledge */
 } likelihood_t;
 
-static inline uint32_t likelihood(const likelihood_t *of, uint32_t class)
+static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
-    return of->corrected != NULL ? number_at(of->corrected, class)
-                                 : (uint32_t)(64 * (int32_t)of->probs[class]) + of->least;
+    return of->corrected != NULL ? number_at(of->corrected, number)
+                                 : (uint32_t)(64 * (int32_t)of->probs[number]) + of->least;
 }
 
 static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)

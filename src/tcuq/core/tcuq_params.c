@@ -35,7 +35,7 @@ int tcuq_internal_check(const tcuq_params_t *p)
 /* The sum after some more bytes: another byte anywhere gives another sum. */
 NOT_INLINE static uint32_t add_bytes(uint32_t sum, const void *from, size_t size)
 {
-    const uint8_t *bytes = from;
+    const uint8_t *bytes = (const uint8_t *)from;
     for (; size > 0u; size--) {
         sum = sum * 31u + *bytes++;
     }

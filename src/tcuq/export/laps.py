@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.monitor import NO_REASON, Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER
@@ -96,10 +97,21 @@ def goals(params: Params) -> list[Goal]:
                 Goal(f"the {side} alarm being raised", _turns(bit, True)),
                 Goal(f"the {side} alarm being cleared", _turns(bit, False)),
             ]
-    able = [name for name in params.signals if p["coef"][NUMBER[name]]]
+    if params.instant is not None:
+        found += [
+            Goal("an answer other than the label", _answers),
+            Goal("a high persistence", lambda said: said.column("persistence") >= 3 * ONE // 4),
+            Goal("a low persistence", lambda said: said.column("persistence") < ONE // 4),
+        ]
+    heads = [p["coef"], *([p["instant"]["coef"]] if p["instant"] is not None else [])]
+    able = [name for name in params.signals if any(coef[NUMBER[name]] for coef in heads)]
     found += [Goal(f"the reason {name}", _equals("reason", NUMBER[name]), False) for name in able]
     found.append(Goal("a step without a reason", _equals("reason", NO_REASON), False))
     return found
+
+
+def _answers(said: Transcript) -> Bools:
+    return np.asarray(said.column("answer") != said.column("label"))
 
 
 def _both(field: str, text: str) -> list[Goal]:
