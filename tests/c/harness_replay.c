@@ -2,7 +2,7 @@
 /* The monitor alone: parameters and steps come from the input, and every integer that the core gives goes out, a line
  * each. tests/support/device_replay.py writes the input and says what it holds.
  *
- * REPLAY_BYTES is the room for a ring, and for a saved state; a multiple of 4. */
+ * REPLAY_BYTES is the room for a ring, and for a saved state; a multiple of 4. REPLAY_CENTERS is that for centers. */
 #include "harness.h"
 #include "harness_step.h"
 #include "tcuq.h"
@@ -12,6 +12,9 @@ static tcuq_evidence_t evidence;
 static uint8_t lags[TCUQ_MAX_LAG];
 static uint16_t lag_weights[TCUQ_MAX_LAG];
 static int16_t offsets[TCUQ_MAX_CLASSES];
+static tcuq_instant_t instant;
+static uint16_t class_mix[TCUQ_MAX_CLASSES];
+static int8_t centers[REPLAY_CENTERS];
 static int8_t row[TCUQ_MAX_CLASSES + TCUQ_MAX_FEATURES];
 static tcuq_t monitor;
 static uint32_t ring[REPLAY_BYTES / 4u];
@@ -41,6 +44,8 @@ static void read_evidence(void)
     uint32_t i;
     evidence.clip = (uint32_t)word();
     evidence.allowance = (uint32_t)word();
+    evidence.bet_base = (uint32_t)word();
+    evidence.bet_slope = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         evidence.coef[i] = (int16_t)word();
     }
@@ -50,11 +55,35 @@ static void read_evidence(void)
     evidence.offset = offsets;
 }
 
+static void read_instant(void)
+{
+    uint32_t i;
+    instant.bias = word();
+    for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+        instant.coef[i] = (int16_t)word();
+    }
+    instant.class_mix = NULL;
+    if (word() != 0) {
+        for (i = 0; i < params.classes; i++) {
+            class_mix[i] = (uint16_t)word();
+        }
+        instant.class_mix = class_mix;
+    }
+}
+
+static void read_centers(void)
+{
+    uint32_t count = (uint32_t)params.classes * params.features;
+    if (count > sizeof centers || !harness_read(centers, count)) {
+        harness_exit(HARNESS_REFUSED);
+    }
+}
+
 static void read_params(void)
 {
     uint32_t i;
     params.version = (uint16_t)word();
-    params.signals = (uint16_t)word();
+    params.signals = (uint32_t)word();
     params.classes = (uint16_t)count_up_to(TCUQ_MAX_CLASSES);
     params.features = (uint16_t)count_up_to(TCUQ_MAX_FEATURES);
     params.zero_point = (int16_t)word();
@@ -66,6 +95,9 @@ static void read_params(void)
     params.level_den = (uint16_t)word();
     params.reference = (uint16_t)word();
     params.anchor = (uint16_t)word();
+    params.about = (uint16_t)word();
+    params.horizon = (uint16_t)word();
+    params.expected_start = (uint16_t)word();
     params.slope = (uint32_t)word();
     params.steep_slope = (uint32_t)word();
     params.knee = word();
@@ -99,6 +131,16 @@ static void read_params(void)
     if (word() != 0) {
         read_evidence();
         params.evidence = &evidence;
+    }
+    params.instant = NULL;
+    if (word() != 0) {
+        read_instant();
+        params.instant = &instant;
+    }
+    params.centers = NULL;
+    if (word() != 0) {
+        read_centers();
+        params.centers = centers;
     }
 }
 

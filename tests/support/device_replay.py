@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from places import ROOT
 from vector_files import Event, VectorCase
 
@@ -13,6 +15,11 @@ from tcuq.device.boards import Board
 from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
 from tcuq.device.firmware.decision import CORE, FIRMWARE
 from tcuq.device.firmware.image import Image
+from tcuq.export.transcript import take
+from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.params import Params
+
+Int8 = npt.NDArray[np.int8]
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 
@@ -30,6 +37,9 @@ SCALARS = (
     "level_den",
     "reference",
     "anchor",
+    "about",
+    "horizon",
+    "expected_start",
     "slope",
     "steep_slope",
     "knee",
@@ -64,13 +74,19 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
     """Return the input of the firmware."""
     parts = []
     for case in cases:
-        fields, head = case.fields, case.fields.get("evidence")
-        lags = list(fields["lags"])
-        numbers = [*(int(fields[name]) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
+        fields, head, instant = case.fields, case.fields.get("evidence"), case.fields.get("instant")
+        lags, centers = list(fields["lags"]), fields.get("centers")
+        numbers = [*(int(fields.get(name, 0)) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
         numbers += [*fields["coef"], *fields["clean_mean"], int(head is not None)]
         if head is not None:
-            numbers += [head["clip"], head["allowance"], *head["coef"], *head["offset"]]
-        parts += [b"c", _words(numbers)]
+            numbers += [head["clip"], head["allowance"], head.get("bet_base", 0), head.get("bet_slope", 0)]
+            numbers += [*head["coef"], *head["offset"]]
+        numbers.append(int(instant is not None))
+        if instant is not None:
+            shares = instant.get("class_mix")
+            numbers += [instant["bias"], *instant["coef"], int(shares is not None), *(shares or ())]
+        numbers.append(int(centers is not None))
+        parts += [b"c", _words(numbers), bytes(centers or b"")]
         for event in replayed(case):
             parts += [LETTERS[event.kind], event.probs, event.features or b""]
     return b"".join(parts)
@@ -95,11 +111,40 @@ def build_replay(board: Board, folder: str | Path, level: str = "-Os", kept: Pat
         ([BOARDS / "startup.c"], ["-Os", *START]),
         (harness, ALONE),
     ]
-    return link("replay", board, fresh(folder), groups, [f"-DREPLAY_BYTES={replay_room(board)}u"], kept)
+    rooms = [f"-DREPLAY_BYTES={replay_room(board)}u", f"-DREPLAY_CENTERS={centers_room(board)}u"]
+    return link("replay", board, fresh(folder), groups, rooms, kept)
 
 
 def replay_room(board: Board) -> int:
     """Return the bytes that a ring or a saved state may have in a replay."""
     beyond = board.emulated.harness_ram
     # The rest of a small RAM goes to the buffers of the largest case, see harness_replay.c.
-    return 1 << 18 if beyond else (board.ram_bytes - 6784) // 2 // 4 * 4
+    return 1 << 18 if beyond else (board.ram_bytes - 6784 - 2048 - centers_room(board) - 128) // 2 // 4 * 4
+
+
+def centers_room(board: Board) -> int:
+    """Return the bytes that the centers of classes may have in a replay."""
+    return 1000 * 256 if board.emulated.harness_ram else 1024
+
+
+def case_of(params: Params, probs: Int8, features: Int8 | None, events: Sequence[str] = ()) -> VectorCase:
+    """Return a case that Python expects something of: steps, with other events between them in turn."""
+    monitor = Monitor(params)
+    core = params.core()
+    ring, state, low, high = core.sizes()
+    case = VectorCase(params.integers(), [ring, state], [low, high])
+    rows = zip(probs, features if features is not None else [None] * len(probs), strict=True)
+    for at, (one, more) in enumerate(rows):
+        said = take(monitor, one[None], more[None] if more is not None else np.zeros((1, 0), np.int8))
+        expected = [*said.fields[0].tolist(), *said.signals[0].tolist()]
+        bytes_of = None if more is None else more.tobytes()
+        case.events.append(Event("step", str(at), one.tobytes(), bytes_of, expected))
+        kind = events[at % len(events)] if events else ""
+        if kind == "reset":
+            monitor.reset()
+            case.events.append(Event(kind, str(at)))
+        elif kind == "save":
+            saved = monitor.save()
+            monitor = Monitor(params).load(saved)
+            case.events += [Event(kind, str(at), saved=saved), Event("load", str(at))]
+    return case

@@ -23,7 +23,15 @@ static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int fir
 
 /* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
  * where a loop takes a dozen turns, but not every core has it. */
+#ifndef TCUQ_COUNT_ZEROS
 #if defined(__GNUC__) && (defined(__ARM_FEATURE_CLZ) || defined(__aarch64__) || defined(__x86_64__))
+#define TCUQ_COUNT_ZEROS 1
+#else
+#define TCUQ_COUNT_ZEROS 0
+#endif
+#endif
+
+#if TCUQ_COUNT_ZEROS
 static inline uint32_t bits_above(uint32_t value)
 {
     return value > Q16_MAX ? 16u - (uint32_t)__builtin_clz(value) : 0u;
