@@ -90,7 +90,8 @@ void loop()
 
 _FUNCTIONS = (
     *("tcuq_check", "tcuq_ring_size", "tcuq_init", "tcuq_step", "tcuq_reset", "tcuq_state_size"),
-    *("tcuq_save", "tcuq_load", "tcuq_debt_bounds", "tcuq_two_classes", "tcuq_error_name", "tcuq_error_text"),
+    *("tcuq_save", "tcuq_load", "tcuq_verify", "tcuq_debt_bounds", "tcuq_two_classes"),
+    *("tcuq_error_name", "tcuq_error_text"),
 )
 _CONSTANTS = ("TCUQ_OK", "TCUQ_REASON_NONE", "TCUQ_ALARM_RISE", "TCUQ_ALARM_FALL")
 

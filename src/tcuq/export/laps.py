@@ -6,6 +6,7 @@ device, once, and no flash.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -135,6 +136,12 @@ def _turns(bit: int, on: bool) -> Seen:
     return seen
 
 
+def _sum_in(state: bytes, side: str) -> int:
+    """Return the sum of one side of the alarm in a saved state (SPEC.md section 12)."""
+    rise, fall = struct.unpack_from("<II", state, 32)
+    return int(rise if side == "rise" else fall)
+
+
 class Stretch:
     """Rows that a lap may repeat; they enter the table of the self-check when one does."""
 
@@ -220,6 +227,33 @@ class Laps:
         while len(self.laps) < MOST_LAPS and (found := self._best(self._missing(wanted))) is not None:
             self._play(*found)
         self.unseen = [goal.text for goal in self._missing(wanted)]
+        for side, bit in (("rise", 1), ("fall", 2)):
+            if monitor.params.integers()[f"{side}_limit"] and not self._descend(side, bit):
+                self.unseen.append(f"a saved state with the {side} alarm on its way down")
+
+    def _descend(self, side: str, bit: int) -> bool:
+        """Play until a saved state has an alarm between its limit and 0; tell whether that was found.
+
+        Elsewhere the sum alone says whether the alarm is raised, and a state that lost it is mended.
+        """
+        if not self._monitor.alarm & bit:
+            found = self._best([Goal("", _turns(bit, True))])
+            if found is None:
+                return False
+            self._play(*found)
+        state = self._monitor.save()
+        limit = self._monitor.params.integers()[f"{side}_limit"]
+        for depth in DEPTHS[:2]:
+            for stretch in self._stretches:
+                monitor = Monitor(self._monitor.params).load(state)
+                for times in range(1, depth // len(stretch) + 1):
+                    stretch.take(monitor, 1)
+                    if not monitor.alarm & bit:
+                        break
+                    if 0 < _sum_in(monitor.save(), side) < limit:
+                        self._play(stretch, times)
+                        return True
+        return False
 
     def _missing(self, wanted: list[Goal]) -> list[Goal]:
         return [goal for goal in wanted if not any(goal.seen(part).any() for part in self.parts)]
