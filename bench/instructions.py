@@ -101,13 +101,27 @@ def x86_64_counter(folder: Path) -> Counter | None:
     return emulated
 
 
+EVIDENCE, BET, INSTANT, CLASS_MIX = (1 << bit for bit in (20, 21, 22, 23))
+"""Bits of `signals` that are no signals: see step_count.c."""
+
 CONFIGURATIONS: list[tuple[int, int, int, tuple[int, ...]]] = [
     (15, 10, 32, (1, 2, 4)),
     (13, 10, 0, (1, 2, 4)),
     (0x7F3A, 10, 32, (1, 2, 4)),
     (0x3E38, 10, 0, ()),
-    (0x8000 | 0x7F3A, 10, 32, (1, 2, 4)),
-    (0x8000 | 0x0600, 10, 0, ()),
+    (EVIDENCE | 0x7F3A, 10, 32, (1, 2, 4)),
+    (EVIDENCE | 0x0600, 10, 0, ()),
+    (EVIDENCE | 0x1D200, 10, 32, ()),
+    (EVIDENCE | BET | 0x1D200, 10, 32, ()),
+    (EVIDENCE | CLASS_MIX | 0x1D200, 10, 32, ()),
+    (EVIDENCE | 0x11200, 10, 0, ()),
+    (EVIDENCE | 0x1D200, 2, 16, ()),
+    (EVIDENCE | 0x1D200, 35, 64, ()),
+    (0x1D200, 200, 64, ()),
+    (CLASS_MIX | 0x11200, 200, 0, ()),
+    (INSTANT | 0x0200, 10, 0, ()),
+    (0x8200, 10, 256, ()),
+    (0x1FFFF, 10, 32, (1, 2, 4)),
     (0x4000, 10, 64, ()),
     (15, 2, 16, (1,)),
     (15, 35, 64, (1, 2, 4)),

@@ -3,7 +3,8 @@
  *
  *     step_count SIGNALS CLASSES FEATURES STEPS [LAG ...]
  *
- * Bit 15 of SIGNALS, which is no signal, gives the alarm an evidence head.
+ * Bits of SIGNALS that are no signals: 20 gives the alarm an evidence head, 21 that head a bet, 22 the monitor an
+ * instant head (as does the signal disbelief), 23 that head a class mix.
  * With negative STEPS the stream is made but not watched: the difference between the two
  * runs is the monitor. Prints a checksum, so that nothing can be optimized away and runs can be compared. */
 #include <stdio.h>
@@ -27,6 +28,10 @@ int main(int argc, char **argv)
     static uint16_t weights[TCUQ_MAX_LAG];
     static tcuq_evidence_t head;
     static int16_t offsets[TCUQ_MAX_CLASSES];
+    static tcuq_instant_t instant;
+    static uint16_t shares[TCUQ_MAX_CLASSES];
+    static int8_t centers[TCUQ_MAX_CLASSES * TCUQ_MAX_FEATURES];
+    unsigned long asked;
     static int8_t probs[TCUQ_MAX_CLASSES];
     static int8_t features[TCUQ_MAX_FEATURES];
     tcuq_t monitor;
@@ -44,7 +49,8 @@ int main(int argc, char **argv)
         return 2;
     }
     p.version = TCUQ_PARAMS_VERSION;
-    p.signals = (uint16_t)(strtoul(argv[1], NULL, 0) & 0x7FFFu);
+    asked = strtoul(argv[1], NULL, 0);
+    p.signals = (uint32_t)(asked & TCUQ_ALL_SIGNALS);
     p.classes = (uint16_t)strtoul(argv[2], NULL, 0);
     p.features = (uint16_t)strtoul(argv[3], NULL, 0);
     steps = strtol(argv[4], NULL, 0);
@@ -83,15 +89,38 @@ int main(int argc, char **argv)
     p.fall_reference = 5000;
     p.fall_limit = 1000000;
     p.fall_cap = 2000000;
-    if ((strtoul(argv[1], NULL, 0) & 0x8000u) != 0u) {
+    if ((asked & 1uL << 20) != 0u) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             head.coef[i] = (int16_t)(900 - 200 * i);
         }
         head.offset = offsets;
         head.clip = 4u * 65536u;
+        head.bet_base = (asked & 1uL << 21) != 0u ? 60000u : 0u;
+        head.bet_slope = (asked & 1uL << 21) != 0u ? 8000u : 0u;
         p.evidence = &head;
         p.fall_limit = 0;
         p.fall_cap = 0;
+    }
+    if ((asked & (TCUQ_BIT(TCUQ_DISBELIEF) | 1uL << 22)) != 0u) {
+        for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
+            instant.coef[i] = (int16_t)(700 + 100 * i);
+        }
+        for (i = 0; i < p.classes; i++) {
+            shares[i] = (uint16_t)(65535u / p.classes);
+        }
+        instant.bias = -2 * 65536;
+        instant.class_mix = (asked & 1uL << 23) != 0u ? shares : NULL;
+        p.instant = &instant;
+        p.about = TCUQ_ABOUT_ANSWER;
+        p.anchor = TCUQ_ANCHOR_BELIEF;
+        p.horizon = 7;
+        p.expected_start = 60000;
+    }
+    if ((asked & TCUQ_BIT(TCUQ_DISTANCE)) != 0u) {
+        for (i = 0; i < (int)p.classes * (int)p.features; i++) {
+            centers[i] = (int8_t)(i % 200 - 100);
+        }
+        p.centers = centers;
     }
     ring = malloc(tcuq_ring_size(&p));
     if (ring == NULL || tcuq_init(&monitor, &p, ring, tcuq_ring_size(&p)) != TCUQ_OK) {
@@ -121,6 +150,7 @@ int main(int argc, char **argv)
         }
         tcuq_step(&monitor, probs, features, &out, NULL);
         sum = sum * 31u + out.risk + out.abstain + (uint32_t)out.threshold;
+        sum = sum * 31u + out.answer + out.persistence + out.expected_accuracy + (uint32_t)out.severity;
     }
     printf("%lu\n", (unsigned long)sum);
     free(ring);

@@ -8,14 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import vector_files
-from device_replay import build_replay, encode, expected, replay_fits
+from device_replay import build_replay, case_of, encode, expected, replay_fits
 from vector_files import VectorCase
 
 from tcuq.device.boards import Board, board
+from tcuq.device.cost import stock
+from tcuq.device.cost.bench import DWELL, made_stream
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.tools import missing
+from tcuq.export.transcript import step_fields
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -60,6 +64,38 @@ def test_vectors_on_cortex_m0(level: str, cases: list[Expected], kept: Path, tmp
     assert len(inside) > 0.8 * len(cases) and beyond
     replayed(small, level, inside, tmp_path / "small", kept)
     replayed(replace(board("stm32l432kc"), compiler=small.compiler), level, beyond, tmp_path / "large", kept)
+
+
+def learned() -> list[Expected]:
+    """Monitors that learn the persistence, with all that goes with it, on streams that Python has answered."""
+    found = []
+    for params in (stock.standard(name) for name in stock.STANDARD):
+        few = params.replace(budget=0.3, level=0.2, warmup=5, evidence=params.evidence)
+        for number, dwell in enumerate((1, 8)):
+            rows = made_stream(params.classes, params.features, 160, number)[:: DWELL // dwell]
+            probs, features = rows[:, : params.classes], rows[:, params.classes :]
+            events = [*[""] * 12, "save", *[""] * 17, "reset", *[""] * 6, "save"]
+            given = np.ascontiguousarray(features) if params.features else None
+            case = case_of(few, np.ascontiguousarray(probs), given, events)
+            found.append((case, expected(case)))
+    return found
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi", "microbit"])
+def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, tmp_path: Path) -> None:
+    """With and without features, a bet and a class mix: every field, every signal and saved states."""
+    cases = learned()
+    assert all(fits(case, board(name)) for case, _ in cases)
+    steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
+    severity, label, answer, persistence, accuracy = (
+        {step[step_fields().index(field)] for step in steps}
+        for field in ("severity", "label", "answer", "persistence", "expected_accuracy")
+    )
+    assert min(map(len, (severity, persistence, accuracy))) > 100 and label and answer
+    both = [step_fields().index(field) for field in ("label", "answer")]
+    assert any(step[both[0]] != step[both[1]] for step in steps)
+    replayed(board(name), level, cases, tmp_path, kept)
 
 
 def test_one_changed_integer_is_found(cases: list[Expected], kept: Path, tmp_path: Path) -> None:

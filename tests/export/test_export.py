@@ -10,7 +10,9 @@ import pytest
 from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.device.cost.stock import standard
 from tcuq.export import check_name, export, sources
+from tcuq.monitor.instant_head import InstantHead
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
 TCUQ = tuple(path.name for path in CORE_SOURCES)
@@ -31,6 +33,15 @@ CASES = {
         clean_means=dict.fromkeys(SIGNALS, 0.125),
         warmup=0,
         alarm=ALARM,
+        instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
+        centers=[[3 * k, -k, 5] for k in range(7)],
+        horizon=16,
+        expected_start=0.75,
+    ),
+    "standard": standard("standard, bet").replace(warmup=5),
+    "named": standard("standard, class mix").replace(names=[f"class {k}" for k in range(10)]),
+    "instant alone": standard("standard, posteriors alone").replace(
+        signals=("odds",), coef={"odds": 9.0}, clean_means={}, evidence=None, alarm=ALARM, warmup=0
     ),
     "no past": Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1, bias=-1.25),
     "features unused": Params(classes=3, features=4, signals=("doubt", "flips"), warmup=0, alarm=Alarm(0.1)),
@@ -54,20 +65,23 @@ def build(folder, *flags, sources=("main.c", "monitor.c", "monitor_selfcheck.c",
 def answers(program, rows):
     text = "\n".join(" ".join(map(str, row)) for row in rows.tolist())
     done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
-    return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    return [tuple(line.split()) for line in done.stdout.splitlines()]
 
 
 def expected(params, rows):
     features = rows[:, params.classes :] if params.features else None
     steps = Monitor(params).run(np.ascontiguousarray(rows[:, : params.classes]), features)
     columns = [
-        steps["label"],
+        steps["answer"],
         steps["risk"] * 65536,
         steps["threshold"] * 65536,
         steps["abstain"],
         steps["alarm"],
     ]
-    return list(zip(*(column.astype(int).tolist() for column in columns), strict=True))
+    columns += [steps["severity"] * 65536] if params.evidence else []
+    columns += [steps["expected_accuracy"] * 65536] if params.horizon else []
+    rows = zip(*(column.astype(int).astype(str).tolist() for column in columns), strict=True)
+    return [(*row, *(params.names[int(row[0])].split() if params.names else ())) for row in rows]
 
 
 @needs_cc
@@ -79,16 +93,28 @@ def test_the_host_program_gives_the_same_as_python(tmp_path, case):
     wanted = expected(params, rows)
     assert len({row[1] for row in wanted}) > 50  # a stream on which something happens
     assert answers(build(tmp_path / "c", *STRICT), rows) == wanted
-    mask = f"-DTCUQ_SIGNALS=0x{params.integers()['signals']:03X}u"
-    assert mask[2:] in (tmp_path / "c" / "monitor.h").read_text()
-    assert answers(build(tmp_path / "c", "-std=c99", mask), rows) == wanted
+    text = (tmp_path / "c" / "monitor.h").read_text()
+    flags = re.search(r"Compile the files of tcuq with (.*?) to leave out", text.replace("\n * ", " "))[
+        1
+    ].split()
+    assert flags[0] == f"-DTCUQ_SIGNALS=0x{params.integers()['signals']:03X}u"
+    assert ("-DTCUQ_PERSISTENCE=1" in flags) == (params.instant is not None)
+    assert answers(build(tmp_path / "c", "-std=c99", *flags), rows) == wanted
 
 
 @needs_cc
 @pytest.mark.parametrize("signal", SIGNALS)
 def test_a_build_with_one_signal_only_has_that_signal(tmp_path, signal):
     params = Params(
-        classes=4, features=3, signals=(signal,), coef={signal: 4.0}, bias=-1.0, blend=1.0, warmup=0
+        classes=4,
+        features=3,
+        signals=(signal,),
+        coef={signal: 4.0},
+        bias=-1.0,
+        blend=1.0,
+        warmup=0,
+        instant=InstantHead({signal: 2.0}, -1.0) if signal == "disbelief" else None,
+        centers=[[0, 1, 2]] * 4 if signal == "distance" else None,
     )
     export(params, tmp_path / "c")
     rows = rows_for(params)
@@ -111,7 +137,7 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
 @needs_cc
 def test_the_header_refuses_another_core(tmp_path):
     export(CASES["posteriors"], tmp_path / "c")
-    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x7FFFu")
+    build(tmp_path / "c", "-DTCUQ_SIGNALS=0x1FFFFu")
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c", "-DTCUQ_SIGNALS=0x001u")
     assert "compile with -DTCUQ_SIGNALS=0x00Du" in error.value.stderr
@@ -120,6 +146,56 @@ def test_the_header_refuses_another_core(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as error:
         build(tmp_path / "c")
     assert "another version of tcuq.h" in error.value.stderr
+
+
+@needs_cc
+@pytest.mark.parametrize("part", ["EVIDENCE", "PERSISTENCE"])
+def test_the_header_refuses_a_build_without_a_head_that_it_has(tmp_path, part):
+    export(CASES["standard"], tmp_path / "c")
+    build(tmp_path / "c", f"-DTCUQ_{part}=1")
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        build(tmp_path / "c", f"-DTCUQ_{part}=0")
+    assert f"compile with -DTCUQ_{part}=1" in error.value.stderr
+
+
+AWKWARD = [
+    "plain",
+    'a "quote"',
+    "back\\slash\\",
+    "*/ #error x /*",
+    "what??/",
+    "two\nlines",
+    "K\u00f6ln 1",
+    "a\u202eb",
+    "\U0001f408" * 63,
+    "%s %n",
+]
+
+
+@needs_cc
+@pytest.mark.parametrize("flags", [STRICT, ["-std=c99", "-trigraphs", "-Wall", "-Werror"]])
+def test_names_of_classes_are_the_same_in_c(tmp_path, flags):
+    """Whatever they hold: C gives back their UTF-8, and nothing in them reaches the compiler as code."""
+    folder = tmp_path / "c"
+    export(CASES["named"].replace(names=AWKWARD), folder)
+    for file in ("monitor.c", "monitor_names.h", "main.c"):
+        assert (folder / file).read_text().isascii()
+    (folder / "say.c").write_text(
+        '#include <stdio.h>\n#include "monitor_names.h"\n'
+        "int main(void) { int i; for (i = 0; i < 10; i++) {\n"
+        "fputs(monitor_names[i], stdout); putchar(0); } return 0; }\n"
+    )
+    program = build(folder, *flags, sources=("say.c",))
+    said = subprocess.run([program], capture_output=True, check=True).stdout
+    assert said.decode().split("\0")[:-1] == AWKWARD
+    build(folder, *flags)
+    assert "/* class 0: plain */" in (folder / "monitor.c").read_text()
+
+
+def test_a_name_that_c_does_not_promise_to_hold_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="name of class 3 is 256 bytes long, expected at most 255"):
+        export(CASES["named"].replace(names=[*"abc", "\u00e9" * 128, *"efghij"]), tmp_path / "c")
+    assert os.listdir(tmp_path) == []
 
 
 @needs_cc
@@ -230,6 +306,7 @@ def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
         "a_softmax",
         "a_projection",
         "a_arduino",
+        "a_names",
         "a\u202eb",
         "\u2066a",
         "a*/b",
@@ -266,6 +343,14 @@ def test_every_field_of_the_parameters_is_set():
     found = sources(CASES["extended"])
     declared = re.findall(r"^TCUQ_(?:FIELD|LIST|OPTIONAL|TABLE)\((\w+)", found["tcuq_fields.h"], re.M)
     body = found["monitor.c"].split("tcuq_params_t monitor = {")[1]
+    assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
+
+
+@pytest.mark.parametrize(("part", "struct"), [("HEAD", "evidence"), ("INSTANT", "instant")])
+def test_every_field_of_the_heads_is_set(part, struct):
+    found = sources(CASES["standard"])
+    declared = re.findall(rf"^TCUQ_{part}_(?:FIELD|LIST|TABLE)\((\w+)", found["tcuq_fields.h"], re.M)
+    body = found["monitor.c"].split(f"tcuq_{struct}_t monitor_{struct} = {{")[1].split("};")[0]
     assert re.findall(r"^    \S.*?/\* (\w+)", body, re.M) == declared
 
 

@@ -17,6 +17,7 @@ from tcuq.cli import main
 from tcuq.export import export, integer_projection
 from tcuq.export.contents import Contents
 from tcuq.export.vector import vector
+from tcuq.monitor.instant_head import InstantHead
 
 ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
 PLAIN = Params(classes=5, alarm=ALARM, level=0.3, budget=0.2)
@@ -29,7 +30,13 @@ FULL = Params(
     anchor="belief",
     coef=dict.fromkeys(SIGNALS, 0.75),
     alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
-    evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7),
+    evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7, bet=(0.9, 0.2)),
+    about="answer",
+    instant=InstantHead({"odds": 2.0}, -1.0, [0.2, *[0.1] * 5, 0.3]),
+    centers=[[k, 2 * k, 0, 0, 9, -k] for k in range(7)],
+    horizon=64,
+    expected_start=0.9,
+    names=["0 first", *(f"n{k}\n" for k in range(6))],
 )
 PROJECTION = integer_projection(
     np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
@@ -72,7 +79,10 @@ def test_the_sketch_builds_links_and_runs(tmp_path: Path, which: str) -> None:
     status, said = run_on_m4(program)
     assert status == 0
     lines = said.splitlines()
-    assert len(lines) == 3 and all(line.startswith("0 A") for line in lines), said
+    starts = {"plain": "0 A", "everything": "0 first A"}[which]
+    assert len(lines) == 3 and all(line.startswith(starts) for line in lines), said
+    if which == "everything":
+        assert all(re.search(r" severity x100 -?\d+ expected accuracy % \d+", line) for line in lines), said
 
 
 def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
@@ -91,7 +101,7 @@ def test_the_parts_of_a_library(tmp_path: Path) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     core = (*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt")
     more = ("tcuq_softmax.c", "tcuq_softmax.h", "tcuq_projection.c", "tcuq_projection.h")
-    own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h")
+    own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h", "kws_names.h")
     top = {"library.properties", "keywords.txt", "README.md", "examples/Watch/Watch.ino"}
     assert files == top | {f"src/{file}" for file in (*core, *more, *own)}
     card = dict(line.split("=", 1) for line in (folder / "library.properties").read_text().splitlines())

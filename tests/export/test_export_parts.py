@@ -16,10 +16,12 @@ from cortex import compile_for_m4, link_for_m4, need, run_on_m4
 from places import ROOT
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.device.cost.stock import standard
 from tcuq.export import export, integer_projection, load_projection, posteriors, softmax_table
 from tcuq.export.contents import Contents
 from tcuq.export.vector import vector
 from tcuq.fitting.projection import projection
+from tcuq.monitor.instant_head import InstantHead
 
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
@@ -35,6 +37,8 @@ EXTENDED = Params(
     coef=dict.fromkeys(SIGNALS, 0.75),
     clean_means=dict.fromkeys(SIGNALS, 0.125),
     alarm=Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0)),
+    instant=InstantHead(dict.fromkeys(SIGNALS, 0.5), -3.0),
+    centers=[[3 * k, -k, 5] for k in range(7)],
 )
 PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
     "posteriors": (Params(classes=10), {}),
@@ -48,8 +52,21 @@ PACKAGES: dict[str, tuple[Params, dict[str, Any]]] = {
             ),
         },
     ),
+    "standard": (standard("standard, bet"), {"logits_scale": 0.1}),
+    "class mix": (standard("standard, class mix").replace(names=[f"{k}*/" for k in range(10)]), {}),
     "no past": (Params(classes=2, signals=("doubt",), lags=(), warmup=2**32 - 1), {}),
-    "largest": (Params(classes=1000, features=256, lags=(64,), window=64, signals=SIGNALS), {}),
+    "largest": (
+        Params(
+            classes=1000,
+            features=256,
+            lags=(64,),
+            window=64,
+            signals=SIGNALS,
+            instant=InstantHead({}, 0.0, [0.001] * 1000),
+            centers=[[k % 100] * 256 for k in range(1000)],
+        ),
+        {},
+    ),
 }
 
 
@@ -88,12 +105,12 @@ def test_the_self_check_passes(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     export(params, tmp_path / "c", **more)
     assert checked(tmp_path / "c", *SANE) == 0
-    mask = re.search(r"-DTCUQ_SIGNALS=\w+", (tmp_path / "c" / "monitor.h").read_text())
-    assert mask is not None
-    assert checked(tmp_path / "c", "-Ofast", mask[0]) == 0
+    flags = re.findall(r"-DTCUQ_\w+=\w+(?= )", (tmp_path / "c" / "monitor.h").read_text().split("*/")[1])
+    assert len(flags) == 1 + (params.evidence is not None) + (params.instant is not None)
+    assert checked(tmp_path / "c", "-Ofast", *flags) == 0
 
 
-@pytest.mark.parametrize("case", ["posteriors", "both"])
+@pytest.mark.parametrize("case", ["posteriors", "both", "standard", "class mix"])
 def test_the_self_check_passes_on_a_cortex_m4(tmp_path: Path, case: str) -> None:
     params, more = PACKAGES[case]
     folder = tmp_path / "c"
@@ -149,6 +166,9 @@ def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
             [-11],
         ),
         ("tcuq_signals.c", r"#define SLOW_SHIFT 4", "#define SLOW_SHIFT 5", range(1, 9999)),
+        ("tcuq_beliefs.c", r"#define MIX_SHIFT 5", "#define MIX_SHIFT 6", range(1, 9999)),
+        ("tcuq_beliefs.c", r"\* 251u", "* 250u", range(1, 9999)),
+        ("monitor.c", r"(_centers\[\] = \{.*? \*/\n.*? \*/\n    )-?\d+", r"\g<1>99", range(1, 9999)),
         ("monitor_selfcheck.c", r"(check_state\[\] = \{\n    \d+, \d+, )\d+", r"\g<1>0", [-4]),
     ):
         export(params, tmp_path / "c", **more, force=True)
@@ -199,7 +219,7 @@ def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
     done = subprocess.run([folder / "try"], input=text, capture_output=True, text=True, check=True)
     got = np.array([line.split() for line in done.stdout.splitlines()], int)
     steps = Monitor(params).run(posteriors(logits, softmax_table(0.12)), more["projection"](wide))
-    assert (got[:, 1] == steps["risk"] * 65536).all() and (got[:, 0] == steps["label"]).all()
+    assert (got[:, 1] == steps["risk"] * 65536).all() and (got[:, 0] == steps["answer"]).all()
     assert len(np.unique(got[:, 1])) > 50
 
 

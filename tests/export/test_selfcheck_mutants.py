@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
+from tcuq.device.cost.stock import standard
 from tcuq.export import export
 from tcuq.export.contents import Contents
 from tcuq.export.vector import vector
+from tcuq.monitor.instant_head import InstantHead
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -41,12 +43,32 @@ def params(signals: tuple[str, ...], features: int, evidence: bool) -> Params:
     )
 
 
+def learned(name: str) -> Params:
+    """Return a monitor that learns the persistence, with heads in which every signal counts."""
+    of = standard(name)
+    ups = {"magnitude": 1.0, "distance": 1.5}
+    return of.replace(
+        coef={signal: ups.get(signal, 4.0) for signal in of.signals},
+        instant=InstantHead(
+            {signal: ups.get(signal, 3.0) for signal in of.signals}, -5.0, of.instant.class_mix
+        ),
+        bias=-6.0,
+        clean_means=dict.fromkeys(of.signals, 0.2),
+        warmup=20,
+        level=0.2,
+    )
+
+
 PROFILES = {
     "posteriors": params(PLAIN, 0, False),
     "posteriors, evidence": params(PLAIN, 0, True),
     "features": params(WIDE, 4, False),
     "features, evidence": params(WIDE, 4, True),
     "stock": Params(classes=10),
+    "standard": learned("standard"),
+    "standard, bet": learned("standard, bet"),
+    "standard, class mix": learned("standard, class mix"),
+    "standard, posteriors alone": learned("standard, posteriors alone"),
 }
 
 PROGRAM = """
@@ -136,7 +158,7 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     found = {}
     for field, kind in fields_of(header, "tcuq_step_t").items():
         scale = 65536 if steps.dtype[field].kind == "f" else 1
-        values = steps[field].astype(np.float64) * scale
+        values = np.nan_to_num(steps[field].astype(np.float64)) * scale
         for constant in (0, 1, 2, 3, 255):
             if (values != constant).any():
                 found[f"{field} = {constant}"] = ("step", f"out->{field} = {constant};")
@@ -147,6 +169,10 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
                 f"{{ {kind} now = out->{field}; out->{field} = last.{field}; last = *out;"
                 f" last.{field} = now; return; }}",
             )
+    if of.instant is not None:
+        assert (steps["answer"] != steps["label"]).any()
+        found["answer = label"] = ("step", "out->answer = out->label;")
+        found["label = answer"] = ("step", "out->label = out->answer;")
     for bit in (1, 2):
         if (steps["alarm"] & bit).any():
             found[f"alarm without bit {bit}"] = ("step", f"out->alarm &= (uint8_t)~{bit}u;")
@@ -161,15 +187,25 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
         if (steps["reason"] == number).any():
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
-    off = {side for side in ("rise", "fall") if not p[f"{side}_limit"]} | (
-        set() if p["rise_limit"] or p["fall_limit"] else {"alarm"}
+    # A sum of the parameters is for tcuq_verify() and never saved; whether a past is held follows from the ring.
+    unsaved = (
+        {"params_sum", "held" if of.depth else "head"}
+        | (set() if of.evidence else {"severity"})
+        | (set() if of.horizon else {"accuracy"})
+    )
+    unsaved |= set() if of.depth else {"fill"}
+    off = (
+        unsaved
+        | {side for side in ("rise", "fall") if not p[f"{side}_limit"]}
+        | (set() if p["rise_limit"] or p["fall_limit"] else {"alarm"})
     )
     # Not saved at all; told by `fill` where there is a ring; or by a sum at its limit, which save mends.
     off |= {"params_sum"} | ({"slow"} if of.depth else set()) | ({"alarm"} if of.evidence else set())
     for field in fields_of(header, "tcuq_t"):
         if field not in off:
             found[f"saved without {field}"] = ("save", f"copy.{field} = 0;")
-    for field in ("steps", "debt", "credit"):
+    more = [*(["severity"] if of.evidence else []), *(["accuracy"] if of.horizon else [])]
+    for field in ("steps", "debt", "credit", *more):
         found[f"loaded without {field}"] = ("load", f"m->{field} = 0;")
     return found
 

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from places import ROOT
 from vector_files import HEAD_SCALARS, Event, VectorCase
 
@@ -13,6 +15,11 @@ from tcuq.device.boards import Board
 from tcuq.device.firmware.build import ALONE, BOARDS, START, Group, fresh, link
 from tcuq.device.firmware.decision import CORE, FIRMWARE
 from tcuq.device.firmware.image import Image
+from tcuq.export.transcript import take
+from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.params import Params
+
+Int8 = npt.NDArray[np.int8]
 
 HARNESS = ROOT / "tests" / "c" / "harness_replay.c"
 
@@ -67,9 +74,9 @@ def encode(cases: Sequence[VectorCase]) -> bytes:
     """Return the input of the firmware."""
     parts = []
     for case in cases:
-        fields, head = case.fields, case.fields.get("evidence")
-        lags = list(fields["lags"])
-        numbers = [*(int(fields[name]) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
+        fields, head, instant = case.fields, case.fields.get("evidence"), case.fields.get("instant")
+        lags, centers = list(fields["lags"]), fields.get("centers")
+        numbers = [*(int(fields.get(name, 0)) for name in SCALARS), len(lags), *lags, *fields["lag_weights"]]
         numbers += [*fields["coef"], *fields["clean_mean"], int(head is not None)]
         if head is not None:
             numbers += [*(head[name] for name in HEAD_SCALARS), *head["coef"], *head["offset"]]
@@ -121,3 +128,26 @@ def replay_fits(case: VectorCase, board: Board) -> bool:
     rooms, centers = replay_rooms(board), case.fields.get("centers") or b""
     needed = {"BYTES": max(case.sizes), "CLASSES": case.fields["classes"], "CENTERS": len(centers)}
     return all(needed[name] <= rooms[name] for name in rooms)
+
+
+def case_of(params: Params, probs: Int8, features: Int8 | None, events: Sequence[str] = ()) -> VectorCase:
+    """Return a case that Python expects something of: steps, with other events between them in turn."""
+    monitor = Monitor(params)
+    core = params.core()
+    ring, state, low, high = core.sizes()
+    case = VectorCase(params.integers(), [ring, state], [low, high])
+    rows = zip(probs, features if features is not None else [None] * len(probs), strict=True)
+    for at, (one, more) in enumerate(rows):
+        said = take(monitor, one[None], more[None] if more is not None else np.zeros((1, 0), np.int8))
+        expected = [*said.fields[0].tolist(), *said.signals[0].tolist()]
+        bytes_of = None if more is None else more.tobytes()
+        case.events.append(Event("step", str(at), one.tobytes(), bytes_of, expected))
+        kind = events[at % len(events)] if events else ""
+        if kind == "reset":
+            monitor.reset()
+            case.events.append(Event(kind, str(at)))
+        elif kind == "save":
+            saved = monitor.save()
+            monitor = Monitor(params).load(saved)
+            case.events += [Event(kind, str(at), saved=saved), Event("load", str(at))]
+    return case

@@ -67,7 +67,7 @@ class Rules:
         return np.asarray(np.clip(sums, -head["clip"], head["clip"]))
 
     def added(self, evidence: Ints, start: State | None) -> list[int]:
-        """Return what the rise side adds at each step: the evidence or the outcome of a bet, by its novelty."""
+        """Return what the rise side adds at each step: evidence or the outcome of a bet, by its novelty."""
         head = self.p["evidence"]
         values: list[int] = evidence.tolist()
         if head["bet_slope"]:

@@ -18,7 +18,7 @@
 /* Signals that a step may read: those of the paper are the first. */
 #define OWN_COUNT (((TCUQ_SIGNALS) & ~TCUQ_PROFILE_PAPER) != 0u ? TCUQ_SIGNAL_COUNT : 4u)
 
-int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
+SELDOM int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t ring_bytes)
 {
     int status = tcuq_internal_check(p);
     if (status != TCUQ_OK) {
@@ -180,11 +180,8 @@ static int32_t bet_of(const tcuq_evidence_t *head, int32_t evidence)
 {
     int32_t moved = shift_floor((int32_t)head->bet_slope * shift_floor(evidence, 8), 8);
     uint32_t factor = (uint32_t)((int32_t)head->bet_base + moved);
-    uint32_t scale = 0;
+    uint32_t scale = bits_above(factor);
     int32_t log;
-    while (factor >> scale > Q16_MAX) {
-        scale++;
-    }
     /* 12 is more than the error of the logarithm and of its factor. */
     log = tcuq_internal_log2(factor >> scale) + (int32_t)(scale << 16) - 12;
     return shift_floor(shift_floor(log, 4) * 45426, 12);
@@ -224,7 +221,7 @@ static uint8_t watch(uint32_t *sum, int32_t excess, uint32_t limit, uint32_t cap
 }
 
 /* The alarm, section 11. */
-static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_step_t *out)
+static void alarm(tcuq_t *m, const uint16_t *signals, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
     int32_t excess = (int32_t)out->risk - p->rise_reference;
@@ -232,7 +229,7 @@ static void alarm(tcuq_t *m, const uint16_t *signals, uint32_t subject, tcuq_ste
     out->severity = 0;
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
         const tcuq_evidence_t *head = p->evidence;
-        excess = evidence_of(head, used(p), signals, subject);
+        excess = evidence_of(head, used(p), signals, p->about == TCUQ_ABOUT_ANSWER ? out->answer : out->label);
         m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
         out->severity = m->severity;
         if (head->spread != 0u) {
@@ -254,18 +251,17 @@ void tcuq_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step
 {
     const tcuq_params_t *p = m->params;
     uint16_t own[TCUQ_SIGNAL_COUNT];
-    uint32_t subject, inverse, i;
+    uint32_t i;
 
     TCUQ_ASSERT(probs != NULL && out != NULL);
     TCUQ_ASSERT(features != NULL || (used(p) & TCUQ_FEATURE_SIGNALS) == 0u);
 
     memcpy(own, p->clean_mean, OWN_COUNT * sizeof own[0]); /* where there is no past */
-    inverse = tcuq_internal_read(m, probs, features, out, own, &subject);
-    score(p, own, inverse, out);
+    score(p, own, tcuq_internal_read(m, probs, features, out, own), out);
     expect(m, out);
     flag(m, out);
     spend(m, out);
-    alarm(m, own, subject, out);
+    alarm(m, own, out);
     if (signals != NULL) {
         for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
             signals[i] = (used(p) & TCUQ_BIT(i)) != 0u ? own[i] : 0u;

@@ -53,7 +53,7 @@ extern "C" {
 #define TCUQ_DISBELIEF 16      /* log-odds against the class, from the belief at the learned persistence */
 #define TCUQ_SIGNAL_COUNT 17
 
-#define TCUQ_BIT(signal) (1u << (signal))
+#define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits, a mask has 17 */
 #define TCUQ_PROFILE_PAPER 0x00Fu
 #define TCUQ_PROFILE_EXTENDED 0x7F3Au
 #define TCUQ_PROFILE_STANDARD 0x1D200u
@@ -155,6 +155,10 @@ typedef struct {
     const tcuq_params_t *params;
     uint32_t *ring;
     uint32_t params_sum; /* of the params at tcuq_init(), for tcuq_verify() */
+    uint8_t alarm;       /* bytes are before words: Thumb reaches them in shorter instructions there */
+    uint8_t head;
+    uint8_t fill;
+    uint8_t held;
     uint32_t steps;
     int32_t debt;
     int32_t credit;
@@ -164,10 +168,6 @@ typedef struct {
     uint32_t accuracy;
     int32_t last;
     uint32_t novelty;
-    uint8_t alarm;
-    uint8_t head; /* where the next step goes, 0..depth; depth is 0 again */
-    uint8_t fill;
-    uint8_t held;
 } tcuq_t;
 
 /* What one step says. */

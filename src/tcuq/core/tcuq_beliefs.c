@@ -7,9 +7,8 @@
 
 /* Experts of the learned persistence, in the order of their deficits. The first has no memory, the last
  * takes steps as independent, with a mix of classes that it learns. */
-enum { MEMORYLESS, FIRST_STICKY = 1, STICKY_END = 5, CLASS_MIX = 5, EXPERT_COUNT = 6 };
-static const uint8_t expert_shift[EXPERT_COUNT] = {0, 1, 2, 4, 6, 6};
-static const uint8_t expert_persistence[EXPERT_COUNT] = {0, 1, 2, 4, 6, 0}; /* in sixths */
+enum { MEMORYLESS, STICKY_1, STICKY_2, STICKY_4, STICKY_6, CLASS_MIX, EXPERT_COUNT };
+#define STICKY_COUNT 4u
 
 #define MIX_SHIFT 5       /* rate at which the class mix is learned */
 #define SEEN_SHIFT 8      /* and that of the mean posterior for the correction by class mix */
@@ -18,143 +17,121 @@ static const uint8_t expert_persistence[EXPERT_COUNT] = {0, 1, 2, 4, 6, 0}; /* i
 
 int32_t tcuq_internal_log2(uint32_t value)
 {
-    int32_t whole = 0;
-    uint32_t part, bend;
-    while (value < ONE) {
-        value <<= 1;
-        whole -= 65536;
-    }
-    part = value - ONE;
-    bend = part * (ONE - part) >> 16;
+    uint32_t shift = bits_below(value);
+    uint32_t part = (value << shift) - ONE;
+    uint32_t bend = part * (ONE - part) >> 16;
     bend *= 28752u - (part * (15667u - (5383u * part >> 16)) >> 16);
-    return whole + (int32_t)(part + (bend >> 16));
+    return (int32_t)(part + (bend >> 16)) - (int32_t)(shift << 16);
 }
 
 /* What an inference says of each class: its posterior with a floor, or that corrected by the class mix. */
 typedef struct {
     const int8_t *probs;
     const int8_t *corrected; /* 16-bit numbers, or NULL */
-    uint32_t least;          /* what every class keeps */
+    uint32_t least;          /* what a class of posterior 0 keeps, and 64 * 128: the bytes begin at -128 */
+    uint32_t classes;
+    uint32_t even;           /* the belief of no knowledge */
 } likelihood_t;
 
-static inline uint32_t likelihood(const likelihood_t *of, uint32_t class)
+static inline uint32_t likelihood(const likelihood_t *of, uint32_t number)
 {
-    return of->corrected != NULL ? number_at(of->corrected, class)
-                                 : 64u * (uint32_t)(of->probs[class] + 128) + of->least;
+    return of->corrected != NULL ? number_at(of->corrected, number)
+                                 : (uint32_t)(64 * (int32_t)of->probs[number]) + of->least;
 }
 
-static likelihood_t likelihood_of(const int8_t *probs, const tcuq_params_t *p)
+static void read_likelihood(likelihood_t *of, const int8_t *probs, uint32_t classes)
 {
-    likelihood_t of;
-    of.probs = probs;
-    of.corrected = NULL;
-    of.least = p->classes <= 164u ? 164u / p->classes : 1u;
-    return of;
+    of->probs = probs;
+    of->corrected = NULL;
+    of->least = 64u * 128u + (classes <= 164u ? 164u / classes : 1u);
+    of->classes = classes;
+    of->even = ONE / classes;
 }
 
-/* One Bayes filter whose class is drawn anew with probability 2^-shift before each step. */
+/* What a sum of joints is divided by to be a belief: a shift, then a factor. */
 typedef struct {
-    const int8_t *belief; /* 16-bit numbers, or NULL where every class is as likely as another */
-    uint32_t even;        /* the belief of no knowledge */
-    uint32_t fresh;       /* what a class gains when it is drawn anew */
-    uint32_t shift;
-    uint32_t sum;         /* of the joint, which is how well the filter predicted */
     uint32_t scale;
     uint32_t factor;
-} filter_t;
+} divisor_t;
 
-static inline uint32_t joint_of(const filter_t *f, const likelihood_t *of, uint32_t class)
+/* Returns the sum after the shift. */
+static uint32_t divide_by(divisor_t *by, uint32_t sum)
 {
-    uint32_t old = f->belief != NULL ? number_at(f->belief, class) : f->even;
-    return (old - (old >> f->shift) + f->fresh) * likelihood(of, class);
-}
-
-/* The belief after this step, joint_of() of the same class at hand. */
-static inline uint32_t updated(const filter_t *f, uint32_t joint)
-{
-    return (joint >> f->scale) * f->factor >> 15;
-}
-
-static filter_t predicted(const int8_t *belief, const likelihood_t *of, uint32_t classes, uint32_t shift)
-{
-    filter_t f;
-    uint32_t i;
-    f.belief = belief;
-    f.even = ONE / classes;
-    f.fresh = (ONE >> shift) / classes;
-    f.shift = shift;
-    f.sum = 0;
-    f.scale = 0;
-    for (i = 0; i < classes; i++) {
-        f.sum += joint_of(&f, of, i);
-    }
-    while (f.sum >> f.scale > Q16_MAX) {
-        f.scale++;
-    }
+    by->scale = bits_above(sum);
     /* Not by 0: the priors are at least 1 and the likelihoods too; only a sum over damaged beliefs can come
      * round to it. */
-    f.factor = 0x7FFFFFFFu / (f.sum != 0u ? f.sum >> f.scale : 1u);
-    return f;
+    sum = sum != 0u ? sum >> by->scale : 1u;
+    by->factor = 0x7FFFFFFFu / sum;
+    return sum;
 }
 
-static filter_t believe(int8_t *belief, const likelihood_t *of, uint32_t classes, uint32_t shift, int first)
+static inline uint32_t share_of(const divisor_t *by, uint32_t joint)
 {
-    filter_t f = predicted(first ? NULL : belief, of, classes, shift);
-    uint32_t i;
-    for (i = 0; i < classes; i++) {
-        number_put(belief, i, updated(&f, joint_of(&f, of, i)));
+    return (joint >> by->scale) * by->factor >> 15;
+}
+
+/* What a class is expected to have before an inference, when the class is drawn anew with probability
+ * 2^-shift. (65536 >> shift) / classes is even >> shift. */
+ALWAYS_INLINE static inline uint32_t prior_of(uint32_t old, uint32_t shift, uint32_t even)
+{
+    return old - (old >> shift) + (even >> shift);
+}
+
+/* One Bayes filter takes an inference in. */
+static void believe(int8_t *belief, const likelihood_t *of, uint32_t shift)
+{
+    uint32_t sum = 0, i;
+    divisor_t by;
+    for (i = 0; i < of->classes; i++) {
+        sum += prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
     }
-    return f;
+    (void)divide_by(&by, sum);
+    for (i = 0; i < of->classes; i++) {
+        uint32_t joint = prior_of(number_at(belief, i), shift, of->even) * likelihood(of, i);
+        number_put(belief, i, share_of(&by, joint));
+    }
+}
+
+static void fill(int8_t *numbers, uint32_t count, uint32_t value)
+{
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        number_put(numbers, i, value);
+    }
 }
 
 uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
                                uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
-    likelihood_t of = likelihood_of(probs, p);
-    int8_t *belief = numbers_in(m, at);
-    int first = (m->held & HELD_PAST) == 0u;
+    int8_t *belief = numbers_in(m, at) + 2u * at->mixture; /* from the last to the first: risk may lean on the fast one */
+    likelihood_t of;
     uint32_t anchor = 0, n;
-    for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) { /* the fast one last: risk may lean on it */
-        if (uses(p, TCUQ_BIT(n))) {
-            int8_t *own = belief;
-            if (n == TCUQ_DISBELIEF_SLOW && uses(p, TCUQ_BIT(TCUQ_DISBELIEF_FAST))) {
-                own += 2u * p->classes;
-            }
-            (void)believe(own, &of, p->classes, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT, first);
-            anchor = number_at(own, subject);
+    read_likelihood(&of, probs, p->classes);
+    if ((m->held & HELD_PAST) == 0u) {
+        fill(numbers_in(m, at), at->mixture, of.even);
+    }
+    for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {
+        if (uses(p, (uint32_t)TCUQ_BIT(n))) {
+            belief -= 2u * p->classes;
+            believe(belief, &of, n == TCUQ_DISBELIEF_FAST ? FAST_SHIFT : SLOW_SHIFT);
+            anchor = number_at(belief, subject);
             signals[n] = log_odds(ONE - anchor);
         }
     }
     return anchor;
 }
 
-/* Learned persistence. */
+/* Learned persistence: its numbers are a belief a sticky expert, the class mix and the deficits. */
 
-/* Numbers of the mixture begin at at->mixture: a belief a sticky expert, the class mix, the deficits. */
-static int8_t *belief_of(const tcuq_t *m, const layout_t *at, uint32_t expert)
-{
-    return numbers_in(m, at) + 2u * (at->mixture + (expert - FIRST_STICKY) * m->params->classes);
-}
-
-static int8_t *deficits_of(const tcuq_t *m, const layout_t *at)
-{
-    return belief_of(m, at, EXPERT_COUNT);
-}
-
-static void start(const tcuq_t *m, const layout_t *at)
+static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32_t even)
 {
     const tcuq_params_t *p = m->params;
-    int8_t *mix_of = belief_of(m, at, CLASS_MIX);
     uint32_t i;
-    for (i = 0; i < p->classes; i++) {
-        number_put(mix_of, i, ONE / p->classes);
-        if (p->instant->class_mix != NULL) {
-            m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
-        }
-    }
-    for (i = 0; i < EXPERT_COUNT; i++) {
-        number_put(mix_of, p->classes + i, 0);
+    fill(class_mix, p->classes, even);
+    fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
+    for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
+        m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
 }
 
@@ -188,100 +165,125 @@ static uint32_t weight_of(uint32_t x)
     return (power < 15u ? (WHOLE_WEIGHT - f) >> power : 0u) + 1u;
 }
 
-/* Weights of the experts from their forgotten deficits, in 1/32768; returns the persistence. */
-static uint16_t weigh(const uint32_t *deficits, uint32_t *weights)
+/* An expert during one step. */
+typedef struct {
+    divisor_t by;
+    uint32_t weight; /* in 1/32768 */
+    int32_t gain;    /* minus its forgotten deficit in 1/2048 bit, then what it predicted better than others */
+} expert_t;
+
+/* Weights of the experts from their forgotten deficits; returns the persistence. */
+static uint16_t weigh(expert_t *experts)
 {
-    uint32_t least = deficits[CLASS_MIX];
-    uint32_t sum = 0, sticky = 0, factor, k;
-    for (k = 0; k < CLASS_MIX; k++) {
-        least = deficits[k] + COPIES < least ? deficits[k] + COPIES : least;
+    uint32_t least = 0xFFFFFFFFu, sum = 0, sticky, factor, k;
+    for (k = 0; k < EXPERT_COUNT; k++) {
+        experts[k].weight = (k == CLASS_MIX ? 0u : COPIES) - (uint32_t)experts[k].gain;
+        least = experts[k].weight < least ? experts[k].weight : least;
     }
     for (k = 0; k < EXPERT_COUNT; k++) {
-        weights[k] = weight_of(deficits[k] + (k == CLASS_MIX ? 0u : COPIES) - least);
-        sum += weights[k];
-        sticky += weights[k] * expert_persistence[k];
+        experts[k].weight = weight_of(experts[k].weight - least);
+        sum += experts[k].weight;
     }
+    sticky = experts[STICKY_1].weight + 2u * experts[STICKY_2].weight + 4u * experts[STICKY_4].weight +
+             6u * experts[STICKY_6].weight;
     factor = 0x7FFFFFFFu / sum;
     for (k = 0; k < EXPERT_COUNT; k++) {
-        weights[k] = weights[k] * factor >> 16;
+        experts[k].weight = experts[k].weight * factor >> 16;
     }
     return saturate((sticky << 13) / (6u * sum) << 3);
 }
 
-/* Deficits after this step: by how many bits each expert has predicted worse than the best. */
-static void learn(int8_t *into, uint32_t *deficits, const int32_t *logs)
+/* How well the experts predict an inference; their deficits after it. All experts at once, with shifts that are
+ * known when compiling: a class is then a handful of instructions an expert, and these loops are most of a step. */
+static void predict(expert_t *experts, const int8_t *beliefs, int8_t *deficits, const likelihood_t *of)
 {
+    uint32_t one = 0, two = 0, four = 0, six = 0, mix_of = 0, all = 0, classes = of->classes, even = of->even, i;
     int32_t best = -0x7FFFFFFF;
-    uint32_t k;
-    for (k = 0; k < EXPERT_COUNT; k++) {
-        int32_t gain = logs[k] - (int32_t)deficits[k];
-        best = gain > best ? gain : best;
+    for (i = 0; i < classes; i++, beliefs += 2) {
+        uint32_t said = likelihood(of, i);
+        all += said;
+        one += prior_of(number_at(beliefs, 0), 1, even) * said;
+        two += prior_of(number_at(beliefs, classes), 2, even) * said;
+        four += prior_of(number_at(beliefs, 2u * classes), 4, even) * said;
+        six += prior_of(number_at(beliefs, 3u * classes), 6, even) * said;
+        mix_of += prior_of(number_at(beliefs, 4u * classes), 6, even) * said;
     }
-    for (k = 0; k < EXPERT_COUNT; k++) {
-        number_put(into, k, saturate((uint32_t)(best - (logs[k] - (int32_t)deficits[k]))));
+    experts[MEMORYLESS].by.factor = even * all;
+    experts[STICKY_1].by.factor = one;
+    experts[STICKY_2].by.factor = two;
+    experts[STICKY_4].by.factor = four;
+    experts[STICKY_6].by.factor = six;
+    experts[CLASS_MIX].by.factor = mix_of;
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        int32_t log = tcuq_internal_log2(divide_by(&experts[i].by, experts[i].by.factor));
+        experts[i].gain += shift_floor(log + (int32_t)(experts[i].by.scale << 16), 5);
+        best = experts[i].gain > best ? experts[i].gain : best;
+    }
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        number_put(deficits, i, saturate((uint32_t)(best - experts[i].gain)));
     }
 }
 
-/* How well a filter predicted this inference, log2 in 1/2048. */
-static int32_t log_of(const filter_t *f)
+/* One sticky expert takes in what is said of a class; returns its share of the mixed belief. */
+ALWAYS_INLINE static inline uint32_t took(const expert_t *expert, int8_t *number, uint32_t shift, uint32_t even,
+                                          uint32_t said)
 {
-    int32_t log = tcuq_internal_log2(f->sum != 0u ? f->sum >> f->scale : 1u);
-    return shift_floor(log + (int32_t)(f->scale << 16), 5);
-}
-
-/* All experts take an inference in. Returns the one without memory, which holds this posterior alone. */
-static filter_t ask(const tcuq_t *m, const layout_t *at, const likelihood_t *of, int32_t *logs)
-{
-    uint32_t classes = m->params->classes;
-    int8_t *mix_of = belief_of(m, at, CLASS_MIX);
-    filter_t now = predicted(NULL, of, classes, expert_shift[MEMORYLESS]);
-    filter_t f;
-    uint32_t i, k;
-    logs[MEMORYLESS] = log_of(&now);
-    for (k = FIRST_STICKY; k < STICKY_END; k++) {
-        f = believe(belief_of(m, at, k), of, classes, expert_shift[k], (m->held & HELD_PAST) == 0u);
-        logs[k] = log_of(&f);
-    }
-    f = predicted(mix_of, of, classes, expert_shift[CLASS_MIX]);
-    logs[CLASS_MIX] = log_of(&f);
-    for (i = 0; i < classes; i++) {
-        int32_t share = (int32_t)updated(&f, joint_of(&f, of, i));
-        number_put(mix_of, i, (uint32_t)moved((int32_t)number_at(mix_of, i), share, MIX_SHIFT, 0));
-    }
-    return now;
+    uint32_t now = share_of(&expert->by, prior_of(number_at(number, 0), shift, even) * said);
+    number_put(number, 0, now);
+    return expert->weight * now;
 }
 
 uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
-    likelihood_t of = likelihood_of(probs, p);
-    filter_t now;
-    uint32_t deficits[EXPERT_COUNT], weights[EXPERT_COUNT];
-    int32_t logs[EXPERT_COUNT];
-    uint32_t best = 0, of_label = 0, i, k;
+    uint32_t classes = p->classes;
+    int8_t *beliefs = numbers_in(m, at) + 2u * at->mixture;
+    int8_t *deficits = beliefs + 2u * (STICKY_COUNT + 1u) * classes;
+    likelihood_t of;
+    expert_t experts[EXPERT_COUNT];
+    uint32_t best = 0, of_label = 0, answer = 0, i;
+    if (!(TCUQ_PERSISTENCE)) {
+        return 0; /* known when compiling: nothing below is left */
+    }
+    read_likelihood(&of, probs, classes);
     if ((m->held & HELD_STREAM) == 0u) {
-        start(m, at);
+        start(m, at, deficits - 2u * classes, of.even);
+    }
+    if ((m->held & HELD_PAST) == 0u) {
+        fill(beliefs, STICKY_COUNT * classes, of.even);
     }
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
     }
-    now = ask(m, at, &of, logs);
-    for (k = 0; k < EXPERT_COUNT; k++) {
-        deficits[k] = (number_at(deficits_of(m, at), k) * 251u + 128u) >> 8;
+    for (i = 0; i < EXPERT_COUNT; i++) {
+        experts[i].gain = -(int32_t)((number_at(deficits, i) * 251u + 128u) >> 8);
     }
-    out->persistence = weigh(deficits, weights);
-    for (i = 0; i < p->classes; i++) {
-        uint32_t belief = (weights[MEMORYLESS] + weights[CLASS_MIX]) * updated(&now, joint_of(&now, &of, i));
-        for (k = FIRST_STICKY; k < STICKY_END; k++) {
-            belief += weights[k] * number_at(belief_of(m, at, k), i);
-        }
+    out->persistence = weigh(experts);
+    predict(experts, beliefs, deficits, &of);
+    experts[MEMORYLESS].weight += experts[CLASS_MIX].weight;
+    for (i = 0; i < classes; i++) {
+        uint32_t said = likelihood(&of, i);
+        int8_t *number = beliefs + 2u * i;
+        uint32_t belief = experts[MEMORYLESS].weight * share_of(&experts[MEMORYLESS].by, of.even * said);
+        uint32_t mix_of, now;
+        belief += took(&experts[STICKY_1], number, 1, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_2], number, 2, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_4], number, 4, of.even, said);
+        number += 2u * classes;
+        belief += took(&experts[STICKY_6], number, 6, of.even, said);
+        number += 2u * classes;
+        mix_of = number_at(number, 0);
+        now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
+        number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
         belief = saturate(belief >> 15);
         of_label = i == out->label ? belief : of_label;
         if (i == 0u || belief > best) {
             best = belief;
-            out->answer = (uint16_t)i;
+            answer = i;
         }
     }
-    learn(deficits_of(m, at), deficits, logs);
+    out->answer = (uint16_t)answer;
     return p->about == TCUQ_ABOUT_ANSWER ? best : of_label;
 }

@@ -15,11 +15,15 @@
 #define ONE 65536u
 #define Q16_MAX 65535u
 
-/* For a function that would be copied to each of its callers at -O2. */
+/* For a function that would be copied to each of its callers at -O2, wherever it has some. */
 #if defined(__GNUC__)
-#define NOT_INLINE __attribute__((noinline))
+#define NOT_INLINE __attribute__((noinline, unused))
+#define ALWAYS_INLINE __attribute__((always_inline)) /* for one whose arguments are known when compiling */
+#define SELDOM __attribute__((cold))                 /* for one that no step calls: small rather than fast */
 #else
 #define NOT_INLINE
+#define ALWAYS_INLINE
+#define SELDOM
 #endif
 
 /* Signals that share a mean or a belief, and all that read a mean. */
@@ -66,11 +70,11 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
 }
 
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS: tcuq_params.c. */
-int tcuq_internal_check(const tcuq_params_t *p);
+SELDOM int tcuq_internal_check(const tcuq_params_t *p);
 
 /* A sum of all bytes of accepted params, those that they point to included, as they lie in this memory: it
  * says whether they are still those of tcuq_init() and nothing to another machine. */
-uint32_t tcuq_internal_sum(const tcuq_params_t *p);
+SELDOM uint32_t tcuq_internal_sum(const tcuq_params_t *p);
 
 /* Memory of the past: tcuq_signals.c. */
 
@@ -183,18 +187,24 @@ static inline uint32_t slot_of(const tcuq_t *m, uint32_t depth, uint32_t lag)
     return m->head >= lag ? m->head - lag : m->head + depth - lag;
 }
 
-/* Numbers are copied for the same reason. */
+/* Numbers are copied for the same reason; the first one begins a word. */
+#if defined(__GNUC__)
+#define AT_NUMBER(pointer) __builtin_assume_aligned(pointer, sizeof(uint16_t))
+#else
+#define AT_NUMBER(pointer) (pointer)
+#endif
+
 static inline uint32_t number_at(const int8_t *numbers, uint32_t index)
 {
     uint16_t value;
-    memcpy(&value, numbers + 2u * index, sizeof value);
+    memcpy(&value, AT_NUMBER(numbers + 2u * index), sizeof value);
     return value;
 }
 
 static inline void number_put(int8_t *numbers, uint32_t index, uint32_t value)
 {
     uint16_t kept = (uint16_t)value;
-    memcpy(numbers + 2u * index, &kept, sizeof kept);
+    memcpy(AT_NUMBER(numbers + 2u * index), &kept, sizeof kept);
 }
 
 /* Put an inference back into the ring: its label and its bytes, posterior first. */
@@ -203,10 +213,10 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const 
 /* One inference: tcuq_signals.c. */
 
 /* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6): sets
- * `label`, `answer`, `persistence` and `low_mass`, and the class that signals speak of. Returns 1 - what risk
- * leans on, Q0.16. A signal without a past stays as it is in `signals`. */
+ * `label`, `answer`, `persistence` and `low_mass`. Returns 1 - what risk leans on, Q0.16. A signal without a
+ * past stays as it is in `signals`. */
 uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals, uint32_t *subject);
+                            uint16_t *signals);
 
 /* Beliefs: tcuq_beliefs.c. */
 

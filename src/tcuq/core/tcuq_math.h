@@ -14,6 +14,53 @@ static inline int32_t moved(int32_t mean, int32_t value, uint32_t shift, int fir
     return first ? value : (int32_t)((uint32_t)mean + (uint32_t)shift_floor((int32_t)gap, shift));
 }
 
+/* Functions that instability and displacement share; one of them alone takes them in. */
+#if ((TCUQ_SIGNALS) & TCUQ_BIT(TCUQ_DISPLACEMENT)) != 0
+#define OF_FEATURES NOT_INLINE static
+#else
+#define OF_FEATURES static inline
+#endif
+
+/* Least shifts that bring a number, which is not 0, down to 65535 and up to 65536. One instruction does
+ * where a loop takes a dozen turns, but not every core has it. */
+#ifndef TCUQ_COUNT_ZEROS
+#if defined(__GNUC__) && (defined(__ARM_FEATURE_CLZ) || defined(__aarch64__) || defined(__x86_64__))
+#define TCUQ_COUNT_ZEROS 1
+#else
+#define TCUQ_COUNT_ZEROS 0
+#endif
+#endif
+
+#if TCUQ_COUNT_ZEROS
+static inline uint32_t bits_above(uint32_t value)
+{
+    return value > Q16_MAX ? 16u - (uint32_t)__builtin_clz(value) : 0u;
+}
+
+static inline uint32_t bits_below(uint32_t value)
+{
+    return value < ONE ? (uint32_t)__builtin_clz(value) - 15u : 0u;
+}
+#else
+static inline uint32_t bits_above(uint32_t value)
+{
+    uint32_t shift = value >> 24 != 0u ? 8u : 0u;
+    while (value >> shift > Q16_MAX) {
+        shift++;
+    }
+    return shift;
+}
+
+static inline uint32_t bits_below(uint32_t value)
+{
+    uint32_t shift = value < 256u ? 8u : 0u;
+    while (value << shift < ONE) {
+        shift++;
+    }
+    return shift;
+}
+#endif
+
 /* Log-odds of `against` (0..65536, in 1/65536), Q0.16: a half at even odds, 1/16 a factor of two.
  * 128 on both sides keep one confident step from an infinite say. */
 static inline uint16_t log_odds(uint32_t against)
@@ -46,7 +93,7 @@ static inline uint16_t magnitude_of(uint32_t squares, uint32_t count)
     return (uint16_t)root((squares / count << 16) + (squares % count << 16) / count);
 }
 
-static inline norm_t norm_of(uint64_t squares)
+OF_FEATURES norm_t norm_of(uint64_t squares)
 {
     norm_t n = {0, 0};
     int32_t exponent = 0;
@@ -85,7 +132,7 @@ static inline int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
 
 /* (1 - cosine) / 2 in Q0.16 from a dot product and two norms. One of them is of this step, so its mantissa
  * is at least 2^15 and the product is not 0 whatever the other is. */
-static inline uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
+OF_FEATURES uint32_t half_distance(int32_t dot, norm_t a, norm_t b)
 {
     uint32_t size = dot < 0 ? 0u - (uint32_t)dot : (uint32_t)dot;
     uint32_t product, cosine;

@@ -62,7 +62,7 @@ uint32_t tcuq_internal_sum(const tcuq_params_t *p)
 }
 
 /* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */
-static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
+SELDOM static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
 {
     uint32_t need = distance << 8;
     uint32_t shallow = p->slope * (uint32_t)p->knee;
@@ -74,7 +74,7 @@ static int32_t debt_at(const tcuq_params_t *p, uint32_t distance)
     return p->knee + (int32_t)((rest + p->steep_slope - 1u) / p->steep_slope);
 }
 
-void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
+SELDOM void tcuq_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
 {
     int32_t shut = debt_at(p, ONE - p->reference);
     int32_t open = p->reference == 0u ? 0 : debt_at(p, p->reference);

@@ -15,7 +15,6 @@ typedef struct {
     uint32_t top;     /* largest and second largest posterior, in 1/256 */
     uint32_t second;
     uint32_t squares; /* sum of squares of the features */
-    uint32_t subject; /* the class that signals speak of */
 } inference_t;
 
 /* Memory of the past. */
@@ -49,7 +48,7 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->entry_bytes = at->post_bytes + if_used(p, TCUQ_BIT(TCUQ_INSTABILITY), p->features);
 }
 
-size_t tcuq_ring_size(const tcuq_params_t *p)
+SELDOM size_t tcuq_ring_size(const tcuq_params_t *p)
 {
     layout_t at;
     uint32_t size;
@@ -130,14 +129,14 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);
 }
 
-uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
+SELDOM uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p)
 {
     inference_t now;
     read_probs(&now, probs, p->classes);
     return now.kept.label;
 }
 
-void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes)
+SELDOM void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const int8_t *bytes)
 {
     const tcuq_params_t *p = m->params;
     const int8_t *features = bytes + at->post_bytes;
@@ -326,21 +325,19 @@ static void odds_signals(const tcuq_params_t *p, uint32_t *strains, uint32_t pos
 /* Log of the squared distance of the features from the center of a class, Q0.16: 1/24 a factor of two. */
 static uint16_t distance_of(const int8_t *features, const int8_t *center, uint32_t count)
 {
-    uint32_t sum = 1, scale = 0;
+    uint32_t sum = 1, scale;
     int32_t log;
     for (; count > 0u; count--) {
         int32_t gap = (int32_t)*features++ - *center++;
         sum += (uint32_t)(gap * gap);
     }
-    while (sum >> scale > Q16_MAX) {
-        scale++;
-    }
+    scale = bits_above(sum);
     log = tcuq_internal_log2(sum >> scale) + (int32_t)((scale + 16u) << 16);
     return saturate(((uint32_t)log >> 4) * 2731u >> 12);
 }
 
 static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t *now, const int8_t *probs,
-                         const int8_t *features, uint16_t *signals)
+                         const int8_t *features, uint32_t subject, uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     int first = (m->held & HELD_PAST) == 0u;
@@ -350,7 +347,7 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
     if (uses(p, FAST_MASK)) {
         uint32_t *mean = m->ring + at->fast;
         if (!first) {
-            signals[TCUQ_SURPRISE_FAST] = surprise_of(mean, now->subject);
+            signals[TCUQ_SURPRISE_FAST] = surprise_of(mean, subject);
         }
         if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_FAST))) {
             signals[TCUQ_SPREAD_FAST] = spread_of(mean, p);
@@ -360,7 +357,7 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
     if (uses(p, SLOW_MASK)) {
         uint32_t *mean = m->ring + at->slow;
         if (!first) {
-            signals[TCUQ_SURPRISE_SLOW] = surprise_of(mean, now->subject);
+            signals[TCUQ_SURPRISE_SLOW] = surprise_of(mean, subject);
         }
         if (!first && uses(p, TCUQ_BIT(TCUQ_SPREAD_SLOW))) {
             signals[TCUQ_SPREAD_SLOW] = spread_of(mean, p);
@@ -372,20 +369,20 @@ static void slow_signals(const tcuq_t *m, const layout_t *at, const inference_t 
                             signals + TCUQ_DISPLACEMENT);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        signals[TCUQ_DISTANCE] = distance_of(features, p->centers + now->subject * p->features, p->features);
+        signals[TCUQ_DISTANCE] = distance_of(features, p->centers + subject * p->features, p->features);
     }
     if (uses(p, TCUQ_BIT(TCUQ_ODDS) | STRAIN_MASK)) {
-        odds_signals(p, m->ring, (uint32_t)(probs[now->subject] + 128), first, signals);
+        odds_signals(p, m->ring, (uint32_t)(probs[subject] + 128), first, signals);
     }
 }
 
 uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
-                            uint16_t *signals, uint32_t *subject)
+                            uint16_t *signals)
 {
     const tcuq_params_t *p = m->params;
     inference_t now;
     layout_t at;
-    uint32_t anchor;
+    uint32_t anchor, subject;
     tcuq_internal_layout(&at, p);
     read_probs(&now, probs, p->classes);
     now.squares = 0;
@@ -399,7 +396,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     out->low_mass = now.kept.mass < 128u ? 1u : 0u;
     out->answer = now.kept.label;
     out->persistence = 0;
-    now.subject = now.kept.label;
+    subject = now.kept.label;
     anchor = 256u * now.top;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - anchor), saturate(ONE - 256u * (now.top - now.second)),
                                         p->doubt_mix);
@@ -411,20 +408,19 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     }
     if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
         uint32_t mixed = tcuq_internal_persist(m, &at, probs, out);
-        now.subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : now.subject;
-        anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[now.subject] + 128);
+        subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : subject;
+        anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[subject] + 128);
         signals[TCUQ_DISBELIEF] = log_odds(ONE - mixed);
     }
     if (uses(p, BELIEF_MASK)) {
-        uint32_t fast = tcuq_internal_beliefs(m, &at, probs, now.subject, signals);
+        uint32_t fast = tcuq_internal_beliefs(m, &at, probs, subject, signals);
         if (p->anchor == TCUQ_ANCHOR_BELIEF && !((TCUQ_PERSISTENCE) && p->instant != NULL)) {
             anchor = fast;
         }
     }
     if (uses(p, TCUQ_ALL_SIGNALS & ~TCUQ_PROFILE_PAPER)) {
-        slow_signals(m, &at, &now, probs, features, signals);
+        slow_signals(m, &at, &now, probs, features, subject, signals);
     }
     m->held = (TCUQ_PERSISTENCE) && p->instant != NULL ? HELD_PAST | HELD_STREAM : HELD_PAST;
-    *subject = now.subject;
     return saturate(ONE - anchor);
 }

@@ -38,7 +38,7 @@ enum {
 /* A number as a word of the fingerprint: those of 16 bits keep 16, whatever their sign. */
 #define WORD(value) (sizeof(value) == 2u ? (uint16_t)(value) : (uint32_t)(value))
 
-uint32_t tcuq_fingerprint(const tcuq_params_t *p)
+SELDOM uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 {
     uint32_t crc = CRC_START;
     uint32_t i;
@@ -98,7 +98,7 @@ static size_t crc_at(const layout_t *at)
     return numbers_at(at) + 2u * (size_t)number_count(at);
 }
 
-size_t tcuq_state_size(const tcuq_params_t *p)
+SELDOM size_t tcuq_state_size(const tcuq_params_t *p)
 {
     layout_t at;
     tcuq_internal_layout(&at, p);
@@ -306,7 +306,7 @@ static void put_memory(const tcuq_t *m, const layout_t *at, uint8_t *next)
     }
 }
 
-int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
+SELDOM int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
 {
     tcuq_t m = *monitor; /* what is saved: the caller's is not ours to change */
     layout_t at;
@@ -442,7 +442,7 @@ static int state_ok(const tcuq_t *m, const layout_t *at, const uint8_t *bytes)
            steps_agree(m) && entries_ok(m, at, bytes) && memory_ok(m, at, bytes);
 }
 
-int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
+SELDOM int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 {
     tcuq_t next; /* what the monitor would become */
     uint8_t identity[AT_STEPS];
@@ -492,7 +492,7 @@ int tcuq_load(tcuq_t *m, const uint8_t *bytes, size_t size)
     return TCUQ_OK;
 }
 
-int tcuq_verify(const tcuq_t *m)
+SELDOM int tcuq_verify(const tcuq_t *m)
 {
     const tcuq_params_t *p;
     layout_t at;

@@ -81,9 +81,9 @@ void loop()
   tcuq_step_t step;
   read_model();
 {before}  tcuq_step(&{name}_state, {name}_outputs, {argument}, &step, NULL);
-  Serial.print(step.label);
+  Serial.print({answer});
   Serial.print(step.abstain ? " ABSTAIN" : " ACCEPT");
-  Serial.println(step.alarm ? " ALARM" : "");
+{more}  Serial.println(step.alarm ? " ALARM" : "");
   delay(100);
 }}
 """
@@ -116,6 +116,8 @@ def library_files(contents: Contents) -> dict[str, str]:
     check_arduino_name(contents.name)
     before = ("tcuq_softmax.h", "tcuq_projection.h")
     more = "".join(f'#include "{file}"\n' for file in contents.core_files if file in before)
+    if contents.params.names is not None:
+        more += f'#include "{contents.name}_names.h"\n'
     return {
         "library.properties": contents.fill(
             _PROPERTIES, version=VERSION, ram=cost(contents.params).ram_bytes
@@ -132,6 +134,8 @@ def _keywords(contents: Contents) -> str:
     functions.append(f"{contents.name}_selfcheck")
     sizes = ("CLASSES", "FEATURES", "RING_BYTES", "STATE_BYTES", "SELFCHECK_STEPS")
     constants = [contents.name, *(f"{contents.macro}_{size}" for size in sizes), *_CONSTANTS]
+    if contents.params.names is not None:
+        constants.append(f"{contents.name}_names")
     if contents.logits_scale is not None:
         functions.append("tcuq_softmax")
         constants.append(f"{contents.name}_softmax")
@@ -161,6 +165,12 @@ def _sketch(contents: Contents) -> str:
     if contents.projection is not None:
         buffers += f"static int8_t {name}_features[{macro}_FEATURES];\n"
         before += f"  tcuq_project(&{name}_projection, {name}_wide_features, {name}_features);\n"
+    more = ""
+    if params.evidence is not None:
+        more += '  Serial.print(" severity x100 ");\n  Serial.print((int)(step.severity * 25L / 16384L));\n'
+    if params.horizon:
+        percent = "(int)((100uL * step.expected_accuracy + 32768uL) >> 16)"
+        more += f'  Serial.print(" expected accuracy % ");\n  Serial.print({percent});\n'
     logits = f"Logits as int8, scale {contents.logits_scale:g}." if contents.logits_scale is not None else ""
     rest = 64 // max(1, params.classes - 1)
     return contents.fill(
@@ -172,4 +182,6 @@ def _sketch(contents: Contents) -> str:
         features=features,
         before=before,
         argument=argument,
+        answer=f"{name}_names[step.answer]" if params.names is not None else "step.answer",
+        more=more,
     )

@@ -13,12 +13,16 @@ import numpy.typing as npt
 from ..monitor.logits import softmax_table
 from ..monitor.params import Params
 from .projection import IntegerProjection, check_outputs
+from .tables import check_names
 
-PARAMS_BYTES, HEAD_BYTES = 152, 44
-"""`sizeof` tcuq_params_t and tcuq_evidence_t with 32-bit pointers."""
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 56, 44
+"""`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")
-CORE_SOURCES = ("tcuq.c", "tcuq_error.c", "tcuq_params.c", "tcuq_signals.c", "tcuq_state.c")
+CORE_SOURCES = (
+    *("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"),
+    *("tcuq_params.c", "tcuq_signals.c", "tcuq_state.c"),
+)
 CORE_PRIVATE = ("tcuq_bytes.h", "tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_tables.h")
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
@@ -53,6 +57,7 @@ class Contents:
 
     def __post_init__(self) -> None:
         check_name(self.name)
+        check_names(self.params.names)
         if self.logits_scale is not None:
             softmax_table(self.logits_scale)
         if self.projection is not None:
@@ -93,7 +98,8 @@ class Contents:
     def flags(self) -> str:
         """Flags of the compiler that leave out the code of signals which are not used."""
         mask = f"-DTCUQ_SIGNALS=0x{self.params.integers()['signals']:03X}u"
-        return mask + (" -DTCUQ_EVIDENCE=1" if self.params.evidence else "")
+        evidence = " -DTCUQ_EVIDENCE=1" if self.params.evidence else ""
+        return mask + evidence + (" -DTCUQ_PERSISTENCE=1" if self.params.instant else "")
 
     @property
     def constant_bytes(self) -> int:
@@ -101,7 +107,11 @@ class Contents:
         params, through = self.params, self.projection
         found = PARAMS_BYTES + 3 * len(params.lags)
         if params.evidence is not None:
-            found += HEAD_BYTES + 2 * params.classes
+            found += EVIDENCE_BYTES + 2 * params.classes
+        if params.instant is not None:
+            found += INSTANT_BYTES + (2 * params.classes if params.instant.class_mix is not None else 0)
+        if params.centers is not None:
+            found += params.classes * params.features
         if self.table is not None:
             found += 2 * len(self.table)
         if through is not None:
@@ -130,7 +140,7 @@ class Contents:
 MAX_NAME = 31
 """C99 promises that this many characters of an external name count."""
 
-ENDINGS = ("_selfcheck", "_softmax", "_projection", "_arduino")
+ENDINGS = ("_selfcheck", "_softmax", "_projection", "_arduino", "_names")
 """What the names of a monitor's own files, functions and tables end in."""
 
 # Words that mean something to a C or C++ compiler.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 
 from .._version import VERSION
 from ..base.fixed import ONE
 from ..monitor.params import COEF_UNIT, Params
 from ..monitor.signals import DESCRIPTION, SIGNALS
 from .contents import Contents
+from .tables import rows_of, string_of, tables
 
 _HEADER = """\
 /* {summary}
@@ -32,7 +32,7 @@ _HEADER = """\
 #if ((TCUQ_SIGNALS) & {mask}) != {mask}
 #error "TCUQ_SIGNALS leaves out a signal that {name} uses; compile with -DTCUQ_SIGNALS={mask} or more bits"
 #endif
-{evidence_guard}
+{guards}
 #define {NAME}_CLASSES {classes}u
 #define {NAME}_FEATURES {features}u
 #define {NAME}_RING_BYTES {ring}u
@@ -52,8 +52,20 @@ extern const tcuq_params_t {name};
 """
 
 _GUARD = """\
-#if !TCUQ_EVIDENCE
-#error "TCUQ_EVIDENCE is 0 and {name} sums evidence; compile with -DTCUQ_EVIDENCE=1"
+#if !{macro}
+#error "{macro} is 0 and {name} {does}; compile with -D{macro}=1"
+#endif
+"""
+
+_NAMES = """\
+/* Names of the classes that {name} tells apart, UTF-8; a file that does not use them carries none. */
+#ifndef {NAME}_NAMES_H
+#define {NAME}_NAMES_H
+
+static const char *const {name}_names[{classes}u] = {{
+{entries}
+}};
+
 #endif
 """
 
@@ -91,11 +103,28 @@ def monitor_header(contents: Contents) -> str:
         _HEADER,
         summary="\n * ".join(textwrap.wrap(summary, 100)),
         layout=params.integers()["version"],
-        evidence_guard=_GUARD.format(name=contents.name) if params.evidence else "",
+        guards=_guards(contents),
         includes=includes,
         before=before,
         sizes=sizes,
     )
+
+
+def _guards(contents: Contents) -> str:
+    """Return what refuses a build that leaves out more than these parameters can do without."""
+    needed = [
+        ("TCUQ_EVIDENCE", "sums evidence", contents.params.evidence),
+        ("TCUQ_PERSISTENCE", "learns the persistence", contents.params.instant),
+    ]
+    return "".join(
+        _GUARD.format(macro=macro, name=contents.name, does=does) for macro, does, head in needed if head
+    )
+
+
+def names_header(contents: Contents) -> str:
+    """Return the header with the names of the classes."""
+    entries = "\n".join(f"    {string_of(name)}," for name in contents.params.names or ())
+    return banner() + contents.fill(_NAMES, entries=entries)
 
 
 def monitor_source(contents: Contents) -> str:
@@ -130,61 +159,6 @@ def monitor_source(contents: Contents) -> str:
 
 def _number(value: int) -> str:
     return f"{value}u" if value >= 0 else str(value)
-
-
-def _tables(params: Params, name: str) -> list[str]:
-    p = params.integers()
-    if not p["lags"]:
-        return []
-    lags = ", ".join(f"{lag}" for lag in p["lags"])
-    weights = ", ".join(f"{weight}" for weight in p["lag_weights"])
-    real = ", ".join(f"{weight / 32768:.4f}" for weight in p["lag_weights"])
-    return [
-        f"static const uint8_t {name}_lags[] = {{{lags}}};",
-        f"static const uint16_t {name}_lag_weights[] = {{{weights}}}; /* {real} */",
-        "",
-    ]
-
-
-def _head(params: Params, name: str) -> list[str]:
-    """Return the head of the alarm and its table; static, so that two monitors may lie in one program."""
-    if params.evidence is None:
-        return []
-    head = params.evidence.integers()
-    coef = ", ".join(map(str, head["coef"]))
-    return [
-        f"static const int16_t {name}_evidence_offset[] = {{ /* one a class, value * 256 */",
-        *rows_of(head["offset"]),
-        "};",
-        f"static const tcuq_evidence_t {name}_evidence = {{",
-        f"    {name}_evidence_offset, /* offset */",
-        f"    {head['clip']}u, /* clip: {head['clip'] / ONE:.4f} */",
-        f"    {head['allowance']}u, /* allowance: {head['allowance'] / ONE:.4f} */",
-        f"    {{{coef}}}, /* coef: {_weights(params)} */",
-        "};",
-        "",
-    ]
-
-
-def rows_of(values: Iterable[int]) -> list[str]:
-    """Return numbers as the lines of an initializer.
-
-    Examples
-    --------
-    >>> rows_of([1, -2])
-    ['    1, -2']
-    """
-    return lines_of(map(str, values))
-
-
-def lines_of(values: Iterable[str]) -> list[str]:
-    """Return literals as the lines of an initializer."""
-    return textwrap.wrap(", ".join(values), 100, initial_indent="    ", subsequent_indent="    ")
-
-
-def _weights(params: Params) -> str:
-    assert params.evidence is not None
-    return ", ".join(f"{name} {value:.4f}" for name, value in params.evidence.coef.items() if value)
 
 
 def _by_signal(params: Params, field: str, unit: int) -> list[str]:
@@ -224,8 +198,7 @@ def params_source(params: Params, name: str) -> str:
     lines = [
         f'#include "{name}.h"',
         "",
-        *_tables(params, name),
-        *_head(params, name),
+        *tables(params, name),
         f"const tcuq_params_t {name} = {{",
         entry("TCUQ_PARAMS_VERSION", "version"),
         entry(f"0x{p['signals']:03X}u", "signals"),
@@ -243,6 +216,9 @@ def params_source(params: Params, name: str) -> str:
         line("level_den"),
         line("reference", f"threshold {p['reference'] / ONE:.4f} at zero debt"),
         line("anchor", f"risk leans on the {params.anchor}"),
+        line("about", f"signals, uncertainty and risk speak of the {params.about}"),
+        line("horizon", f"{params.horizon} steps" if params.horizon else "no expected accuracy"),
+        line("expected_start", f"{params.expected_start:.4f}"),
         line("slope", f"{p['slope'] * flag / 256 / ONE:.6f} risk a flag"),
         line("steep_slope", f"{p['steep_slope'] * flag / 256 / ONE:.6f} risk a flag"),
         entry(str(p["knee"]), "knee", f"{p['knee'] / flag:g} flags"),
@@ -255,6 +231,8 @@ def params_source(params: Params, name: str) -> str:
         line("warmup", "steps that never abstain"),
         *side("rise"),
         *side("fall"),
+        entry(f"{name}_centers" if params.centers is not None else "NULL", "centers"),
+        entry(f"&{name}_instant" if params.instant else "NULL", "instant"),
         entry(f"&{name}_evidence" if params.evidence else "NULL", "evidence"),
         *_by_signal(params, "coef", COEF_UNIT),
         *_by_signal(params, "clean_mean", ONE),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from .contents import Contents
 from .csource import banner
 
@@ -12,18 +14,18 @@ _MAIN = """\
  *   ./try_{name} < rows.txt
  *
  * Each row holds {row_text}, decimal int8
- * values separated by spaces. Each answer is one line: label, risk, threshold, abstain, alarm; risk and
- * threshold are in units of 1/65536.
+ * values separated by spaces. What is said of each is one line:
+ * {columns}.
  */
 #include <stdio.h>
 
 #include "{name}.h"
-#include "{name}_selfcheck.h"
+{names}#include "{name}_selfcheck.h"
 
 /* Named here because a local name below may hide that of the parameters. */
 static const tcuq_params_t *const tcuq_try_params = &{name};
 
-/* Read `count` int8 values. Return 1, 0 at the end of the input before the first one, or -1. */
+{names_table}/* Read `count` int8 values. Return 1, 0 at the end of the input before the first one, or -1. */
 static int tcuq_try_read(int8_t *row, size_t count)
 {{
     size_t i;
@@ -60,8 +62,9 @@ int main(void)
     while ((status = tcuq_try_read(row, sizeof row)) == 1) {{
         tcuq_step_t step;
 {before}        tcuq_step(&monitor, row, {features_argument}, &step, NULL);
-        printf("%u %u %ld %u %u\\n", (unsigned)step.label, (unsigned)step.risk, (long)step.threshold,
+        printf("%u %u %ld %u %u", (unsigned)step.answer, (unsigned)step.risk, (long)step.threshold,
                (unsigned)step.abstain, (unsigned)step.alarm);
+{more}        putchar('\\n');
         count++;
     }}
     if (status < 0) {{
@@ -70,6 +73,25 @@ int main(void)
     }}
     return 0;
 }}
+"""
+
+
+_SEVERITY = """\
+        printf(" %ld", (long)step.severity);
+"""
+
+_EXPECTED = """\
+        printf(" %u", (unsigned)step.expected_accuracy);
+"""
+
+_NAMED = """\
+        printf(" %s", tcuq_try_names[step.answer]);
+"""
+
+_NAMES = """\
+/* Named here for the same reason. */
+static const char *const *const tcuq_try_names = {name}_names;
+
 """
 
 
@@ -86,6 +108,15 @@ def main_text(contents: Contents) -> str:
     else:
         argument = f"row + {macro}_CLASSES" if features else "NULL"
         wide = f"{macro}_FEATURES"
+    params = contents.params
+    columns, more = "answer, risk, threshold, abstain, alarm", ""
+    if params.evidence is not None:
+        columns, more = f"{columns}, severity", more + _SEVERITY
+    if params.horizon:
+        columns, more = f"{columns}, expected accuracy", more + _EXPECTED
+    columns += " (risk and the like in 1/65536)"
+    if params.names is not None:
+        columns, more = f"{columns}, name of the answer", more + _NAMED
     first = "posteriors" if contents.logits_scale is None else "logits"
     row_text = f"{contents.params.classes} {first}"
     if contents.width:
@@ -99,4 +130,8 @@ def main_text(contents: Contents) -> str:
         buffers=buffers,
         before=before,
         features_argument=argument,
+        columns="\n * ".join(textwrap.wrap(columns, 98)),
+        more=more,
+        names=contents.fill('#include "{name}_names.h"\n') if params.names is not None else "",
+        names_table=contents.fill(_NAMES) if params.names is not None else "",
     )

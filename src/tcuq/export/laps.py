@@ -6,12 +6,14 @@ device, once, and no flash.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.monitor import NO_REASON, Monitor
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER
@@ -96,10 +98,21 @@ def goals(params: Params) -> list[Goal]:
                 Goal(f"the {side} alarm being raised", _turns(bit, True)),
                 Goal(f"the {side} alarm being cleared", _turns(bit, False)),
             ]
-    able = [name for name in params.signals if p["coef"][NUMBER[name]]]
+    if params.instant is not None:
+        found += [
+            Goal("an answer other than the label", _answers),
+            Goal("a high persistence", lambda said: said.column("persistence") >= 3 * ONE // 4),
+            Goal("a low persistence", lambda said: said.column("persistence") < ONE // 4),
+        ]
+    heads = [p["coef"], *([p["instant"]["coef"]] if p["instant"] is not None else [])]
+    able = [name for name in params.signals if any(coef[NUMBER[name]] for coef in heads)]
     found += [Goal(f"the reason {name}", _equals("reason", NUMBER[name]), False) for name in able]
     found.append(Goal("a step without a reason", _equals("reason", NO_REASON), False))
     return found
+
+
+def _answers(said: Transcript) -> Bools:
+    return np.asarray(said.column("answer") != said.column("label"))
 
 
 def _both(field: str, text: str) -> list[Goal]:
@@ -121,6 +134,12 @@ def _turns(bit: int, on: bool) -> Seen:
         return np.asarray((state != before) & (state == on))
 
     return seen
+
+
+def _sum_in(state: bytes, side: str) -> int:
+    """Return the sum of one side of the alarm in a saved state (SPEC.md section 12)."""
+    rise, fall = struct.unpack_from("<II", state, 32)
+    return int(rise if side == "rise" else fall)
 
 
 class Stretch:
@@ -208,6 +227,33 @@ class Laps:
         while len(self.laps) < MOST_LAPS and (found := self._best(self._missing(wanted))) is not None:
             self._play(*found)
         self.unseen = [goal.text for goal in self._missing(wanted)]
+        for side, bit in (("rise", 1), ("fall", 2)):
+            if monitor.params.integers()[f"{side}_limit"] and not self._descend(side, bit):
+                self.unseen.append(f"a saved state with the {side} alarm on its way down")
+
+    def _descend(self, side: str, bit: int) -> bool:
+        """Play until a saved state has an alarm between its limit and 0; tell whether that was found.
+
+        Elsewhere the sum alone says whether the alarm is raised, and a state that lost it is mended.
+        """
+        if not self._monitor.alarm & bit:
+            found = self._best([Goal("", _turns(bit, True))])
+            if found is None:
+                return False
+            self._play(*found)
+        state = self._monitor.save()
+        limit = self._monitor.params.integers()[f"{side}_limit"]
+        for depth in DEPTHS[:2]:
+            for stretch in self._stretches:
+                monitor = Monitor(self._monitor.params).load(state)
+                for times in range(1, depth // len(stretch) + 1):
+                    stretch.take(monitor, 1)
+                    if not monitor.alarm & bit:
+                        break
+                    if 0 < _sum_in(monitor.save(), side) < limit:
+                        self._play(stretch, times)
+                        return True
+        return False
 
     def _missing(self, wanted: list[Goal]) -> list[Goal]:
         return [goal for goal in wanted if not any(goal.seen(part).any() for part in self.parts)]

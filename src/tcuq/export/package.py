@@ -10,7 +10,7 @@ from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
 from .arduino import library_files
 from .contents import Contents
-from .csource import monitor_header, monitor_source
+from .csource import monitor_header, monitor_source, names_header
 from .example import main_text
 from .projection import IntegerProjection
 from .readme import readme
@@ -57,6 +57,8 @@ def sources(
         f"{name}_selfcheck.h": selfcheck_header(contents, checked),
         f"{name}_selfcheck.c": selfcheck_source(contents, checked),
     }
+    if params.names is not None:
+        texts[f"{name}_names.h"] = names_header(contents)
     package = resources.files("tcuq")
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file

@@ -10,10 +10,11 @@ from .vector import Vector
 
 _FILES = {
     "{name}.h, {name}.c": "the parameters of this monitor, real values in comments",
+    "{name}_names.h": "names of the classes, for those who print them",
     "{name}_selfcheck.h, {name}_selfcheck.c": "a stored stream and what must come out; not needed to run",
     "{name}_arduino.h": "includes all of it",
     "tcuq.h, tcuq_fields.h": "the monitor's functions and parameters, each one explained",
-    "tcuq.c, tcuq_params.c, tcuq_signals.c, tcuq_state.c": "the monitor itself",
+    "tcuq.c, tcuq_beliefs.c, tcuq_params.c, tcuq_signals.c, tcuq_state.c": "the monitor itself",
     "tcuq_error.c": "which parameter is refused, in words; only a program that asks carries it",
     "tcuq_bytes.h, tcuq_internal.h, tcuq_math.h, tcuq_rules.h, tcuq_tables.h": "private to these files",
     "tcuq_softmax.h, tcuq_softmax.c": "posteriors from int8 logits",
@@ -87,8 +88,8 @@ After every inference, with `{outputs}` as int8{features}:
 
 ```c
 {calls}
-/* step.abstain: do not act on step.label. step.alarm: the stream has become worse. */
-```
+/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
+{said}```
 
 Build as C99 or as C++11 and later, with no flags in particular:
 
@@ -176,14 +177,27 @@ def _use(contents: Contents, text: str) -> str:
         extra += f" and {contents.width} wide features (`wide`)"
     elif contents.width:
         extra += f" and {contents.width} features of zero point {contents.params.feature_zero_point}"
+    said = ""
+    if contents.params.evidence is not None:
+        said += "/* step.severity: how bad the stream has become, to rank devices by. */\n"
+    if contents.params.horizon:
+        said += (
+            f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
+        )
     return contents.fill(
-        text, outputs=outputs, features=extra, calls="\n".join(calls), sources=" ".join(contents.sources)
+        text,
+        outputs=outputs,
+        features=extra,
+        calls="\n".join(calls),
+        said=said,
+        sources=" ".join(contents.sources),
     )
 
 
 def _files(contents: Contents, form: str) -> list[str]:
     """Return a row for every file or pair of files that this package has."""
     had = {*contents.core_files, *contents.sources, f"{contents.name}.h"}
+    had |= {f"{contents.name}_names.h"} if contents.params.names is not None else set()
     had |= {"main.c"} if form == "c" else {f"{contents.name}_arduino.h", "examples/Watch/Watch.ino"}
     rows = []
     for names, what in _FILES.items():

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .contents import Contents
-from .csource import banner, lines_of, rows_of
+from .csource import banner
 from .laps import Lap
+from .tables import lines_of, rows_of
 from .transcript import BASIS, PRIME, step_fields
 from .vector import Vector
 

@@ -101,5 +101,6 @@ def take(monitor: Monitor, probs: Int8, features: Int8) -> Transcript:
     columns: list[Any] = [
         steps[name] * (ONE if steps.dtype[name].kind == "f" else 1) for name in step_fields()
     ]
-    fields = np.stack([column.astype(np.int64) for column in columns], axis=1)
+    # What the parameters do not ask for is NaN in Python, 0 in the core.
+    fields = np.stack([np.nan_to_num(column).astype(np.int64) for column in columns], axis=1)
     return Transcript(fields, np.asarray(signals * ONE).astype(np.int64))

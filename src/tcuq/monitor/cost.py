@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .params import Params
-from .signals import BELIEF, FEATURE_BASED, LAGGED
+from .signals import FEATURE_BASED, LAGGED
 
-CONTEXT_BYTES = 44
+CONTEXT_BYTES = 52
 """`sizeof(tcuq_t)` with 32-bit pointers."""
 
 
@@ -42,7 +42,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    276
+    272
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
@@ -52,23 +52,28 @@ def cost(params: Params) -> Cost:
     means = bool(used & {"surprise_fast", "spread_fast"}) + bool(used & {"surprise_slow", "spread_slow"})
     spreads = len(used & {"spread_fast", "spread_slow"})
     displaced = "displacement" in used
-    beliefs = len(used & set(BELIEF))
+    beliefs = len(used & {"disbelief_fast", "disbelief_slow"})
     strains = len(used & {"strain_fast", "strain_slow"})
     odds = bool(strains or "odds" in used)
     vectors = bool(width)
-    magnitude = "magnitude" in used
+    magnitude, distance = "magnitude" in used, "distance" in used
     head = params.evidence is not None
+    bet = head and params.evidence is not None and params.evidence.bet is not None
+    learned = params.instant is not None
+    corrected = params.instant is not None and params.instant.class_mix is not None
     return Cost(
         ram_bytes=CONTEXT_BYTES + params.ring_bytes,
         state_bytes=params.state_bytes,
         table_lookups=classes + 1 + divergence * (classes + 1) + 2 * spreads * (classes + 1) + 2,
-        multiplies=width * (vectors + instability + 2 * displaced)
+        multiplies=width * (vectors + instability + 2 * displaced + distance)
         + instability
         + divergence
         + spreads * (2 * classes + 1)
         + beliefs * 3 * classes
-        + 6 * (beliefs + odds)
-        + (2 + head) * len(used)
+        + 6 * (beliefs + odds + 4 * learned + distance + bet)
+        + learned * (21 * classes + 48)
+        + corrected * classes
+        + (2 + head + learned) * len(used)
         + 7,
         divisions=2 * divergence
         + instability
@@ -76,23 +81,29 @@ def cost(params: Params) -> Cost:
         + 2 * spreads
         + beliefs
         + 2 * bool(beliefs)
+        + 10 * learned
+        + corrected * classes
         + 2 * magnitude
         + 2 * bool(lags),
         instructions=round(
-            396
-            + 13 * classes
-            + 148 * bool(lags)
-            + 34 * lags
-            + divergence * (46 + 8.9 * classes)
+            431
+            + 12 * classes
+            + 139 * bool(lags)
+            + 44 * lags
+            + divergence * (46 + 9.2 * classes)
             + instability * (76 + 4.9 * width)
-            + vectors * (254 + 6.2 * width)
-            + means * (40 + 14 * classes)
-            + spreads * (224 + 57.4 * classes)
+            + vectors * (254 + 7.4 * width)
+            + means * (40 + 15 * classes)
+            + spreads * (224 + 52 * classes)
             + displaced * (240 + 36.9 * width)
-            + beliefs * (234 + 32 * classes)
-            + 114 * odds
-            + 45 * strains
-            + 130 * magnitude
-            + head * (40 + 15 * len(used))
+            + beliefs * (210 + 30 * classes)
+            + 110 * odds
+            + 49 * strains
+            + 120 * magnitude
+            + learned * (1060 + 172 * classes)
+            + corrected * 166 * classes
+            + distance * (120 + 7 * width)
+            + head * (60 + 12 * len(used))
+            + 40 * bet
         ),
     )

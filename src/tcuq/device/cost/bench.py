@@ -11,18 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ...monitor.logits import softmax_table
-from ...monitor.params import Params
-from ...monitor.signals import profile_signals
 from ..boards import Board, board, names
 from ..firmware.build import Levels
 from ..firmware.decision import Watch
 from ..firmware.firmware import Firmware
 from ..graph.model import Conv, Dense, Graph, MeanPool, Softmax, Step, Tensor
 from .measure import measure, overhead
+from .stock import CLASSES, FEATURES, monitors
 from .stored import result
 
 STEPS = 1000
-CLASSES, FEATURES = 10, 32
 LEVELS = ("-Os", "-O2", "-O3")
 GOALS = {"flash": 4300, "ram": 512, "instructions": 2500}
 """What the paper's profile may add to a firmware on the Cortex-M4 with 10 classes and 32 features.
@@ -30,26 +28,6 @@ GOALS = {"flash": 4300, "ram": 512, "instructions": 2500}
 Flash: 4,096 bytes, and 5 % for a state that survives memory errors (SPEC.md section 12)."""
 
 Progress = Callable[[int, int, str], None]
-
-
-def monitors() -> dict[str, Params]:
-    """Return the monitors that are measured, by profile.
-
-    Examples
-    --------
-    >>> sorted(monitors())
-    ['extended', 'paper', 'paper, posteriors alone']
-    """
-    shapes = {"paper": FEATURES, "extended": FEATURES, "paper, posteriors alone": 0}
-    return {
-        name: Params(
-            classes=CLASSES,
-            features=width,
-            feature_zero_point=-128,
-            signals=profile_signals(name.partition(",")[0], width),
-        )
-        for name, width in shapes.items()
-    }
 
 
 def small_graph() -> Graph:

@@ -97,7 +97,9 @@ class Watch(Rule):
     def options(self) -> Sequence[str]:
         """Return what leaves out the code of signals that are not used."""
         signals = self.params.integers()["signals"]
-        return [f"-DTCUQ_SIGNALS={signals}u", f"-DTCUQ_EVIDENCE={int(self.params.evidence is not None)}"]
+        parts = {"EVIDENCE": self.params.evidence, "PERSISTENCE": self.params.instant}
+        heads = [f"-DTCUQ_{part}={int(head is not None)}" for part, head in parts.items()]
+        return [f"-DTCUQ_SIGNALS={signals}u", *heads]
 
     def check(self, name: str, classes: int, features: int) -> None:
         """Refuse a firmware with other classes and features than the monitor was fitted to."""

@@ -1,0 +1,75 @@
+"""The monitors that are measured on boards: stock parameters, no fit, no data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...monitor.alarm import Alarm, AlarmSide
+from ...monitor.evidence_head import EvidenceHead
+from ...monitor.instant_head import InstantHead
+from ...monitor.params import Params
+from ...monitor.signals import STOCK_INSTANT, STOCK_STEADY, profile_signals
+
+CLASSES, FEATURES = 10, 32
+
+STANDARD = ("standard", "standard, bet", "standard, class mix", "standard, posteriors alone")
+PAPER = ("paper", "extended", "paper, posteriors alone")
+
+
+def monitors() -> dict[str, Params]:
+    """Return the monitors that are measured, by profile.
+
+    Examples
+    --------
+    >>> list(monitors())
+    ['standard', 'standard, bet', 'standard, class mix', 'standard, posteriors alone', 'paper', 'extended', \
+'paper, posteriors alone']
+    """
+    found = {name: standard(name) for name in STANDARD}
+    for name in PAPER:
+        width = 0 if name.endswith("alone") else FEATURES
+        found[name] = Params(
+            classes=CLASSES,
+            features=width,
+            feature_zero_point=-128,
+            signals=profile_signals(name.partition(",")[0], width),
+        )
+    return found
+
+
+def standard(name: str) -> Params:
+    """Return a monitor of the standard profile with all that it learns from labels, at made-up values.
+
+    Parameters
+    ----------
+    name : str
+        One of `STANDARD`.
+    """
+    width = 0 if name.endswith("alone") else FEATURES
+    signals = profile_signals("standard", width)
+    draw = np.random.PCG64(3).random_raw(CLASSES * FEATURES) >> np.uint64(57)
+    centers = (draw.astype(np.int64) - 128).reshape(CLASSES, FEATURES)
+    coef, bias = STOCK_INSTANT
+    steady, steady_bias = STOCK_STEADY
+    return Params(
+        classes=CLASSES,
+        features=width,
+        feature_zero_point=-128,
+        signals=signals,
+        lags=(),
+        coef=steady,
+        bias=steady_bias,
+        anchor="belief",
+        about="answer",
+        instant=InstantHead(coef, bias, [1 / CLASSES] * CLASSES if "mix" in name else None),
+        centers=tuple(map(tuple, centers.tolist())) if width else None,
+        horizon=128,
+        expected_start=0.9,
+        alarm=Alarm(0.0, AlarmSide(0.0, 12.0)),
+        evidence=EvidenceHead(
+            {"odds": 6.0, "disbelief": 4.0, "strain_fast": 3.0},
+            [-4.0 - 0.1 * k for k in range(CLASSES)],
+            allowance=0.0 if "bet" in name else 0.25,
+            bet=(0.9, 0.15) if "bet" in name else None,
+        ),
+    )
