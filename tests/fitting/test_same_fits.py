@@ -43,14 +43,20 @@ def made(seed: int, steps: int = 3000, **without: Any) -> Log:
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "paper": ({"seed": 1}, {}),
-    "paper, one segment, nothing marked": ({"seed": 2, "segments": False, "shifted": False}, {"seed": 7}),
-    "paper without labels": ({"seed": 3, "labels": False}, {"level": "budget"}),
+    "paper": ({"seed": 1}, {"profile": "paper"}),
+    "paper, one segment, nothing marked": (
+        {"seed": 2, "segments": False, "shifted": False},
+        {"profile": "paper", "seed": 7},
+    ),
+    "paper without labels": ({"seed": 3, "labels": False}, {"profile": "paper", "level": "budget"}),
     "extended": ({"seed": 4}, {"profile": "extended"}),
     "extended without labels": ({"seed": 5, "labels": False}, {"profile": "extended", "run_length": 300}),
     "extended without features": ({"seed": 6}, {"profile": "extended", "use_features": False}),
     "extended with evidence": ({"seed": 7}, {"profile": "extended", "evidence": True, "run_length": 500}),
-    "evidence that cannot be learned": ({"seed": 8, "shifted": False}, {"evidence": "auto"}),
+    "evidence that cannot be learned": (
+        {"seed": 8, "shifted": False},
+        {"profile": "paper", "evidence": "auto"},
+    ),
     "a clean log": ({"seed": 9}, {"profile": "extended", "clean": 10}),
     "a clean log and evidence": (
         {"seed": 11},
@@ -75,7 +81,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "l2": 20.0,
         },
     ),
-    "without an explanation": ({"seed": 15}, {"explain": False, "blend": 0.3, "doubt_mix": 0.2}),
+    "without an explanation": (
+        {"seed": 15},
+        {"profile": "paper", "explain": False, "blend": 0.3, "doubt_mix": 0.2},
+    ),
     "too few clean steps for an alarm": ({"seed": 16, "steps": 330}, {"profile": "extended"}),
 }
 

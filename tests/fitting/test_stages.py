@@ -11,7 +11,7 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import Log, Monitor, Params, fit
-from tcuq.fitting import fit_findings
+from tcuq.fitting import fit_findings, some_steps
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.options import GROUPS, FitOptions
 from tcuq.fitting.risk import scores
@@ -156,7 +156,7 @@ def test_progress_names_every_stage_and_ends_each() -> None:
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     log = make_log(6000)
     whole = fit(log, run_length=100)
-    monkeypatch.setattr(findings, "EXPLAINED", 2500)
+    monkeypatch.setattr(some_steps, "EXPLAINED", 2500)
     some = fit(log, run_length=100)
     assert some.replace(notes={}) == whole.replace(notes={})
     assert "explained_steps" not in whole.notes["fit"] and some.notes["fit"]["explained_steps"] == 2500

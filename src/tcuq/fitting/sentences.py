@@ -176,8 +176,26 @@ def tune_findings(params: Params) -> str:
         f"AUROC of errors on the {found['check_steps']:,} steps that no search saw, with "
         f"{_count(found['check_errors'], 'error')}: {shown(found['check_auroc'])}, default settings "
         f"{shown(found['check_auroc_default'])}.",
+        *_standard(found),
     ]
     fitted = params.notes.get("fit") or {}
     lines += _dropped(fitted.get("dropped"))
     lines += [f"Note: {warning}." for warning in fitted.get("warnings", ())]
     return "\n".join(lines)
+
+
+def _standard(found: Mapping[str, Any]) -> list[str]:
+    """Say whether the standard profile, which `fit` alone gives, leaves fewer errors than what was chosen."""
+    row = found.get("standard")
+    if not row:
+        return []
+    better = row["left_standard"] < row["left"]
+    small = row["ram_bytes"] <= found["max_bytes"] and row["instructions"] <= found["max_instructions"]
+    text = (
+        f"Of the surest {row['coverage']:.0%} of these steps {row['left']:.1%} are wrong; with the standard "
+        f"profile ({row['ram_bytes']:,} bytes, about {row['instructions']:,} instructions) "
+        f"{row['left_standard']:.1%}"
+    )
+    if not better:
+        return [f"{text}: what was chosen is as good or better."]
+    return [f"{text}: `tcuq.fit` alone is better{'' if small else ', beyond these limits'}."]

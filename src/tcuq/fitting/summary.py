@@ -88,7 +88,10 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> str:
     if not params.horizon:
         return "Expected accuracy: none without labels."
     text = f"Expected accuracy: over about {params.horizon} steps"
-    error = found["expected_accuracy"].get("error")
+    measured = found["expected_accuracy"]
+    if "error" not in measured:  # a fit without an explanation
+        return f"{text}."
+    error = measured["error"]
     if error is None:
         return f"{text}; how far off it is under a new shift is unknown, as fewer than two kinds are marked."
     return f"{text}; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn."
