@@ -286,7 +286,11 @@ def test_int8_logs_need_a_zero_point_and_then_work() -> None:
         ),
         (lambda log: log, {"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
         (lambda log: log, {"l2": 0}, "l2 is 0"),
-        (lambda log: log, {"profile": "best"}, "profile is 'best', expected one of standard, paper, extended"),
+        (
+            lambda log: log,
+            {"profile": "best"},
+            "profile is 'best', expected one of standard, paper, extended",
+        ),
         (lambda log: log, {"feature_scale": 0.1}, "feature_scale and feature_zero_point go together"),
         (lambda log: log, {"clean": Log([[0.5, 0.5]])}, "the clean log has 2 classes, the log has 10"),
         (lambda log: Log(log.probs, shifted=np.ones(len(log))), {}, "no clean steps are left"),

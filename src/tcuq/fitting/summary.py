@@ -21,13 +21,15 @@ def five_lines(params: Params, found: Mapping[str, Any], steps: str) -> list[str
     steps : str
         The first line: what was read.
     """
-    return [steps, _chosen(params), _gain(params, found), _alarm(params, found), _accuracy(params, found)]
+    return [steps, _chosen(params, found), _gain(params, found), _alarm(params, found), _accuracy(params, found)]
 
 
-def _chosen(params: Params) -> str:
+def _chosen(params: Params, found: Mapping[str, Any]) -> str:
     price = cost(params)
     names = ", ".join(params.signals)
-    profile = f"profile {params.profile}" if params.profile != "custom" else "own signals"
+    # What is left of a profile when signals are dropped has no name.
+    asked = found.get("profile")
+    profile = f"profile {asked}" if asked else "own signals"
     inputs = f"posteriors and {params.features} features" if params.features else "posteriors alone"
     return (
         f"Chosen: {profile} ({names}) on {inputs}, about the {params.about}; {price.ram_bytes:,} bytes of "

@@ -41,6 +41,8 @@ def conclude(done: Accuracy) -> Params:
         "clean_from": reading.clean.source,
         **heads.findings,
     }
+    if heads.params.instant is not None and reading.options.signals.signals is None:
+        findings["profile"] = reading.options.signals.profile
     notes = [*reading.notes, *heads.notes]
     if options.explain and heads.signals.shuffle is not None:
         found = _explained(heads)
