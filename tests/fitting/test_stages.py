@@ -11,12 +11,22 @@ import pytest
 from streams import dwell_stream
 
 from tcuq import Log, Monitor, Params, fit
-from tcuq.fitting import fit_findings
+from tcuq.fitting import fit_findings, logistic, some_steps
 from tcuq.fitting.logistic import fit_logistic, linear
 from tcuq.fitting.options import GROUPS, FitOptions
 from tcuq.fitting.risk import scores
 from tcuq.fitting.signal_table import CHUNK, fill_in_means, read_signals
-from tcuq.fitting.stages import Request, find_signals, findings, fit_heads, read, set_alarm, set_threshold
+from tcuq.fitting.stages import (
+    Request,
+    estimate_accuracy,
+    find_signals,
+    findings,
+    fit_heads,
+    read,
+    set_alarm,
+    set_threshold,
+)
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.log import watch
 from tcuq.monitor.signals import SIGNALS
 
@@ -53,20 +63,42 @@ def test_options_are_checked_and_stay_as_they_are() -> None:
         FitOptions().seed = 3  # type: ignore[misc]
 
 
-def random_params(rng: np.random.Generator, **more: Any) -> Params:
+ONE_HEAD = tuple(name for name in SIGNALS if name != "disbelief")
+
+
+def random_params(rng: np.random.Generator, signals: tuple[str, ...] = ONE_HEAD, **more: Any) -> Params:
     return Params(
         classes=5,
         features=4,
         feature_scale=0.02,
         feature_zero_point=-128,
-        signals=SIGNALS,
+        signals=signals,
         lags=(3, 8),
-        coef=dict(zip(SIGNALS, rng.uniform(-8, 8, len(SIGNALS)).tolist(), strict=True)),
-        clean_means=dict(zip(SIGNALS, rng.random(len(SIGNALS)).tolist(), strict=True)),
+        coef=dict(zip(signals, rng.uniform(-8, 8, len(signals)).tolist(), strict=True)),
+        clean_means=dict(zip(signals, rng.random(len(signals)).tolist(), strict=True)),
+        centers=rng.integers(-128, 128, (5, 4)).tolist(),
         bias=float(rng.normal(0, 3)),
         blend=float(rng.random()),
         **more,
     )
+
+
+def random_instant(rng: np.random.Generator, mix: bool) -> InstantHead:
+    coef = dict(zip(SIGNALS, rng.uniform(-8, 8, len(SIGNALS)).tolist(), strict=True))
+    return InstantHead(coef, float(rng.normal(0, 3)), rng.dirichlet(np.ones(5)).tolist() if mix else None)
+
+
+def compare_with_core(params: Params, log: Log) -> None:
+    steps, signals = watch(Monitor(params), log, signals=True)
+    table = read_signals(params.replace(clean_means=None), log, params.signals)
+    fill_in_means(table, params)
+    for part in (slice(0, 3), slice(500, 2000)):
+        assert (table.registry(part) == signals[part]).all()
+    assert (table.labels == steps["label"]).all() and (table.answers == steps["answer"]).all()
+    assert (table.persistence == steps["persistence"] * 65536).all()
+    found = scores(params, table)
+    assert (found.uncertainty == steps["uncertainty"]).all()
+    assert (found.risk == steps["risk"]).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -74,16 +106,20 @@ def random_params(rng: np.random.Generator, **more: Any) -> Params:
 def test_uncertainty_and_risk_of_a_table_are_those_of_the_core(seed: int, anchor: str) -> None:
     params = random_params(np.random.default_rng(seed), anchor=anchor)
     # Segments shorter than a lag, too.
+    compare_with_core(params, make_log(2000, seed, segment=(2, 7, 2000)[seed % 3]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("about", ["answer", "label"])
+def test_two_heads_on_a_table_are_those_of_the_core(seed: int, about: str) -> None:
+    rng = np.random.default_rng(seed)
+    head = random_instant(rng, mix=seed % 2 == 1)
+    anchor = ("belief", "confidence")[seed % 3 == 2]
+    params = random_params(rng, SIGNALS, instant=head, about=about, anchor=anchor)
     log = make_log(2000, seed, segment=(2, 7, 2000)[seed % 3])
-    steps, signals = watch(Monitor(params), log, signals=True)
-    table = read_signals(params.replace(clean_means=None), log, SIGNALS)
-    fill_in_means(table, params)
-    for part in (slice(0, 3), slice(500, 2000)):
-        assert (table.registry(part) == signals[part]).all()
-    assert (table.labels == steps["label"]).all()
-    found = scores(params, table)
-    assert (found.uncertainty == steps["uncertainty"]).all()
-    assert (found.risk == steps["risk"]).all()
+    compare_with_core(params, log)
+    share = watch(Monitor(params), log)["persistence"]
+    assert share.max() > share.min(), "both heads have a say"
 
 
 def test_uncertainty_at_the_ends_is_that_of_the_core() -> None:
@@ -112,7 +148,7 @@ def test_a_shuffled_table_is_that_of_the_shuffled_log() -> None:
     params = random_params(np.random.default_rng(3))
     mixed = log.take(order)
     _, values = watch(Monitor(params), Log(mixed.probs, mixed.features), signals=True)
-    table = read_signals(params, log, SIGNALS, order)
+    table = read_signals(params, log, params.signals, order)
     assert (table.registry(slice(0, 900)) == values).all()
     assert table.settled.sum() == 899
 
@@ -130,6 +166,9 @@ def test_the_monitor_runs_once_over_each_log(monkeypatch: pytest.MonkeyPatch) ->
     taken.clear()
     fit(make_log(2000), profile="extended", run_length=100, explain=False)
     assert sum(taken) == 2000
+    taken.clear()
+    fit(make_log(2000), run_length=100, explain=False)
+    assert sum(taken) == 4000, "two heads learn from the shuffle too"
 
 
 def test_stages_hold_what_they_found_and_what_went_in() -> None:
@@ -139,28 +178,34 @@ def test_stages_hold_what_they_found_and_what_went_in() -> None:
     assert signals.reading.options is request.options
     assert alarm.params.coef == alarm.threshold.heads.params.coef != signals.params.coef
     assert alarm.params.reference == alarm.threshold.params.reference != signals.params.reference
-    assert findings.conclude(alarm).alarm == alarm.params.alarm
+    accuracy = estimate_accuracy(alarm)
+    assert accuracy.alarm is alarm and findings.conclude(accuracy).alarm == alarm.params.alarm
 
 
-def test_progress_names_every_stage_and_ends_each() -> None:
+@pytest.mark.parametrize("profile", ["extended", "standard"])
+@pytest.mark.parametrize("labeled", [True, False])
+def test_progress_names_every_stage_and_ends_each(profile: str, labeled: bool) -> None:
     calls: list[tuple[str, int, int]] = []
-    fit(make_log(2000), profile="extended", run_length=100, progress=lambda *call: calls.append(call))
+    log = make_log(2000)
+    log = log if labeled else Log(log.probs, log.features, None, log.segments, log.shifted)
+    fit(log, profile=profile, run_length=100, progress=lambda *call: calls.append(call))
     names = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert names == ["read", "signals", "heads", "threshold", "alarm", "findings"]
+    assert names == ["read", "signals", "heads", "threshold", "alarm", "accuracy", "findings"]
     for name in names:
         done = [(done, total) for stage, done, total in calls if stage == name]
         assert done[-1][0] == done[-1][1] and all(part <= whole for part, whole in done)
-    assert ("signals", 4000, 4000) in calls and ("findings", 25, 25) in calls
+    assert ("signals", 2000 + 2000 * labeled, 2000 + 2000 * labeled) in calls
+    assert (("findings", 25, 25) in calls) == (profile == "extended" and labeled)
 
 
 def test_a_long_log_is_explained_on_some_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     log = make_log(6000)
     whole = fit(log, run_length=100)
-    monkeypatch.setattr(findings, "EXPLAINED", 2500)
+    monkeypatch.setattr(some_steps, "EXPLAINED", 2500)
     some = fit(log, run_length=100)
     assert some.replace(notes={}) == whole.replace(notes={})
     assert "explained_steps" not in whole.notes["fit"] and some.notes["fit"]["explained_steps"] == 2500
-    assert "from 2,500 of the steps, drawn at random" in fit_findings(some)
+    assert "from 2,500 of the steps, drawn at random" in fit_findings(some, details=True)
     for name, row in some.notes["fit"]["signals"].items():
         assert abs(row["alone"] - whole.notes["fit"]["signals"][name]["alone"]) < 0.05
 
@@ -178,3 +223,22 @@ def test_regression_in_units_and_in_chunks_is_that_of_the_floats() -> None:
     probability = 1 / (1 + np.exp(-linear(units, coef, bias)))
     gradient = x.T @ (weights * (probability - target)) + coef * (units / 65536).std(0)
     assert np.abs(gradient).max() < 1e-3
+
+
+def test_a_regression_that_meets_its_bounds_is_soon_at_its_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Correlated columns, two of them held at a bound: the others must make up for it."""
+    rng = np.random.default_rng(2)
+    base = rng.normal(0, 1, (4000, 1))
+    x = np.column_stack([0.02 * (base + 0.3 * rng.normal(0, 1, (4000, 3))), rng.normal(0, 1, 4000)])
+    target = rng.random(4000) < 1 / (1 + np.exp(-(200 * x[:, 0] - 150 * x[:, 1] + x[:, 3])))
+    passes = []
+    slopes = logistic._Loss.slopes
+    monkeypatch.setattr(
+        logistic._Loss, "slopes", lambda self, beta: passes.append(beta) or slopes(self, beta)
+    )
+    coef, bias = fit_logistic(x, target, 1.0, -64.0, 63.99, balanced=False)
+    assert np.isclose(coef[0], 63.99) and np.isclose(coef[1], -64.0) and len(passes) < 20
+    residual = 1 / (1 + np.exp(-(x @ coef + bias))) - target
+    gradient = x.T @ residual + coef * x.var(0)
+    assert gradient[0] < 0 < gradient[1], "the bounds hold these back"
+    assert np.abs(gradient[2:] / x.std(0)[2:]).max() < 1e-3 and abs(residual.sum()) < 1e-3

@@ -1,4 +1,4 @@
-"""`tcuq tune`: the best settings that fit into a memory and instruction budget."""
+"""`tcuq tune`: the best one-head settings that fit into a memory and instruction budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "tune",
-        "search settings that fit a device, then fit a monitor (LOG needs labels)",
+        "search settings of the published, one-head monitors that fit a device (LOG needs labels); the default "
+        "way is fit alone",
         "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000",
         command,
         "tcuq inspect monitor.json",

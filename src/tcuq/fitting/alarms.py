@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..monitor.alarm import Alarm, AlarmSide
 from .novelty import weighed
 
@@ -250,7 +251,9 @@ def fair_bet(added: Floats, clip: float) -> tuple[tuple[float, float], dict[str,
     mean = float((added / (2 * clip) + 0.5).mean())
     level = min(mean + MARGIN, 0.95)
     stake = min(STAKE, 0.95 / level)
-    slope, base = stake / (2 * clip), 1 + stake * (0.5 - level)
+    # Rounded down to what the core holds, so that a score at its level never wins.
+    slope = math.floor(stake / (2 * clip) * ONE) / ONE
+    base = math.floor((1 - slope * (2 * level - 1) * clip) * ONE) / ONE
     return (base, slope), {"clean_mean": mean, "level": level, "stake": stake}
 
 

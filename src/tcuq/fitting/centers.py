@@ -55,6 +55,7 @@ def class_shares(log: Log) -> list[float]:
     [0.75, 0.25]
     """
     seen: npt.NDArray[np.int64] = log.predictions() if log.labels is None else log.labels
-    counts = np.bincount(seen, minlength=log.classes).astype(float)
+    # A label below 0 is none of the classes.
+    counts = np.bincount(seen[seen >= 0], minlength=log.classes).astype(float)
     counts = np.maximum(counts, 0.5)  # no class is impossible
     return [float(share) for share in counts / counts.sum()]

@@ -45,10 +45,7 @@ class Clean:
 def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     """Find the clean steps: those of `clean`, else those that the log does not mark as shifted."""
     if clean is not None:
-        if clean.classes != log.classes:
-            raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
-        if params.features and clean.width != log.width:
-            raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
+        refuse_other_shape(log, clean, params.features > 0)
     chosen = log if clean is None else clean
     runs = rested_stretches(params, chosen)
     if not runs:
@@ -56,6 +53,21 @@ def clean_part(params: Params, log: Log, clean: Log | None) -> Clean:
     marked = len(chosen) if chosen.shifted is None else int((~chosen.shifted).sum())
     source = "clean log" if clean is not None else "all" if log.shifted is None else "log"
     return Clean(chosen, runs, marked, source)
+
+
+def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
+    """Refuse a clean log that is not of the same classifier.
+
+    Parameters
+    ----------
+    log, clean : Log
+    reads_features : bool
+        Whether the monitor reads features, so that their number matters.
+    """
+    if clean.classes != log.classes:
+        raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
+    if reads_features and clean.width != log.width:
+        raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
 
 
 def rested_stretches(params: Params, clean: Log) -> list[slice]:

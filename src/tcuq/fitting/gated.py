@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..base.fixed import ONE
 from ..monitor.params import COEF_LIMIT
-from .logistic import fit_logistic
-from .signal_table import Flags, Floats, SignalTable
+from .logistic import fit_in_place
+from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
 INSTANT = ("doubt", "odds", "magnitude", "distance")
 """Signals that a single step has; the instant head reads those in use."""
+
+LONG, THINNED = 500_000, 16
+"""Rows beyond which a regression starts from that of every 16th of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +44,22 @@ class Gated:
     instant_bias: float
     steady_bias: float
 
-    def logits(self, table: SignalTable, rows: Floats | Flags | slice = slice(None)) -> Floats:
-        """Return the logit of some steps."""
-        share = table.persistence[rows] / ONE
-        instant = table.of(self.instant, rows) / ONE @ self.instant_coef + self.instant_bias
-        steady = table.of(self.steady, rows) / ONE @ self.steady_coef + self.steady_bias
-        return np.asarray((1 - share) * instant + share * steady)
+    def logits(self, table: SignalTable, rows: Any = slice(None)) -> Floats:
+        """Return the logit of some steps, given as a slice, as flags or by number."""
+        chosen = np.arange(len(table))[rows]
+        out = np.empty(len(chosen))
+        for part in chunks(len(chosen)):
+            at = chosen[part]
+            share = table.persistence[at] / ONE
+            instant = table.of(self.instant, at) / ONE @ self.instant_coef + self.instant_bias
+            steady = table.of(self.steady, at) / ONE @ self.steady_coef + self.steady_bias
+            out[part] = (1 - share) * instant + share * steady
+        return out
 
 
 def learn_gated(
     names: Sequence[str],
-    parts: Sequence[tuple[SignalTable, Flags, Flags]],
+    parts: Sequence[tuple[SignalTable, Flags, Flags | Ints]],
     l2: float,
     nonnegative: bool = False,
 ) -> Gated:
@@ -61,7 +70,7 @@ def learn_gated(
     names : sequence of str
         Signals that the steady head weighs; the instant head weighs those of `INSTANT` among them.
     parts : sequence of (SignalTable, errors, rows)
-        Errors are those of all steps of the table; rows say which are used.
+        Errors are those of all steps of the table; rows say which are used, by flags or by number.
     l2 : float
         Strength of the penalty on standardized columns.
     nonnegative : bool
@@ -69,16 +78,39 @@ def learn_gated(
     """
     instant = tuple(name for name in names if name in INSTANT)
     steady = tuple(names)
-    x = np.concatenate([_columns(table, instant, steady, rows) for table, _, rows in parts])
-    target = np.concatenate([errors[rows] for _, errors, rows in parts])
+    chosen = [(table, errors, np.arange(len(table))[rows]) for table, errors, rows in parts]
     low = 0.0 if nonnegative else -COEF_LIMIT
-    coef, bias = fit_logistic(x, target, l2, low, balanced=False)
+
+    def fitted(every: int, start: tuple[Floats, float] | None) -> tuple[Floats, float] | None:
+        some = [(table, errors, rows[::every]) for table, errors, rows in chosen]
+        target = np.concatenate([errors[rows] for _, errors, rows in some])
+        if every > 1 and (target.all() or not target.any()):
+            return None
+        x = _columns([(table, rows) for table, _, rows in some], instant, steady)
+        return fit_in_place(x, target, l2, low, balanced=False, start=start)
+
+    long = sum(len(rows) for _, _, rows in chosen) > LONG
+    found = fitted(1, fitted(THINNED, None) if long else None)
+    assert found is not None
+    coef, bias = found
     cut = 1 + len(instant)
     # The first column is s itself: what the bias of the steady head has beyond that of the instant one.
     return Gated(instant, steady, coef[1:cut], coef[cut:], bias, bias + float(coef[0]))
 
 
-def _columns(table: SignalTable, instant: Sequence[str], steady: Sequence[str], rows: Flags) -> Floats:
-    share = table.persistence[rows][:, None] / ONE
-    alone = (1 - share) * (table.of(instant, rows) / ONE)
-    return np.concatenate([share, alone, share * (table.of(steady, rows) / ONE)], axis=1)
+def _columns(
+    parts: Sequence[tuple[SignalTable, Ints]], instant: Sequence[str], steady: Sequence[str]
+) -> Floats:
+    """Return the products of s and the signals, and a column for ones, in one array."""
+    cut, width = 1 + len(instant), 1 + len(instant) + len(steady)
+    x = np.empty((sum(len(rows) for _, rows in parts), width + 1))
+    done = 0
+    for table, rows in parts:
+        for part in chunks(len(rows)):
+            at, out = rows[part], x[done : done + part.stop - part.start]
+            share = table.persistence[at][:, None] / ONE
+            out[:, :1] = share
+            out[:, 1:cut] = (1 - share) * (table.of(instant, at) / ONE)
+            out[:, cut:width] = share * (table.of(steady, at) / ONE)
+            done += len(at)
+    return x

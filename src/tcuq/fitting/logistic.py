@@ -124,15 +124,47 @@ def fit_logistic(
     >>> bool(coef[0] > 5)
     True
     """
-    width = signals.shape[1]
-    x, mean, scale = _standardized(signals)
+    count, width = signals.shape
+    x = np.empty((count, width + 1))
+    x[:, :width] = signals
+    if signals.dtype == np.uint16:
+        x[:, :width] /= ONE
+    return fit_in_place(x, target, l2, low, high, balanced)
+
+
+def fit_in_place(
+    x: Floats,
+    target: npt.NDArray[np.bool_],
+    l2: float,
+    low: float = -64.0,
+    high: float = 63.99,
+    balanced: bool = True,
+    start: tuple[Floats, float] | None = None,
+) -> tuple[Floats, float]:
+    """Fit as `fit_logistic` does, without a copy of the signals.
+
+    Parameters
+    ----------
+    x : array of shape (n, k + 1)
+        Signals as floats, and a last column that is not read. Overwritten.
+    target, l2, low, high, balanced
+        See `fit_logistic`.
+    start : tuple of coefficients and bias, optional
+        Near the optimum, such as those of some of the rows: fewer passes are needed from there.
+    """
+    width = x.shape[1] - 1
+    mean, scale = _standardize(x)
     loss = _Loss(x, target, balanced)
     penalty = np.full(width + 1, l2)
     penalty[-1] = 1e-9
-    beta = np.zeros(width + 1)
     # A constant signal has an infinite scale; its bounds are irrelevant, as its gradient is 0.
     finite = np.where(np.isfinite(scale), scale, 1.0)
     lowest, highest = np.append(low * finite, -np.inf), np.append(high * finite, np.inf)
+    beta = np.zeros(width + 1)
+    if start is not None:
+        beta[:-1] = np.where(np.isfinite(scale), start[0] * finite, 0.0)
+        beta[-1] = start[1] + start[0] @ mean
+        np.clip(beta, lowest, highest, out=beta)
 
     def objective(at: Floats) -> Floats:
         return np.asarray(loss.values(at) + (penalty * at * at).sum(1) / 2)
@@ -148,6 +180,9 @@ def fit_logistic(
         step = np.zeros(width + 1)
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)] + np.diag(penalty[free]), gradient[free])
         steps = [*(size * step for size in (1.0, 0.5, 0.1)), gradient / steepest]
+        if ((beta - step < lowest) | (beta - step > highest)).any():
+            inside = lowest - beta, highest - beta
+            steps.append(_bent(curvature + np.diag(penalty), gradient, free, inside))
         trials = np.clip(beta - np.array(steps), lowest, highest)
         values = objective(trials)
         best = int(np.argmin(values))
@@ -158,14 +193,40 @@ def fit_logistic(
     return coef, float(beta[-1] - coef @ mean)
 
 
-def _standardized(signals: Rows) -> tuple[Floats, Floats, Floats]:
-    """Return signals of mean 0 and deviation 1 with a column of ones, then their means and deviations."""
-    count, width = signals.shape
-    x = np.ones((count, width + 1))
+def _bent(
+    curvature: Floats, gradient: Floats, free: npt.NDArray[np.bool_], room: tuple[Floats, Floats]
+) -> Floats:
+    """Return Newton's step where some coefficients stop at a bound and the others make up for it.
+
+    Without it, a step that is merely cut at a bound may go up, and only the slow way down is left.
+
+    Parameters
+    ----------
+    curvature : array of shape (k, k)
+    gradient : array of k values
+    free : array of k booleans
+        Coefficients that may move.
+    room : pair of arrays of k values
+        How far down and up they may move.
+    """
+    free, step = free.copy(), np.zeros(len(gradient))
+    while free.any():
+        rest = gradient[free] - curvature[np.ix_(free, ~free)] @ step[~free]
+        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], rest)
+        cut = np.clip(-step, *room)
+        stopped = free & (cut != -step)
+        if not stopped.any():
+            break
+        step[stopped] = -cut[stopped]
+        free &= ~stopped
+    return step
+
+
+def _standardize(x: Floats) -> tuple[Floats, Floats]:
+    """Give all columns but the last mean 0 and deviation 1, the last one ones; return means and deviations."""
+    count, width = len(x), x.shape[1] - 1
     inner = x[:, :width]
-    inner[:] = signals
-    if signals.dtype == np.uint16:
-        inner /= ONE
+    x[:, width] = 1.0
     mean = inner.mean(0)
     inner -= mean
     squares = np.zeros(width)
@@ -174,7 +235,7 @@ def _standardized(signals: Rows) -> tuple[Floats, Floats, Floats]:
     scale = np.sqrt(squares / count)
     scale = np.where(scale > 1e-12, scale, np.inf)  # a constant signal gets coefficient 0
     inner /= scale
-    return x, mean, scale
+    return mean, scale
 
 
 class _Loss:

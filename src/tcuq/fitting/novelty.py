@@ -12,7 +12,8 @@ RATE = 1 / 32
 LEAST = 1 / 16
 """As in the core (SPEC.md section 11)."""
 
-LEAST_SPREAD = 1 / 256
+LEAST_SPREAD, MOST_SPREAD = 1 / 256, 256.0
+"""The latter is the most that the core holds; only a clip of 8 and more lets evidence jump that far."""
 
 
 def find_spread(runs: Sequence[Floats]) -> float:
@@ -24,7 +25,7 @@ def find_spread(runs: Sequence[Floats]) -> float:
     4.0
     """
     gaps = np.concatenate([np.diff(run) for run in runs])
-    return max(LEAST_SPREAD, float(np.square(gaps).mean())) if len(gaps) else 1.0
+    return min(max(LEAST_SPREAD, float(np.square(gaps).mean())), MOST_SPREAD) if len(gaps) else 1.0
 
 
 def novelty(run: Floats, spread: float) -> Floats:

@@ -21,6 +21,7 @@ from .gain import Steps, held_out_logits
 from .logistic import fit_logistic, linear
 from .options import HeadOptions
 from .signal_table import SignalTable, read_signals
+from .simple_rules import left_wrong
 from .stages.read import default_anchor
 
 Floats = npt.NDArray[np.float64]
@@ -151,12 +152,12 @@ def _fit_searched(params: Params, trial: Trial) -> tuple[SignalTable, Floats, fl
     return table, coef, bias
 
 
-def check_score(params: Params, blend: float, trial: Trial) -> float:
-    """Return the AUROC on the quarter that no search saw."""
+def check_score(params: Params, blend: float, trial: Trial) -> tuple[float, float]:
+    """Return the AUROC on the quarter that no search saw, and the share of errors among its surest steps."""
     table, coef, bias = _fit_searched(params, trial)
     risk = _risk(linear(table.units, coef, bias), _anchor(params, trial.log, table), blend)
     held = trial.fold == CHECK_FOLD
-    return auroc(risk[held], trial.wrong[held])
+    return auroc(risk[held], trial.wrong[held]), left_wrong(trial.wrong[held], risk[held])
 
 
 def best_level(params: Params, trial: Trial, budget: float) -> float:

@@ -35,11 +35,7 @@ def fit_findings(params: Params, details: bool = False) -> str:
             f"1 - max probability {found['auroc_confidence']:.3f}."
         )
     if found["labels"] and "signals" in found:
-        lines.append(found["time"])
-        if "explained_steps" in found:
-            count = f"{found['explained_steps']:,} of the steps, drawn at random"
-            lines.append(f"These figures and those of the table are from {count}.")
-        lines += _signals(found)
+        lines += [*_time(found), *_signals(found)]
     if found["labels"] and abs(found["auroc_float"] - found["auroc_core"]) >= 0.0005:
         lines.append(
             f"Storing the weights in 16 bits changes the regression's loss of {found['loss']:.4f} by "
@@ -73,7 +69,7 @@ def _details(params: Params, found: Mapping[str, Any]) -> list[str]:
     """Say what each signal adds, and what simple rules reach."""
     lines = []
     if "signals" in found:
-        lines += [found["time"], *_signals(found)]
+        lines += [*_time(found), *_signals(found)]
     rules = (found.get("rules") or {}).get("of")
     if rules:
         lines.append(
@@ -81,6 +77,15 @@ def _details(params: Params, found: Mapping[str, Any]) -> list[str]:
         )
         lines += [f"{name:<22}{row['wrong']:>8.1%}{row['left']:>24.1%}" for name, row in rules.items()]
     return [*lines, *_dropped(found.get("dropped"))]
+
+
+def _time(found: Mapping[str, Any]) -> list[str]:
+    """Say whether time helps, and which steps show it."""
+    lines = [found["time"]]
+    if "explained_steps" in found:
+        count = f"{found['explained_steps']:,} of the steps, drawn at random"
+        lines.append(f"These figures and those of the table are from {count}.")
+    return lines
 
 
 def _signals(found: Mapping[str, Any]) -> list[str]:
@@ -176,8 +181,26 @@ def tune_findings(params: Params) -> str:
         f"AUROC of errors on the {found['check_steps']:,} steps that no search saw, with "
         f"{_count(found['check_errors'], 'error')}: {shown(found['check_auroc'])}, default settings "
         f"{shown(found['check_auroc_default'])}.",
+        *_standard(found),
     ]
     fitted = params.notes.get("fit") or {}
     lines += _dropped(fitted.get("dropped"))
     lines += [f"Note: {warning}." for warning in fitted.get("warnings", ())]
     return "\n".join(lines)
+
+
+def _standard(found: Mapping[str, Any]) -> list[str]:
+    """Say whether the standard profile, which `fit` alone gives, leaves fewer errors than what was chosen."""
+    row = found.get("standard")
+    if not row:
+        return []
+    better = row["left_standard"] < row["left"]
+    small = row["ram_bytes"] <= found["max_bytes"] and row["instructions"] <= found["max_instructions"]
+    text = (
+        f"Of the surest {row['coverage']:.0%} of these steps {row['left']:.1%} are wrong; with the standard "
+        f"profile ({row['ram_bytes']:,} bytes, about {row['instructions']:,} instructions) "
+        f"{row['left_standard']:.1%}"
+    )
+    if not better:
+        return [f"{text}: what was chosen is as good or better."]
+    return [f"{text}: `tcuq.fit` alone is better{'' if small else ', beyond these limits'}."]

@@ -66,8 +66,8 @@ class SignalTable:
 
     def of(self, names: Sequence[str], rows: Any = slice(None)) -> Units:
         """Return some signals at some steps, in 1/65536; a view where that is possible."""
-        chosen = self.units if tuple(names) == self.names else self.units[:, self.columns(names)]
-        return np.asarray(chosen[rows])
+        chosen = self.units[rows]
+        return np.asarray(chosen if tuple(names) == self.names else chosen[:, self.columns(names)])
 
     def registry(self, part: slice) -> Floats:
         """Return a stretch as `Monitor.run` gives it: a column for each known signal, 0 where unused."""

@@ -21,13 +21,15 @@ def five_lines(params: Params, found: Mapping[str, Any], steps: str) -> list[str
     steps : str
         The first line: what was read.
     """
-    return [steps, _chosen(params), _gain(params, found), _alarm(params, found), _accuracy(params, found)]
+    return [steps, _chosen(params, found), _gain(params, found), _alarm(params, found), _accuracy(params, found)]
 
 
-def _chosen(params: Params) -> str:
+def _chosen(params: Params, found: Mapping[str, Any]) -> str:
     price = cost(params)
     names = ", ".join(params.signals)
-    profile = f"profile {params.profile}" if params.profile != "custom" else "own signals"
+    # What is left of a profile when signals are dropped has no name.
+    asked = found.get("profile")
+    profile = f"profile {asked}" if asked else "own signals"
     inputs = f"posteriors and {params.features} features" if params.features else "posteriors alone"
     return (
         f"Chosen: {profile} ({names}) on {inputs}, about the {params.about}; {price.ram_bytes:,} bytes of "
@@ -88,7 +90,10 @@ def _accuracy(params: Params, found: Mapping[str, Any]) -> str:
     if not params.horizon:
         return "Expected accuracy: none without labels."
     text = f"Expected accuracy: over about {params.horizon} steps"
-    error = found["expected_accuracy"].get("error")
+    measured = found["expected_accuracy"]
+    if "error" not in measured:  # a fit without an explanation
+        return f"{text}."
+    error = measured["error"]
     if error is None:
         return f"{text}; how far off it is under a new shift is unknown, as fewer than two kinds are marked."
     return f"{text}; off by {error:.3f} on average over 200 steps, on kinds of shift left out in turn."

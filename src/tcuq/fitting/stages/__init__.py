@@ -31,7 +31,7 @@ Another stage
     `tcuq.fitting.fit.fit_request` and collect its findings and notes in `conclude`.
 Another finding
     Write a function from `Accuracy` to figures and call it in `conclude`. If it takes long, only with
-    `explain`; on a long log, on `EXPLAINED` steps. `tcuq.fitting.sentences` says it in words.
+    `explain`; on a long log, on the steps of `some_of`. `tcuq.fitting.sentences` says it in words.
 
 Random numbers come from ``reading.rng``, and each draw moves those that follow. New code makes a generator
 of its own (``np.random.default_rng([seed, 1])``, another number each), so that the parameters of earlier

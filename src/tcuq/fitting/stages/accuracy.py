@@ -12,6 +12,7 @@ from ...monitor.params import Params
 from ..folds import shift_kinds
 from ..gated import learn_gated
 from ..signal_table import Flags, Floats
+from ..some_steps import some_of
 from .alarm import AlarmFit
 
 HORIZON = 128
@@ -45,8 +46,10 @@ def estimate_accuracy(alarm: AlarmFit) -> Accuracy:
     reading = signals.reading
     reading.progress("accuracy", 0, 1)
     if signals.errors is None or alarm.params.instant is None:
+        reading.progress("accuracy", 1, 1)
         return Accuracy(alarm, alarm.params)
-    clean = np.concatenate([heads.clean.uncertainty[run] for run in reading.clean.runs])
+    uncertainty = heads.clean.uncertainty
+    clean = np.concatenate([uncertainty[run] for run in reading.clean.runs])
     params = alarm.params.replace(horizon=HORIZON, expected_start=float(1 - clean.mean()))
     findings: dict[str, Any] = {"horizon": HORIZON, "clean_accuracy": float(1 - clean.mean())}
     if reading.options.findings.explain:
@@ -65,10 +68,13 @@ def _error_elsewhere(alarm: AlarmFit) -> dict[str, Any]:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
     how = signals.reading.options.head
+    seed = signals.reading.options.seed
+    taught = some_of(np.flatnonzero(table.settled), seed)
+    shuffled = some_of(np.flatnonzero(shuffle.table.settled), seed)
     gaps: list[float] = []
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
-        rows, mixed = table.settled & ~held, shuffle.table.settled & ~held[shuffle.order]
+        rows, mixed = taught[~held[taught]], shuffled[~held[shuffle.order[shuffled]]]
         if wrong[rows].all() or not wrong[rows].any():
             continue
         parts = [(table, wrong, rows), (shuffle.table, shuffle.errors, mixed)]

@@ -84,14 +84,7 @@ def set_alarm(threshold: Threshold) -> AlarmFit:
     reading.progress("alarm", 0, 1)
     run_length, count = reading.options.alarm.run_length, threshold.clean_steps
     summed = choose_sum(threshold)
-    notes = list(summed.notes)
-    if count < FEWEST:
-        notes.append(f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed")
-    elif count < SUPPORT * summed.sides * run_length:
-        notes.append(
-            f"{count:,} clean steps are too few to check a rate of one false alarm in {run_length:,}: the "
-            "alarm limit is extrapolated, and false alarms may come several times as often"
-        )
+    notes = [*summed.notes, *_support(count, summed, run_length, threshold.params.instant is not None)]
     alarm = replace(summed.choose(summed.runs, run_length, reading.rng), mean=threshold.mean)
     params = threshold.params.replace(evidence=summed.evidence, alarm=alarm)
     findings = {
@@ -102,6 +95,24 @@ def set_alarm(threshold: Threshold) -> AlarmFit:
     }
     reading.progress("alarm", 1, 1)
     return AlarmFit(threshold, params, summed, findings, tuple(notes))
+
+
+def _support(count: int, summed: Summed, run_length: int, two_heads: bool) -> list[str]:
+    """Return a note where there are too few clean steps for the run length."""
+    if count < FEWEST:
+        return [f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed"]
+    shown = count // (SUPPORT * summed.sides)
+    if summed.choose is _proved_alarm or count >= SUPPORT * summed.sides * run_length:
+        return []
+    if two_heads:
+        return [
+            f"{count:,} clean steps can show one false alarm in {shown:,}: the alarm limit for one in "
+            f"{run_length:,} is extrapolated, and false alarms may come several times as often"
+        ]
+    return [
+        f"{count:,} clean steps are too few to check a rate of one false alarm in {run_length:,}: the "
+        "alarm limit is extrapolated, and false alarms may come several times as often"
+    ]
 
 
 def choose_sum(threshold: Threshold) -> Summed:
@@ -167,7 +178,9 @@ def proved_sum(threshold: Threshold) -> Summed:
 
 
 def _proved_alarm(added: Sequence[Floats], run_length: int, rng: np.random.Generator) -> Alarm:
-    """Return the limit of a bet, which depends on the run length alone."""
+    """Return the limit of a bet, which depends on the run length alone; none where clean steps are few."""
+    if sum(map(len, added)) < FEWEST:
+        return Alarm()
     return Alarm(rise=AlarmSide(0.0, math.log(run_length)))
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...base.fixed import ONE
+from ...monitor.log import Log
 from ...monitor.params import Params
 from ...monitor.signals import FEATURE_BASED
 from ..alarms import alarms_in
 from ..folds import FOLDS, folds, shift_kinds
 from ..gain import Gain, Steps, measure_gain
 from ..gated import learn_gated
-from ..signal_table import Ints
+from ..some_steps import some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
 from ..unused import without_unused
 from .accuracy import Accuracy
@@ -24,9 +25,6 @@ from .heads import Heads
 
 HARM = 0.005
 """Held-out AUROC that a signal may cost before the fit speaks up."""
-
-EXPLAINED = 200_000
-"""Steps, drawn at random, on which an explanation looks at a longer log. Parameters never depend on it."""
 
 
 def conclude(done: Accuracy) -> Params:
@@ -43,6 +41,8 @@ def conclude(done: Accuracy) -> Params:
         "clean_from": reading.clean.source,
         **heads.findings,
     }
+    if heads.params.instant is not None and reading.options.signals.signals is None:
+        findings["profile"] = reading.options.signals.profile
     notes = [*reading.notes, *heads.notes]
     if options.explain and heads.signals.shuffle is not None:
         found = _explained(heads)
@@ -71,8 +71,8 @@ def _explained(heads: Heads) -> dict[str, Any]:
     log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
     assert shuffle is not None and wrong is not None
     seed = signals.reading.options.seed
-    rows = _some(np.flatnonzero(table.settled), seed)
-    mixed = _some(np.flatnonzero(shuffle.table.settled), seed)
+    rows = some_of(np.flatnonzero(table.settled), seed)
+    mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
     target, fold = wrong[rows], folds(log)[rows]
     gain = measure_gain(
         heads.weighed,
@@ -104,14 +104,16 @@ def _beside_rules(heads: Heads) -> dict[str, Any]:
     log, table, shuffle, wrong = signals.reading.log, signals.table, signals.shuffle, signals.errors
     assert shuffle is not None and wrong is not None and log.labels is not None
     fold, mixed_fold = folds(log), folds(log, shuffle.order)
-    rows = looked_at(log)
+    rows, seed = looked_at(log), signals.reading.options.seed
+    taught = some_of(np.flatnonzero(table.settled), seed)
+    mixed = some_of(np.flatnonzero(shuffle.table.settled), seed)
     logits = np.full(len(log), np.nan)
     for number in range(FOLDS):
-        kept, mixed = table.settled & (fold != number), shuffle.table.settled & (mixed_fold != number)
+        kept, others = taught[fold[taught] != number], mixed[mixed_fold[mixed] != number]
         inside = np.zeros(len(log), dtype=bool)
         inside[rows] = fold[rows] == number
         if inside.any() and wrong[kept].any() and not wrong[kept].all():
-            parts = [(table, wrong, kept), (shuffle.table, shuffle.errors, mixed)]
+            parts = [(table, wrong, kept), (shuffle.table, shuffle.errors, others)]
             logits[inside] = learn_gated(heads.weighed, parts, how.l2, how.nonnegative).logits(table, inside)
     seen = rows[np.isfinite(logits[rows])]
     if not len(seen):
@@ -121,18 +123,16 @@ def _beside_rules(heads: Heads) -> dict[str, Any]:
     doubt = blend * uncertainty + (1 - blend) * table.anchor[seen] / ONE
     found = {"monitor": {"wrong": float(wrong[seen].mean()), "left": left_wrong(wrong[seen], doubt)}}
     part = log.take(rows)
+    if len(rows) < len(log):  # each block is a stream of its own
+        cuts = np.diff(rows, prepend=rows[0]) != 1
+        segments = np.zeros(len(rows), dtype=np.int64) if part.segments is None else part.segments
+        cuts |= np.diff(segments, prepend=segments[0]) != 0
+        part = Log(part.probs, labels=part.labels, segments=np.cumsum(cuts))
     inside = np.isin(rows, seen)
     for rule in simple_rules(part):
         missed = (rule.answers != part.labels)[inside]
         found[rule.name] = {"wrong": float(missed.mean()), "left": left_wrong(missed, rule.doubt[inside])}
     return {"coverage": COVERAGE, "steps": len(seen), "kinds": len(shift_kinds(log)), "of": found}
-
-
-def _some(rows: Ints, seed: int) -> Ints:
-    """Return all rows, or as many as an explanation looks at, in their order."""
-    if len(rows) <= EXPLAINED:
-        return rows
-    return np.sort(np.random.default_rng([seed, 0]).choice(rows, EXPLAINED, replace=False))
 
 
 def _signal_table(heads: Heads, gain: Gain) -> dict[str, dict[str, float]]:

@@ -23,6 +23,8 @@ FEWEST = 10
 
 BIAS_LIMIT = 256.0
 
+STOCK = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
+
 UNLABELED = (
     "the log has no labels: uncertainty is one minus the posterior, or one minus the belief as far as "
     "classes stay, and knows no more of this classifier than it does itself"
@@ -58,14 +60,12 @@ def fit_heads(signals: Signals) -> Heads:
     """Learn the coefficients; without labels, keep the stock ones."""
     reading, params = signals.reading, signals.params
     reading.progress("heads", 0, 1)
-    if signals.errors is None and params.instant is not None:
-        clean = scores(params, signals.clean)
-        return Heads(signals, params, params.signals, clean, {"labels": False}, (UNLABELED,))
     if signals.errors is None:
-        note = "the log has no labels: stock coefficients are used, which know nothing of this classifier"
-        if reading.clean.source != "clean log":
+        note = STOCK if params.instant is None else UNLABELED
+        if params.instant is None and reading.clean.source != "clean log":
             note += "; threshold and alarm are from the log itself"
         clean = scores(params, signals.clean)
+        reading.progress("heads", 1, 1)
         return Heads(signals, params, params.signals, clean, {"labels": False}, (note,))
     weighed = _weighed(params, reading.options.head.risk_signals)
     if params.instant is None:

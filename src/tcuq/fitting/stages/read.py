@@ -14,7 +14,7 @@ from ...monitor.params import Params
 from ...monitor.quantize import choose_feature_scale, quantize_features
 from ...monitor.signals import STOCK_INSTANT, STOCK_STEADY, ordered, profile_signals
 from ..centers import class_shares, find_centers
-from ..clean import Clean, clean_part
+from ..clean import Clean, clean_part, refuse_other_shape
 from ..options import FitOptions
 from ..sources import Source, as_log, one_prediction, refuse_one_class
 
@@ -139,11 +139,14 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
         steady |= {"bias": STOCK_STEADY[1], "about": about}
     elif head.class_mix:
         raise ValueError("class_mix corrects beliefs, expected a profile that has them, such as 'standard'")
-    if "distance" in names:
+    if clean is not None:  # before its features are read
+        refuse_other_shape(log, clean, features > 0)
+    if "distance" in names and features:  # without features `Params` says what is missing
         steady["centers"] = find_centers(log if clean is None else clean, log.classes, scale, zero_point)
     return Params(
         **steady,
         classes=log.classes,
+        names=getattr(log, "names", None),
         features=features,
         feature_scale=scale,
         feature_zero_point=zero_point,

@@ -1,0 +1,66 @@
+"""The stage that estimates accuracy, and its error on kinds of shift that were left out."""
+
+from __future__ import annotations
+
+import numpy as np
+from streams import dwell_stream
+
+from tcuq import Log, Monitor, fit
+from tcuq.fitting.stages.accuracy import HORIZON, _gaps, running
+from tcuq.monitor.log import watch
+
+
+def made(seed: int, kinds: int = 3, labels: bool = True, steps: int = 6000) -> Log:
+    probs, features, truth, marks = dwell_stream(steps, 5, 4, np.random.default_rng(seed), shifted=True)
+    shifted = np.where(marks, 1 + np.arange(steps) // 500 % kinds, 0)
+    return Log(probs, features, truth if labels else None, shifted=shifted)
+
+
+def test_there_is_none_without_labels_or_with_one_head() -> None:
+    for options in ({"log": made(0, labels=False)}, {"log": made(0), "profile": "paper"}):
+        params = fit(**options, run_length=300, explain=False)
+        assert params.horizon == 0 and "expected_accuracy" not in params.notes["fit"]
+        assert np.isnan(watch(Monitor(params), made(1))["expected_accuracy"]).all()
+
+
+def test_it_follows_the_accuracy_of_unseen_steps() -> None:
+    params = fit(made(0), run_length=300)
+    found, log = params.notes["fit"]["expected_accuracy"], made(1)
+    steps = watch(Monitor(params), log)
+    right = steps["answer"] == log.labels
+    assert params.horizon == HORIZON
+    assert abs(params.expected_start - right[~log.shifted].mean()) < 0.03
+    # At the end of each stretch of 250 steps, clean and degraded in turn.
+    expected = steps["expected_accuracy"][249::250]
+    truth = right.reshape(-1, 250).mean(1)
+    assert truth.std() > 0.05 and np.abs(expected - truth).mean() < 0.06
+    assert found["kinds"] == 3 and 0 < found["error"] < 0.1 and found["windows"] > 10
+
+
+def test_its_error_is_unknown_with_fewer_than_two_kinds() -> None:
+    found = fit(made(0, kinds=1), run_length=300).notes["fit"]["expected_accuracy"]
+    assert found["error"] is None and found["kinds"] == 0
+    silent = fit(made(0), run_length=300, explain=False).notes["fit"]["expected_accuracy"]
+    assert "error" not in silent and silent["horizon"] == HORIZON
+
+
+def test_an_unknown_kind_that_fools_the_signals_shows_in_the_error() -> None:
+    """A kind whose wrong answers look as sure as right ones cannot be seen, and the fit must say so."""
+    log = made(0)
+    labels = np.array(log.labels)
+    fooled = log.kinds == 2
+    labels[fooled] = (log.predictions()[fooled] + 1) % 5
+    odd = fit(Log(log.probs, log.features, labels, shifted=log.kinds), run_length=300)
+    plain = fit(log, run_length=300)
+    errors = [each.notes["fit"]["expected_accuracy"]["error"] for each in (plain, odd)]
+    assert errors[1] > errors[0] + 0.1
+
+
+def test_gaps_are_taken_at_the_end_of_windows_that_show_the_kind() -> None:
+    log = Log(np.full((600, 2), 0.5), segments=np.repeat([0, 1], 300))
+    wrong, held = np.zeros(600, dtype=bool), np.zeros(600, dtype=bool)
+    wrong[300:400] = True
+    held[450] = True
+    gaps = _gaps(log, np.full(600, 0.25), wrong, held)
+    assert np.allclose(gaps, [abs(0.75 - 0.5)]), "the first window of the second segment alone"
+    assert running(np.zeros(0), 16).tolist() == []

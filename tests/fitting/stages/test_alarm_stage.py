@@ -1,0 +1,68 @@
+"""The stage that sets the alarm: run lengths, proofs, and what a clean log supports."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from streams import dwell_stream
+
+from tcuq import Log, fit
+
+
+def made(seed: int = 0, steps: int = 3000, labels: bool = True) -> Log:
+    probs, features, truth, marks = dwell_stream(steps, 5, 4, np.random.default_rng(seed), shifted=True)
+    return Log(probs, features, truth if labels else None, shifted=marks)
+
+
+def test_a_long_run_length_is_taken_and_what_the_log_supports_is_said() -> None:
+    limits = []
+    for wanted in (100, 10_000, 10_000_000):
+        params = fit(made(), run_length=wanted, explain=False)
+        assert params.alarm.rise is not None and params.notes["fit"]["run_length"] == wanted
+        limits.append(params.alarm.rise.limit)
+        count = params.notes["fit"]["clean_steps"]
+        notes = [note for note in params.notes["fit"]["warnings"] if "extrapolated" in note]
+        assert len(notes) == (wanted > count // 4)
+        if notes:
+            assert f"{count:,} clean steps can show one false alarm in {count // 4:,}" in notes[0]
+            assert f"{wanted:,} is extrapolated" in notes[0]
+    with pytest.raises(ValueError, match="run_length is 10000001, expected 10 to 10000000"):
+        fit(made(), run_length=10_000_001)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_proved_limit_follows_from_the_run_length_alone(labels: bool) -> None:
+    params = fit(made(labels=labels), alarm="proved", run_length=1_000_000, explain=False)
+    assert params.alarm.rise is not None and params.evidence is not None and params.evidence.bet is not None
+    assert math.isclose(params.alarm.rise.limit, math.log(1_000_000), abs_tol=1e-4)
+    assert params.evidence.allowance == 0.0 and params.notes["fit"]["evidence"]["proved"] == 1_000_000
+    assert not any("extrapolated" in note for note in params.notes["fit"]["warnings"])
+
+
+def test_a_proved_alarm_needs_two_heads() -> None:
+    with pytest.raises(ValueError, match="alarm is 'proved', expected a profile with beliefs"):
+        fit(made(), alarm="proved", profile="paper")
+    with pytest.raises(ValueError, match="alarm is 'loud', expected one of evidence, risk, proved"):
+        fit(made(), alarm="loud")  # type: ignore[arg-type]
+
+
+def test_risk_can_be_summed_with_two_heads() -> None:
+    params = fit(made(), alarm="risk", run_length=300, explain=False)
+    assert params.evidence is None and params.alarm.rise is not None and "evidence" not in params.notes["fit"]
+
+
+def test_a_wide_clip_is_within_what_the_core_holds() -> None:
+    params = fit(made(), evidence_clip=200.0, run_length=300, explain=False)
+    assert params.evidence is not None and 0 < params.evidence.spread <= 256
+    assert (
+        fit(made(), evidence_clip=200.0, alarm="proved", run_length=300, explain=False).evidence is not None
+    )
+
+
+def test_a_clean_log_without_the_features_is_refused_by_name() -> None:
+    log = made()
+    with pytest.raises(ValueError, match="the clean log has 0 features, the log has 4"):
+        fit(log, clean=Log(log.probs))
+    assert fit(log, clean=Log(log.probs), use_features=False, run_length=300, explain=False).features == 0

@@ -1,0 +1,50 @@
+"""What `tune` chose beside the standard profile."""
+
+from __future__ import annotations
+
+import numpy as np
+from streams import dwell_stream
+
+from tcuq import Log, tune
+from tcuq.fitting import tune_findings
+from tcuq.fitting.beside_standard import standard_beside
+from tcuq.fitting.folds import folds
+
+
+def made(dwell: float) -> Log:
+    rng = np.random.default_rng(0)
+    probs, features, truth, marks = dwell_stream(5000, 6, 4, rng, dwell, shifted=True)
+    return Log(probs, features, truth, shifted=marks)
+
+
+def test_tune_says_when_the_standard_profile_leaves_fewer_errors() -> None:
+    params = tune(made(12), trials=2, run_length=100, explain=False)
+    assert params.instant is None, "tune searches one-head monitors"
+    row = params.notes["tune"]["standard"]
+    assert row["left_standard"] < row["left"], "answers of a stream with dwell are better than labels"
+    text = tune_findings(params)
+    assert f"{row['left']:.1%} are wrong" in text and "`tcuq.fit` alone is better." in text
+    tight = params.replace(notes={"tune": {**params.notes["tune"], "max_instructions": 10}})
+    assert "`tcuq.fit` alone is better, beyond these limits." in tune_findings(tight)
+    other = {**row, "left": 0.0}
+    worse = params.replace(notes={"tune": {**params.notes["tune"], "standard": other}})
+    assert "what was chosen is as good or better" in tune_findings(worse)
+
+
+def test_heads_do_not_see_the_fold_that_they_are_checked_on() -> None:
+    log = made(8)
+    fold = folds(log)
+    labels = np.array(log.labels)
+    # In the last fold, errors are no longer where doubt is.
+    held = fold == 3
+    rng = np.random.default_rng(1)
+    labels[held] = rng.permutation(labels[held])
+    fooled = Log(log.probs, log.features, labels, shifted=log.kinds)
+    plain, other = (standard_beside(each, None, fold, {"run_length": 100}) for each in (log, fooled))
+    assert plain is not None and other is not None and other.left > 0.6 > plain.left
+
+
+def test_without_errors_there_is_nothing_to_say() -> None:
+    log = made(8)
+    sure = Log(log.probs, labels=np.where(np.arange(5000) < 4, 5, log.predictions()))
+    assert standard_beside(sure, None, folds(sure), {"about": "label"}) is None

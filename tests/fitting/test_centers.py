@@ -1,0 +1,62 @@
+"""Clean mean features of each class, and how often classes come."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tcuq import Log, fit
+from tcuq.fitting.centers import FEWEST, class_shares, find_centers
+
+
+def posteriors(classes: list[int], count: int = 3) -> np.ndarray:
+    return np.eye(count)[classes] * 0.7 + 0.1
+
+
+def test_centers_are_those_of_the_predicted_class_on_clean_steps() -> None:
+    labels = [0] * 6 + [1] * 6 + [2] * (FEWEST - 1)
+    features = np.array([[2.0, 0.0]] * 6 + [[0.0, 1.0]] * 6 + [[9.0, 9.0]] * (FEWEST - 1))
+    features[0] = [50.0, 50.0]
+    shifted = np.zeros(len(labels), dtype=bool)
+    shifted[0] = True
+    found = find_centers(Log(posteriors(labels), features, shifted=shifted), 3, 0.5, -10)
+    assert found[0] == (-6, -10), "the shifted step does not count"
+    assert found[1] == (-10, -8)
+    clean = features[1:] / 0.5 - 10
+    assert found[2] == tuple(np.rint(clean.mean(0)).astype(int)), "a class of too few steps has that of all"
+
+
+def test_int8_features_are_taken_as_they_are() -> None:
+    features = np.array([[-128, 127]] * 5 + [[-127, 127]] * 5, dtype=np.int8)
+    found = find_centers(Log(posteriors([1] * 10), features), 3, 1.0, 0)
+    assert found[1] == (-128, 127), "halves are rounded to even, and all stays within a byte"
+
+
+def test_a_clean_log_has_the_centers() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 1200)
+    near, far = (rng.normal(0, 0.1, (1200, 2)) + offset + labels[:, None] for offset in (0.0, 3.0))
+    posterior = posteriors(labels.tolist())
+    plain = fit(Log(posterior, near), run_length=100, drop_unused=False)
+    other = fit(Log(posterior, near), clean=Log(posterior, far), run_length=100, drop_unused=False)
+    assert plain.centers is not None and other.centers is not None
+    moved = np.array(other.centers) - np.array(plain.centers)
+    assert np.allclose(moved * plain.feature_scale, 3.0, atol=0.5) or (np.array(other.centers) == 127).any()
+
+
+def test_shares_are_those_of_labels_else_of_predictions() -> None:
+    probs = posteriors([0, 0, 0, 1])
+    assert class_shares(Log(probs)) == [3 / 4.5, 1 / 4.5, 0.5 / 4.5], "no class is impossible"
+    assert class_shares(Log(probs, labels=[2, 2, 1, 0])) == [0.25, 0.25, 0.5]
+
+
+def test_a_label_of_none_of_the_classes_has_no_share() -> None:
+    assert class_shares(Log(posteriors([0, 1, 2, 2]), labels=[-1, 0, 1, 2])) == [1 / 3, 1 / 3, 1 / 3]
+
+
+def test_the_class_mix_is_that_of_the_log() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, 1500, p=[0.6, 0.3, 0.1])
+    seen = np.where(rng.random(1500) < 0.2, rng.integers(0, 3, 1500), labels)
+    params = fit(Log(posteriors(seen.tolist()), labels=labels), class_mix=True, run_length=100, explain=False)
+    assert params.instant is not None and params.instant.class_mix is not None
+    assert np.allclose(params.instant.class_mix, np.bincount(labels) / 1500, atol=1e-4)

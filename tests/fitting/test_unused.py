@@ -1,0 +1,104 @@
+"""Signals that no weight reads are dropped, also with two heads, and no decision changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import dwell_stream
+
+from tcuq import Log, Monitor, Params, fit
+from tcuq.fitting.unused import without_unused
+from tcuq.monitor.evidence_head import EvidenceHead
+from tcuq.monitor.instant_head import InstantHead
+from tcuq.monitor.log import watch
+from tcuq.monitor.signals import SIGNALS
+
+
+def made(seed: int) -> Log:
+    probs, features, labels, shifted = dwell_stream(3000, 5, 4, np.random.default_rng(seed), shifted=True)
+    return Log(probs, features, labels, np.arange(3000) // 600, shifted)
+
+
+def same_steps(one: Params, two: Params, log: Log) -> bool:
+    first, second = watch(Monitor(one), log), watch(Monitor(two), log)
+    return all(
+        np.array_equal(first[name], second[name], equal_nan=name[0] == "e") for name in first.dtype.names
+    )
+
+
+STEADY = {
+    "all of both heads": (set(), set(), set()),
+    "a signal of the instant head alone": ({"odds", "magnitude"}, {"distance"}, {"strain_fast"}),
+    "a signal of neither": ({"magnitude", "strain_fast"}, {"magnitude"}, {"magnitude"}),
+    "no features": ({"magnitude", "distance"}, {"magnitude", "distance"}, {"magnitude", "distance"}),
+    "the belief": ({"disbelief"}, set(), set()),
+}
+
+
+@pytest.mark.parametrize("name", STEADY)
+@pytest.mark.parametrize("options", [{}, {"alarm": "risk"}, {"class_mix": True, "about": "label"}], ids=str)
+def test_what_is_dropped_changes_no_decision_of_two_heads(name: str, options: dict[str, Any]) -> None:
+    log = made(0)
+    params = fit(log, run_length=300, explain=False, drop_unused=False, **options)
+    off, instant_off, evidence_off = STEADY[name]
+    assert params.coef is not None and params.instant is not None
+    head = params.evidence
+    if head is not None:
+        kept = {each: value for each, value in head.coef.items() if each not in evidence_off}
+        head = EvidenceHead(kept, head.offsets, head.clip, head.allowance, head.bet, head.spread)
+    idle = params.replace(
+        coef={each: 0.0 if each in off else value for each, value in params.coef.items()},
+        instant=InstantHead(
+            {each: 0.0 if each in instant_off else value for each, value in params.instant.coef.items()},
+            params.instant.bias,
+            params.instant.class_mix,
+        ),
+        evidence=head,
+    )
+    slim, dropped = without_unused(idle)
+    read = {each for each, value in idle.coef.items() if value}
+    read |= {each for each, value in idle.instant.coef.items() if value} | {"disbelief"}
+    read |= set(head.coef) if head is not None else set()
+    assert set(slim.signals) == read & set(params.signals)
+    assert (dropped is None) == (read >= set(params.signals))
+    assert (slim.features == 0) == (not read & {"magnitude", "distance"})
+    assert (slim.centers is None) == ("distance" not in read)
+    other = made(1)
+    assert same_steps(idle, slim, other)
+    assert watch(Monitor(slim), other)["flagged"].any()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_heads_decide_as_before(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kept = set(rng.choice(SIGNALS, 5, replace=False).tolist()) | {"disbelief"}
+    coef = {name: float(rng.uniform(-8, 8)) if name in kept else 0.0 for name in SIGNALS}
+    half = {name: float(rng.uniform(-8, 8)) for name in sorted(kept)[:3]}
+    params = Params(
+        classes=5,
+        features=4,
+        feature_scale=0.02,
+        feature_zero_point=-128,
+        signals=SIGNALS,
+        coef=coef,
+        clean_means=dict(zip(SIGNALS, rng.random(len(SIGNALS)).tolist(), strict=True)),
+        centers=rng.integers(-128, 128, (5, 4)).tolist(),
+        instant=InstantHead(half, 0.5),
+        about=("answer", "label")[seed % 2],
+        anchor=("belief", "confidence")[seed // 2 % 2],
+        horizon=64,
+        expected_start=0.9,
+        reference=0.4,
+    )
+    slim, dropped = without_unused(params)
+    assert set(slim.signals) == kept and dropped is not None
+    assert dropped["ram_bytes"] >= 0 and dropped["instructions"] > 0
+    assert same_steps(params, slim, made(seed))
+
+
+def test_names_and_notes_stay() -> None:
+    params = Params(classes=2, features=3, names=("cat", "dog"), notes={"by": "hand"})
+    slim, dropped = without_unused(params)
+    assert dropped is not None and slim.names == ("cat", "dog") and slim.notes == {"by": "hand"}
