@@ -67,7 +67,7 @@ def test_vectors_on_cortex_m0(level: str, cases: list[Expected], kept: Path, tmp
 
 
 def learned() -> list[Expected]:
-    """Monitors that learn the persistence, with all that goes with it, on streams that Python has answered."""
+    """Monitors that learn the persistence, with all that goes with it, and what Python answers."""
     found = []
     for params in (stock.standard(name) for name in stock.STANDARD):
         few = params.replace(budget=0.3, level=0.2, warmup=5, evidence=params.evidence)
@@ -86,7 +86,7 @@ def learned() -> list[Expected]:
 def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, tmp_path: Path) -> None:
     """With and without features, a bet and a class mix: every field, every signal and saved states."""
     cases = learned()
-    assert all(fits(case, board(name)) for case, _ in cases)
+    assert all(replay_fits(case, board(name)) for case, _ in cases)
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
     severity, label, answer, persistence, accuracy = (
         {step[step_fields().index(field)] for step in steps}

@@ -187,20 +187,18 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
         if (steps["reason"] == number).any():
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
-    # A sum of the parameters is for tcuq_verify() and never saved; whether a past is held follows from the ring.
-    unsaved = (
-        {"params_sum", "held" if of.depth else "head"}
-        | (set() if of.evidence else {"severity"})
-        | (set() if of.horizon else {"accuracy"})
-    )
+    # A sum of the parameters is for tcuq_verify() and never saved; that a past is held follows from the ring.
+    unsaved = {"params_sum", "held" if of.depth else "head"}
+    unsaved |= set() if of.evidence else {"severity"}
+    unsaved |= set() if of.evidence and of.evidence.spread else {"last", "novelty"}
+    unsaved |= set() if of.horizon else {"accuracy"}
     unsaved |= set() if of.depth else {"fill"}
     off = (
         unsaved
         | {side for side in ("rise", "fall") if not p[f"{side}_limit"]}
         | (set() if p["rise_limit"] or p["fall_limit"] else {"alarm"})
     )
-    # Not saved at all; told by `fill` where there is a ring; or by a sum at its limit, which save mends.
-    off |= {"params_sum"} | ({"slow"} if of.depth else set()) | ({"alarm"} if of.evidence else set())
+    off |= {"alarm"} if of.evidence else set()  # told by a sum at its limit, which save mends
     for field in fields_of(header, "tcuq_t"):
         if field not in off:
             found[f"saved without {field}"] = ("save", f"copy.{field} = 0;")

@@ -21,7 +21,13 @@ def five_lines(params: Params, found: Mapping[str, Any], steps: str) -> list[str
     steps : str
         The first line: what was read.
     """
-    return [steps, _chosen(params, found), _gain(params, found), _alarm(params, found), _accuracy(params, found)]
+    return [
+        steps,
+        _chosen(params, found),
+        _gain(params, found),
+        _alarm(params, found),
+        _accuracy(params, found),
+    ]
 
 
 def _chosen(params: Params, found: Mapping[str, Any]) -> str:
