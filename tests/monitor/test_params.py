@@ -147,7 +147,9 @@ def test_an_edited_file_says_how_to_seal_it(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     params = Params(classes=3)
     path.write_text(params.to_json().replace('"burst": 8', '"burst": 9'))
-    with pytest.raises(ValueError, match=r"checksum is '\w{8}', expected '\w{8}': .*run `tcuq inspect FILE --seal`"):
+    with pytest.raises(
+        ValueError, match=r"checksum is '\w{8}', expected '\w{8}': .*run `tcuq inspect FILE --seal`"
+    ):
         Params.load(path)
     edited = Params.load(path, sealed=False)
     assert edited == params.replace(burst=9)
