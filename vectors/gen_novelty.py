@@ -48,7 +48,9 @@ def _streams() -> Iterable[Case]:
     """Yield streams that repeat themselves, alternate, saturate, at the ends of the spread."""
     up = (300, -200, 450, 420)
     head = Evidence(4 * 65536, 0, SILENT, up, spread=3000)
-    yield _case("novelty_repeats", "an object that stays: down to the least weight", head, [0] * 110 + [1] * 8)
+    yield _case(
+        "novelty_repeats", "an object that stays: down to the least weight", head, [0] * 110 + [1] * 8
+    )
     yield _case("novelty_alternates", "each step another evidence: full weight", head, [0, 1] * 20)
     runs = [t // 7 % 4 for t in range(60)]
     yield _case("novelty_runs", "runs, and clearing that is not weighed", head, runs, {30: ("reset",)})
@@ -58,7 +60,9 @@ def _streams() -> Iterable[Case]:
     yield _case(
         "novelty_clip", "evidence at either clip: the largest gap", wide, [0, 1, 1, 0] * 8, rise_cap=2**30
     )
-    yield _case("novelty_spread_largest", "a spread of 2^24", wide, [0] * 40, rise_limit=2**28, rise_cap=2**30)
+    yield _case(
+        "novelty_spread_largest", "a spread of 2^24", wide, [0] * 40, rise_limit=2**28, rise_cap=2**30
+    )
     for spread in (16, 17, 31, 32):
         # One class at the clip for longest products, the others a few units of 1/256 apart.
         head = Evidence(2**23 - 600, 0, SILENT, (32767, 32764, 32763), spread=spread)
@@ -68,11 +72,15 @@ def _streams() -> Iterable[Case]:
     head = Evidence(LARGEST, 0, FULL, (32767, 32767), spread=31)
     yield _case("novelty_largest_product", "the largest evidence by the largest weight", head, [0] * 12)
     least = Evidence(1, 0, SILENT, (30, -30), spread=16)
-    yield _case("novelty_clip_least", "a clip of one unit", least, [0, 1, 0, 0, 0] * 5, rise_limit=1, rise_cap=2)
+    yield _case(
+        "novelty_clip_least", "a clip of one unit", least, [0, 1, 0, 0, 0] * 5, rise_limit=1, rise_cap=2
+    )
     taken = Evidence(4 * 65536, 299 * 256, SILENT, up, spread=3000)
     yield _case("novelty_allowance", "what the allowance leaves is weighed", taken, [0, 0, 2, 0, 3] * 7)
     bet = Evidence(2 * 65536, 1000, SILENT, up, 60000, 20000, 900)
-    yield _case("novelty_bet", "the logarithm of a bet is weighed", bet, [t // 9 % 4 for t in range(50)], {25: BOTH})
+    yield _case(
+        "novelty_bet", "the logarithm of a bet is weighed", bet, [t // 9 % 4 for t in range(50)], {25: BOTH}
+    )
     off = {"rise_limit": 0, "rise_cap": 0}
     yield _case("novelty_side_off", "a spread and no alarm", taken, [0, 0, 1, 2] * 5, {10: BOTH}, **off)
 
@@ -83,7 +91,14 @@ def _profiles() -> Iterable[Case]:
     for name, mask, features, mix, bet, marks in (
         ("novelty_standard", STANDARD, 4, "none", (0, 0), {20: ("reset",), 30: BOTH}),
         ("novelty_standard_mix", STANDARD, 4, "uneven", (52000, 9000), {12: BOTH, 25: ("reset", *BOTH)}),
-        ("novelty_posteriors", STANDARD_POSTERIORS, 0, "none", (60000, 12000), dict.fromkeys(range(0, 9), BOTH)),
+        (
+            "novelty_posteriors",
+            STANDARD_POSTERIORS,
+            0,
+            "none",
+            (60000, 12000),
+            dict.fromkeys(range(0, 9), BOTH),
+        ),
     ):
         dice = Dice(name)
         plain = evidence(4, dice, *bet)
@@ -109,11 +124,21 @@ def _states() -> Iterable[Case]:
     def refused(changes: list[tuple[int, int, int]]) -> tuple[str, ...]:
         return tuple(" ".join(map(str, ("refuse", *change))) for change in changes)
 
-    marks: Marks = {0: refused(fresh + started[2:]), 1: refused(started[1:]), 20: (*refused(started), "reset")}
+    marks: Marks = {
+        0: refused(fresh + started[2:]),
+        1: refused(started[1:]),
+        20: (*refused(started), "reset"),
+    }
     marks |= {30: ("reset", *refused(started), *BOTH)}
     yield _case("refused_novelty", "last and novelty out of their ranges", head, mixed, marks)
     plain = Evidence(2 * 65536, 0, SILENT, (300, -200, 700))
-    yield _case("refused_novelty_off", "no spread: both are 0", plain, mixed[:12], {0: refused(fresh), 9: refused(fresh)})
+    yield _case(
+        "refused_novelty_off",
+        "no spread: both are 0",
+        plain,
+        mixed[:12],
+        {0: refused(fresh), 9: refused(fresh)},
+    )
 
     top, high = 2**32 - 1, 2**31 - 1
     counters: Marks = {
@@ -139,7 +164,10 @@ def _states() -> Iterable[Case]:
     params = make(ODDS, 3, 0, ())
     rows = dwell(Dice("damage_unread"), params, 14)
     yield Case("damage_unread", "no evidence, no horizon: neither is read", params, rows, unread)
-    unread = {5: ("damage last 1", "damage novelty 3000", *BOTH), 8: ("damage last 1", f"damage novelty {high}")}
+    unread = {
+        5: ("damage last 1", "damage novelty 3000", *BOTH),
+        8: ("damage last 1", f"damage novelty {high}"),
+    }
     yield _case("damage_novelty_off", "no spread: neither is read", plain, mixed[:14], unread)
 
 

@@ -106,7 +106,7 @@ def shift_to_16_bits(x: int) -> int:
 
 
 def power(f: int) -> int:
-    """Return P(f), section 7: 16384 * 2^(-f / 2048) for f in 0..2047."""
+    """Return P(f), section 6: 16384 * 2^(-f / 2048) for f in 0..2047."""
     inner = 3804 - (word(f * 661) >> 11)
     middle = 11337 - (word(f * inner) >> 11)
     return 16384 - (word(f * middle) >> 11)

@@ -9,18 +9,20 @@
 static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
+static tcuq_instant_t instant;
+static uint16_t shares[2];
+static const int8_t centers[8];
 static uint8_t lags[2];
 static uint16_t weights[2];
 static const int16_t offset[2] = {0, 0};
-static tcuq_instant_t instant;
-static uint16_t class_mix[2];
-static const int8_t centers[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 
 /* Parameters that are accepted. */
 static void good(void)
 {
     memset(&p, 0, sizeof p);
     memset(&head, 0, sizeof head);
+    memset(&instant, 0, sizeof instant);
+    shares[0] = shares[1] = 1;
     lags[0] = 1;
     lags[1] = 2;
     weights[0] = weights[1] = 16384;
@@ -42,11 +44,9 @@ static void good(void)
     p.burst = 8;
     head.offset = offset;
     head.clip = 1;
-    p.centers = centers;
+    instant.class_mix = shares;
     p.instant = &instant;
-    memset(&instant, 0, sizeof instant);
-    class_mix[0] = class_mix[1] = 32768;
-    instant.class_mix = class_mix;
+    p.centers = centers;
 }
 
 static void expect(const char *what, int expected)
@@ -106,16 +106,16 @@ int main(void)
     RULE(slope_order, p.slope = 3)
     RULE(knee_fits, (p.slope = 2, p.knee = 8388609))
     RULE(budget_up_to_one, p.budget_num = 3)
-    RULE(anchor_used, (p.anchor = 1, p.signals = 8, p.centers = NULL, p.instant = NULL))
     RULE(anchor_used, p.anchor = 2)
-    RULE(about_used, (p.about = 1, p.signals = 8, p.centers = NULL, p.instant = NULL))
+    RULE(anchor_used, (p.anchor = 1, p.signals = 8, p.centers = NULL, p.instant = NULL))
     RULE(about_used, p.about = 2)
+    RULE(about_used, (p.about = 1, p.instant = NULL))
     RULE(disbelief_used, p.instant = NULL)
     RULE(horizon_fits, p.horizon = 3)
     RULE(start_used, p.expected_start = 1)
     RULE(centers_given, p.centers = NULL)
     RULE(centers_given, p.signals = 8)
-    RULE(class_mix_given, class_mix[1] = 0)
+    RULE(class_mix_given, shares[1] = 0)
     RULE(rise_order, (p.rise_limit = 2, p.rise_cap = 1))
     RULE(rise_order, p.rise_cap = 1)
     RULE(fall_order, (p.fall_limit = 2, p.fall_cap = 1))
@@ -123,8 +123,9 @@ int main(void)
     RULE(evidence_given, (p.evidence = &head, head.offset = NULL))
     RULE(bet_fits, (p.evidence = &head, head.bet_base = 1))
     RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1))
-    RULE(bet_fits, (p.evidence = &head, head.clip = 65536, head.bet_slope = 32767, head.bet_base = 32767 + 256))
-    RULE(bet_fits, (p.evidence = &head, head.clip = 65536, head.bet_slope = 32767, head.bet_base = 1048576 - 32767))
+    RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1, head.bet_base = 256))
+    RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1, head.bet_base = 1048576))
+    RULE(spread_fits, (p.evidence = &head, head.spread = 15))
     RULE(evidence_alone, (p.evidence = &head, p.fall_limit = 1, p.fall_cap = 1))
     return failed;
 }

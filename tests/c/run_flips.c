@@ -13,18 +13,26 @@
 
 #include "tcuq.h"
 
-enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, COUNTERS = 9, HOSTILE = 80, CALM = 300 };
+enum { CLASSES = 4, FEATURES = 4, LAGS = 3, DEPTH = 4, WIDE = 9, COUNTERS = 13, HOSTILE = 80, CALM = 500 };
 
 /* Steps after which a damaged signal is as good as new: lagged ones exactly, others within NEAR / 65536
  * (an angle to a mean that happens to be short has the largest error). */
 enum { NEAR = 65 }; /* 0.001 */
 static const unsigned recovers[TCUQ_SIGNAL_COUNT] = {DEPTH, DEPTH, DEPTH, 0,   56,  248,  56, 248,
-                                                     248,   0,     248,   248, 248, 1013, 0};
+                                                     248,   0,     248,   248, 248, 1013, 0,  0,
+                                                     0};
+
+/* With an instant head, steps after which what was learned of the stream is as good as new. Signals that
+ * speak of its answer come back later by as much. */
+enum { LEARNED = 800, CORRECTED = 4100 };
 
 static const uint8_t lags[LAGS] = {1, 2, 4};
 static const uint16_t lag_weights[LAGS] = {16384, 8192, 8192};
-static const int16_t offsets[CLASSES] = {-40, 30, 0, 90};
-static tcuq_evidence_t head = {offsets, 2u * 65536u, 6000u, {0}};
+static const int16_t offsets[CLASSES] = {-400, 30, 0, 90};
+static const uint16_t shares[CLASSES] = {20000, 30000, 5000, 10536};
+static const int8_t centers[CLASSES * FEATURES] = {9, -4, 77, 0, 40, 40, -40, -40, -100, 3, 7, 120, 5, 5, 5, 5};
+static tcuq_evidence_t head, bet;
+static tcuq_instant_t instant, corrected;
 
 typedef struct {
     const char *name;
@@ -56,7 +64,7 @@ static tcuq_params_t base(uint32_t signals)
     unsigned n;
     memset(&p, 0, sizeof p);
     p.version = TCUQ_PARAMS_VERSION;
-    p.signals = (uint16_t)signals;
+    p.signals = signals;
     p.classes = CLASSES;
     p.features = FEATURES;
     p.zero_point = 5;
@@ -90,18 +98,53 @@ static tcuq_params_t base(uint32_t signals)
     return p;
 }
 
-/* Parameters far apart: usual, all signals with a belief as anchor and evidence, no ring, extreme maps. */
-static unsigned sets(set_t *out)
+/* Evidence and instant heads: evidence as it is and as a bet, likelihoods as they are and corrected. */
+static void make_heads(void)
 {
     unsigned n;
+    head.offset = offsets;
+    head.clip = 2u * 65536u;
+    head.allowance = 6000u;
+    head.spread = 9000u;
+    instant.bias = -65536;
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         head.coef[n] = (int16_t)(n % 3u == 0u ? 400 : -200);
+        instant.coef[n] = (int16_t)(n % 2u == 0u ? 200 : 900);
     }
+    bet = head;
+    bet.bet_base = 60000u;
+    bet.bet_slope = 20000u;
+    corrected = instant;
+    corrected.class_mix = shares;
+}
+
+/* The standard profile: what a fit of today gives. */
+static tcuq_params_t standard(uint32_t signals, const tcuq_instant_t *with, const tcuq_evidence_t *summed)
+{
+    tcuq_params_t p = base(signals);
+    p.lag_count = 0;
+    p.about = TCUQ_ABOUT_ANSWER;
+    p.instant = with;
+    p.evidence = summed;
+    p.centers = (signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? centers : NULL;
+    p.fall_limit = p.fall_cap = 0;
+    p.horizon = 5;
+    p.expected_start = 60000;
+    return p;
+}
+
+/* Parameters far apart: usual, all signals with a belief as anchor and evidence, no ring, extreme maps, learned
+ * persistence. */
+static unsigned sets(set_t *out)
+{
+    make_heads();
     out[0].name = "paper";
     out[0].params = base(TCUQ_PROFILE_PAPER);
     out[1].name = "every signal";
     out[1].params = base(TCUQ_ALL_SIGNALS);
     out[1].params.anchor = TCUQ_ANCHOR_BELIEF;
+    out[1].params.centers = centers;
+    out[1].params.instant = &instant;
     out[1].params.evidence = &head;
     out[1].params.fall_limit = out[1].params.fall_cap = 0;
     out[1].params.level_num = 3;
@@ -126,7 +169,15 @@ static unsigned sets(set_t *out)
     out[4].params.level_den = 1000;
     out[4].params.budget_num = out[4].params.budget_den = 1;
     out[4].params.burst = 10000;
-    return 5;
+    out[5].name = "standard";
+    out[5].params = standard(TCUQ_PROFILE_STANDARD, &instant, &head);
+    out[6].name = "standard, class mix";
+    out[6].params = standard(TCUQ_PROFILE_STANDARD, &corrected, &bet);
+    out[7].name = "standard, posteriors only";
+    out[7].params = standard(0x11200u, &instant, &bet);
+    out[7].params.features = 0;
+    out[7].params.anchor = TCUQ_ANCHOR_BELIEF;
+    return 8;
 }
 
 typedef struct {
@@ -208,9 +259,11 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
     } counters[COUNTERS] = {
         {"steps", offsetof(tcuq_t, steps)}, {"debt", offsetof(tcuq_t, debt)},
         {"credit", offsetof(tcuq_t, credit)}, {"rise", offsetof(tcuq_t, rise)},
-        {"fall", offsetof(tcuq_t, fall)}, {"alarm", offsetof(tcuq_t, alarm)},
+        {"fall", offsetof(tcuq_t, fall)}, {"severity", offsetof(tcuq_t, severity)},
+        {"accuracy", offsetof(tcuq_t, accuracy)}, {"last", offsetof(tcuq_t, last)},
+        {"novelty", offsetof(tcuq_t, novelty)}, {"alarm", offsetof(tcuq_t, alarm)},
         {"head", offsetof(tcuq_t, head)}, {"fill", offsetof(tcuq_t, fill)},
-        {"slow", offsetof(tcuq_t, slow)},
+        {"held", offsetof(tcuq_t, held)},
     };
     static char name[32];
     uint8_t *bytes = (uint8_t *)&w->monitor;
@@ -223,7 +276,7 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
         return;
     }
     target_name = counters[target].name;
-    if (target >= 5u) {
+    if (target >= WIDE) {
         bytes[counters[target].offset] ^= (uint8_t)(1u << bit);
         return;
     }
@@ -232,11 +285,29 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
     memcpy(bytes + counters[target].offset, &word, sizeof word);
 }
 
+/* Steps after which what was learned of the stream is as good as new. Slowest is the mean of likelihoods that
+ * corrects by class mix; it follows the words of the strains. */
+static unsigned learned_by(const tcuq_params_t *p, unsigned target)
+{
+    unsigned strains = (p->signals >> TCUQ_STRAIN_FAST & 1u) + (p->signals >> TCUQ_STRAIN_SLOW & 1u);
+    unsigned byte = target - COUNTERS;
+    int held = target == COUNTERS - 1u || (target >= COUNTERS && byte / 4u >= strains && byte / 4u < strains + CLASSES);
+    return p->instant == NULL ? 0u : p->instant->class_mix != NULL && held ? CORRECTED : LEARNED;
+}
+
+/* The same of a signal. */
+static unsigned due(const tcuq_params_t *p, unsigned signal, unsigned target)
+{
+    const uint32_t of_answer = 0x1BE30u; /* 4, 5, 9 to 13, 15 and 16 */
+    uint32_t late = p->about == TCUQ_ABOUT_ANSWER ? of_answer : TCUQ_BIT(TCUQ_DISBELIEF);
+    return recovers[signal] + ((late & TCUQ_BIT(signal)) != 0u ? learned_by(p, target) : 0u);
+}
+
 static void trial(const tcuq_params_t *p, unsigned target, unsigned bit, int64_t room, int reset)
 {
     static const int8_t calm[CLASSES] = {100, -120, -120, -128};
     static const int8_t still[FEATURES] = {9, -4, 77, 0};
-    unsigned before = draw() % 50u, t, n, longest = HOSTILE;
+    unsigned before = draw() % 50u, t, n, longest = HOSTILE, since = 1u << 16, ties = 0;
     int8_t probs[CLASSES], features[FEATURES];
     int64_t flags = 0, abstained = 0;
     int32_t low, high;
@@ -258,9 +329,9 @@ static void trial(const tcuq_params_t *p, unsigned target, unsigned bit, int64_t
     saved_state_loads(&w);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         /* Counters have no part in slow signals, nor have single past steps. */
-        int slow = target >= COUNTERS || target == COUNTERS - 1u;
-        if (slow && (p->signals & TCUQ_BIT(n)) != 0u && recovers[n] + 20u > longest) {
-            longest = recovers[n] + 20u;
+        int slow = target >= COUNTERS || target == COUNTERS - 1u; /* the last is what is held */
+        if (slow && (p->signals & TCUQ_BIT(n)) != 0u && due(p, n, target) + 20u > longest) {
+            longest = due(p, n, target) + 20u;
         }
     }
     for (t = 1; t <= longest; t++) {
@@ -273,17 +344,27 @@ static void trial(const tcuq_params_t *p, unsigned target, unsigned bit, int64_t
         need(over <= high - low + room && -over <= high - low, "the flag rate left its bound");
         need(p->budget_den * abstained <= (int64_t)p->burst * p->budget_den + (int64_t)p->budget_num * t,
              "abstentions left their bound");
-        need(a.out.alarm <= 3u && a.out.label == b.out.label, "a step says what none can");
+        need(a.out.alarm <= 3u && a.out.label == b.out.label && a.out.answer < CLASSES, "a step says what none can");
+        /* Beliefs that differ by a unit may answer otherwise where two classes tie, and then the signals
+         * speak of another class for once, and means of them for a while. */
+        since = a.out.answer == b.out.answer ? since + 1u : 0u;
+        ties += since == 0u && t > learned_by(p, target) ? 1u : 0u;
         for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
             int gap = abs((int)a.signals[n] - (int)b.signals[n]);
-            need(t <= recovers[n] || gap <= (recovers[n] <= DEPTH ? 0 : NEAR), "a signal has not come back");
+            need(t <= due(p, n, target) || (p->about == TCUQ_ABOUT_ANSWER && since <= recovers[n]) ||
+                     gap <= (due(p, n, target) <= DEPTH ? 0 : NEAR), "a signal has not come back");
         }
     }
+    need(ties <= longest / 100u, "the answer has not come back");
     saved_state_loads(&w);
     for (t = 0; t < CALM; t++) {
         step_both(&w, &twin, calm, still, &a, &b);
     }
     need(a.out.alarm == b.out.alarm, "the alarm has not come back");
+    need(abs((int)a.out.expected_accuracy - (int)b.out.expected_accuracy) <= NEAR, "the accuracy has not come back");
+    need(labs((long)a.out.severity - (long)b.out.severity) <= 10 * NEAR, "the severity has not come back");
+    need(p->evidence == NULL || w.monitor.novelty <= twin.monitor.novelty + NEAR, "the novelty has not come back");
+    need(p->evidence == NULL || w.monitor.last == twin.monitor.last, "the last evidence has not come back");
     need(tcuq_verify(&w.monitor) == TCUQ_OK, "a counter has not come back into its range");
     free(w.ring);
     free(twin.ring);
@@ -307,7 +388,7 @@ static void garbage(const tcuq_params_t *p, int64_t room)
         for (i = 0; i < w.ring_bytes / 4u; i++) {
             w.ring[i] = pattern < 6u ? words[pattern] : draw() << 16 ^ draw();
         }
-        w.monitor.slow = 1;
+        w.monitor.held = 3;
         w.monitor.fill = 255;
         target_bit = pattern;
         for (t = 1; t <= 60u; t++) {
@@ -357,7 +438,7 @@ static void verify_says(const tcuq_params_t *good)
     w.monitor.ring = NULL;
     need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "no ring");
     w.monitor.ring = w.ring;
-    for (target_bit = 0; target_bit < 7u; target_bit++) {
+    for (target_bit = 0; target_bit < 8u; target_bit++) {
         tcuq_t sound = w.monitor;
         w.monitor.debt = target_bit == 0u ? 1 << 20 : 0;
         w.monitor.credit = target_bit == 1u ? -1 : 0;
@@ -365,7 +446,49 @@ static void verify_says(const tcuq_params_t *good)
         w.monitor.fall = target_bit == 3u ? p.fall_limit : 0u;
         w.monitor.alarm = target_bit == 4u ? 4u : 0u;
         w.monitor.head = target_bit == 5u ? DEPTH + 1u : 0u;
-        w.monitor.slow = target_bit == 6u ? 2u : 0u;
+        w.monitor.held = target_bit == 6u ? 2u : target_bit == 7u ? 1u : 0u;
+        need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "a counter out of range");
+        w.monitor = sound;
+    }
+    need(tcuq_verify(&w.monitor) == TCUQ_OK, "sound again");
+    free(w.ring);
+}
+
+/* The same of what params point to, and of the numbers that outlive a reset. */
+static void verify_says_learned(const tcuq_params_t *good)
+{
+    static int8_t own_centers[CLASSES * FEATURES];
+    static uint16_t own_shares[CLASSES];
+    tcuq_params_t p = *good;
+    tcuq_instant_t own = *good->instant;
+    watch_t w;
+    target_name = "verify";
+    memcpy(own_centers, centers, sizeof centers);
+    memcpy(own_shares, shares, sizeof shares);
+    own.class_mix = own_shares;
+    p.centers = own_centers;
+    p.instant = &own;
+    start(&w, &p);
+    need(tcuq_verify(&w.monitor) == TCUQ_OK, "sound");
+    own_centers[7] ^= 1;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_OTHER, "another center");
+    own_centers[7] ^= 1;
+    own_shares[3] ^= 1u;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_OTHER, "another share");
+    own_shares[3] ^= 1u;
+    own.coef[2] ^= 1;
+    need(tcuq_verify(&w.monitor) == TCUQ_ERR_OTHER, "another coefficient");
+    own.coef[2] ^= 1;
+    for (target_bit = 0; target_bit < 7u; target_bit++) {
+        tcuq_t sound = w.monitor;
+        w.monitor.steps = 1;
+        w.monitor.severity = target_bit == 0u ? (int32_t)p.evidence->clip + 1 : 0;
+        w.monitor.accuracy = target_bit == 1u ? 1u << 24 : 0u;
+        w.monitor.last = target_bit == 2u ? -(int32_t)p.evidence->clip - 1 : 0;
+        w.monitor.novelty = target_bit == 3u ? 32767u * 32767u + 1u : 0u;
+        w.monitor.held = target_bit == 4u ? 1u : target_bit == 5u ? 4u : 0u;
+        w.monitor.steps = target_bit == 6u ? 0u : 1u;
+        w.monitor.last = target_bit == 6u ? 1 : w.monitor.last;
         need(tcuq_verify(&w.monitor) == TCUQ_ERR_STATE, "a counter out of range");
         w.monitor = sound;
     }
@@ -380,6 +503,8 @@ int main(void)
     unsigned long trials = 0;
     set_name = all[0].name;
     verify_says(&all[0].params);
+    set_name = all[6].name;
+    verify_says_learned(&all[6].params);
     for (i = 0; i < count; i++) {
         const tcuq_params_t *p = &all[i].params;
         unsigned bytes = (unsigned)tcuq_ring_size(p);
@@ -387,7 +512,7 @@ int main(void)
         set_name = all[i].name;
         garbage(p, room);
         for (target = 0; target < COUNTERS + bytes; target++) {
-            unsigned bits = target < 5u ? 32u : 8u;
+            unsigned bits = target < WIDE ? 32u : 8u;
             for (bit = 0; bit < bits; bit++) {
                 trial(p, target, bit, room, 0);
                 trials++;

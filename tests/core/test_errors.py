@@ -15,8 +15,17 @@ from tcuq._core import FIELDS
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{CORE}"]
 TEXT = (CORE / "tcuq_fields.h").read_text()
 RULES = re.findall(r'^TCUQ_RULE\((\w+), (\w+), "(.*)"\)', TEXT, re.MULTILINE)
-WHOLE = {"reference", "anchor", "slope", "budget_num", "rise_reference", "fall_reference"}
-WHOLE |= {"warmup", "rise_limit", "fall_limit", "about", "expected_start"}
+WHOLE = {
+    "reference",
+    "anchor",
+    "about",
+    "expected_start",
+    "slope",
+    "budget_num",
+    "rise_reference",
+    "fall_reference",
+}
+WHOLE |= {"warmup", "rise_limit", "fall_limit"}
 """Fields whose range is that of their type; rules have the word on some of them."""
 
 

@@ -13,7 +13,7 @@ from places import CORE, CORE_SOURCES, ROOT
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLIPS = 5760
+FLIPS = 10912
 
 
 def flips(core: Path, compiler: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +44,9 @@ def test_every_flip_comes_back(compiler: str, tmp_path: Path) -> None:
         ("tcuq.c", "if (far > 255u) {", "if (0) {"),
         ("tcuq.c", "(int32_t)(*sum + (uint32_t)excess)", "(int32_t)*sum + excess"),
         ("tcuq_math.h", "(shift & 31)", "shift"),
+        ("tcuq.c", "clipped(m->severity, head->clip)", "m->severity"),
+        ("tcuq.c", ": (uint32_t)evidence - (uint32_t)m->last", ": (uint32_t)(evidence - m->last)"),
+        ("tcuq_state.c", "m->novelty < NOVELTY_MAX ? m->novelty : NOVELTY_MAX", "m->novelty"),
         ("tcuq_state.c", "mend(&m, depth_of(&at));", "(void)mend;"),
         ("tcuq_state.c", "debt -= debt_rest(p, debt, steps);", ""),
     ],
