@@ -130,7 +130,7 @@ def tune(
     params = fit_request(Request(log, clean, FitOptions.of(**{**fit_options, **chosen})))
     check, left = check_score(params_of(start, choice), blend, trial)
     check_default, _ = check_score(params_of(start, default), 0.7, trial)
-    found = {
+    found: dict[str, Any] = {
         "trials": len(tried),
         "within_limits": fitting,
         "max_bytes": max_bytes,

@@ -16,8 +16,8 @@ from ..alarms import alarms_in
 from ..folds import FOLDS, folds, shift_kinds
 from ..gain import Gain, Steps, measure_gain
 from ..gated import learn_gated
-from ..some_steps import some_of
 from ..simple_rules import COVERAGE, left_wrong, looked_at, simple_rules
+from ..some_steps import some_of
 from ..unused import without_unused
 from .accuracy import Accuracy
 from .alarm import AlarmFit
