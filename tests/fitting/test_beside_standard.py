@@ -7,8 +7,11 @@ from streams import dwell_stream
 
 from tcuq import Log, tune
 from tcuq.fitting import tune_findings
-from tcuq.fitting.beside_standard import standard_beside
+from tcuq.fitting.beside_standard import _risk_elsewhere, standard_beside
 from tcuq.fitting.folds import folds
+from tcuq.fitting.options import FitOptions
+from tcuq.fitting.search import CHECK_FOLD
+from tcuq.fitting.stages import Request, find_signals, read
 
 
 def made(dwell: float) -> Log:
@@ -32,16 +35,19 @@ def test_tune_says_when_the_standard_profile_leaves_fewer_errors() -> None:
 
 
 def test_heads_do_not_see_the_fold_that_they_are_checked_on() -> None:
-    log = made(8)
-    fold = folds(log)
-    labels = np.array(log.labels)
-    # In the last fold, errors are no longer where doubt is.
-    held = fold == 3
-    rng = np.random.default_rng(1)
-    labels[held] = rng.permutation(labels[held])
-    fooled = Log(log.probs, log.features, labels, shifted=log.kinds)
-    plain, other = (standard_beside(each, None, fold, {"run_length": 100}) for each in (log, fooled))
-    assert plain is not None and other is not None and other.left > 0.6 > plain.left
+    log, told = made(8), FitOptions.of(run_length=100, explain=False)
+    fold, labels = folds(log), np.array(log.labels)
+
+    def risk_of(labels: np.ndarray) -> np.ndarray:
+        other = Log(log.probs, log.features, labels, shifted=log.kinds)
+        return _risk_elsewhere(find_signals(read(Request(other, None, told))), fold, told)[0]
+
+    plain = risk_of(labels)
+    labels[fold == CHECK_FOLD] = 0
+    assert (risk_of(labels) == plain).all()
+    labels[fold != CHECK_FOLD] = 0
+    labels[:600:2] = 1
+    assert (risk_of(labels) != plain).any()
 
 
 def test_without_errors_there_is_nothing_to_say() -> None:

@@ -395,7 +395,9 @@ def test_what_is_dropped_changes_no_decision(evidence: bool) -> None:
     read = {"disbelief_fast", *(["magnitude"] if evidence else [])}
     assert dropped is not None and set(dropped["signals"]) == gone - read
     one, two = watch(Monitor(idle), log), watch(Monitor(slim), log)
-    assert one.tobytes() == two.tobytes() and (one["alarm"] > 0).any()
+    for field in one.dtype.names:  # expected_accuracy is NaN with one head
+        assert np.array_equal(one[field], two[field], equal_nan=field == "expected_accuracy")
+    assert (one["alarm"] > 0).any()
     assert cost(slim).ram_bytes == cost(idle).ram_bytes - dropped["ram_bytes"]
 
 

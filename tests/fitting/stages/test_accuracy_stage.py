@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from streams import dwell_stream
 
 from tcuq import Log, Monitor, fit
+from tcuq.fitting.stages import accuracy
 from tcuq.fitting.stages.accuracy import HORIZON, _gaps, running
 from tcuq.monitor.log import watch
 
@@ -54,6 +56,20 @@ def test_an_unknown_kind_that_fools_the_signals_shows_in_the_error() -> None:
     plain = fit(log, run_length=300)
     errors = [each.notes["fit"]["expected_accuracy"]["error"] for each in (plain, odd)]
     assert errors[1] > errors[0] + 0.1
+
+
+def test_heads_do_not_see_the_kind_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, seen = made(0), []
+    learn = accuracy.learn_gated
+    monkeypatch.setattr(
+        accuracy, "learn_gated", lambda names, parts, *more: seen.append(parts) or learn(names, parts, *more)
+    )
+    fit(log, run_length=300)
+    order = np.random.default_rng(0).permutation(len(log))  # as the stage of the signals draws it
+    assert len(seen) == 3 and log.kinds is not None
+    for kind, ((_, _, rows), (_, _, mixed)) in zip((1, 2, 3), seen, strict=True):
+        for kinds in (log.kinds[rows], log.kinds[order[mixed]]):
+            assert set(kinds.tolist()) == {0, 1, 2, 3} - {kind}
 
 
 def test_gaps_are_taken_at_the_end_of_windows_that_show_the_kind() -> None:
