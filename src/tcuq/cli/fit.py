@@ -259,12 +259,8 @@ def add(subparsers: Subparsers) -> None:
         "--level",
         type=level,
         metavar="X|budget",
-<<<<<<< HEAD
-        help="share of steps to flag; the word budget ties it to --budget (default: budget; one head: 0.1)",
-=======
         help="share of steps to flag; the word budget ties it to --budget "
         "(default: budget; with one head 0.1)",
->>>>>>> fittests
     )
 
 

@@ -223,11 +223,7 @@ def _bent(
 
 
 def _standardize(x: Floats) -> tuple[Floats, Floats]:
-<<<<<<< HEAD
-    """Give all columns but the last mean 0 and deviation 1, the last ones; return means and deviations."""
-=======
     """Give all columns mean 0 and deviation 1, but the last one ones; return means and deviations."""
->>>>>>> fittests
     count, width = len(x), x.shape[1] - 1
     inner = x[:, :width]
     x[:, width] = 1.0

@@ -21,17 +21,7 @@ def five_lines(params: Params, found: Mapping[str, Any], steps: str) -> list[str
     steps : str
         The first line: what was read.
     """
-<<<<<<< HEAD
-    return [
-        steps,
-        _chosen(params, found),
-        _gain(params, found),
-        _alarm(params, found),
-        _accuracy(params, found),
-    ]
-=======
     return [steps, *(say(params, found) for say in (_chosen, _gain, _alarm, _accuracy))]
->>>>>>> fittests
 
 
 def _chosen(params: Params, found: Mapping[str, Any]) -> str:
