@@ -18,8 +18,8 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "tune",
-        "search settings of the published one-head monitors that fit a device (LOG needs labels); fit alone is "
-        "the default way",
+        "search settings of the published one-head monitors that fit a device (LOG needs labels); fit alone "
+        "is the default way",
         "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000",
         command,
         "tcuq inspect monitor.json",
