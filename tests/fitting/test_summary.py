@@ -38,7 +38,7 @@ def test_there_are_five_lines(labels: bool, explain: bool, alarm: Any) -> None:
     assert alarms.startswith("Alarm: risk;" if alarm == "risk" else "Alarm: evidence from odds, ")
     assert ("proved" in alarms) == (alarm == "proved")
     assert ("held-out clean steps" in alarms) == explain
-    assert accuracy.startswith("Expected accuracy: " + ("over about 64 steps" if labels else "none"))
+    assert accuracy.startswith("Expected accuracy: " + ("over about 128 steps" if labels else "none"))
     assert ("fewer than two kinds" in accuracy) == (labels and explain)
 
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tcuq.monitor.cost import CONTEXT_BYTES
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.report.describe import alarm_in_words, bounds_in_words, describe_params, describe_state, render
@@ -15,7 +16,7 @@ ALARM = Alarm(0.25, AlarmSide(0.125, 2.0, 3.0), AlarmSide(0.5, 1.0))
 def test_memory_is_that_of_a_32_bit_device():
     params = Params(classes=10, features=32)
     found = describe_params(params)
-    assert found["cost"]["ram_bytes"] == 44 + params.ring_bytes
+    assert found["cost"]["ram_bytes"] == CONTEXT_BYTES + params.ring_bytes
     assert found["cost"]["state_bytes"] == len(Monitor(params).save())
 
 
