@@ -142,19 +142,24 @@ def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:
     assert result["audit"] is True
     assert result["abstained"] <= result["budget"]
     assert abs(result["flagged"] - result["level"]) <= result["flag_bound"]
-    assert result["auroc"] > result["auroc_plain"]
+    assert result["wrong_answers_sure"] < result["wrong_labels_sure"]
     assert {path.name for path in tmp_path.iterdir()} == {Path(name).name for name in result["files"]}
     assert calls[-1][:2] == (6, 6)
     assert "ABSTAIN" in result["text"]
     # The README quotes these figures.
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    clean, corrupted = (
-        f"{result[name]:.0%}".replace("%", " %") for name in ("accuracy_clean", "accuracy_corrupted")
-    )
-    assert f"right on {clean} of clean images and {corrupted} of corrupted ones" in readme
+    shown = {
+        name: f"{value:.1%}".replace("%", " %") for name, value in result.items() if type(value) is float
+    }
+    corrupted = f"{result['corrupted']:.0%}".replace("%", " %")
+    assert f"wrong on {shown['wrong_labels_clean']} of clean images" in readme
+    assert f"on {shown['wrong_labels']} of a stream in which {corrupted} are corrupted" in readme
+    sure = f"{1 - result['budget']:.0%}".replace("%", " %")
+    assert f"wrong on {shown['wrong_answers']}, and on {shown['wrong_answers_sure']} of the {sure}" in readme
+    assert f"({shown['wrong_labels_sure']} by confidence alone)" in readme
     alarms = f"{result['shifts_alarmed']} of {result['shifts']} corrupted stretches"
     assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
-    assert f"on for {result['alarm_on_clean']:.0%}".replace("%", " %") in readme
+    assert f"on for {shown['alarm_on_clean']} of the clean images" in readme
 
 
 def blocks(page: str, language: str) -> list[str]:

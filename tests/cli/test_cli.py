@@ -399,7 +399,7 @@ def test_export_writes_the_files(place, capsys):
     assert "exists; choose another folder" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
-        "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_error.c "
+        "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c tcuq_error.c "
         "tcuq_params.c tcuq_signals.c tcuq_state.c -o try_monitor" in capsys.readouterr().out
     )
     assert main(["export", "m.json", "my c"]) == 0
@@ -417,7 +417,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
         return PARAMS
 
     monkeypatch.setattr(tcuq.fitting, "fit", fit)
-    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda params: "the findings")
+    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda params, details: "the findings")
     assert main(["fit", "in.npz", "-o", "p.json"]) == 0
     assert capsys.readouterr().out == "the findings\n" and Params.load("p.json") == PARAMS
     options = "--profile extended --lags 1,3 --lag-weights 1,0.5 --window 8 --blend 0.5 --doubt-mix 0.25"
@@ -454,7 +454,7 @@ def test_fit_passes_only_what_was_given(place, capsys, monkeypatch):
 
 
 def test_fit_run_and_audit_in_earnest(place, capsys):
-    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100", "--json"]) == 0
+    assert main(["fit", "in.npz", "-o", "p.json", "--about", "label", "--run-length", "100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fit"]
     assert main(["run", "p.json", "in.npz", "-o", "d.npz", "--quiet"]) == 0
     assert main(["audit", "d.npz", "p.json", "--log", "in.npz"]) == 0
@@ -656,7 +656,7 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
     log = stream()
     logits = np.log(log.probs)
     np.savez("logits.npz", probs=logits, labels=log.labels, segments=log.segments)
-    quick = ["--run-length", "100", "--no-explain"]
+    quick = ["--about", "label", "--run-length", "100", "--no-explain"]
     assert main(["fit", "in.npz", "-o", "p.json", *quick, "--quiet"]) == 0
     assert main(["fit", "logits.npz", "--logits", "-o", "q.json", *quick, "--quiet"]) == 0
     assert Params.load("p.json") == Params.load("q.json")
@@ -685,10 +685,11 @@ def test_logits_are_taken_when_they_are_said_to_be(place, capsys, monkeypatch):
 
 
 def test_notes_and_errors_name_options_of_the_command_line(place, capsys):
-    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100", "--json"]) == 0
+    paper = ["fit", "in.npz", "-o", "p.json", "--profile", "paper", "--run-length", "100"]
+    assert main([*paper, "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert any("--level budget makes them equal" in note for note in notes) and "`level" not in "".join(notes)
-    assert main(["fit", "in.npz", "-o", "p.json", "--run-length", "100"]) == 0
+    assert main(paper) == 0
     assert "--level budget makes them equal" in capsys.readouterr().out
     assert "--run-length is 1, expected 10 to" in refused(
         capsys, "fit", "in.npz", "-o", "p.json", "--run-length", "1"
@@ -702,18 +703,18 @@ def test_fit_and_tune_offer_on_the_command_line_what_they_offer_in_python():
     from tcuq import fit, tune
     from tcuq.cli import build_parser
     from tcuq.cli.words import OPTIONS
-    from tcuq.fitting.tune import SEARCHED
+    from tcuq.fitting.tune import SEARCHED, TWO_HEADS
 
     commands = build_parser()._subparsers._group_actions[0].choices
     offered = {
         name: {action.dest for action in commands[name]._actions}
-        - {"help", "json", "quiet", "output", "format"}
+        - {"help", "json", "quiet", "output", "format", "details"}
         for name in ("fit", "tune")
     }
     python = set(inspect.signature(fit).parameters) - {"progress"}
     assert offered["fit"] == python - {"use_features"} | {"posterior_only"}
     own = set(inspect.signature(tune).parameters) - {"progress", "fit_options"}
-    assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED} | {
+    assert offered["tune"] == (python | own) - {"use_features", "risk_signals", *SEARCHED, *TWO_HEADS} | {
         "posterior_only"
     }
     assert set(OPTIONS) == (offered["fit"] | offered["tune"]) - {
@@ -805,7 +806,7 @@ def test_fit_on_standard_output_is_the_parameters_alone(place, capsys, monkeypat
 
     seen = []
     monkeypatch.setattr(tcuq.fitting, "fit", lambda log, progress, **options: seen.append(options) or PARAMS)
-    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda _: "the findings\nin two lines")
+    monkeypatch.setattr(tcuq.fitting, "fit_findings", lambda *_: "the findings\nin two lines")
     assert main(["fit", "in.npz", "-o", "-", "--signals", "doubt,flips"]) == 0
     out, err = capsys.readouterr()
     assert Params.from_json(out) == PARAMS and err == "tcuq: the findings\ntcuq: in two lines\n"

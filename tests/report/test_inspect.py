@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tcuq.monitor.cost import CONTEXT_BYTES
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
+from tcuq.monitor.cost import CONTEXT_BYTES
 from tcuq.monitor.instant_head import InstantHead
 from tcuq.report.describe import alarm_in_words, bounds_in_words, describe_params, describe_state, render
 

@@ -25,6 +25,9 @@ from .stages.heads import FEWEST
 SEARCHED = ("profile", "signals", "lags", "lag_weights", "window", "blend", "anchor", "doubt_mix", "level")
 """Options of `fit` that `tune` chooses itself."""
 
+TWO_HEADS = ("about", "alarm", "class_mix")
+"""Options of `fit` that only monitors with two heads have."""
+
 
 def tune(
     log: Source,
@@ -161,6 +164,9 @@ def _refuse_searched(options: dict[str, Any]) -> None:
     for name in SEARCHED:
         if name in options:
             raise ValueError(f"{name} is searched by tune; use fit to set it")
+    for name in TWO_HEADS:
+        if name in options:
+            raise ValueError(f"{name} is for monitors with two heads, which tune does not search; use fit")
     if "risk_signals" in options:
         raise ValueError("risk_signals names some of the signals, which tune searches; use fit to set it")
 
