@@ -68,7 +68,9 @@ def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
     compile_core(need("gcc", "gcc"), tmp_path, "-O2", f"-DTCUQ_SIGNALS={mask}")
 
 
-@pytest.mark.parametrize("mask", [*(1 << n for n in range(17)), 13, 15, 253, 0x7F3A, 0x3E38, 0x1D200, 0x11200])
+@pytest.mark.parametrize(
+    "mask", [*(1 << n for n in range(17)), 13, 15, 253, 0x7F3A, 0x3E38, 0x1D200, 0x11200]
+)
 def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
     some = step_counter(tmp_path / "some", "-O2", f"-DTCUQ_SIGNALS={mask}")
@@ -273,5 +275,7 @@ def params_of(asked: int, classes: int, features: int, lags: tuple[int, ...]) ->
 
 def test_ram_of_the_standard_profile() -> None:
     """Context and ring; what the stack takes is measured on boards."""
-    full, alone = (params_of(instructions.EVIDENCE | mask, 10, d, ()) for mask, d in ((0x1D200, 32), (0x11200, 0)))
+    full, alone = (
+        params_of(instructions.EVIDENCE | mask, 10, d, ()) for mask, d in ((0x1D200, 32), (0x11200, 0))
+    )
     assert cost(full).ram_bytes == cost(alone).ram_bytes == CONTEXT_BYTES + 4 + 2 * (5 * 10 + 6) <= 320

@@ -94,7 +94,9 @@ def test_the_host_program_gives_the_same_as_python(tmp_path, case):
     assert len({row[1] for row in wanted}) > 50  # a stream on which something happens
     assert answers(build(tmp_path / "c", *STRICT), rows) == wanted
     text = (tmp_path / "c" / "monitor.h").read_text()
-    flags = re.search(r"Compile the files of tcuq with (.*?) to leave out", text.replace("\n * ", " "))[1].split()
+    flags = re.search(r"Compile the files of tcuq with (.*?) to leave out", text.replace("\n * ", " "))[
+        1
+    ].split()
     assert flags[0] == f"-DTCUQ_SIGNALS=0x{params.integers()['signals']:03X}u"
     assert ("-DTCUQ_PERSISTENCE=1" in flags) == (params.instant is not None)
     assert answers(build(tmp_path / "c", "-std=c99", *flags), rows) == wanted

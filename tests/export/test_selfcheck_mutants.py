@@ -188,10 +188,16 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
     # A sum of the parameters is for tcuq_verify() and never saved; whether a past is held follows from the ring.
-    unsaved = {"params_sum", "held" if of.depth else "head"} | (set() if of.evidence else {"severity"}) | (set() if of.horizon else {"accuracy"})
+    unsaved = (
+        {"params_sum", "held" if of.depth else "head"}
+        | (set() if of.evidence else {"severity"})
+        | (set() if of.horizon else {"accuracy"})
+    )
     unsaved |= set() if of.depth else {"fill"}
-    off = unsaved | {side for side in ("rise", "fall") if not p[f"{side}_limit"]} | (
-        set() if p["rise_limit"] or p["fall_limit"] else {"alarm"}
+    off = (
+        unsaved
+        | {side for side in ("rise", "fall") if not p[f"{side}_limit"]}
+        | (set() if p["rise_limit"] or p["fall_limit"] else {"alarm"})
     )
     for field in fields_of(header, "tcuq_t"):
         if field not in off:

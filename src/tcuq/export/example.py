@@ -76,17 +76,17 @@ int main(void)
 """
 
 
-_SEVERITY = '''\
+_SEVERITY = """\
         printf(" %ld", (long)step.severity);
-'''
+"""
 
-_EXPECTED = '''\
+_EXPECTED = """\
         printf(" %u", (unsigned)step.expected_accuracy);
-'''
+"""
 
-_NAMED = '''\
+_NAMED = """\
         printf(" %s", tcuq_try_names[step.answer]);
-'''
+"""
 
 _NAMES = """\
 /* Named here for the same reason. */

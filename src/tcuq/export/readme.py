@@ -181,7 +181,9 @@ def _use(contents: Contents, text: str) -> str:
     if contents.params.evidence is not None:
         said += "/* step.severity: how bad the stream has become, to rank devices by. */\n"
     if contents.params.horizon:
-        said += f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
+        said += (
+            f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
+        )
     return contents.fill(
         text,
         outputs=outputs,

@@ -125,7 +125,9 @@ def _evidence(params: Params, name: str) -> list[str]:
     if params.evidence is None:
         return []
     head = params.evidence.integers()
-    bet = "no bet" if params.evidence.bet is None else "{:.4f} + {:.4f} x evidence".format(*params.evidence.bet)
+    bet = (
+        "no bet" if params.evidence.bet is None else "{:.4f} + {:.4f} x evidence".format(*params.evidence.bet)
+    )
     return [
         *_by_class(params, "int16_t", f"{name}_evidence_offset", head["offset"], 256),
         f"static const tcuq_evidence_t {name}_evidence = {{",
