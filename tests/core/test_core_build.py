@@ -116,7 +116,7 @@ MORE = [(0x1D200 | more, classes, 32) for more in COMMON for classes in (2, 10, 
 
 @pytest.fixture(scope="module")
 def sums(every_signal: Path) -> list[bytes]:
-    """Checksums of everything that monitors say which learn the persistence, from a build without optimization."""
+    """Checksums of what monitors say that learn the persistence, from a build without optimization."""
     found = [checksum(every_signal, *shape) for shape in MORE]
     assert len({*found}) == len(found)
     return found

@@ -187,7 +187,7 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
         if (steps["reason"] == number).any():
             found[f"never reason {name}"] = ("step", f"if (out->reason == {number}u) out->reason = 255u;")
     p = of.integers()
-    # A sum of the parameters is for tcuq_verify() and never saved; whether a past is held follows from the ring.
+    # The sum of the parameters is never saved; whether a past is held follows from the ring.
     unsaved = (
         {"params_sum", "held" if of.depth else "head"}
         | (set() if of.evidence else {"severity"})
