@@ -70,7 +70,7 @@ def learned() -> list[Expected]:
     """Monitors that learn the persistence, with all that goes with it, and what Python answers."""
     found = []
     for params in (stock.standard(name) for name in stock.STANDARD):
-        few = params.replace(budget=0.3, level=0.2, warmup=5, evidence=params.evidence)
+        few = params.replace(budget=0.3, level=0.2, warmup=5)
         for number, dwell in enumerate((1, 8)):
             rows = made_stream(params.classes, params.features, 160, number)[:: DWELL // dwell]
             probs, features = rows[:, : params.classes], rows[:, params.classes :]
@@ -88,11 +88,8 @@ def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, t
     cases = learned()
     assert all(replay_fits(case, board(name)) for case, _ in cases)
     steps = [event.expected for case, _ in cases for event in case.events if event.kind == "step"]
-    severity, label, answer, persistence, accuracy = (
-        {step[step_fields().index(field)] for step in steps}
-        for field in ("severity", "label", "answer", "persistence", "expected_accuracy")
-    )
-    assert min(map(len, (severity, persistence, accuracy))) > 100 and label and answer
+    for field in ("severity", "persistence", "expected_accuracy"):
+        assert len({step[step_fields().index(field)] for step in steps}) > 100, field
     both = [step_fields().index(field) for field in ("label", "answer")]
     assert any(step[both[0]] != step[both[1]] for step in steps)
     replayed(board(name), level, cases, tmp_path, kept)

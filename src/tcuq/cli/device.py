@@ -238,7 +238,7 @@ def render(found: Mapping[str, Any]) -> str:
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
         "cycles and energy: estimates",
-        f"{'board':<12} {'monitor':<24} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
+        f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
         f"{'cycles':>15} {'microjoules':>12}",
     ]
     for entry in found["measured"]:
@@ -247,7 +247,7 @@ def render(found: Mapping[str, Any]) -> str:
         mean = f"{counts['mean']:,.0f} ({counts['least']:,}-{counts['most']:,})"
         cycles = step["cycles"] or {}
         lines.append(
-            f"{entry['board']:<12} {entry['name']:<24} {entry['level']:<5} {more['flash']:>6,} "
+            f"{entry['board']:<12} {entry['name']:<27} {entry['level']:<5} {more['flash']:>6,} "
             f"{more['ram']:>5,} {mean:>24} {_range([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
             f"{_range(cycles.get('microjoules', [None, None]), '.2f'):>12}"
         )
@@ -256,7 +256,7 @@ def render(found: Mapping[str, Any]) -> str:
             f"{name} {value:,.0f} of {most:,}{'' if value <= most else ' MISSED'}"
             for name, (value, most) in ((name, held[name]) for name in ("flash", "ram", "instructions"))
         ]
-        lines.append(f"goals of the paper's profile on stm32l432kc at {held['level']}: {', '.join(words)}")
+        lines.append(f"goals of {held['name']} on stm32l432kc at {held['level']}: {', '.join(words)}")
     return "\n".join(lines)
 
 

@@ -115,7 +115,7 @@ OF_FEATURES norm_t norm_of(uint64_t squares)
 }
 
 /* Dot product of raw bytes: most of a step's time, so four at a time. */
-static inline int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
+NOT_INLINE static int32_t dot_of(const int8_t *a, const int8_t *b, uint32_t count)
 {
     int32_t sum = 0;
     for (; count >= 4u; count -= 4u) {
