@@ -23,7 +23,10 @@ CORE_SOURCES = (
     *("tcuq.c", "tcuq_beliefs.c", "tcuq_error.c"),
     *("tcuq_params.c", "tcuq_signals.c", "tcuq_state.c"),
 )
-CORE_PRIVATE = ("tcuq_bytes.h", "tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_tables.h")
+CORE_PRIVATE = (
+    *("tcuq_bytes.h", "tcuq_internal.h", "tcuq_math.h", "tcuq_rules.h", "tcuq_sound.h"),
+    "tcuq_tables.h",
+)
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
 PROJECTION_BYTES = 16
