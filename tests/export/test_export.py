@@ -164,9 +164,9 @@ AWKWARD = [
     "back\\slash\\",
     "*/ #error x /*",
     "what??/",
-    "two\nlines",
+    "two  blanks ",
     "K\u00f6ln 1",
-    "a\u202eb",
+    "\u732b?",
     "\U0001f408" * 63,
     "%s %n",
 ]
@@ -194,7 +194,7 @@ def test_names_of_classes_are_the_same_in_c(tmp_path, flags):
 
 def test_a_name_that_c_does_not_promise_to_hold_is_refused(tmp_path):
     with pytest.raises(ValueError, match="name of class 3 is 256 bytes long, expected at most 255"):
-        export(CASES["named"].replace(names=[*"abc", "\u00e9" * 128, *"efghij"]), tmp_path / "c")
+        export(CASES["named"].replace(names=[*"abc", "\U0001f408" * 64, *"efghij"]), tmp_path / "c")
     assert os.listdir(tmp_path) == []
 
 
@@ -307,7 +307,7 @@ def test_the_files_are_these_and_say_where_they_come_from(tmp_path):
         "a_projection",
         "a_arduino",
         "a_names",
-        "a\u202eb",
+        "\u732b?",
         "\u2066a",
         "a*/b",
     ],

@@ -36,7 +36,7 @@ FULL = Params(
     centers=[[k, 2 * k, 0, 0, 9, -k] for k in range(7)],
     horizon=64,
     expected_start=0.9,
-    names=["0 first", *(f"n{k}\n" for k in range(6))],
+    names=["0 first", *(f"n{k}\\" for k in range(6))],
 )
 PROJECTION = integer_projection(
     np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
