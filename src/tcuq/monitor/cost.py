@@ -42,7 +42,7 @@ def cost(params: Params) -> Cost:
     Examples
     --------
     >>> cost(Params(classes=10, features=32)).ram_bytes
-    272
+    276
     """
     used = set(params.signals)
     lags = len(params.lags) if used & set(LAGGED) else 0
