@@ -13,24 +13,31 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tcuq import Params
+from tcuq import EvidenceHead, Params
 from tcuq.monitor.cost import cost
+from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.signals import profile_signals
 
 CORE = Path(__file__).parent.parent / "src" / "tcuq" / "core"
 BUILDS = (
+    ("standard", 0x1D200),
+    ("standard, posterior only", 0x11200),
     ("paper", 0x00F),
     ("paper, posterior only", 0x00D),
     ("extended", 0x7F3A),
     ("extended, posterior only", 0x3E38),
-    ("every signal", 0x7FFF),
+    ("every signal", 0x1FFFF),
 )
 CONFIGURATIONS = (
+    ("standard", 10, 32),
+    ("standard", 10, 0),
     ("paper", 10, 32),
     ("paper", 10, 0),
     ("extended", 10, 32),
     ("extended", 10, 0),
+    ("standard", 35, 64),
     ("paper", 35, 64),
+    ("standard", 200, 64),
     ("extended", 200, 64),
 )
 
@@ -52,6 +59,20 @@ def code_bytes(cpu: str, mask: int) -> int:
         return sum(int(line.split()[0]) for line in sizes.stdout.splitlines()[1:])
 
 
+def stock(profile: str, classes: int, features: int) -> Params:
+    """Return parameters of a profile, with all that it needs, at values of no meaning."""
+    learns = profile == "standard"
+    return Params(
+        classes=classes,
+        features=features,
+        signals=profile_signals(profile, features),
+        instant=InstantHead({}, 0.0) if learns else None,
+        evidence=EvidenceHead({}, [0.0] * classes) if learns else None,
+        centers=((0,) * features,) * classes if learns and features else None,
+        horizon=128 if learns else 0,
+    )
+
+
 def main() -> int:
     """Print both tables."""
     if shutil.which("arm-none-eabi-gcc") is None:
@@ -66,7 +87,7 @@ def main() -> int:
         f"{'profile':<10}{'classes':>8}{'features':>9}{'RAM':>7}{'state':>7}{'instructions (estimate)':>25}"
     )
     for profile, classes, features in CONFIGURATIONS:
-        params = Params(classes=classes, features=features, signals=profile_signals(profile, features))
+        params = stock(profile, classes, features)
         price = cost(params)
         row = f"{price.ram_bytes:>7,}{price.state_bytes:>7,}{price.instructions:>25,}"
         print(f"{profile:<10}{classes:>8}{features:>9}{row}")
