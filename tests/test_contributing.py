@@ -41,11 +41,7 @@ def names_in(path: Path) -> set[str]:
     """Return the functions, classes, methods and constants that a Python or C file defines."""
     text = path.read_text(encoding="utf-8")
     if path.suffix in (".c", ".h"):
-<<<<<<< HEAD
         functions = re.findall(r"^[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", text, re.M)
-=======
-        functions = re.findall(r"^(?:[A-Z_]+ )?[a-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", text, re.M)
->>>>>>> carry
         return {*functions, *re.findall(r"^#define (\w+)", text, re.M)}
     names = set()
     tree = ast.parse(text)

@@ -399,13 +399,8 @@ def test_export_writes_the_files(place, capsys):
     assert "exists; choose another folder" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
-<<<<<<< HEAD
         "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c tcuq_error.c "
         "tcuq_params.c tcuq_signals.c tcuq_state.c -o try_monitor" in capsys.readouterr().out
-=======
-        "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c "
-        "tcuq_error.c tcuq_params.c tcuq_signals.c tcuq_state.c -o try_monitor" in capsys.readouterr().out
->>>>>>> carry
     )
     assert main(["export", "m.json", "my c"]) == 0
     assert "try it: cd 'my c' && cc " in capsys.readouterr().out
