@@ -14,7 +14,7 @@ import pytest
 
 from tcuq import EvidenceHead, Monitor, Params
 from tcuq.export.csource import params_source
-from tcuq.fitting.projection import KINDS, Projection, projection
+from tcuq.fitting.projection import UNLABELED, Projection, projection
 from tcuq.metrics import aurc, auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log
@@ -275,7 +275,7 @@ def test_suppress_is_a_mean_with_silences(setting: dict[str, Any]) -> None:
     assert found.fired.any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", UNLABELED)
 def test_projections_have_their_width_and_are_repeatable(kind: str) -> None:
     rng = np.random.default_rng(0)
     clean = rng.normal(0, 1, (200, 70))
@@ -520,11 +520,11 @@ def constants_in_c(params: Params) -> int:
 
 
 def test_constants_of_an_exported_monitor_by_hand() -> None:
-    """6 of the shape, 2 tables of 3 lags, 2 of 15 signals, 5 of the risk, 10 of decisions, 6 of the alarm."""
-    assert constants_in_c(Params(classes=5)) == 6 + 6 + 30 + 5 + 10 + 6
-    # A head has a coefficient a signal, an offset a class, clip and allowance.
+    """Shape 6, 2 tables of 3 lags, 2 of 17 signals, risk 5, what it is about 3, decisions 10, alarm 6."""
+    assert constants_in_c(Params(classes=5)) == 6 + 6 + 34 + 5 + 3 + 10 + 6
+    # A head has a coefficient a signal, an offset a class, clip, allowance, two of a bet and a spread.
     head = EvidenceHead({"doubt": 1.0}, [-1.5] * 50)
-    assert constants_in_c(Params(classes=50, evidence=head)) == 63 + 15 + 50 + 2
+    assert constants_in_c(Params(classes=50, evidence=head)) == 70 + 17 + 50 + 5
 
 
 def test_costs_are_those_of_the_plain_network(method: Streaming) -> None:
@@ -598,10 +598,10 @@ def wide_features(told: bool, seed: int = 0) -> Labeled:
 
 def test_projections_are_compared_on_steps_held_out() -> None:
     told, not_told = (compare_projections(wide_features(each)) for each in (True, False))
-    assert list(told) == ["none", *KINDS] == list(not_told)
+    assert list(told) == ["none", *UNLABELED] == list(not_told)
     for kind in ("average", "random"):
         assert told[kind] > told["none"] + 0.1
-    assert max(abs(not_told[kind] - not_told["none"]) for kind in KINDS) < 0.03
+    assert max(abs(not_told[kind] - not_told["none"]) for kind in UNLABELED) < 0.03
     # Centerd features of one direction change their sign at random, whatever their size.
     assert abs(told["pca"] - told["none"]) < 0.03
     assert compare_projections(wide_features(True), draws=1)["random"] != told["random"]

@@ -62,7 +62,7 @@ def test_a_bad_experiment_is_refused_in_one_line(change: dict[str, Any], message
 def test_signals_alone_and_removed_are_rows() -> None:
     found = load_experiments(LAB / "experiments")["signals"]
     names = {row.label for row in found.rows}
-    assert names >= {f"tcuq_only_{signal}" for signal in SIGNALS}
+    assert names >= {f"tcuq_only_{signal}" for signal in SIGNALS[:15]}  # the others need two heads
     assert names >= {f"tcuq_without_{signal}" for signal in PROFILES["extended"]}
     assert names >= {f"tcuq_paper_without_{signal}" for signal in PROFILES["paper"]}
     for row in found.rows:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ..base.checks import known
 
 Floats = npt.NDArray[np.float64]
-KINDS = ("average", "pca", "random", "whiten")
+UNLABELED = ("average", "pca", "random")
+KINDS = (*UNLABELED, "whiten")
 WIDTH = 32
 """Features that a step keeps at most."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tcuq.base.checks import integer, known_only
-from tcuq.fitting.projection import KINDS, WIDTH
+from tcuq.fitting.projection import UNLABELED, WIDTH
 
 from .method import Labeled
 from .objective import errors_alone
@@ -37,7 +37,7 @@ def compare_projections(
     Returns
     -------
     dict of str to float
-        By "none" and every kind of `projection.KINDS`.
+        By "none" and every kind of `projection.UNLABELED`.
     """
     features = dev.observed.features
     width = 0 if features is None else features.shape[1]
@@ -52,7 +52,7 @@ def compare_projections(
         return judge.quality(dev, {**base, "features": kind, "seed": seed}, errors_alone)
 
     found = {"none": quality(None)}
-    for kind in KINDS:
+    for kind in UNLABELED:
         drawn = [quality(kind, seed) for seed in (seeds if kind == "random" else (0,))]
         found[kind] = float(np.mean(drawn))
     return found
