@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .alarm import Alarm, AlarmSide
 from .evidence_head import EvidenceHead
+from .instant_head import InstantHead
 from .log import Log
 from .logits import softmax
 from .monitor import STEP_DTYPE, Monitor, reason_names, step_columns
@@ -17,6 +18,7 @@ __all__ = [
     "Alarm",
     "AlarmSide",
     "EvidenceHead",
+    "InstantHead",
     "Log",
     "Monitor",
     "Params",
