@@ -46,9 +46,9 @@ def test_every_flip_comes_back(compiler: str, tmp_path: Path) -> None:
         ("tcuq_math.h", "(shift & 31)", "shift"),
         ("tcuq.c", "clipped(m->severity, head->clip)", "m->severity"),
         ("tcuq.c", ": (uint32_t)evidence - (uint32_t)m->last", ": (uint32_t)(evidence - m->last)"),
-        ("tcuq_state.c", "m->novelty < NOVELTY_MAX ? m->novelty : NOVELTY_MAX", "m->novelty"),
+        ("tcuq_sound.h", "m->novelty < NOVELTY_MAX ? m->novelty : NOVELTY_MAX", "m->novelty"),
         ("tcuq_state.c", "mend(&m, depth_of(&at));", "(void)mend;"),
-        ("tcuq_state.c", "debt -= debt_rest(p, debt, steps);", ""),
+        ("tcuq_sound.h", "debt -= debt_rest(p, debt, steps);", ""),
     ],
 )
 def test_a_missing_guard_is_found(file: str, guard: str, without: str, tmp_path: Path) -> None:
