@@ -36,6 +36,7 @@ def test_every_flip_comes_back(compiler: str, tmp_path: Path) -> None:
     assert done.stdout == f"{FLIPS} flips, all came back\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "guard", "without"),
     [
