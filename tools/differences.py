@@ -98,7 +98,7 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         real = reference(params, ints, raw)
         params = centered(params, real.signals)
         # The bias is in no signal.
-        real = weighed(params, real.signals, real.doubted, real.answer, real.persistence, real.answer)
+        real = weighed(params, real.signals, real.doubted, real.answer, real.persistence, real.variety, real.answer)
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
     return Difference(largest, total / done, done)
@@ -129,7 +129,7 @@ class Learned:
 
     Parameters
     ----------
-    risk, persistence, expected_accuracy, severity : Difference
+    risk, persistence, variety, expected_accuracy, severity : Difference
         Of the risk where both give the same answer, of the others at every step.
     other_answers : float
         Share of steps with another answer: two classes that are nearly as likely.
@@ -137,6 +137,7 @@ class Learned:
 
     risk: Difference
     persistence: Difference
+    variety: Difference
     expected_accuracy: Difference
     severity: Difference
     other_answers: float
@@ -174,7 +175,7 @@ def on_learned(classes: int, steps: int, seed: int = 0, class_mix: bool = False)
     """Compare everything that is learned of a stream on the same dequantized input."""
     rng = np.random.default_rng(seed)
     gaps: dict[str, list[Any]] = {
-        name: [] for name in ("risk", "persistence", "expected_accuracy", "severity")
+        name: [] for name in ("risk", "persistence", "variety", "expected_accuracy", "severity")
     }
     done = other = 0
     while done < steps:
@@ -220,11 +221,12 @@ def main() -> int:
     for class_mix in (False, True):
         words = "with" if class_mix else "without"
         print(f"\nlearned persistence, same dequantized input, {words} a class mix: largest and mean")
-        heads = ("risk", "persistence", "accuracy", "severity")
+        heads = ("risk", "persistence", "variety", "accuracy", "severity")
         print(f"{'classes':>8} {' '.join(f'{head:>17}' for head in heads)} {'answers':>9}")
         for classes in (2, 10, 35, 200, 1000):
             learned = on_learned(classes, 50_000, class_mix=class_mix)
-            parts = (learned.risk, learned.persistence, learned.expected_accuracy, learned.severity)
+            parts = (learned.risk, learned.persistence, learned.variety)
+            parts += (learned.expected_accuracy, learned.severity)
             shown = " ".join(f"{each.largest:>8.4f} {each.mean:>8.5f}" for each in parts)
             print(f"{classes:>8} {shown} {learned.other_answers:>9.5f}", flush=True)
     print("\nunquantized input, stock coefficients, posterior only:")

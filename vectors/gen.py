@@ -41,7 +41,7 @@ from gen_base import (
 from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Evidence, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 3_000_000
+MAX_BYTES = 3_200_000
 
 
 def _grid() -> Iterable[Case]:
@@ -880,6 +880,10 @@ REQUIRED = (
     "persistence largest",
     "severity negative",
     "severity positive",
+    "variety 0",
+    "variety 1",
+    "variety between",
+    "variety of small doubts",
     "weight 1",
     *(f"refused {code}" for code in (-3, -4, -5, -6)),
     *(f"reason {n}" for n in (*range(SIGNAL_COUNT), NO_REASON)),
@@ -906,6 +910,7 @@ def coverage(case: Case, steps: list[Step], seen: set[str]) -> set[str]:
             ("no persistence", case.params.instant and step.persistence < 50),
             ("persistence largest", step.persistence > 60000),
             ("severity negative", step.severity < 0),
+            ("variety 1", step.variety == 65535),
             ("severity positive", step.severity > 0),
             ("low_mass", step.low_mass),
             ("risk == threshold", step.risk == step.threshold),

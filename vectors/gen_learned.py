@@ -170,6 +170,12 @@ def _mixtures() -> Iterable[Case]:
     yield case("mixture_blocks", "none, all or one", 10, blocks, "uneven")
     halves = [one_hot(200, 150 if t % 5 else t) for t in range(9)]
     yield case("mixture_sharp_L200", "one class, and others now and then", 200, halves, "tiny")
+    dice = Dice("held")
+    seen = [[64, 12, 180], [200, 30, 26], [90, 120, 46], [20, 6, 230]]
+    held = [[value + dice.below(5) for value in seen[t // 20 % 4]] for t in range(120)]
+    yield case("variety_held", "objects that are held for twenty steps", 3, held)
+    small = [[246 - t // 480 * dice.below(9), 9] for t in range(500)]
+    yield case("variety_small", "small doubts: the same for long, then different", 2, small)
     for name, mask, classes, mix in (
         ("permuted_learned", STANDARD_POSTERIORS, 10, "none"),
         ("permuted_learned_mix", STANDARD_POSTERIORS, 7, "even"),

@@ -63,6 +63,7 @@ class Step:
     risk: int
     uncertainty: int
     persistence: int
+    variety: int
     expected_accuracy: int
     flagged: int
     abstain: int
@@ -133,7 +134,8 @@ class Monitor(State):
         self.ring = [(label, probs, features), *self.ring][: p.depth]
 
         persistence = 0 if self.mixture is None else self.mixture.persistence
-        bias, coef = self._head(persistence)
+        variety = 0 if self.mixture is None else self._vary(answer, u[answer])
+        bias, coef = self._head(word(persistence * variety) >> 17)
         uncertainty = self._uncertainty(signals, bias, coef)
         self._expect(uncertainty)
         anchor = belief[subject] if p.anchor else 256 * u[subject]
@@ -164,6 +166,7 @@ class Monitor(State):
             risk=risk,
             uncertainty=uncertainty,
             persistence=persistence,
+            variety=variety,
             expected_accuracy=sat((self.accuracy + 128) >> 8) if p.horizon else 0,
             flagged=flagged,
             abstain=abstain,
@@ -254,12 +257,28 @@ class Monitor(State):
         if 1 in self.mixture.weights:
             self.branches.add("weight 1")
 
-    def _head(self, persistence: int) -> tuple[int, list[int]]:
+    def _vary(self, answer: int, posterior: int) -> int:
+        """Return how much neighboring steps of one answer differ, section 6."""
+        doubt = min(181, 256 - posterior)
+        known, before = divmod(self.before[0], 256)
+        self.before = [256 * answer + doubt]
+        if known == answer and max(doubt, before) >= 4:
+            for name, value in (("differ", (doubt - before) ** 2), ("apart", doubt**2 + before**2)):
+                past = getattr(self, name)[0] % 2**24
+                setattr(self, name, [past + ((256 * value - past + 128) >> 8)])
+        differ, apart = self.differ[0] % 2**24, self.apart[0] % 2**24
+        above = max(0, 12 * differ - 3 * apart)
+        if above >= 4 * apart:
+            return 65535
+        t = 8 if apart >= 2**17 else 0
+        self.branches.add("variety 0" if above == 0 else "variety between" if t else "variety of small doubts")
+        return 2 * (word((above >> t) << 13) // (apart >> t))
+
+    def _head(self, h: int) -> tuple[int, list[int]]:
         """Return bias and coef of section 7: between those of two heads where there is an `instant` one."""
         p, head = self.params, self.params.instant
         if head is None:
             return p.bias, list(p.coef)
-        h = persistence >> 1
         coef = [low + (word((c - low) * h) >> 15) for c, low in zip(p.coef, head.coef, strict=True)]
         return head.bias + (word(((p.bias - head.bias) >> 10) * h) >> 5), coef
 

@@ -12,8 +12,8 @@ from oracle_math import logarithm, power, sat, shift_to_16_bits, word
 SHIFTS = (0, 1, 2, 4, 6, 6)
 """How fast an expert forgets, 2^-shift; the last one holds the class mix, the first nothing at all."""
 
-HEAD_START = 6144
-"""Three bits, in 1/2048: the class mix counts eight times."""
+HEAD_START = 10240
+"""Five bits, in 1/2048: the class mix counts 32 times."""
 
 
 def plain_likelihood(u: Sequence[int]) -> list[int]:

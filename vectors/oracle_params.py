@@ -170,11 +170,11 @@ class Params:
 
     @property
     def mean_words(self) -> int:
-        """The 32-bit words of all slow means, that of likelihoods by class included."""
+        """The 32-bit words of all slow means, those of the learned persistence included."""
         fast, slow = self.uses(4) or self.uses(6), self.uses(5) or self.uses(7)
         strains = self.uses(12) + self.uses(13)
         own = strains + self.classes * (fast + slow) + self.features * self.uses(8)
-        return own + self.classes * self.corrects
+        return own + 3 * (self.instant is not None) + self.classes * self.corrects
 
     @property
     def corrects(self) -> bool:

@@ -14,7 +14,8 @@ VERSION = 3
 HEADER = 60
 NOVELTY_MAX = 32767**2
 
-# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits and `seen` from then on.
+# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits, `seen` and the means of the
+# variety from then on.
 SINCE_RESET, SINCE_START = 1, 2
 
 AnyState = TypeVar("AnyState", bound="State")
@@ -44,6 +45,7 @@ class State:
         self.started = False
         self.class_mix = [65536 // p.classes] * p.classes
         self.deficits = [0] * 6
+        self.differ, self.apart = [393216], [524288]
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
 
     def reset(self) -> None:
@@ -55,6 +57,7 @@ class State:
         self.feature_mean = [0] * self.params.features
         self.strain_fast = [0]
         self.strain_slow = [0]
+        self.before = [256 * self.params.classes]  # answer and doubt of the step before; no class has this number
         self.belief_fast = [0] * self.params.classes
         self.belief_slow = [0] * self.params.classes
         for k in range(1, 5):
@@ -70,7 +73,10 @@ class State:
             ("fast", p.classes, wide, SINCE_RESET, p.uses(4) or p.uses(6)),
             ("slow", p.classes, wide, SINCE_RESET, p.uses(5) or p.uses(7)),
             ("feature_mean", p.features, wide, SINCE_RESET, p.uses(8)),
+            ("before", 1, wide, SINCE_RESET, learns),
             ("seen", p.classes, wide, SINCE_START, p.corrects),
+            ("differ", 1, wide, SINCE_START, learns),
+            ("apart", 1, wide, SINCE_START, learns),
             ("belief_fast", p.classes, narrow, SINCE_RESET, p.uses(10)),
             ("belief_slow", p.classes, narrow, SINCE_RESET, p.uses(11)),
             *((f"expert_{k}", p.classes, narrow, SINCE_RESET, learns) for k in range(1, 5)),
@@ -272,7 +278,10 @@ class State:
                 sound = all(abs(value) <= 255 * 65536 for value in values)
             elif name in ("fast", "slow"):
                 sound = all(0 <= value <= 255 * 65536 for value in values)
-            elif name in ("strain_fast", "strain_slow", "seen"):
+            elif name == "before":
+                answer, doubt = divmod(values[0], 256)
+                sound = 0 <= answer < p.classes and doubt <= 181
+            elif name in ("strain_fast", "strain_slow", "seen", "differ", "apart"):
                 sound = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":
                 sound = sum(values) <= 65536 + 16 * p.classes

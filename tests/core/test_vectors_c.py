@@ -130,7 +130,7 @@ def test_check_names_what_differs(check: Callable[[Path], tuple[int, list[str]]]
 
 
 NAMES = ["threshold", "severity", "label", "answer", "risk", "uncertainty", "persistence"]
-NAMES += ["expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
+NAMES += ["variety", "expected_accuracy", "flagged", "abstain", "alarm", "warming_up", "reason", "low_mass"]
 NAMES += [f"signal {n}" for n in range(17)]
 
 

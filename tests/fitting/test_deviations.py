@@ -41,7 +41,7 @@ def table(units: list[list[int]], subject: list[int]) -> SignalTable:
     none = np.zeros(len(rows), dtype=np.uint16)
     classes = np.array(subject, dtype=np.int16)
     settled = np.ones(len(rows), dtype=bool)
-    return SignalTable(("odds", "magnitude"), rows, none, classes, classes, classes, none, settled)
+    return SignalTable(("odds", "magnitude"), rows, none, classes, classes, classes, none, none, settled)
 
 
 def test_each_signal_is_centered_by_class_and_scaled_by_its_spread() -> None:

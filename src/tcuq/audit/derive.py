@@ -27,6 +27,7 @@ _FRACTIONS = {
     "threshold": (-(2**31), 2**31 - 1),
     "uncertainty": (0, TOP),
     "persistence": (0, TOP),
+    "variety": (0, TOP),
     "severity": (-(2**24), 2**24),
     "expected_accuracy": (0, TOP),
 }
@@ -62,8 +63,8 @@ def audit(
     params : Params
         Those of the monitor.
     log : Log, optional
-        The input of the run. With it, the core runs again and label, answer, risk, uncertainty, persistence
-        and reason must be the same, as must low_mass and the signals where the decisions have them.
+        The input of the run. With it, the core runs again and label, answer, risk, uncertainty, persistence,
+        variety and reason must be the same, as must low_mass and the signals where the decisions have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
     new_segment : bool
@@ -100,7 +101,7 @@ def audit(
     derived["expected_accuracy"] = rules.expected_accuracy(units["uncertainty"].tolist(), start)
     if params.instant is None:
         derived["answer"] = steps["label"].astype(np.int64)
-        derived["persistence"] = np.zeros(len(steps), dtype=np.int64)
+        derived["persistence"] = derived["variety"] = np.zeros(len(steps), dtype=np.int64)
     for name, expected in derived.items():
         if name not in decisions.missing:
             logged = units[name] if name in _FRACTIONS else steps[name].astype(np.int64)
@@ -260,7 +261,7 @@ def _evidence(rules: Rules, decisions: Decisions, params: Params) -> Ints | None
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
-    open_still = ("label", "answer", "risk", "uncertainty", "persistence", "reason", "alarm", "severity")
+    open_still = ("label", "answer", "risk", "uncertainty", "persistence", "variety", "reason", "alarm", "severity")
     more = [] if decisions.signals is None else ["low_mass", *decisions.used]
     return [name for name in open_still if name not in {*derived, *decisions.missing}] + more
 

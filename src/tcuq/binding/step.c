@@ -20,7 +20,7 @@ static PyStructSequence_Field step_fields[] = {
     {"threshold", "what risk was compared with; may lie outside [0, 1)"},
     {"uncertainty", "in [0, 1)"},
     {"flagged", "risk >= threshold"},
-    {"abstain", "do not act on the label: flagged, and the budget allows it"},
+    {"abstain", "do not act on the answer: flagged, and the budget allows it"},
     {"alarm", "0 quiet, 1 risk or evidence has risen, 2 risk has fallen, 3 both"},
     {"warming_up", "among the first steps, which never abstain"},
     {"reason", "name of the signal that speaks most against this step, or None"},
@@ -30,10 +30,11 @@ static PyStructSequence_Field step_fields[] = {
     {"persistence", "0 where neighboring steps have nothing to do with each other, up to 1"},
     {"severity", "slow mean of the evidence: how bad the stream is"},
     {"expected_accuracy", "over the last steps, or None where the fit had no labels"},
+    {"variety", "0 where neighboring steps repeat each other, as on one object, up to 1"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc step_desc = {
-    "tcuq.Step", "What the monitor says of one inference.", step_fields, 15};
+    "tcuq.Step", "What the monitor says of one inference.", step_fields, 16};
 
 int step_add_to(PyObject *module)
 {
@@ -103,6 +104,7 @@ PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals, int horizon)
     PyStructSequence_SetItem(step, 12, PyFloat_FromDouble(s->persistence / ONE));
     PyStructSequence_SetItem(step, 13, PyFloat_FromDouble(s->severity / ONE));
     PyStructSequence_SetItem(step, 14, expected);
+    PyStructSequence_SetItem(step, 15, PyFloat_FromDouble(s->variety / ONE));
     if (PyErr_Occurred() != NULL) {
         Py_DECREF(step);
         return NULL;
@@ -116,6 +118,7 @@ void step_row(step_row_t *row, const tcuq_step_t *s, int horizon)
     row->threshold = s->threshold / ONE;
     row->uncertainty = s->uncertainty / ONE;
     row->persistence = s->persistence / ONE;
+    row->variety = s->variety / ONE;
     row->severity = s->severity / ONE;
     row->expected_accuracy = horizon != 0 ? s->expected_accuracy / ONE : Py_NAN;
     row->label = s->label;

@@ -13,6 +13,7 @@ typedef struct {
     double threshold;
     double uncertainty;
     double persistence;
+    double variety;
     double severity;
     double expected_accuracy; /* NaN where there is none */
     int32_t label;
@@ -23,7 +24,7 @@ typedef struct {
     uint8_t warming_up;
     uint8_t reason;
     uint8_t low_mass;
-    uint8_t unused[2]; /* 64 bytes on every ABI */
+    uint8_t unused[2]; /* 72 bytes on every ABI */
 } step_row_t;
 
 /* Put the type `Step` and the tuple SIGNAL_NAMES into the module: 0, or -1 with an exception. */

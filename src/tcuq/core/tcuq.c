@@ -55,10 +55,10 @@ static uint16_t logistic(int32_t z)
     return (uint16_t)(z < 0 ? ONE - value : value);
 }
 
-/* From one number to another, as far as the persistence says (in 1/32768). */
-static int32_t between(int32_t instant, int32_t steady, uint32_t persistence)
+/* From one number to another, as far as the past counts (in 1/32768). */
+static int32_t between(int32_t instant, int32_t steady, uint32_t past)
 {
-    return instant + shift_floor((steady - instant) * (int32_t)persistence, 15);
+    return instant + shift_floor((steady - instant) * (int32_t)past, 15);
 }
 
 /* Sections 7 and 8. */
@@ -66,19 +66,19 @@ static void score(const tcuq_params_t *p, const uint16_t *signals, uint32_t inve
                   tcuq_step_t *out)
 {
     const tcuq_instant_t *instant = (TCUQ_PERSISTENCE) ? p->instant : NULL;
-    uint32_t persistence = (uint32_t)out->persistence >> 1;
+    uint32_t past = (uint32_t)out->persistence * out->variety >> 17;
     int32_t z = p->bias;
     int32_t best = 0;
     uint32_t left = used(p);
     uint32_t i;
     if (instant != NULL) {
         /* The last ten bits are left out, so that the product fits. */
-        z = instant->bias + shift_floor(shift_floor(z - instant->bias, 10) * (int32_t)persistence, 5);
+        z = instant->bias + shift_floor(shift_floor(z - instant->bias, 10) * (int32_t)past, 5);
     }
     out->reason = TCUQ_REASON_NONE;
     for (i = 0; left != 0u; i++, left >>= 1) {
         if ((left & 1u) != 0u) {
-            int32_t coef = instant == NULL ? p->coef[i] : between(instant->coef[i], p->coef[i], persistence);
+            int32_t coef = instant == NULL ? p->coef[i] : between(instant->coef[i], p->coef[i], past);
             int32_t share = coef * ((int32_t)signals[i] - p->clean_mean[i]);
             z += shift_floor(coef * signals[i], 9);
             if (share > best) {

@@ -179,6 +179,7 @@ typedef struct {
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
     uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */
+    uint16_t variety;     /* Q0.16: 0 where neighboring steps repeat each other, as on one object; 0 without `instant` */
     uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
     uint8_t flagged;      /* 1: risk >= threshold */
     uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it */
@@ -216,7 +217,7 @@ void tcuq_step(tcuq_t *monitor, const int8_t *probs, const int8_t *features, tcu
 
 /* After a gap in the stream: forget past posteriors, features and beliefs. Threshold, budget,
  * alarm and warm-up go on, or the rates would not hold; so does what was learned of the stream:
- * its persistence, its mix of classes, severity and expected accuracy. */
+ * its persistence, variety and mix of classes, severity and expected accuracy. */
 void tcuq_reset(tcuq_t *monitor);
 
 /* Return the exact number of bytes that tcuq_save() writes. */

@@ -37,6 +37,9 @@
 #define HELD_PAST 1u
 #define HELD_STREAM 2u
 
+/* The largest doubt that the variety reads, in 1/256: the squares of two are below 65536. */
+#define DOUBT_MOST 181u
+
 /* Whether this build can compute a signal of a mask. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
 
@@ -103,7 +106,10 @@ typedef struct {
     uint32_t fast;         /* word where this mean begins; strains are before it */
     uint32_t slow;         /* and this one */
     uint32_t feature_mean; /* and this one */
-    uint32_t seen;         /* and this one, for the correction by class mix */
+    uint32_t last;         /* answer and doubt of the last step */
+    uint32_t seen;         /* where this mean begins, for the correction by class mix */
+    uint32_t differ;       /* means of the variety */
+    uint32_t apart;
     uint32_t mean_words;   /* of strains and slow means */
     uint32_t mixture;      /* number where those of the learned persistence begin; beliefs are before it */
     uint32_t numbers;      /* that are saved */
@@ -213,7 +219,7 @@ void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label, const 
 /* One inference: tcuq_signals.c. */
 
 /* Read an inference, compute the signals in use, and let the past take it in (sections 3, 5, 6): sets
- * `label`, `answer`, `persistence` and `low_mass`. Returns 1 - what risk leans on, Q0.16. A signal without a
+ * `label`, `answer`, `persistence`, `variety` and `low_mass`. Returns 1 - what risk leans on, Q0.16. A signal without a
  * past stays as it is in `signals`. */
 uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out,
                             uint16_t *signals);
@@ -228,7 +234,7 @@ int32_t tcuq_internal_log2(uint32_t value);
 uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
                                uint16_t *signals);
 
-/* The experts of the learned persistence take an inference in: sets `persistence` and `answer`. Returns the
+/* The experts of the learned persistence take an inference in: sets `persistence`, `variety` and `answer`. Returns the
  * mixed belief in what the params speak about, Q0.16. */
 uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out);
 

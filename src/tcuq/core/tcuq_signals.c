@@ -31,17 +31,19 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->fast = (mask >> TCUQ_STRAIN_FAST & 1u) + (mask >> TCUQ_STRAIN_SLOW & 1u);
     at->slow = at->fast + if_used(p, FAST_MASK, p->classes);
     at->feature_mean = at->slow + if_used(p, SLOW_MASK, p->classes);
-    at->seen = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
-    at->mean_words = at->seen;
+    at->last = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
+    at->seen = at->last;
+    at->mean_words = at->last;
     at->mixture = ((mask >> TCUQ_DISBELIEF_FAST & 1u) + (mask >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
     at->numbers = at->mixture;
     at->scratch = 0;
     if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
         at->numbers += 5u * p->classes + 6u;
-        if (p->instant->class_mix != NULL) {
-            at->mean_words += p->classes;
-            at->scratch = p->classes;
-        }
+        at->scratch = p->instant->class_mix != NULL ? p->classes : 0u;
+        at->seen += 1u;
+        at->differ = at->seen + at->scratch;
+        at->apart = at->differ + 1u;
+        at->mean_words = at->apart + 1u;
     }
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
     at->post_bytes = if_used(p, TCUQ_BIT(TCUQ_DIVERGENCE), p->classes);
@@ -396,6 +398,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     out->low_mass = now.kept.mass < 128u ? 1u : 0u;
     out->answer = now.kept.label;
     out->persistence = 0;
+    out->variety = 0;
     subject = now.kept.label;
     anchor = 256u * now.top;
     signals[TCUQ_DOUBT] = (uint16_t)mix(saturate(ONE - anchor), saturate(ONE - 256u * (now.top - now.second)),

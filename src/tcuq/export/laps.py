@@ -103,6 +103,7 @@ def goals(params: Params) -> list[Goal]:
             Goal("an answer other than the label", _answers),
             Goal("a high persistence", lambda said: said.column("persistence") >= 3 * ONE // 4),
             Goal("a low persistence", lambda said: said.column("persistence") < ONE // 4),
+            Goal("a low variety", lambda said: said.column("variety") < ONE // 4),
         ]
     heads = [p["coef"], *([p["instant"]["coef"]] if p["instant"] is not None else [])]
     able = [name for name in params.signals if any(coef[NUMBER[name]] for coef in heads)]

@@ -1,8 +1,8 @@
-"""Two heads at once, gated by the persistence: learned on the log and on its own shuffle.
+"""Two heads at once, gated by persistence and variety: learned on the log and on its own shuffle.
 
-z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is linear in its coefficients, so one
-regression on products of s and the signals learns both heads. The shuffle shows what holds where time says
-nothing; every log has one for free.
+With s, how far the past counts, z = (1 - s) * (bias + signals of one step) + s * (bias + all signals) is
+linear in its coefficients, so one regression on products of s and the signals learns both heads. The shuffle
+shows what holds where time says nothing; every log has one for free.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from .signal_table import Flags, Floats, Ints, SignalTable, chunks
 
 INSTANT = ("doubt", "odds", "magnitude", "distance")
 """Signals that a single step has; the instant head reads those in use."""
+
+HALF = ONE // 2
+"""`SignalTable.past` counts in parts of it."""
 
 LONG, THINNED = 500_000, 16
 """Rows beyond which a regression starts from that of every 16th of them."""
@@ -50,7 +53,7 @@ class Gated:
         out = np.empty(len(chosen))
         for part in chunks(len(chosen)):
             at = chosen[part]
-            share = table.persistence[at] / ONE
+            share = table.past[at] / HALF
             instant = table.of(self.instant, at) / ONE @ self.instant_coef + self.instant_bias
             steady = table.of(self.steady, at) / ONE @ self.steady_coef + self.steady_bias
             out[part] = (1 - share) * instant + share * steady
@@ -108,7 +111,7 @@ def _columns(
     for table, rows in parts:
         for part in chunks(len(rows)):
             at, out = rows[part], x[done : done + part.stop - part.start]
-            share = table.persistence[at][:, None] / ONE
+            share = table.past[at][:, None] / HALF
             out[:, :1] = share
             out[:, 1:cut] = (1 - share) * (table.of(instant, at) / ONE)
             out[:, cut:width] = share * (table.of(steady, at) / ONE)

@@ -64,7 +64,7 @@ def scores(params: Params, table: SignalTable) -> Scores:
     found = Scores(*(np.empty(len(table), dtype=np.uint16) for _ in range(2)))
     for part in chunks(len(table)):
         z = np.full(part.stop - part.start, held["bias"], dtype=np.int64)
-        half = table.persistence[part].astype(np.int64) >> 1
+        half = table.past[part].astype(np.int64)
         if instant is not None:
             z = instant["bias"] + ((((z - instant["bias"]) >> 10) * half) >> 5)
         for number, factor, column in zip(numbers, coef, columns, strict=True):

@@ -44,6 +44,8 @@ class SignalTable:
         The one of the two that signals speak of.
     persistence : array of T values
         In 1/65536.
+    past : array of T values
+        How far the past counts, persistence times variety, in 1/32768.
     settled : array of T booleans
         Steps that have a past to speak of: all but the first of each segment.
     """
@@ -55,6 +57,7 @@ class SignalTable:
     answers: npt.NDArray[np.int16]
     subject: npt.NDArray[np.int16]
     persistence: Units
+    past: Units
     settled: Flags
 
     def __len__(self) -> int:
@@ -113,7 +116,7 @@ def read_signals(
     units = np.empty((len(log), len(columns)), dtype=np.uint16)
     anchor = np.empty(len(log), dtype=np.uint16)
     labels, answers = np.empty(len(log), dtype=np.int16), np.empty(len(log), dtype=np.int16)
-    persistence = np.empty(len(log), dtype=np.uint16)
+    persistence, past = np.empty(len(log), dtype=np.uint16), np.empty(len(log), dtype=np.uint16)
     pieces = log.pieces() if order is None else [slice(0, len(log))]
     for piece in pieces:
         if piece.start:
@@ -127,12 +130,13 @@ def read_signals(
             anchor[here] = steps["risk"] * ONE
             labels[here], answers[here] = steps["label"], steps["answer"]
             persistence[here] = steps["persistence"] * ONE
+            past[here] = (steps["persistence"] * steps["variety"]) * ONE / 2
             if progress is not None:
                 progress(here.stop, len(log))
     settled = np.ones(len(log), dtype=bool)
     settled[[piece.start for piece in pieces]] = False
     subject = answers if params.about == "answer" else labels
-    return SignalTable(tuple(names), units, anchor, labels, answers, subject, persistence, settled)
+    return SignalTable(tuple(names), units, anchor, labels, answers, subject, persistence, past, settled)
 
 
 def fill_in_means(table: SignalTable, params: Params) -> None:

@@ -33,7 +33,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "answer": (0, 999),
     "risk": (0, (ONE - 1) / ONE),
     "threshold": (-MAX_INT32 / ONE, MAX_INT32 / ONE),
-    **dict.fromkeys(("uncertainty", "persistence", "expected_accuracy"), (0, (ONE - 1) / ONE)),
+    **dict.fromkeys(("uncertainty", "persistence", "variety", "expected_accuracy"), (0, (ONE - 1) / ONE)),
     "severity": (-256, 256),
     "abstain": (0, 1),
     "alarm": (0, 3),
@@ -42,7 +42,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
-_FRACTIONS = {"risk", "threshold", "uncertainty", "persistence", "severity", "expected_accuracy", *SIGNALS}
+_FRACTIONS = {"risk", "threshold", "uncertainty", "persistence", "variety", "severity", "expected_accuracy", *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),

@@ -22,10 +22,10 @@ from .sources import format_of, put
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
 """Columns that every decision file has."""
 
-NEWER = ("answer", "persistence", "severity", "expected_accuracy")
+NEWER = ("answer", "persistence", "variety", "severity", "expected_accuracy")
 """Columns that files of version 0.1 lack: the class to act on, and what was learned of the stream."""
 
-WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], "persistence", "severity", "expected_accuracy")
+WRITTEN = (*COLUMNS[:2], "answer", *COLUMNS[2:], *NEWER[1:])
 """Columns of a decision file, in order. Where they are known, `answer_name` follows, with signals `low_mass`
 and one column a signal, and `params`, the fingerprint of the parameters, is the last."""
 

@@ -24,6 +24,7 @@ STEP_DTYPE = np.dtype(
             "threshold",
             "uncertainty",
             "persistence",
+            "variety",
             "severity",
             "expected_accuracy",
             "label",
@@ -35,8 +36,8 @@ STEP_DTYPE = np.dtype(
             "reason",
             "low_mass",
         ],
-        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
-        "itemsize": 64,
+        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
+        "itemsize": 72,
     },
     align=True,
 )
@@ -143,7 +144,7 @@ class Monitor:
         """Forget past posteriors and features after a gap in the stream.
 
         Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
-        learned of the stream: persistence, severity and expected accuracy.
+        learned of the stream: persistence, variety, severity and expected accuracy.
         """
         self._core.reset()
 

@@ -30,7 +30,7 @@ class Reference:
         One minus what the risk leans on.
     uncertainty, risk : array of T numbers
     answer : array of T integers
-    persistence : array of T numbers
+    persistence, variety : array of T numbers
         0 without an instant head.
     expected_accuracy : array of T numbers
         NaN without a horizon.
@@ -44,6 +44,7 @@ class Reference:
     risk: Floats
     answer: npt.NDArray[np.int64]
     persistence: Floats
+    variety: Floats
     expected_accuracy: Floats
     severity: Floats
 
@@ -167,10 +168,10 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     top, second = order[:, -1], order[:, -2]
     labels = np.argmax(p, axis=1)
     rows = np.arange(len(p))
-    answer, persistence, mixed = labels, np.zeros(len(p)), None
+    answer, persistence, variety, mixed = labels, np.zeros(len(p)), np.zeros(len(p)), None
     if params.instant is not None:
         shares = params.instant.class_mix
-        mixed, answer, persistence = experts(p, None if shares is None else np.array(shares))
+        mixed, answer, persistence, variety = experts(p, None if shares is None else np.array(shares))
     classes = answer if params.about == "answer" else labels
     own = p[rows, classes]
     means = {
@@ -215,7 +216,7 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     doubted = 1 - own
     if params.anchor == "belief":
         doubted = against["disbelief" if mixed is not None else "disbelief_fast"]
-    return weighed(params, signals, doubted, answer, persistence, classes)
+    return weighed(params, signals, doubted, answer, persistence, variety, classes)
 
 
 def _distance(params: Params, x: Floats, classes: npt.NDArray[Any]) -> Floats:
@@ -240,6 +241,7 @@ def weighed(
     doubted: Floats,
     answer: npt.NDArray[Any],
     persistence: Floats,
+    variety: Floats,
     classes: npt.NDArray[Any],
 ) -> Reference:
     """Compute what follows from the signals of a stream and from what its risk leans on.
@@ -251,7 +253,7 @@ def weighed(
     signals : array of shape (T, 17)
     doubted : array of T values
         One minus the confidence, or one minus the belief.
-    answer, persistence, classes : array of T values
+    answer, persistence, variety, classes : array of T values
         From the experts, and the classes that the parameters speak about.
     """
     steady = np.array([params.coef.get(name, 0.0) for name in SIGNALS])
@@ -259,7 +261,7 @@ def weighed(
     if params.instant is not None:
         instant = np.array([params.instant.coef.get(name, 0.0) for name in SIGNALS])
         alone = params.instant.bias + signals @ instant
-        z = alone + persistence * (z - alone)
+        z = alone + persistence * variety * (z - alone)
     uncertainty = np.where(z >= 0, 1 / (1 + np.exp(-np.abs(z))), 1 / (1 + np.exp(np.abs(z))))
     risk = params.blend * uncertainty + (1 - params.blend) * doubted
     expected = np.full(len(signals), np.nan)
@@ -271,4 +273,4 @@ def weighed(
         coef = np.array([head.coef.get(name, 0.0) for name in SIGNALS])
         evidence = signals @ coef + np.array(head.offsets)[classes]
         severity = _means_after(np.clip(evidence, -head.clip, head.clip), 1 / 64, 0.0)
-    return Reference(signals, doubted, uncertainty, risk, answer, persistence, expected, severity)
+    return Reference(signals, doubted, uncertainty, risk, answer, persistence, variety, expected, severity)

@@ -22,11 +22,17 @@ CLASS_MIX = 5
 KEPT = 251 / 256
 """How much of a deficit is left after a step."""
 
-COPIES = np.array([3.0, 3, 3, 3, 3, 0])
-"""Bits by which the others stand behind the class mix, which counts eight times."""
+COPIES = np.array([5.0, 5, 5, 5, 5, 0])
+"""Bits by which the others stand behind the class mix, which counts 32 times."""
 
 LEAST_WEIGHT = 1 / 16384
 MOST_DEFICIT = 65535 / 2048
+
+DOUBT_LEAST, DOUBT_MOST = 4, 181
+"""In 1/256: pairs of smaller doubts do not count for the variety, larger ones as this."""
+
+DIFFER_START, APART_START = 1536.0, 2048.0
+"""What the pairs before the first are taken to be, as mean squares in 1/65536."""
 
 
 class Experts(NamedTuple):
@@ -37,12 +43,13 @@ class Experts(NamedTuple):
     belief : array of shape (T, L)
         Their mixture after each step.
     answer : array of T integers
-    persistence : array of T numbers
+    persistence, variety : array of T numbers
     """
 
     belief: Floats
     answer: npt.NDArray[np.int64]
     persistence: Floats
+    variety: Floats
 
 
 def likelihoods(p: Floats) -> Floats:
@@ -88,6 +95,35 @@ def weights_of(deficits: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
+def variety_of(p: Floats, answer: npt.NDArray[np.int64]) -> Floats:
+    """Return how much neighboring steps of one answer differ: 1 as examples do, 0 where they repeat each other.
+
+    Parameters
+    ----------
+    p : array of shape (T, L)
+        Posteriors of one uninterrupted stream.
+    answer : array of T integers
+
+    Examples
+    --------
+    >>> still = np.tile([[0.7, 0.3]], (2000, 1))
+    >>> moving = np.array([[1 - x, x] for x in np.random.default_rng(0).beta(0.3, 2, 2000)])
+    >>> zeros = np.zeros(2000, dtype=np.int64)
+    >>> float(variety_of(still, zeros)[-1]), float(variety_of(moving, zeros)[-1])
+    (0.0, 1.0)
+    """
+    doubts = np.minimum(DOUBT_MOST, 256 * (1 - p[np.arange(len(p)), answer]))
+    differ, apart = DIFFER_START, APART_START
+    out = np.empty(len(p))
+    for t, doubt in enumerate(doubts.tolist()):
+        before = doubts[t - 1] if t and answer[t - 1] == answer[t] else None
+        if before is not None and max(doubt, before) >= DOUBT_LEAST:
+            differ += ((doubt - before) ** 2 - differ) / 256
+            apart += (doubt**2 + before**2 - apart) / 256
+        out[t] = min(1.0, max(0.0, 3 * differ / apart - 0.75))
+    return out
+
+
 def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
     """Run all experts over one uninterrupted stream.
 
@@ -127,4 +163,5 @@ def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
             belief[t] += weights[k] * after[k]
         gains = np.log2(totals) - forgotten
         deficits = np.minimum(MOST_DEFICIT, gains.max() - gains)
-    return Experts(belief, np.asarray(belief.argmax(1), dtype=np.int64), persistence)
+    answer = np.asarray(belief.argmax(1), dtype=np.int64)
+    return Experts(belief, answer, persistence, variety_of(p, answer))
