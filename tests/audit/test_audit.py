@@ -433,7 +433,7 @@ def test_an_empty_log_and_another_length_are_told():
     with pytest.raises(ValueError, match="empty"):
         audit(steps[:0], PARAMS)
     found = audit(steps, PARAMS, log=stream(200))
-    assert failing(found) == ["input"] and "1 of 17 checks fail" in found.text()
+    assert failing(found) == ["input"] and "1 of 18 checks fail" in found.text()
 
 
 def test_a_long_log_is_audited_in_time():

@@ -285,14 +285,15 @@ static void flip(watch_t *w, unsigned target, unsigned bit)
     memcpy(bytes + counters[target].offset, &word, sizeof word);
 }
 
-/* Steps after which what was learned of the stream is as good as new. Slowest is the mean of likelihoods that
- * corrects by class mix; it follows the words of the strains. */
+/* Steps after which what was learned of the stream is as good as new. Slowest are the mean of likelihoods that
+ * corrects by class mix and the means of the variety; they follow the words of the strains and of the last step. */
 static unsigned learned_by(const tcuq_params_t *p, unsigned target)
 {
     unsigned strains = (p->signals >> TCUQ_STRAIN_FAST & 1u) + (p->signals >> TCUQ_STRAIN_SLOW & 1u);
-    unsigned byte = target - COUNTERS;
-    int held = target == COUNTERS - 1u || (target >= COUNTERS && byte / 4u >= strains && byte / 4u < strains + CLASSES);
-    return p->instant == NULL ? 0u : p->instant->class_mix != NULL && held ? CORRECTED : LEARNED;
+    unsigned word = (target - COUNTERS) / 4u;
+    unsigned means = p->instant != NULL && p->instant->class_mix != NULL ? CLASSES + 2u : 2u;
+    int slow = target == COUNTERS - 1u || (target >= COUNTERS && word > strains && word <= strains + means);
+    return p->instant == NULL ? 0u : slow ? CORRECTED : LEARNED;
 }
 
 /* The same of a signal. */

@@ -215,7 +215,7 @@ def test_size_on_a_cortex_m4(tmp_path: Path) -> None:
     check = tmp_path / "check.c"
     check.write_text(f'#include "tcuq.h"\nextern char fits[sizeof(tcuq_t) == {CONTEXT_BYTES} ? 1 : -1];\n')
     subprocess.run([compiler, *STRICT, *M4, "-c", str(check), "-o", str(tmp_path / "c.o")], check=True)
-    for mask, most in ((15, 6500), (0x7F3A, 7600), (0x1D200, 7800)):
+    for mask, most in ((15, 6500), (0x7F3A, 7600), (0x1D200, 8100)):
         # Errors in words are linked only where they are printed.
         objects = compile_core(compiler, tmp_path, "-Os", *M4, f"-DTCUQ_SIGNALS={mask}")[:-1]
         text, data, bss = sizes("arm-none-eabi-size", objects)
@@ -278,4 +278,4 @@ def test_ram_of_the_standard_profile() -> None:
     full, alone = (
         params_of(instructions.EVIDENCE | mask, 10, d, ()) for mask, d in ((0x1D200, 32), (0x11200, 0))
     )
-    assert cost(full).ram_bytes == cost(alone).ram_bytes == CONTEXT_BYTES + 4 + 2 * (5 * 10 + 6) <= 320
+    assert cost(full).ram_bytes == cost(alone).ram_bytes == CONTEXT_BYTES + 4 * 4 + 2 * (5 * 10 + 6) <= 320

@@ -474,7 +474,7 @@ def test_decisions_come_back_exactly(tmp_path, kind, signals):
 
 def test_the_columns_are_these(tmp_path):
     names = "step,label,answer,risk,threshold,uncertainty,abstain,alarm,warming_up,reason"
-    names += ",persistence,severity,expected_accuracy"
+    names += ",persistence,variety,severity,expected_accuracy"
     for signals, extra in [(False, ""), (True, ",low_mass,divergence,instability,flips,doubt")]:
         path = tmp_path / "d.csv"
         write_decisions(path, decisions(signals))
@@ -603,7 +603,7 @@ def test_files_without_the_newer_columns_are_read(tmp_path, kind):
         named = [{k: bool(v) if k in flags else v for k, v in row.items()} for row in named]
         path.write_text(text.header + "".join(text.line(tuple(row.values())) for row in named))
     found = read_decisions(path)
-    assert found.missing == ("answer", "persistence", "severity", "expected_accuracy")
+    assert found.missing == ("answer", "persistence", "variety", "severity", "expected_accuracy")
     assert same_steps(found.steps, wanted.steps), "reasons stay on flagged steps alone"
     assert (found.steps["answer"] == found.steps["label"]).all()
 

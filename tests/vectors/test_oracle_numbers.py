@@ -86,11 +86,11 @@ def test_layout_of_a_state() -> None:
     assert struct.unpack_from("<iIiI", state, 40) == means
     assert (monitor.accuracy + 128) >> 8 == out[-1].expected_accuracy
     assert tuple(state[57:60]) == (0, 3, 0)
-    # strain_fast; seen of four classes; four experts, the class mix; six deficits; checksum
-    assert len(state) == 60 + 4 + 4 * 4 + 2 * 4 * 5 + 2 * 6 + 4
+    # strain_fast, last; seen of four classes; differ, apart; four experts, the class mix; deficits; checksum
+    assert len(state) == 60 + 4 * 2 + 4 * 4 + 4 * 2 + 2 * 4 * 5 + 2 * 6 + 4
     assert list(struct.unpack_from("<6H", state, len(state) - 16)) == monitor.deficits
     # Working memory holds the corrected likelihoods as well, and is a whole number of words.
-    assert p.ring_size == 4 * (1 + 4) + 2 * (4 * 5 + 6 + 4)
+    assert p.ring_size == 4 * (1 + 1 + 4 + 2) + 2 * (4 * 5 + 6 + 4)
 
 
 def test_fingerprint_tells_each_new_field() -> None:

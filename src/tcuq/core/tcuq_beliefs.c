@@ -138,8 +138,8 @@ static void start(const tcuq_t *m, const layout_t *at, int8_t *class_mix, uint32
     uint32_t i;
     fill(class_mix, p->classes, even);
     fill(class_mix + 2u * p->classes, EXPERT_COUNT, 0);
-    m->ring[at->differ] = DIFFER_START;
-    m->ring[at->apart] = APART_START;
+    m->ring[differ_word(at)] = DIFFER_START;
+    m->ring[differ_word(at) + 1u] = APART_START;
     for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {
         m->ring[at->seen + i] = (uint32_t)p->instant->class_mix[i] << 8;
     }
@@ -243,33 +243,6 @@ ALWAYS_INLINE static inline uint32_t took(const expert_t *expert, int8_t *number
     return expert->weight * now;
 }
 
-/* How much neighboring steps of one answer differ, compared with steps that have only the class in common. A
- * camera on one object repeats its mistakes: the past then tells little that this step does not. */
-static uint16_t vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
-{
-    uint32_t *last = m->ring + at->last;
-    uint32_t before = *last & 255u;
-    uint32_t differ = m->ring[at->differ] & VARIETY_MASK;
-    uint32_t apart = m->ring[at->apart] & VARIETY_MASK;
-    uint32_t scale, above;
-    doubt = doubt < DOUBT_MOST ? doubt : DOUBT_MOST;
-    if (*last >> 8 == answer && (doubt >= DOUBT_LEAST || before >= DOUBT_LEAST)) {
-        uint32_t gap = doubt - before; /* its square is the same modulo 2^32 */
-        differ = (uint32_t)moved((int32_t)differ, (int32_t)(gap * gap << 8), VARIETY_SHIFT, 0);
-        apart = (uint32_t)moved((int32_t)apart, (int32_t)((doubt * doubt + before * before) << 8), VARIETY_SHIFT, 0);
-        m->ring[at->differ] = differ;
-        m->ring[at->apart] = apart;
-    }
-    *last = answer << 8 | doubt;
-    /* 3 * differ / apart - 3/4, between 0 and 1. */
-    above = 12u * differ > 3u * apart ? 12u * differ - 3u * apart : 0u;
-    if (above >= 4u * apart) {
-        return Q16_MAX;
-    }
-    scale = apart >> 17 != 0u ? 8u : 0u;
-    return (uint16_t)((above >> scale << 13) / (apart >> scale) << 1);
-}
-
 uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out)
 {
     const tcuq_params_t *p = m->params;
@@ -288,7 +261,7 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
     }
     if ((m->held & HELD_PAST) == 0u) {
         fill(beliefs, STICKY_COUNT * classes, of.even);
-        m->ring[at->last] = classes << 8; /* the answer of no step */
+        m->ring[last_word(at)] = classes << 8; /* the answer of no step */
     }
     if (p->instant->class_mix != NULL) {
         correct(m, at, &of);
@@ -323,6 +296,36 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
         }
     }
     out->answer = (uint16_t)answer;
-    out->variety = vary(m, at, (uint32_t)(128 - probs[answer]), answer);
     return p->about == TCUQ_ABOUT_ANSWER ? best : of_label;
+}
+
+/* How much neighboring steps of one answer differ, compared with steps that have only the class in common. A
+ * camera on one object repeats its mistakes: the past then tells little that this step does not. */
+uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer)
+{
+    uint32_t *last = m->ring + last_word(at);
+    uint32_t *means = m->ring + differ_word(at);
+    uint32_t before, differ, apart, above, scale;
+    if (!(TCUQ_PERSISTENCE)) {
+        return 0; /* known when compiling: nothing below is left */
+    }
+    before = *last & 255u;
+    differ = means[0] & VARIETY_MASK;
+    apart = means[1] & VARIETY_MASK;
+    doubt = doubt < DOUBT_MOST ? doubt : DOUBT_MOST;
+    if (*last >> 8 == answer && (doubt >= DOUBT_LEAST || before >= DOUBT_LEAST)) {
+        uint32_t gap = doubt - before; /* its square is the same modulo 2^32 */
+        differ = (uint32_t)moved((int32_t)differ, (int32_t)(gap * gap << 8), VARIETY_SHIFT, 0);
+        apart = (uint32_t)moved((int32_t)apart, (int32_t)((doubt * doubt + before * before) << 8), VARIETY_SHIFT, 0);
+        means[0] = differ;
+        means[1] = apart;
+    }
+    *last = answer << 8 | doubt;
+    /* 3 * differ / apart - 3/4, between 0 and 1. */
+    above = 12u * differ > 3u * apart ? 12u * differ - 3u * apart : 0u;
+    if (above >= 4u * apart) {
+        return Q16_MAX;
+    }
+    scale = apart >> 17 != 0u ? 8u : 0u;
+    return (uint16_t)((above >> scale << 13) / (apart >> scale) << 1);
 }

@@ -106,10 +106,7 @@ typedef struct {
     uint32_t fast;         /* word where this mean begins; strains are before it */
     uint32_t slow;         /* and this one */
     uint32_t feature_mean; /* and this one */
-    uint32_t last;         /* answer and doubt of the last step */
-    uint32_t seen;         /* where this mean begins, for the correction by class mix */
-    uint32_t differ;       /* means of the variety */
-    uint32_t apart;
+    uint32_t seen;         /* and this one, for the correction by class mix */
     uint32_t mean_words;   /* of strains and slow means */
     uint32_t mixture;      /* number where those of the learned persistence begin; beliefs are before it */
     uint32_t numbers;      /* that are saved */
@@ -120,6 +117,18 @@ typedef struct {
 } layout_t;
 
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
+
+/* Words of the variety, where the persistence is learned: answer and doubt of the last step; the first of its
+ * two means. */
+static inline uint32_t last_word(const layout_t *at)
+{
+    return at->seen - 1u;
+}
+
+static inline uint32_t differ_word(const layout_t *at)
+{
+    return at->mean_words - 2u;
+}
 
 static inline uint32_t mean_words(const layout_t *at)
 {
@@ -234,9 +243,12 @@ int32_t tcuq_internal_log2(uint32_t value);
 uint32_t tcuq_internal_beliefs(tcuq_t *m, const layout_t *at, const int8_t *probs, uint32_t subject,
                                uint16_t *signals);
 
-/* The experts of the learned persistence take an inference in: sets `persistence`, `variety` and `answer`. Returns the
+/* The experts of the learned persistence take an inference in: sets `persistence` and `answer`. Returns the
  * mixed belief in what the params speak about, Q0.16. */
 uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *probs, tcuq_step_t *out);
+
+/* The variety takes in the doubt about the answer of a step, in 1/256. Returns it, Q0.16. */
+uint16_t tcuq_internal_vary(const tcuq_t *m, const layout_t *at, uint32_t doubt, uint32_t answer);
 
 /* The class with the largest posterior. */
 uint32_t tcuq_internal_label(const int8_t *probs, const tcuq_params_t *p);

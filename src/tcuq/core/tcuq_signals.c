@@ -31,19 +31,16 @@ void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p)
     at->fast = (mask >> TCUQ_STRAIN_FAST & 1u) + (mask >> TCUQ_STRAIN_SLOW & 1u);
     at->slow = at->fast + if_used(p, FAST_MASK, p->classes);
     at->feature_mean = at->slow + if_used(p, SLOW_MASK, p->classes);
-    at->last = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
-    at->seen = at->last;
-    at->mean_words = at->last;
+    at->seen = at->feature_mean + if_used(p, TCUQ_BIT(TCUQ_DISPLACEMENT), p->features);
+    at->mean_words = at->seen;
     at->mixture = ((mask >> TCUQ_DISBELIEF_FAST & 1u) + (mask >> TCUQ_DISBELIEF_SLOW & 1u)) * p->classes;
     at->numbers = at->mixture;
     at->scratch = 0;
     if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
         at->numbers += 5u * p->classes + 6u;
         at->scratch = p->instant->class_mix != NULL ? p->classes : 0u;
-        at->seen += 1u;
-        at->differ = at->seen + at->scratch;
-        at->apart = at->differ + 1u;
-        at->mean_words = at->apart + 1u;
+        at->seen += 1u; /* after the last step */
+        at->mean_words = at->seen + at->scratch + 2u;
     }
     at->depth = uses(p, TCUQ_LAGGED_SIGNALS) ? p->lags[p->lag_count - 1u] : 0u;
     at->post_bytes = if_used(p, TCUQ_BIT(TCUQ_DIVERGENCE), p->classes);
@@ -411,6 +408,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     }
     if ((TCUQ_PERSISTENCE) && p->instant != NULL) {
         uint32_t mixed = tcuq_internal_persist(m, &at, probs, out);
+        out->variety = tcuq_internal_vary(m, &at, (uint32_t)(128 - probs[out->answer]), out->answer);
         subject = p->about == TCUQ_ABOUT_ANSWER ? out->answer : subject;
         anchor = p->anchor == TCUQ_ANCHOR_BELIEF ? mixed : 256u * (uint32_t)(probs[subject] + 128);
         signals[TCUQ_DISBELIEF] = log_odds(ONE - mixed);

@@ -108,12 +108,12 @@ static uint32_t mended_label(const tcuq_params_t *p, const layout_t *at, uint32_
 static uint32_t mended_mean(const tcuq_t *m, const layout_t *at, uint32_t word, uint32_t value)
 {
     int32_t most = word < at->fast || word >= at->seen ? 65535 * 256L : 255 * 65536L;
-    int32_t least = word >= at->feature_mean && word < at->last ? -most : 0; /* features have signs */
+    int32_t least = word >= at->feature_mean && word < at->seen ? -most : 0; /* features have signs */
     int32_t mean = (int32_t)value;
     if ((m->held & (word < at->seen ? HELD_PAST : HELD_STREAM)) == 0u) {
         return 0;
     }
-    if (word >= at->last && word < at->seen) {
+    if (learns(m->params) && word == last_word(at)) {
         return value >> 8 < m->params->classes && (value & 255u) <= DOUBT_MOST ? value : 0u;
     }
     return (uint32_t)(mean < least ? least : mean > most ? most : mean);

@@ -114,7 +114,8 @@ def _sizes(signals: tuple[str, ...], classes: int, features: int, depth: int) ->
     words += ("strain_fast" in signals) + ("strain_slow" in signals)
     beliefs = classes * sum(name in signals for name in ("disbelief_fast", "disbelief_slow"))
     plain = HEADER.size + depth * entry + 4 * words + 2 * beliefs + CRC_BYTES
-    learned = plain + 2 * (5 * classes + 6)  # four beliefs and the class mix, six deficits
+    # The last step and two means of the variety; four beliefs and the class mix, six deficits.
+    learned = plain + 4 * 3 + 2 * (5 * classes + 6)
     return plain, learned, learned + 4 * classes
 
 
