@@ -109,6 +109,7 @@ int main(int argc, char **argv)
             shares[i] = (uint16_t)(65535u / p.classes);
         }
         instant.bias = -2 * 65536;
+        instant.spread = 65536u;
         instant.class_mix = (asked & 1uL << 23) != 0u ? shares : NULL;
         p.instant = &instant;
         p.about = TCUQ_ABOUT_ANSWER;

@@ -716,7 +716,7 @@ def _head_lines(params: Params) -> list[str]:
         numbers = [getattr(evidence, name) for name in names]
         lines.append(" ".join(map(str, ("evidence", *numbers, *evidence.coef, *evidence.offset))))
     if instant is not None:
-        lines.append(" ".join(map(str, ("instant", instant.bias, *instant.coef))))
+        lines.append(" ".join(map(str, ("instant", instant.bias, instant.spread, *instant.coef))))
         if instant.class_mix is not None:
             lines.append(" ".join(map(str, ("class_mix", *instant.class_mix))))
     if params.centers is not None:

@@ -170,7 +170,7 @@ def _states() -> Iterable[Case]:
     before += [(at, 2, 1) for at in (60, 64, 68, 80, 84, 88, 92, 122, 124, 130, 132, 142)]
     after: list[Any] = [(58, 1, -1), (58, 1, -2), (58, 1, -3), (20, 4, 1)]
     after += [(at, 4, 1 << 30) for at in (60, 64, 68, 72, 80, 84, 88)]
-    after += [(at, 4, 1 << 31) for at in (64, 68, 80, 84, 88)] + [(64, 1, 182), (65, 1, 4)]
+    after += [(at, 4, 1 << 31) for at in (64, 68, 80, 84, 88)] + [(64, 2, 257), (64, 2, 4 << 9)]
     after += [(at, 2, "full") for at in (92, 100, 108, 116, 124)] + [(132, 12, "nonzero")]
     emptied: list[Any] = [(58, 1, -1), (58, 1, -2), (60, 2, 1), (64, 2, 1), (92, 2, 1), (122, 2, 1)]
     emptied += [(132, 12, "nonzero")]
@@ -233,7 +233,7 @@ def _fuzz() -> Iterable[Case]:
             changes |= {"evidence": head, "rise_limit": 70000, "rise_cap": 10**6, **OFF}
         mix = tuple(dice.between(1, 65535 >> dice.below(16)) for _ in range(classes)) if number % 4 else None
         bias = dice.between(-(2**24), 2**24) if wide else dice.between(-(2**18), 2**18)
-        instant = Instant(bias, drawn(SIGNAL_COUNT), mix)
+        instant = Instant(bias, drawn(SIGNAL_COUNT), mix, dice.below(2**18 + 1) >> dice.below(14))
         params = learned(signals, classes, features, dice, instant=instant, **changes)
         rows = dwell(dice, params, 38, mass=(256, 256, 700, 90)[number % 4])
         marks = {dice.between(5, 20): ("save", "load"), dice.between(21, 35): ("reset",), 38: ("save",)}

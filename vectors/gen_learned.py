@@ -49,7 +49,7 @@ def shares(classes: int, kind: str) -> tuple[int, ...] | None:
 
 def learned(mask: int, classes: int, features: int, dice: Dice, mix: str = "none", **changes: Any) -> Params:
     """Return parameters with an `instant` head, and centers where signal 15 is used."""
-    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix))}
+    base: dict[str, Any] = {"instant": Instant(-3 * 65536, INSTANT, shares(classes, mix), 60000)}
     if mask >> 15 & 1:
         base["centers"] = tuple(dice.between(-60, 60) for _ in range(classes * features))
     lags = (1, 2, 4) if mask & 7 else ()
@@ -174,8 +174,12 @@ def _mixtures() -> Iterable[Case]:
     seen = [[64, 12, 180], [200, 30, 26], [90, 120, 46], [20, 6, 230]]
     held = [[value + dice.below(5) for value in seen[t // 20 % 4]] for t in range(120)]
     yield case("variety_held", "objects that are held for twenty steps", 3, held)
-    small = [[246 - t // 480 * dice.below(9), 9] for t in range(500)]
-    yield case("variety_small", "small doubts: the same for long, then different", 2, small)
+    for name, spread in (("small", 6000), ("largest", 2**18), ("off", 0), ("tiny", 15)):
+        head = Instant(-2 * 65536, INSTANT, None, spread)
+        params = learned(STANDARD_POSTERIORS, 2, 0, dice, instant=head, about=1, anchor=1, warmup=0)
+        rows = from_u(dice, params, [[251 - t // 30 % 2 * 10, 4 + dice.below(3) % 2] for t in range(90)])
+        marks = {40: ("save", "load"), 50: ("reset",), 90: ("save",)}
+        yield Case(f"variety_{name}", "small doubts that stay for thirty steps", params, rows, marks)
     for name, mask, classes, mix in (
         ("permuted_learned", STANDARD_POSTERIORS, 10, "none"),
         ("permuted_learned_mix", STANDARD_POSTERIORS, 7, "even"),

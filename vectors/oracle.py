@@ -259,20 +259,21 @@ class Monitor(State):
 
     def _vary(self, answer: int, posterior: int) -> int:
         """Return how much neighboring steps of one answer differ, section 6."""
-        doubt = min(181, 256 - posterior)
-        known, before = divmod(self.before[0], 256)
-        self.before = [256 * answer + doubt]
+        doubt = 256 - posterior
+        known, before = divmod(self.before[0], 512)
+        self.before = [512 * answer + doubt]
         if known == answer and max(doubt, before) >= 4:
-            for name, value in (("differ", (doubt - before) ** 2), ("apart", doubt**2 + before**2)):
+            both = doubt + before
+            for name, value in (("differ", 256 * (doubt - before) ** 2), ("apart", 64 * both * (512 - both))):
                 past = getattr(self, name)[0] % 2**24
-                setattr(self, name, [past + ((256 * value - past + 128) >> 8)])
-        differ, apart = self.differ[0] % 2**24, self.apart[0] % 2**24
-        above = max(0, 12 * differ - 3 * apart)
-        if above >= 4 * apart:
+                setattr(self, name, [past + ((value - past + 128) >> 8)])
+        differ, expected = self.differ[0] % 2**24, self.differs_as(self.apart[0] % 2**24)
+        above = max(0, 12 * differ - 5 * expected)
+        if above >= 4 * expected:
             return 65535
-        t = 8 if apart >= 2**17 else 0
+        t = 8 if expected >= 2**17 else 0
         self.branches.add("variety 0" if above == 0 else "variety between" if t else "variety of small doubts")
-        return 2 * (word((above >> t) << 13) // (apart >> t))
+        return sat(2 * (word((above >> t) << 13) // (expected >> t)))
 
     def _head(self, h: int) -> tuple[int, list[int]]:
         """Return bias and coef of section 7: between those of two heads where there is an `instant` one."""

@@ -48,12 +48,14 @@ class Instant:
     bias: int
     coef: tuple[int, ...]
     class_mix: tuple[int, ...] | None = None
+    spread: int = 0
 
     def broken(self, classes: int) -> list[str]:
         """Return the names of the rules that do not hold."""
         mix = self.class_mix
         rules = {
             "instant bias": abs(self.bias) <= 256 * 65536,
+            "instant spread": 0 <= self.spread <= 2**18,
             "instant coef": len(self.coef) == SIGNAL_COUNT and all(-32768 <= c <= 32767 for c in self.coef),
             "class_mix": mix is None or (len(mix) == classes and all(1 <= share <= 65535 for share in mix)),
         }
@@ -215,7 +217,7 @@ class Params:
             words += [self.evidence.bet_base, self.evidence.bet_slope, self.evidence.spread]
             words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
         if self.instant is not None:
-            words += [self.instant.bias, *(value & 0xFFFF for value in self.instant.coef)]
+            words += [self.instant.bias, self.instant.spread, *(value & 0xFFFF for value in self.instant.coef)]
             words += self.instant.class_mix or ()
         tail = bytes(value & 0xFF for value in self.centers or ())
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)

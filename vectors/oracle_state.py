@@ -7,7 +7,7 @@ import struct
 import zlib
 from typing import TypeVar
 
-from oracle_math import signed
+from oracle_math import signed, word
 from oracle_params import Params
 
 VERSION = 3
@@ -45,8 +45,14 @@ class State:
         self.started = False
         self.class_mix = [65536 // p.classes] * p.classes
         self.deficits = [0] * 6
-        self.differ, self.apart = [393216], [524288]
+        self.apart = [524288]
+        self.differ = [self.differs_as(self.apart[0])]
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
+
+    def differs_as(self, apart: int) -> int:
+        """Return the mean square by which doubts of such a variance differ, as in development; 0 without a head."""
+        head = self.params.instant
+        return 0 if head is None else word((apart >> 5) * (head.spread >> 4)) >> 7
 
     def reset(self) -> None:
         """Forget past posteriors and features; all else stays."""
@@ -57,7 +63,7 @@ class State:
         self.feature_mean = [0] * self.params.features
         self.strain_fast = [0]
         self.strain_slow = [0]
-        self.before = [256 * self.params.classes]  # answer and doubt of the step before; no class has this number
+        self.before = [512 * self.params.classes]  # answer and doubt of the step before; no class has this number
         self.belief_fast = [0] * self.params.classes
         self.belief_slow = [0] * self.params.classes
         for k in range(1, 5):
@@ -279,8 +285,8 @@ class State:
             elif name in ("fast", "slow"):
                 sound = all(0 <= value <= 255 * 65536 for value in values)
             elif name == "before":
-                answer, doubt = divmod(values[0], 256)
-                sound = 0 <= answer < p.classes and doubt <= 181
+                answer, doubt = divmod(values[0], 512)
+                sound = 0 <= answer < p.classes and doubt <= 256
             elif name in ("strain_fast", "strain_slow", "seen", "differ", "apart"):
                 sound = all(0 <= value <= 65535 * 256 for value in values)
             elif name == "class_mix":

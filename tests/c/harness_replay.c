@@ -61,6 +61,7 @@ static void read_instant(void)
 {
     uint32_t i;
     instant.bias = word();
+    instant.spread = (uint32_t)word();
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
         instant.coef[i] = (int16_t)word();
     }

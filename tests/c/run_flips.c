@@ -107,6 +107,7 @@ static void make_heads(void)
     head.allowance = 6000u;
     head.spread = 9000u;
     instant.bias = -65536;
+    instant.spread = 50000u;
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         head.coef[n] = (int16_t)(n % 3u == 0u ? 400 : -200);
         instant.coef[n] = (int16_t)(n % 2u == 0u ? 200 : 900);

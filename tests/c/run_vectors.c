@@ -406,6 +406,7 @@ static void read_instant(void)
         malformed("'instant' is given twice");
     }
     instant.bias = (int32_t)next_number(INT32_MIN, INT32_MAX);
+    instant.spread = (uint32_t)next_number(0, UINT32_MAX);
     for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
         instant.coef[n] = (int16_t)next_number(INT16_MIN, INT16_MAX);
     }

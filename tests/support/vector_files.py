@@ -64,8 +64,8 @@ def read(path: Path) -> VectorCase:
         elif verb == "evidence":
             case.fields[verb] = evidence(numbers(words))
         elif verb == "instant":
-            bias, *coef = numbers(words)
-            case.fields[verb] = {"bias": bias, "coef": coef, "class_mix": None}
+            bias, spread, *coef = numbers(words)
+            case.fields[verb] = {"bias": bias, "spread": spread, "coef": coef, "class_mix": None}
         elif verb == "class_mix":
             case.fields["instant"][verb] = numbers(words)
         elif verb == "centers":

@@ -111,6 +111,7 @@ def test_fingerprint_tells_each_new_field() -> None:
         replace(p, instant=replace(instant, coef=(*instant.coef[:16], 1))),
         replace(p, instant=replace(instant, class_mix=(1, *instant.class_mix[1:]))),
         replace(p, instant=replace(instant, class_mix=None)),
+        replace(p, instant=replace(instant, spread=instant.spread + 1)),
         replace(p, centers=(*centers[:-1], centers[-1] + 1)),
         replace(p, instant=None, signals=0xD200, anchor=0, about=0),
     ]

@@ -179,7 +179,8 @@ typedef struct {
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
     uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */
-    uint16_t variety;     /* Q0.16: 0 where neighboring steps repeat each other, as on one object; 0 without `instant` */
+    uint16_t variety;     /* Q0.16: 0 where neighboring steps repeat each other, as on one object; 0 without `instant`,
+                           * the most without its `spread` */
     uint16_t expected_accuracy; /* Q0.16, over the last steps; 0 where the params give no `horizon` */
     uint8_t flagged;      /* 1: risk >= threshold */
     uint8_t abstain;      /* 1: do not act on answer; flagged, and the budget allows it */

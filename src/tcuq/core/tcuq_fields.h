@@ -104,6 +104,7 @@ TCUQ_HEAD_TABLE(coef, int16_t, -32768, 32767)             /* Q6.9 */
 
 /* Fields of tcuq_instant_t. */
 TCUQ_INSTANT_FIELD(bias, int32_t, -16777216, 16777216)    /* Q16.16 */
+TCUQ_INSTANT_FIELD(spread, uint32_t, 0, 262144)           /* Q16.16; how unlike neighboring steps were, or 0 */
 TCUQ_INSTANT_LIST(class_mix, uint16_t, 1, 65535)          /* Q0.16, one a class, or NULL: shares in development */
 TCUQ_INSTANT_TABLE(coef, int16_t, -32768, 32767)          /* Q6.9 */
 

@@ -37,9 +37,6 @@
 #define HELD_PAST 1u
 #define HELD_STREAM 2u
 
-/* The largest doubt that the variety reads, in 1/256: the squares of two are below 65536. */
-#define DOUBT_MOST 181u
-
 /* Whether this build can compute a signal of a mask. */
 #define BUILD_HAS(mask) (((TCUQ_SIGNALS) & (mask)) != 0u)
 
@@ -119,7 +116,7 @@ typedef struct {
 void tcuq_internal_layout(layout_t *at, const tcuq_params_t *p);
 
 /* Words of the variety, where the persistence is learned: answer and doubt of the last step; the first of its
- * two means. */
+ * two means, of squared differences and of variances. */
 static inline uint32_t last_word(const layout_t *at)
 {
     return at->seen - 1u;

@@ -114,7 +114,7 @@ static uint32_t mended_mean(const tcuq_t *m, const layout_t *at, uint32_t word, 
         return 0;
     }
     if (learns(m->params) && word == last_word(at)) {
-        return value >> 8 < m->params->classes && (value & 255u) <= DOUBT_MOST ? value : 0u;
+        return value >> 9 < m->params->classes && (value & 511u) <= 256u ? value : 0u;
     }
     return (uint32_t)(mean < least ? least : mean > most ? most : mean);
 }

@@ -15,7 +15,7 @@ from ..monitor.params import Params
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
 
-PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 60, 44
+PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 60, 48
 """`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
 
 CORE_HEADERS = ("tcuq.h", "tcuq_fields.h")

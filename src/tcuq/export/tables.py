@@ -114,6 +114,7 @@ def _instant(params: Params, name: str) -> list[str]:
         *(_by_class(params, "uint16_t", f"{name}_class_mix", shares, ONE) if shares is not None else []),
         f"static const tcuq_instant_t {name}_instant = {{",
         f"    {head['bias']}, /* bias: {head['bias'] / ONE:.4f} */",
+        f"    {head['spread']}u, /* spread: {head['spread'] / ONE:.4f} */",
         f"    {f'{name}_class_mix' if shares is not None else 'NULL'}, /* class_mix */",
         f"    {{{', '.join(map(str, head['coef']))}}}, /* coef: {_weights(params.instant.coef)} */",
         "};",

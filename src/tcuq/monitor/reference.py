@@ -171,7 +171,9 @@ def exact(params: Params, p: Floats, x: Floats) -> Reference:
     answer, persistence, variety, mixed = labels, np.zeros(len(p)), np.zeros(len(p)), None
     if params.instant is not None:
         shares = params.instant.class_mix
-        mixed, answer, persistence, variety = experts(p, None if shares is None else np.array(shares))
+        mixed, answer, persistence, variety = experts(
+            p, None if shares is None else np.array(shares), params.instant.spread
+        )
     classes = answer if params.about == "answer" else labels
     own = p[rows, classes]
     means = {

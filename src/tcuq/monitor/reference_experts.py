@@ -28,11 +28,11 @@ COPIES = np.array([5.0, 5, 5, 5, 5, 0])
 LEAST_WEIGHT = 1 / 16384
 MOST_DEFICIT = 65535 / 2048
 
-DOUBT_LEAST, DOUBT_MOST = 4, 181
-"""In 1/256: pairs of smaller doubts do not count for the variety, larger ones as this."""
+DOUBT_LEAST = 1 / 64
+"""Pairs of smaller doubts do not count for the variety."""
 
-DIFFER_START, APART_START = 1536.0, 2048.0
-"""What the pairs before the first are taken to be, as mean squares in 1/65536."""
+APART_START = 1 / 32
+"""Mean variance that stands for the pairs before the first."""
 
 
 class Experts(NamedTuple):
@@ -95,36 +95,42 @@ def weights_of(deficits: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def variety_of(p: Floats, answer: npt.NDArray[np.int64]) -> Floats:
-    """Return how much neighboring steps of one answer differ: 1 as examples do, 0 where they repeat each other.
+def variety_of(p: Floats, answer: npt.NDArray[np.int64], spread: float) -> Floats:
+    """Return how much neighboring steps of one answer differ: 1 as in development, 0 where they repeat each other.
 
     Parameters
     ----------
     p : array of shape (T, L)
         Posteriors of one uninterrupted stream.
     answer : array of T integers
+    spread : float
+        See `InstantHead`.
 
     Examples
     --------
     >>> still = np.tile([[0.7, 0.3]], (2000, 1))
     >>> moving = np.array([[1 - x, x] for x in np.random.default_rng(0).beta(0.3, 2, 2000)])
     >>> zeros = np.zeros(2000, dtype=np.int64)
-    >>> float(variety_of(still, zeros)[-1]), float(variety_of(moving, zeros)[-1])
+    >>> float(variety_of(still, zeros, 0.5)[-1]), float(variety_of(moving, zeros, 0.5)[-1])
     (0.0, 1.0)
     """
-    doubts = np.minimum(DOUBT_MOST, 256 * (1 - p[np.arange(len(p)), answer]))
-    differ, apart = DIFFER_START, APART_START
-    out = np.empty(len(p))
+    out = np.ones(len(p))
+    if spread == 0:
+        return out
+    doubts = 1 - p[np.arange(len(p)), answer]
+    apart = APART_START
+    differ = spread * apart
     for t, doubt in enumerate(doubts.tolist()):
-        before = doubts[t - 1] if t and answer[t - 1] == answer[t] else None
+        before = float(doubts[t - 1]) if t and answer[t - 1] == answer[t] else None
         if before is not None and max(doubt, before) >= DOUBT_LEAST:
+            usual = (doubt + before) / 2
             differ += ((doubt - before) ** 2 - differ) / 256
-            apart += (doubt**2 + before**2 - apart) / 256
-        out[t] = min(1.0, max(0.0, 3 * differ / apart - 0.75))
+            apart += (usual * (1 - usual) - apart) / 256
+        out[t] = min(1.0, max(0.0, 3 * differ / (spread * apart) - 1.25))
     return out
 
 
-def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
+def experts(p: Floats, class_mix: Floats | None = None, spread: float = 0.0) -> Experts:
     """Run all experts over one uninterrupted stream.
 
     Parameters
@@ -133,6 +139,8 @@ def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
         Posteriors.
     class_mix : array of L numbers, optional
         Turns the correction by class mix on.
+    spread : float
+        See `InstantHead`.
 
     Examples
     --------
@@ -164,4 +172,4 @@ def experts(p: Floats, class_mix: Floats | None = None) -> Experts:
         gains = np.log2(totals) - forgotten
         deficits = np.minimum(MOST_DEFICIT, gains.max() - gains)
     answer = np.asarray(belief.argmax(1), dtype=np.int64)
-    return Experts(belief, answer, persistence, variety_of(p, answer))
+    return Experts(belief, answer, persistence, variety_of(p, answer, spread))

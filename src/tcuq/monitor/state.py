@@ -144,7 +144,7 @@ def fingerprint(params: Params) -> int:
         content += b"".join(_word(value % 65536) for value in (*head["coef"], *head["offset"]))
     if p["instant"] is not None:
         instant = p["instant"]
-        content += _word(instant["bias"])
+        content += _word(instant["bias"]) + _word(instant["spread"])
         content += b"".join(
             _word(value % 65536) for value in (*instant["coef"], *(instant["class_mix"] or ()))
         )

@@ -107,7 +107,7 @@ def standard(name: str) -> Params:
         bias=steady_bias,
         anchor="belief",
         about="answer",
-        instant=InstantHead(coef, bias, [1 / CLASSES] * CLASSES if "mix" in name else None),
+        instant=InstantHead(coef, bias, [1 / CLASSES] * CLASSES if "mix" in name else None, 1.0),
         centers=tuple(map(tuple, centers.tolist())) if width else None,
         horizon=128,
         expected_start=0.9,

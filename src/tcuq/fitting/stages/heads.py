@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ...base.fixed import ONE
 from ...metrics.ranking import auroc
-from ...monitor.instant_head import InstantHead
 from ...monitor.params import COEF_LIMIT, Params
 from ...monitor.signals import ordered
 from ..carry_over import choose_weighed
@@ -176,7 +175,7 @@ def _both_learned(
         zip(found.steady, found.steady_coef.tolist(), strict=True)
     )
     assert params.instant is not None
-    head = InstantHead(instant, _within(found.instant_bias), params.instant.class_mix)
+    head = replace(params.instant, coef=instant, bias=_within(found.instant_bias))
     params = params.replace(instant=head, coef=steady, bias=_within(found.steady_bias))
     logits = found.logits(table, table.settled)
     target = wrong[table.settled]

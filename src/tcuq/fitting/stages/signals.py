@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from ...base.fixed import ONE
 from ...monitor.params import Params
 from ...monitor.signals import ordered
 from ..signal_table import Flags, Ints, SignalTable, fill_in_means, read_signals
+from ..variety import find_spread
 from .read import Reading
 
 
@@ -59,6 +60,8 @@ class Signals:
 def find_signals(reading: Reading) -> Signals:
     """Run the monitor; this is the one place where a fit does so."""
     log, part, params = reading.log, reading.clean, reading.params
+    if params.instant is not None:
+        params = params.replace(instant=replace(params.instant, spread=find_spread(params, log)))
     # What the current posterior says without any past is asked for at the end, whatever signals are in use.
     names = ordered([*params.signals, "doubt"])
     sighted = params.replace(signals=names, coef=None, clean_means=None)
