@@ -98,7 +98,9 @@ def on_integers(steps: int, seed: int = 0) -> Difference:
         real = reference(params, ints, raw)
         params = centered(params, real.signals)
         # The bias is in no signal.
-        real = weighed(params, real.signals, real.doubted, real.answer, real.persistence, real.variety, real.answer)
+        real = weighed(
+            params, real.signals, real.doubted, real.answer, real.persistence, real.variety, real.answer
+        )
         gap = np.abs(Monitor(params).run(ints, raw)["risk"] - real.risk)
         largest, total, done = max(largest, float(gap.max())), total + float(gap.sum()), done + LENGTH
     return Difference(largest, total / done, done)

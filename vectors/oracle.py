@@ -272,7 +272,9 @@ class Monitor(State):
         if above >= 4 * expected:
             return 65535
         t = 8 if expected >= 2**17 else 0
-        self.branches.add("variety 0" if above == 0 else "variety between" if t else "variety of small doubts")
+        self.branches.add(
+            "variety 0" if above == 0 else "variety between" if t else "variety of small doubts"
+        )
         return sat(2 * (word((above >> t) << 13) // (expected >> t)))
 
     def _head(self, h: int) -> tuple[int, list[int]]:

@@ -217,7 +217,11 @@ class Params:
             words += [self.evidence.bet_base, self.evidence.bet_slope, self.evidence.spread]
             words += [value & 0xFFFF for value in (*self.evidence.coef, *self.evidence.offset)]
         if self.instant is not None:
-            words += [self.instant.bias, self.instant.spread, *(value & 0xFFFF for value in self.instant.coef)]
+            words += [
+                self.instant.bias,
+                self.instant.spread,
+                *(value & 0xFFFF for value in self.instant.coef),
+            ]
             words += self.instant.class_mix or ()
         tail = bytes(value & 0xFF for value in self.centers or ())
         return zlib.crc32(b"".join((word & 0xFFFFFFFF).to_bytes(4, "little") for word in words) + tail)

@@ -14,8 +14,8 @@ VERSION = 3
 HEADER = 60
 NOVELTY_MAX = 32767**2
 
-# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits, `seen` and the means of the
-# variety from then on.
+# Bits of `held`: means and beliefs hold a value until a reset; class mix, deficits, `seen` and the means of
+# the variety from then on.
 SINCE_RESET, SINCE_START = 1, 2
 
 AnyState = TypeVar("AnyState", bound="State")
@@ -50,7 +50,7 @@ class State:
         self.seen = [share * 256 for share in (p.instant.class_mix or ())] if p.instant is not None else []
 
     def differs_as(self, apart: int) -> int:
-        """Return the mean square by which doubts of such a variance differ, as in development; 0 without a head."""
+        """Return the mean square by which doubts of such a variance differ, as in development."""
         head = self.params.instant
         return 0 if head is None else word((apart >> 5) * (head.spread >> 4)) >> 7
 
@@ -63,7 +63,9 @@ class State:
         self.feature_mean = [0] * self.params.features
         self.strain_fast = [0]
         self.strain_slow = [0]
-        self.before = [512 * self.params.classes]  # answer and doubt of the step before; no class has this number
+        self.before = [
+            512 * self.params.classes
+        ]  # answer and doubt of the step before; no class has this number
         self.belief_fast = [0] * self.params.classes
         self.belief_slow = [0] * self.params.classes
         for k in range(1, 5):

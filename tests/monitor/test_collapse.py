@@ -25,9 +25,7 @@ def stock() -> Params:
     )
 
 
-def posteriors(
-    truth: npt.NDArray[np.int64], lean: float, clear: float, seed: int
-) -> npt.NDArray[np.float64]:
+def posteriors(truth: npt.NDArray[np.int64], lean: float, clear: float, seed: int) -> npt.NDArray[np.float64]:
     """Return posteriors of a network that sees a little of the truth and leans to class 8."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, 1, (len(truth), CLASSES)) + clear * np.eye(CLASSES)[truth]

@@ -261,7 +261,17 @@ def _evidence(rules: Rules, decisions: Decisions, params: Params) -> Ints | None
 
 def _from_input(decisions: Decisions, derived: Collection[str]) -> list[str]:
     """Return the columns that come from the input rather than from the rules."""
-    open_still = ("label", "answer", "risk", "uncertainty", "persistence", "variety", "reason", "alarm", "severity")
+    open_still = (
+        "label",
+        "answer",
+        "risk",
+        "uncertainty",
+        "persistence",
+        "variety",
+        "reason",
+        "alarm",
+        "severity",
+    )
     more = [] if decisions.signals is None else ["low_mass", *decisions.used]
     return [name for name in open_still if name not in {*derived, *decisions.missing}] + more
 

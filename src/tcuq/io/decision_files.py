@@ -42,7 +42,16 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
-_FRACTIONS = {"risk", "threshold", "uncertainty", "persistence", "variety", "severity", "expected_accuracy", *SIGNALS}
+_FRACTIONS = {
+    "risk",
+    "threshold",
+    "uncertainty",
+    "persistence",
+    "variety",
+    "severity",
+    "expected_accuracy",
+    *SIGNALS,
+}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),

@@ -17,8 +17,8 @@ from .signals import SIGNALS
 class InstantHead:
     """A second linear head over the signals, for steps without a past.
 
-    With it the monitor learns on line how far the past counts, s, which is where classes stay (persistence) and
-    neighboring steps do not repeat each other (variety), and weighs the signals by
+    With it the monitor learns on line how far the past counts, s, which is where classes stay (persistence)
+    and neighboring steps do not repeat each other (variety), and weighs the signals by
     (1 - s) x this head + s x the head of `Params.coef` and `Params.bias`. Numbers are snapped to what the
     core can hold.
 
@@ -35,8 +35,8 @@ class InstantHead:
         truly rare or absent there, it does harm.
     spread : float
         How unlike neighboring steps of one answer were in development: the mean square of the difference of
-        their doubts over their mean variance, 0 to 4. Streams whose steps differ less than that have a variety
-        below 1. 0 for a variety of 1 on every stream.
+        their doubts over their mean variance, 0 to 4. Streams whose steps differ less than that have a
+        variety below 1. 0 for a variety of 1 on every stream.
 
     Examples
     --------

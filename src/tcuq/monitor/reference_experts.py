@@ -96,7 +96,7 @@ def weights_of(deficits: Floats) -> Floats:
 
 
 def variety_of(p: Floats, answer: npt.NDArray[np.int64], spread: float) -> Floats:
-    """Return how much neighboring steps of one answer differ: 1 as in development, 0 where they repeat each other.
+    """Return how much neighboring steps of one answer differ: 1 as in development, 0 where they repeat.
 
     Parameters
     ----------

@@ -43,12 +43,13 @@ class Learned:
 
     Parameters
     ----------
-    persistence, severity, expected : array of T numbers, or None
+    persistence, variety, severity, expected : array of T numbers, or None
     recent : array of T numbers, or None
         True accuracy over `WINDOW` steps; None without labels.
     """
 
     persistence: Floats | None
+    variety: Floats | None
     severity: Floats | None
     expected: Floats | None
     recent: Floats | None
@@ -66,6 +67,7 @@ class Learned:
 
         return cls(
             there("persistence", None if params is None else params.instant is not None),
+            there("variety", None if params is None else params.instant is not None),
             there("severity", None if params is None else params.evidence is not None),
             there("expected_accuracy", None if params is None else params.horizon > 0),
             None if wrong is None else recent_accuracy(wrong),
@@ -91,7 +93,18 @@ def _figure(caption: str, body: str) -> str:
     return f"<figure><figcaption>{caption}</figcaption>{body}</figure>"
 
 
-def _persistence(values: Floats, first: int) -> str:
+def _repeats(variety: Floats | None) -> str:
+    """Return what is said of steps that repeat each other."""
+    if variety is None:
+        return ""
+    mean = keyed("variety-mean", decimal(float(variety.mean())))
+    return (
+        f", as far as neighboring steps differ: the mean variety is {mean}; "
+        "near 0 they show the same thing again, as a camera on one object does"
+    )
+
+
+def _persistence(values: Floats, variety: Floats | None, first: int) -> str:
     plot = Plot(
         "Persistence over time",
         f"From {decimal(float(values.min()))} to {decimal(float(values.max()))}, mean "
@@ -106,7 +119,8 @@ def _persistence(values: Floats, first: int) -> str:
     return _figure(
         "How long classes stay",
         f'{plot.html()}<p class="fact">Mean {mean}, at the end {last}. 0: neighboring steps have nothing '
-        "to do with each other, and each is judged alone. Near 1: classes stay, and the past counts.</p>",
+        "to do with each other, and each is judged alone. Near 1: classes stay, and the past counts"
+        f"{_repeats(variety)}.</p>",
     )
 
 
@@ -183,7 +197,7 @@ def learned(found: Learned, about: str, first: int) -> str:
     if found.expected is not None:
         parts.append(_accuracy(found.expected, found.recent, about, first))
     if found.persistence is not None:
-        parts.append(_persistence(found.persistence, first))
+        parts.append(_persistence(found.persistence, found.variety, first))
     if found.severity is not None:
         parts.append(_severity(found.severity, first))
     if not parts:

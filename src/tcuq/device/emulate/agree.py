@@ -65,7 +65,13 @@ def words(step: Step) -> list[str]:
     """Return what the monitor says of a step, in the order and units of a firmware."""
     numbers = [step.threshold * 65536, step.severity * 65536, step.label, step.answer, step.risk * 65536]
     numbers += [step.uncertainty * 65536, step.persistence * 65536, step.variety * 65536]
-    numbers += [(step.expected_accuracy or 0) * 65536, step.flagged, step.abstain, step.alarm, step.warming_up]
+    numbers += [
+        (step.expected_accuracy or 0) * 65536,
+        step.flagged,
+        step.abstain,
+        step.alarm,
+        step.warming_up,
+    ]
     numbers += [NO_REASON if step.reason is None else SIGNALS.index(step.reason), step.low_mass]
     return [str(round(number)) for number in numbers]
 
