@@ -30,6 +30,7 @@ class Step(tuple[Any, ...]):
     persistence: float
     severity: float
     expected_accuracy: float | None
+    variety: float
 
 class Core:
     def __new__(cls, fields: dict[str, Any], feature_scale: float = 1.0, /) -> Core: ...
