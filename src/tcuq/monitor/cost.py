@@ -71,7 +71,7 @@ def cost(params: Params) -> Cost:
         + spreads * (2 * classes + 1)
         + beliefs * 3 * classes
         + 6 * (beliefs + odds + 4 * learned + distance + bet)
-        + learned * (21 * classes + 48)
+        + learned * (21 * classes + 54)
         + corrected * classes
         + (2 + head + learned) * len(used)
         + 7,
@@ -81,7 +81,7 @@ def cost(params: Params) -> Cost:
         + 2 * spreads
         + beliefs
         + 2 * bool(beliefs)
-        + 10 * learned
+        + 11 * learned
         + corrected * classes
         + 2 * magnitude
         + 2 * bool(lags),
@@ -100,7 +100,7 @@ def cost(params: Params) -> Cost:
             + 110 * odds
             + 49 * strains
             + 120 * magnitude
-            + learned * (1060 + 172 * classes)
+            + learned * (1130 + 172 * classes)
             + corrected * 166 * classes
             + distance * (120 + 7 * width)
             + head * (60 + 12 * len(used))

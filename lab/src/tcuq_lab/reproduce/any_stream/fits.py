@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from tcuq import Monitor, Params, fit
@@ -44,12 +43,7 @@ def fitted(log: Log, *, about: str = "answer", clean: Log | None = None) -> Para
         "label" or "answer".
     clean : Log, optional
     """
-    options: dict[str, Any] = {"clean": clean, "run_length": RUN_LENGTH, "explain": False}
-    if "about" in signature(fit).parameters:
-        options |= {"profile": "standard", "about": about}
-    else:
-        options |= {"profile": "extended", "level": "budget", "evidence": "auto"}
-    return fit(log, **options)
+    return fit(log, clean=clean, about=about, run_length=RUN_LENGTH, explain=False)
 
 
 def told(log: Log) -> Params:

@@ -9,7 +9,7 @@ from . import alarming as alarm
 from . import answering as answers
 from . import expecting, ranking
 from .lines import Found, Line
-from .plan import CLASS_STREAMS, OBJECT
+from .plan import CLASS_STREAMS, CONTINUOUS, OBJECT, SOUND
 
 NATURAL = ("speech_commands", "cifar10")
 """Tasks whose networks err often enough on clean data for some targets."""
@@ -184,8 +184,8 @@ def _alarm(found: Found, task: str) -> Iterable[Verdict]:
 
 
 def _object(found: Found, task: str) -> Iterable[Verdict]:
-    if task not in NATURAL[:1]:  # keywords have continuous sound in place of objects
-        yield from _bounds(found, task, OBJECT, OBJECT_TARGETS)
+    # Keywords have continuous sound in place of objects.
+    yield from _bounds(found, task, CONTINUOUS if task == SOUND else OBJECT, OBJECT_TARGETS)
 
 
 def _bounds(found: Found, task: str, stream: str, targets: dict[str, dict[str, float]]) -> Iterable[Verdict]:
