@@ -47,7 +47,8 @@ def conclude(done: Accuracy) -> Params:
     if options.explain and heads.signals.shuffle is not None:
         found = _explained(heads)
         findings |= found
-        notes += _harmful(found["signals"])
+        if heads.params.instant is None:  # one head's regression says little of two
+            notes += _harmful(found["signals"])
     if options.explain and heads.signals.shuffle is not None and heads.params.instant is not None:
         findings["rules"] = _beside_rules(heads)
     findings |= fitted.findings
