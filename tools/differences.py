@@ -165,7 +165,7 @@ def learned_params(classes: int, features: int, class_mix: bool, rng: np.random.
         anchor="belief",
         about="answer",
         centers=tuple(tuple(row) for row in rng.integers(-60, 60, (classes, features)).tolist()),
-        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None),
+        instant=InstantHead(instant, -6.0, tuple(shares.tolist()) if class_mix else None, 2.0),
         evidence=EvidenceHead({"odds": 4.0, "distance": 2.0}, rng.normal(-2, 0.3, classes).tolist(), 4.0),
         alarm=Alarm(rise=AlarmSide(0, 4.0)),
         horizon=256,
