@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tcuq import Monitor, Params, fit
 from tcuq.monitor.log import Log, watch
@@ -33,7 +33,7 @@ class Monitors:
     bare: Params
 
 
-def fitted(log: Log, *, about: str = "answer", clean: Log | None = None) -> Params:
+def fitted(log: Log, *, about: Literal["answer", "label"] = "answer", clean: Log | None = None) -> Params:
     """Return the monitor that `tcuq.fit` makes of a log by default.
 
     Parameters
