@@ -13,7 +13,7 @@ from places import CORE, CORE_SOURCES, ROOT
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLIPS = 11296
+FLIPS = 13856
 
 
 def flips(core: Path, compiler: str, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -10,9 +10,6 @@ from ..monitor.params import Params
 from ..monitor.quantize import quantize_probs
 from .signal_table import Ints, chunks
 
-LONGEST = 200_000
-"""Steps of a log that are looked at."""
-
 FEWEST = 200
 """Pairs of steps below which nothing is said."""
 
@@ -32,12 +29,10 @@ def find_spread(params: Params, log: Log) -> float:
     monitor = Monitor(params)
     squares = variances = pairs = 0
     for piece in log.pieces():
-        if piece.start >= LONGEST:
-            break
         if piece.start:
             monitor.reset()
         last: Ints = np.empty((2, 0), dtype=np.int64)  # answer and doubt of the step before
-        for part in chunks(min(piece.stop, LONGEST) - piece.start):
+        for part in chunks(piece.stop - piece.start):
             rows = slice(piece.start + part.start, piece.start + part.stop)
             features = log.features[rows] if params.features and log.features is not None else None
             answers = monitor.run(log.probs[rows], features)["answer"]
@@ -50,4 +45,4 @@ def find_spread(params: Params, log: Log) -> float:
             squares += int(np.square(np.diff(doubt)[counts]).sum())
             variances += int((both * (512 - both)).sum())
             last = now[:, -1:]
-    return min(4.0, 4 * squares / variances) if pairs >= FEWEST else 0.0
+    return min(4.0, 4 * squares / variances) if pairs >= FEWEST and variances else 0.0

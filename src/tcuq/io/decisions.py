@@ -189,9 +189,9 @@ class RowText:
 
     Examples
     --------
-    >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, None)
+    >>> row = (0, 1, 1, 0.25, 0.5, 0.125, False, 0, True, "doubt", 0.0, 0.0, 0.0, None)
     >>> RowText(WRITTEN, "csv").line(row)
-    '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,\n'
+    '0,1,1,0.250000,0.500000,0.125000,0,0,1,doubt,0.000000,0.000000,0.000000,\n'
     """
 
     def __init__(self, columns: Sequence[str], format: str) -> None:

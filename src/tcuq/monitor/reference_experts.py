@@ -115,7 +115,7 @@ def variety_of(p: Floats, answer: npt.NDArray[np.int64], spread: float) -> Float
     (0.0, 1.0)
     """
     out = np.ones(len(p))
-    if spread == 0:
+    if spread < 16 / 65536:  # as the core has it
         return out
     doubts = 1 - p[np.arange(len(p)), answer]
     apart = APART_START

@@ -216,6 +216,9 @@ def _speaks(found: dict[str, Any]) -> list[str]:
         lines.append(f"classes    {shown}{', ...' if len(found['names']) > 40 else ''}")
     if found["instant"] is not None:
         lines.append(f"answers    persistence is learned; the risk is about the {found['about']}")
+        spread = found["instant"]["spread"]
+        said = f"compared with a spread of {spread:.3f}" if spread else "off: too few doubts in development"
+        lines.append(f"variety    {said}")
     if found["horizon"]:
         lines.append(f"accuracy   expected over about {found['horizon']:,} steps")
     return lines

@@ -1,4 +1,4 @@
-"""What the monitor has learned of the stream: persistence, severity, and the accuracy that it expects."""
+"""What the monitor has learned of the stream: persistence, variety, severity, expected accuracy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Learned:
 
         return cls(
             there("persistence", None if params is None else params.instant is not None),
-            there("variety", None if params is None else params.instant is not None),
+            there("variety", None),  # it begins at 1, and logs of older releases lack it
             there("severity", None if params is None else params.evidence is not None),
             there("expected_accuracy", None if params is None else params.horizon > 0),
             None if wrong is None else recent_accuracy(wrong),
