@@ -10,7 +10,8 @@ import numpy as np
 from tcuq.fitting import fit
 from tcuq.fitting.novelty import novelty, weighed
 from tcuq.fitting.projection import Projection
-from tcuq.monitor.log import Log
+from tcuq.monitor.log import Log, watch
+from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
 from ..method import Answer, Labeled, Observed
@@ -35,15 +36,21 @@ class TcuqStandard(Tcuq):
         return 0.0
 
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
-        """Answer as `Tcuq` does, with evidence by its novelty, as the alarm of a device adds it."""
-        found, head = super().score(seen, setting), self._monitor(setting).params.evidence
-        if head is None or found.evidence is None or not head.spread:
-            return found
-        given = found.evidence.astype(np.float64)
-        runs = [given[piece] for piece in seen.pieces()]
-        return found._replace(
-            evidence=np.concatenate(weighed(runs, [novelty(run, head.spread) for run in runs]))
-        )
+        """Answer as `Tcuq` does, with a fresh monitor for each segment: what it learns outlives a reset.
+
+        Evidence counts by its novelty, as the alarm of a device adds it.
+        """
+        monitor, probs = self._monitor(setting), self.posteriors(seen)
+        params, log = monitor.params, monitor.log(probs, seen)
+        risk, evidence = np.empty(len(seen)), np.empty(len(seen))
+        for piece in seen.pieces():
+            steps, signals = watch(Monitor(params), log.take(piece), signals=True)
+            risk[piece] = steps["risk"]
+            if params.evidence is not None:
+                run = params.evidence.values(signals, steps["label"])
+                weight = novelty(run, params.evidence.spread) if params.evidence.spread else np.ones(len(run))
+                evidence[piece] = weighed([run], [weight])[0]
+        return Answer(probs, risk, None if params.evidence is None else evidence)
 
     def _used(self, setting: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         return self.changed(setting), ()
