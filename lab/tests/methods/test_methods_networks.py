@@ -489,6 +489,7 @@ def test_grids_are_of_one_size_wherever_there_is_a_choice() -> None:
             "conformal",
             "odin_energy",
             "godin_energy",
+            "tcuq_standard",
         )
         assert len(kind.grid) == (1 if fixed else TRIALS) and TRIALS == 8, kind
 

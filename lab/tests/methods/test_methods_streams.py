@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tcuq import EvidenceHead, Monitor, Params
+from tcuq import EvidenceHead, Monitor, Params, fit
 from tcuq.export.csource import params_source
 from tcuq.fitting.projection import UNLABELED, Projection, projection
 from tcuq.metrics import aurc, auroc
@@ -27,6 +27,7 @@ from tcuq_lab.methods.scores import unsure
 from tcuq_lab.methods.temporal import ABLATIONS, STREAM_METHODS
 from tcuq_lab.methods.temporal.mean_posterior import MeanAnswer, MeanPosterior
 from tcuq_lab.methods.temporal.median import Median
+from tcuq_lab.methods.temporal.standard import TcuqStandard
 from tcuq_lab.methods.temporal.streaming import Streaming
 from tcuq_lab.methods.temporal.suppress import Suppress
 from tcuq_lab.methods.temporal.tcuq import NOW, Tcuq, TcuqPaper
@@ -101,7 +102,7 @@ def fitted() -> dict[str, Streaming]:
     found: dict[str, Streaming] = {}
     for kind in STREAM_METHODS:
         made = kind()
-        if isinstance(made, Tcuq) and kind not in (TcuqPaper, TcuqTs):
+        if isinstance(made, Tcuq) and kind not in (TcuqPaper, TcuqTs, TcuqStandard):
             made.follow(full)
         else:
             made.fit(DEV)
@@ -122,7 +123,8 @@ def test_names_are_distinct_and_grids_have_their_size() -> None:
     every = (*STREAM_METHODS, *ABLATIONS)
     assert len({kind.name for kind in every}) == len({kind.__name__ for kind in every}) == len(every)
     for kind in every:
-        assert len(kind.grid) == TRIALS == len({repr(setting) for setting in kind.grid}), kind
+        trials = 1 if kind is TcuqStandard else TRIALS
+        assert len(kind.grid) == trials == len({repr(setting) for setting in kind.grid}), kind
         assert kind.recipe == kind.bank == "plain"
 
 
@@ -333,6 +335,32 @@ def test_tcuq_gives_what_a_monitor_gives(kind: type[Tcuq], fitted: dict[str, Str
             rows = None if features is None else features[piece]
             assert (score[piece] == Monitor(params).run(TEST.observed.probs[piece], rows)["risk"]).all()
     assert (method.answer(TEST.observed).probs == TEST.observed.probs).all()
+
+
+def test_the_standard_monitor_is_what_fit_gives_by_default(fitted: dict[str, Streaming]) -> None:
+    method, seen = fitted["tcuq_standard"], DEV.observed
+    assert isinstance(method, TcuqStandard)
+    log = Log(seen.probs, seen.features, DEV.labels, seen.segments, DEV.kinds)
+    assert method.params == fit(log, about="label", explain=False)
+    assert method.params.instant is not None and method.params.features == WIDTH
+    again = TcuqStandard()
+    again.restore(DEV, method.fit_record())
+    found, head = method.answer(TEST.observed), method.params.evidence
+    for one, other in zip(found, again.answer(TEST.observed), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert head is not None and head.spread and found.evidence is not None
+    for piece in TEST.observed.pieces():
+        given = part(TEST.observed, piece)
+        steps, signals = Monitor(method.params).run(given.probs, given.features, signals=True)
+        np.testing.assert_array_equal(found.score[piece], steps["risk"])
+        plain, level, last = head.values(signals, steps["label"]), head.spread, None
+        for value, got in zip(plain, found.evidence[piece], strict=True):
+            level += 0.0 if last is None else ((value - last) ** 2 - level) / 32
+            last = value
+            weight = min(1.0, max(1 / 16, level / head.spread)) if value > 0 else 1.0
+            assert got == pytest.approx(weight * value)
+    with pytest.raises(ValueError, match="tcuq_standard is not fitted; a development stream is needed first"):
+        TcuqStandard().state()
 
 
 def test_the_alarm_reads_features_that_the_risk_does_not(fitted: dict[str, Streaming]) -> None:

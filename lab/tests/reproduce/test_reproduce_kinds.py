@@ -24,7 +24,7 @@ from tcuq_lab.methods.temporal.mean_posterior import MeanPosterior
 from tcuq_lab.methods.temporal.tcuq import Tcuq, TcuqPaper
 from tcuq_lab.methods.temporal.variants import TcuqTs
 from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
-from tcuq_lab.reproduce.kinds import comparison, literal, precision, severity, transfer
+from tcuq_lab.reproduce.kinds import comparison, headlines, literal, precision, severity, transfer
 from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.schedule import Schedule
@@ -284,6 +284,28 @@ def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Pa
         assert gap == max(gaps) and 0 < gap < 0.01
 
 
+def test_headlines_are_those_of_a_comparison_with_paired_differences(tmp_path: Path) -> None:
+    rows = ["base", "mean_posterior"]
+    kept = Graded(tmp_path)
+    found = headlines.measure(plan("headlines", rows=rows), UNIT, kept)  # type: ignore[arg-type]
+    same = comparison.measure(plan("comparison", rows=rows), UNIT, kept)  # type: ignore[arg-type]
+    asked = [("drop_auprc", OWN), ("ood_auroc", "own/plain/bursts"), ("ood_auroc", "own/plain/singles")]
+    for metric, variant in (*asked, ("delay_mean", "equal/unseen"), ("delay_median", "equal/unseen")):
+        figures = {}
+        for row in rows:
+            got = pick(found, method=row, metric=metric, variant=variant)
+            assert got == pick(same, method=row, metric=metric, variant=variant)
+            figures[row] = np.mean([each["value"] for each in got])
+        (paired,) = pick(found, method="mean_posterior - base", metric=metric, variant=variant)
+        assert paired["stream"] == "joint" and paired["low"] <= paired["value"] <= paired["high"]
+        assert paired["value"] == pytest.approx(figures["mean_posterior"] - figures["base"])
+        assert paired["n"] == (2 if metric == "drop_auprc" else 1 if metric == "ood_auroc" else got[0]["n"])
+    alike = plan("headlines", rows=["base", {"method": "base", "label": "again"}])
+    for row in headlines.measure(alike, UNIT, kept):  # type: ignore[arg-type]
+        if row["method"] == "again - base" and row["metric"] != "delay_median":  # most are missed here
+            assert row["value"] == row["low"] == row["high"] == 0
+
+
 def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
     experiment = plan("comparison", rows=["base", "mean_answer"])
     kept = Graded(tmp_path)
@@ -310,6 +332,7 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
         ("severity", {"levels": [1]}, "options of x are levels, expected none for severity"),
         ("literal", {"more": 1}, "options of x are more, expected none for literal"),
         ("precision", {"kinds": 3}, "options of x are kinds, expected none for precision"),
+        ("headlines", {"kinds": 3}, "options of x are kinds, expected none for headlines"),
         ("transfer", {"fitted": [1], "at": 1}, "option of x 'at' is unknown"),
         ("transfer", {}, "fitted of x is None, expected a list of dwells"),
         ("transfer", {"fitted": 4}, "fitted of x is 4, expected a list of dwells"),
@@ -320,7 +343,8 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
 def test_options_are_checked_before_anything_is_computed(
     kind: str, options: dict[str, Any], message: str
 ) -> None:
-    modules = {each.__name__.rpartition(".")[2]: each for each in (comparison, severity, literal, precision)}
+    kinds = (comparison, severity, literal, precision, headlines)
+    modules = {each.__name__.rpartition(".")[2]: each for each in kinds}
     measure = {**modules, "transfer": transfer}[kind].measure
     with pytest.raises(ValueError, match=message) as caught:
         measure(plan(kind, options=options), UNIT, None)

@@ -11,8 +11,8 @@ from . import trainings
 from .figures import Found, found_from
 from .wording import readable
 
-LEFT_OUT = ("paper.json", "claims.json", "targets.json", "any_stream.json")
-"""Files of the folder that are no results of experiments, or have a page of their own."""
+LEFT_OUT = ("paper.json", "claims.json", "targets.json", "any_stream.json", "headlines.json")
+"""Files that are no results of experiments, have a page of their own, or compare monitors of this project."""
 
 
 def load_found(folder: str | Path) -> dict[str, Found]:

@@ -16,6 +16,7 @@ from .rows import TASKS, Row, row_of
 KINDS = (
     "calibration",
     "comparison",
+    "headlines",
     "literal",
     "precision",
     "promises",

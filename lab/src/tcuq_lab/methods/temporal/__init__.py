@@ -6,6 +6,7 @@ from .belief import Belief, BeliefTold
 from .fixed import Mean8, Vote8
 from .mean_posterior import MeanAnswer, MeanPosterior
 from .median import Median
+from .standard import TcuqStandard
 from .streaming import Streaming
 from .suppress import Suppress
 from .tcuq import Tcuq, TcuqPaper
@@ -20,6 +21,7 @@ STREAM_METHODS: tuple[type[Streaming], ...] = (
     Median,
     TcuqPaper,
     Tcuq,
+    TcuqStandard,
     *VARIANTS,
 )
 FIXED_RULES: tuple[type[Streaming], ...] = (Vote8, Mean8, Belief, BeliefTold)

@@ -53,7 +53,7 @@ def _count(value: Any) -> int:
     """Return how many numbers there are in the fields of a monitor; none where there is no evidence head."""
     if isinstance(value, dict):
         return sum(map(_count, value.values()))
-    return len(value) if isinstance(value, list) else int(value is not None)
+    return len(value) if isinstance(value, (list, bytes)) else int(value is not None)
 
 
 class Fitted(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ...comparison.delays import choose, group_records
 from ...comparison.protocol import length_records
 from ...comparison.records import Record, record
 from ...detection.runlength import find_limit
-from ...detection.trials import Armed, arm, trials
+from ...detection.trials import Armed, Trials, arm, trials
 from ...methods.gather import observed
 from ...methods.method import Answer, Labeled, Method, Observed, Recorded
 from ...streams import Stream
@@ -237,6 +237,28 @@ class Judge:
         return found + shares
 
 
+class Watched(NamedTuple):
+    """Alarms of a method on test streams.
+
+    Parameters
+    ----------
+    chosen : str
+        The statistic that does best on development streams.
+    cost : float
+        Its delay there.
+    best, equal : Armed
+        With the limit from the clean development stream, and from the clean test stream.
+    found : list of Trials
+        By the latter, for each test stream.
+    """
+
+    chosen: str
+    cost: float
+    best: Armed
+    equal: Armed
+    found: list[Trials]
+
+
 @dataclass(frozen=True, eq=False)
 class Arena(Judge):
     """A judge with the streams that limits and choices come from, and those in segments that judge.
@@ -317,18 +339,26 @@ class Arena(Judge):
         length on other examples, and not the same one for all methods, as the run lengths of such limits
         ("best") show. All but that limit is settled on development streams.
         """
-        settings, rows = self.settings, list[Record]()
+        return [row for method in self.methods for row in self.delay_records(method, self.watched(method))]
+
+    def watched(self, method: str) -> Watched:
+        """Return the alarms of a method with the statistic that does best on development streams."""
+        settings = self.settings
+        armed = arm(evidence_runs(self.clean_dev, method), settings.run_length, settings.statistics)
+        given = [stream.answer(method).evidence for stream in self.shifted_dev]
+        chosen, cost = choose(armed, given, [stream.truth for stream in self.shifted_dev])
+        statistic = armed[chosen].statistic
+        limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
+        ready = Armed(statistic, limit)
+        found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
+        return Watched(chosen, cost, armed[chosen], ready, found)
+
+    def delay_records(self, method: str, watched: Watched) -> list[Record]:
+        """Return the delays of a method, and the run lengths of its limits."""
         truths = [stream.truth for stream in self.tests]
-        for method in self.methods:
-            armed = arm(evidence_runs(self.clean_dev, method), settings.run_length, settings.statistics)
-            given = [stream.answer(method).evidence for stream in self.shifted_dev]
-            chosen, cost = choose(armed, given, [stream.truth for stream in self.shifted_dev])
-            rows.append(record("dev", method, "chosen", chosen, cost, len(self.shifted_dev)))
-            statistic = armed[chosen].statistic
-            limit = find_limit(statistic, evidence_runs(self.clean_test, method), settings.run_length)
-            ready = Armed(statistic, limit)
-            found = [trials(ready, each.answer(method).evidence, each.truth) for each in self.tests]
-            rows += group_records(method, EQUAL, found, truths, settings.seen)
-            rows += length_records(method, EQUAL, ready, found, self.clean_test)
-            rows += length_records(method, BEST, armed[chosen], (), self.clean_test)
-        return rows
+        return [
+            record("dev", method, "chosen", watched.chosen, watched.cost, len(self.shifted_dev)),
+            *group_records(method, EQUAL, watched.found, truths, self.settings.seen),
+            *length_records(method, EQUAL, watched.equal, watched.found, self.clean_test),
+            *length_records(method, BEST, watched.best, (), self.clean_test),
+        ]

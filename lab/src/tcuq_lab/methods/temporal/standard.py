@@ -1,0 +1,68 @@
+"""The standard monitor: two heads between which the persistence of the stream decides; nothing is tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tcuq.fitting import fit
+from tcuq.fitting.novelty import novelty, weighed
+from tcuq.fitting.projection import Projection
+from tcuq.monitor.log import Log, watch
+from tcuq.monitor.monitor import Monitor
+from tcuq.monitor.params import Params
+
+from ..method import Answer, Labeled, Observed
+from ..objective import Measure, objective
+from .tcuq import Tcuq
+
+
+class TcuqStandard(Tcuq):
+    """What `tcuq.fit` makes of a development stream by default, speaking of the network's label.
+
+    Features are taken as they are, without a projection.
+    """
+
+    name = "tcuq_standard"
+    choice = None
+    profile = "standard"
+    decided: ClassVar[Mapping[str, Any]] = {"about": "label"}
+    grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({"signals": None, "features": "all"},)
+
+    def quality(self, dev: Labeled, setting: Mapping[str, Any], measure: Measure = objective) -> float:
+        """Return 0: there is one setting."""
+        return 0.0
+
+    def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:
+        """Answer as `Tcuq` does, with a fresh monitor for each segment: what it learns outlives a reset.
+
+        Evidence counts by its novelty, as the alarm of a device adds it.
+        """
+        monitor, probs = self._monitor(setting), self.posteriors(seen)
+        params, log = monitor.params, monitor.log(probs, seen)
+        risk, evidence = np.empty(len(seen)), np.empty(len(seen))
+        for piece in seen.pieces():
+            steps, signals = watch(Monitor(params), log.take(piece), signals=True)
+            risk[piece] = steps["risk"]
+            if params.evidence is not None:
+                run = params.evidence.values(signals, steps["label"])
+                weight = novelty(run, params.evidence.spread) if params.evidence.spread else np.ones(len(run))
+                evidence[piece] = weighed([run], [weight])[0]
+        return Answer(probs, risk, None if params.evidence is None else evidence)
+
+    def _used(self, setting: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        return self.changed(setting), ()
+
+    def _params(
+        self, log: Log, setting: Mapping[str, Any], weighed: tuple[str, ...], explain: bool = False
+    ) -> Params:
+        return fit(log, explain=explain, **self.decided)
+
+    def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
+        seen = dev.observed
+        return Log(self.posteriors(seen), seen.features, dev.labels, seen.segments, dev.kinds), None
+
+    def _deployed(self) -> Params:
+        return self.params
