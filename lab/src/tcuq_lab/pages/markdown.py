@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tcuq._version import VERSION
+
 from .about import PARAGRAPHS, READING, TIMES
 from .claim_rules import Point
 from .content import SIZES, TARGET_WORDS, TITLE, Content, size
@@ -25,6 +27,7 @@ def markdown(content: Content, html_name: str = "results.html") -> str:
         File beside it with the same figures and plots.
     """
     out = [f"# {TITLE}", MADE, f"The same figures with plots and all dwells: [{html_name}]({html_name})."]
+    out += _releases(content)
     out += _run(content)
     out += _targets(content)
     out += _claims(content)
@@ -39,6 +42,18 @@ def grid(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -
     align = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     lines = [head, align, *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _releases(content: Content) -> list[str]:
+    """Say where figures are those of an older release."""
+    older = sorted({each.versions["tcuq"] for each in content.found.values()} - {VERSION})
+    if not older:
+        return []
+    return [
+        f"**Figures of tcuq {' and '.join(older)}.** "
+        "Method `tcuq` is its extended profile, fitted for each dwell. "
+        "What the standard monitor does on streams of any pace: [ANY_STREAM.md](ANY_STREAM.md)."
+    ]
 
 
 def _run(content: Content) -> list[str]:
