@@ -125,10 +125,16 @@ def command(args: argparse.Namespace) -> int:
     options |= {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
     if "" not in sys.path:
         sys.path.insert(0, "")  # so that module:name is found in the folder where one works
-    start = time.monotonic()
+    marks = []
+
+    def show(done: int, total: int, text: str) -> None:
+        marks.append(time.monotonic())
+        del marks[1:-1]
+        bar(done, max(done, total), text)
+
     with progress(args) as bar, spoken(RECORDING):
-        log = record(args.model, args.data, progress=bar, **options)
-    seconds = time.monotonic() - start
+        log = record(args.model, args.data, progress=show, **options)
+    seconds = marks[-1] - marks[0]
     notes = [in_options(each, RECORDING) for each in log.notes]
     for each in notes:
         note(args, each)
@@ -172,5 +178,7 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
     if log.labels is None:
         lines.append("labels: none; a fit without labels learns less")
     else:
-        lines.append(f"labels: {found['accuracy']:.1%} of the predictions are right".replace("%", " %"))
+        lines.append(f"labels: {100 * found['accuracy']:.1f} % of the predictions are right")
+        if found["accuracy"] * log.classes < 1:
+            lines[-1] += ", less than by chance; are the classes in the order of the outputs (--names)?"
     return "\n".join(lines)

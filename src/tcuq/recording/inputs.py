@@ -98,7 +98,8 @@ class Preparation:
         limits = np.iinfo(dtype)
         low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
         if outside >= ODD_SCALE:
-            said = f"{outside:.0%} of the values lie outside {low:.4g} to {high:.4g}, which the model takes"
+            share = f"{100 * outside:.0f} % of the values"
+            said = f"{share} lie outside {low:.4g} to {high:.4g}, which the model takes"
             hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `scale`"
             if outside >= WRONG_SCALE:
                 raise ValueError(f"{self._name}: {said}: {hint}")

@@ -77,7 +77,7 @@ def record(
     in_order : bool
         Read a folder by class and file name, in place of mixed.
     progress : callable, optional
-        Called with inputs done, inputs in all (0 if not known) and a text.
+        Called with inputs done, inputs in all (0 if not known) and a text; first with 0 when all is loaded.
 
     Returns
     -------
@@ -104,11 +104,16 @@ def record(
     data = open_data(x, y, x_name, y_name, Asked(info.shape, names or texts, in_order))
     prepare = Preparation(info, data.name, data.pixels, factor)
     kept = _Kept(info, data, logits, names)
+    tell = progress or _say_nothing
+    tell(0, data.total, "inferences")
     for part in data.batches(size):
         kept.add(part, ready, prepare)
-        if progress is not None:
-            progress(kept.count, data.total, "inferences")
+        tell(kept.count, data.total, "inferences")
     return kept.log()
+
+
+def _say_nothing(done: int, total: int, text: str) -> None:
+    pass
 
 
 class _Kept:
@@ -137,9 +142,8 @@ class _Kept:
         if not self.count:
             self._first(probs)
         if probs.shape[1] != self.classes:
-            raise ValueError(
-                f"{self.info.name}: gives {probs.shape[1]} classes, and gave {self.classes} before"
-            )
+            changed = f"{self.classes} classes, then {probs.shape[1]}"
+            raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
         self.probs.append(probs)
         if found.features is not None:
             rows, self.format = features_of(found.features, self.info.features)
