@@ -60,5 +60,5 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
     assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
     with pytest.raises(ValueError, match="feature_zero_point is missing"):
         tcuq.fit(stream(None), **options)
-    with pytest.raises(ValueError, match="clean log has features of scale 0.5 and zero point 3, the log of"):
+    with pytest.raises(ValueError, match=r"clean log has features of scale 0.5 and zero point 3, the log of"):
         tcuq.fit(stream(-7), clean=stream(3), **options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import ROOT
 from tiny_models import MODELS, NAMES, bars, write_onnx, write_pictures
 
 import tcuq
@@ -120,3 +123,32 @@ def test_the_command_offers_what_python_offers() -> None:
     python = set(inspect.signature(tcuq.record).parameters) - {"x", "y", "progress"}
     assert offered == python
     assert set(RECORDING) == python - {"model", "x_name", "y_name"}
+
+
+def test_the_page_on_recording_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ai_edge_litert", "onnxruntime", "PIL", "sklearn", "torch"):
+        pytest.importorskip(name, reason=f"the page also shows what needs {name}")
+    page = (ROOT / "docs" / "RECORD.md").read_text(encoding="utf-8")
+    shutil.copy(MODELS / "int8.tflite", "model.tflite")
+    write_onnx(place / "model.onnx")
+    write_pictures(place / "photos")
+    Path("my_models.py").write_text(NET)
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
+    assert len(commands) == 3
+    for line in commands:
+        program, *args = line.split()
+        assert program == "tcuq" and main(args) == 0, line
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(block, "docs/RECORD.md", "exec"), names)
+        assert len(names["log"] if "log" in names else names["data"]["x"]) == 40
+    documented = set(re.findall(r"`(--[a-z-]+)", page))
+    assert {
+        "--features",
+        "--no-features",
+        "--scale",
+        "--names",
+        "--logits",
+        "--fast",
+        "--in-order",
+    } <= documented

@@ -48,7 +48,7 @@ def test_npz_with_other_names(tmp_path: Path) -> None:
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
     with pytest.raises(ValueError, match="array 'x' is missing"):
         tcuq.record(same, tmp_path / "data.npz")
-    with pytest.raises(ValueError, match="array 'digit' is missing.* Is 'digits' meant"):
+    with pytest.raises(ValueError, match=r"array 'digit' is missing.* Is 'digits' meant"):
         tcuq.record(same, tmp_path / "data.npz", x_name="pictures", y_name="digit")
 
 
@@ -128,7 +128,7 @@ def test_labels_by_name_and_wrong_numbers_of_names() -> None:
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
     with pytest.raises(ValueError, match="x: label is 'left', expected a number or one of a, b, c"):
         tcuq.record(same, X, np.array(NAMES)[Y], names=["a", "b", "c"])
-    with pytest.raises(ValueError, match="2 classes by name .a, b., and same has 3 outputs; pass `names`"):
+    with pytest.raises(ValueError, match=r"2 classes by name .a, b., and same has 3 outputs; pass `names`"):
         tcuq.record(same, X, Y, names=["a", "b"])
 
 
@@ -197,7 +197,7 @@ class TestPictures:
             tcuq.record(same, folder, input_shape=SHAPE)
         (folder / "left" / "a.wav").unlink()
         (folder / "left" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-        with pytest.raises(ValueError, match="left/bad.png: is no picture, or is damaged"):
+        with pytest.raises(ValueError, match=r"left/bad.png: is no picture, or is damaged"):
             tcuq.record(same, folder, input_shape=SHAPE)
 
     def test_without_pillow(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,5 +229,5 @@ class TestSounds:
         with pytest.raises(ValueError, match=r"b/1.wav: has 8000 samples a second, .*a/1.wav has 16000"):
             tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
-        with pytest.raises(ValueError, match="b/1.wav: is no WAV file of plain PCM, or is damaged"):
+        with pytest.raises(ValueError, match=r"b/1.wav: is no WAV file of plain PCM, or is damaged"):
             tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
