@@ -71,3 +71,9 @@ if ! .venv/bin/python -c 'import torch' 2>/dev/null; then
 fi
 # Together: the lab asks for this very version of the product.
 install -e "$product" -e "./lab[vision,sound,plots]"
+if [ "$kind" = test ]; then
+    # What runs models that are recorded; the tests also write ONNX files. Not every platform has all of them.
+    for package in ai-edge-litert onnxruntime onnx; do
+        install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
+    done
+fi

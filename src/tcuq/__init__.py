@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         softmax,
         step_columns,
     )
+    from .recording.run import record
 
 __all__ = [
     "PROFILES",
@@ -42,15 +43,16 @@ __all__ = [
     "__version__",
     "fit",
     "reason_names",
+    "record",
     "softmax",
     "step_columns",
     "tune",
 ]
 
-_ELSEWHERE = {"Step": "_core", "fit": "fitting", "tune": "fitting"}
+_ELSEWHERE = {"Step": "_core", "fit": "fitting", "record": "recording", "tune": "fitting"}
 """Where a public name lives when that is not `monitor`."""
 
-_PARTS = ("audit", "demo", "device", "export", "fitting", "io", "metrics", "monitor", "report")
+_PARTS = ("audit", "demo", "device", "export", "fitting", "io", "metrics", "monitor", "recording", "report")
 """Packages that may be reached as attributes without importing them first."""
 
 _MOVED = {

@@ -22,7 +22,7 @@ from tcuq.io import read_decisions, read_log, write_decisions
 from tcuq.monitor.log import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
-COMMANDS = ("fit", "tune", "run", "inspect", "audit", "export", "report", "demo")
+COMMANDS = ("record", "fit", "tune", "run", "inspect", "audit", "export", "report", "demo")
 
 
 def stream(steps=120, seed=0):
@@ -566,6 +566,7 @@ def test_heavy_modules_stay_out_until_they_are_needed():
         "tcuq.fitting",
         "tcuq.report",
         "tcuq.demo",
+        "tcuq.recording",
         "sklearn",
     ):
         assert name not in loaded

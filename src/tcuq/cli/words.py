@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 OPTIONS = (
@@ -45,8 +45,18 @@ _QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
 _BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w`])")
 
 
-def in_options(text: str) -> str:
+RECORDING = ("features", "posteriors", "logits", "names", "scale", "input_shape", "fast", "in_order", "batch")
+"""The same of `record`."""
+
+
+def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     """Return a message of the library in the words of the command line.
+
+    Parameters
+    ----------
+    text : str
+    options : sequence of str
+        Arguments that are options.
 
     Examples
     --------
@@ -60,7 +70,7 @@ def in_options(text: str) -> str:
         name, value = match.group(1), match.group(2)
         if name == "use_features":
             return "--posterior-only"
-        if name not in OPTIONS:
+        if name not in options:
             return match.group(0)
         option = f"--{name.replace('_', '-')}"
         return option if value in (None, "True") else f"{option} {value.strip(chr(34))}"
@@ -69,9 +79,9 @@ def in_options(text: str) -> str:
 
 
 @contextmanager
-def spoken() -> Iterator[None]:
+def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
     """Put errors of the library into the words of the command line."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(in_options(str(error))) from None
+        raise ValueError(in_options(str(error), options)) from None

@@ -68,6 +68,12 @@ def refuse_other_shape(log: Log, clean: Log, reads_features: bool) -> None:
         raise ValueError(f"the clean log has {clean.classes} classes, the log has {log.classes}")
     if reads_features and clean.width != log.width:
         raise ValueError(f"the clean log has {clean.width} features, the log has {log.width}")
+    formats = [(each.feature_scale, each.feature_zero_point) for each in (log, clean)]
+    if reads_features and None not in (*formats[0], *formats[1]) and formats[0] != formats[1]:
+        own, other = (f"scale {scale:g} and zero point {zero}" for scale, zero in formats)
+        raise ValueError(
+            f"the clean log has features of {other}, the log of {own}; record both with one model"
+        )
 
 
 def rested_stretches(params: Params, clean: Log) -> list[slice]:

@@ -109,7 +109,7 @@ def fit(
         For the bootstrap and the shuffle.
     feature_scale, feature_zero_point : float, int, optional
         How float features become int8; chosen from the data when left out. For int8 features the
-        zero point must be given.
+        zero point must be given, unless the log holds it.
     use_features : bool
         False makes a posterior-only monitor from a log that has features.
     alarm : {"evidence", "risk", "proved"}

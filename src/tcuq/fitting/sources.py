@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -61,7 +62,7 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
         log = source
         if logits:
             probs = softmax(log.probs, logits_scale)
-            log = Log(probs, log.features, log.labels, log.segments, log.kinds, log.notes)
+            log = replace(log, probs=probs, shifted=log.kinds)
     elif isinstance(source, (str, Path)):
         from ..io import read_log
 

@@ -19,7 +19,16 @@ from .sources import MAX_BYTES, TOO_LARGE
 from .unknown import guess, note_unknown
 from .values import ALIASES, Softmax, bad_features, bad_posteriors, logits_hint, make_log
 
-KEYS = ("probs", "features", "labels", "segments", "shifted", "names")
+KEYS = (
+    "probs",
+    "features",
+    "labels",
+    "segments",
+    "shifted",
+    "names",
+    "feature_scale",
+    "feature_zero_point",
+)
 
 
 def arrays_of(

@@ -273,13 +273,34 @@ def make_log(
     shifted: npt.NDArray[Any] | None = None,
     softmax: Softmax | None = None,
     names: Any = None,
+    feature_scale: Any = None,
+    feature_zero_point: Any = None,
 ) -> Log:
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if softmax is not None:
         probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
     elif probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
         probs = two_classes(probs)
-    return Log(probs, features, label, segment, shifted, names=names)
+    return Log(
+        probs,
+        features,
+        label,
+        segment,
+        shifted,
+        names=names,
+        feature_scale=None if feature_scale is None else _single("feature_scale", feature_scale),
+        feature_zero_point=(
+            None if feature_zero_point is None else _single("feature_zero_point", feature_zero_point)
+        ),
+    )
+
+
+def _single(name: str, value: Any) -> Any:
+    """Return the one number that an array holds."""
+    array = np.asarray(value)
+    if array.size != 1:
+        raise ValueError(f"{name} has {array.size} values, expected one")
+    return array.reshape(-1)[0].item()
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:

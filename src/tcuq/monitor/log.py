@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.checks import integer, number
 from .class_names import checked_names, numbered
 from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
@@ -69,6 +70,9 @@ class Log:
         Remarks on where the log came from, such as columns that were not read; `fit` repeats them.
     names : sequence of str, optional
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
+    feature_scale, feature_zero_point : float, int, optional
+        What one unit of int8 features is worth, and the integer that stands for 0; both or neither. `fit`
+        reads them here unless it is told otherwise.
 
     See Also
     --------
@@ -91,6 +95,8 @@ class Log:
     shifted: npt.NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
+    feature_scale: float | None = None
+    feature_zero_point: int | None = None
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -110,6 +116,7 @@ class Log:
             if not 1 <= features.shape[1] <= 256:
                 raise ValueError(f"features has {features.shape[1]} columns, expected 1 to 256")
             put(self, "features", features)
+        self._check_feature_format()
         if self.labels is not None:
             given = _column("labels", self.labels, len(probs))
             if self.names is not None and _all_text(given):
@@ -128,6 +135,18 @@ class Log:
                 raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
             put(self, "kinds", shifted.astype(np.uint8))
             put(self, "shifted", shifted > 0)
+
+    def _check_feature_format(self) -> None:
+        if self.feature_scale is None and self.feature_zero_point is None:
+            return
+        if self.feature_scale is None or self.feature_zero_point is None:
+            raise ValueError("feature_scale and feature_zero_point go together; one is missing")
+        if self.features is None or self.features.dtype != np.int8:
+            kind = "missing" if self.features is None else str(self.features.dtype)
+            raise ValueError(f"feature_scale is given and features are {kind}, expected int8 features")
+        object.__setattr__(self, "feature_scale", number("feature_scale", self.feature_scale, 1e-30, 1e30))
+        zero_point = integer("feature_zero_point", self.feature_zero_point, -128, 127)
+        object.__setattr__(self, "feature_zero_point", zero_point)
 
     @classmethod
     def from_logits(
@@ -254,6 +273,8 @@ class Log:
             part(self.kinds),
             self.notes,
             self.names,
+            self.feature_scale,
+            self.feature_zero_point,
         )
 
     def change_points(self) -> list[int]:

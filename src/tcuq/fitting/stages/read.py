@@ -118,10 +118,12 @@ def start_params(log: Log, options: FitOptions, clean: Log | None = None) -> Par
         Its features, or those of the clean steps of the log, have the centers.
     """
     wanted, head, threshold = options.signals, options.head, options.threshold
-    zero_point = options.read.feature_zero_point
+    scale, zero_point = options.read.feature_scale, options.read.feature_zero_point
+    scale = log.feature_scale if scale is None else scale
+    zero_point = log.feature_zero_point if zero_point is None else zero_point
     use = options.read.use_features and _readable(log, zero_point, wanted.signals)
     features = log.width if use else 0
-    scale, zero_point = feature_format(log if features else None, options.read.feature_scale, zero_point)
+    scale, zero_point = feature_format(log if features else None, scale, zero_point)
     names = (
         ordered(wanted.signals) if wanted.signals is not None else profile_signals(wanted.profile, features)
     )

@@ -1,0 +1,184 @@
+"""`tcuq record`: a log from a model and data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .common import answer, comma_list, declare, given, need_files, note, progress
+from .edge import UsageError
+from .words import RECORDING, in_options, spoken
+
+if TYPE_CHECKING:
+    from ..monitor.log import Log
+    from .common import Subparsers
+
+
+def fraction(text: str) -> float:
+    """Read a number, or a fraction of two.
+
+    Examples
+    --------
+    >>> fraction("1/4"), fraction("0.5")
+    (0.25, 0.5)
+    """
+    top, _, bottom = text.partition("/")
+    try:
+        return float(top) / float(bottom or 1)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected a number such as 0.5 or 1/255") from None
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "record",
+        "run a model over data and write a log",
+        "tcuq record model.tflite data.npz -o dev.npz\n  tcuq record model.onnx pictures/ -o dev.npz",
+        command,
+        "tcuq fit dev.npz -o monitor.json",
+    )
+    option = parser.add_argument
+    option(
+        "model",
+        metavar="MODEL",
+        help="model: .tflite, .onnx or .keras, or module:name of a PyTorch or Keras model, of an object with "
+        "predict_proba, or of a function",
+    )
+    option(
+        "data",
+        metavar="DATA",
+        help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
+        "class folders with pictures or .wav files; module:function that gives batches (x, y)",
+    )
+    option("-o", "--output", metavar="LOG", required=True, help="log to write, .npz")
+    option(
+        "--features",
+        metavar="NAME",
+        help="tensor, layer or submodule to keep as features, by name or number (default: the input of the "
+        "last fully connected layer)",
+    )
+    option(
+        "--no-features",
+        action="store_const",
+        const=False,
+        dest="features",
+        help="keep the posteriors alone",
+    )
+    option("--posteriors", metavar="NAME", help="output with the posteriors, if the model has several")
+    option("--logits", action="store_true", help="the model has no softmax: apply one")
+    option(
+        "--names",
+        metavar="NAME,NAME,...|FILE",
+        help="names of the classes in the order of the model's outputs, or a file with one a line",
+    )
+    option("--x", metavar="NAME", dest="x_name", help="array of the inputs in DATA (default: x)")
+    option(
+        "--y",
+        metavar="NAME",
+        dest="y_name",
+        help="array of the labels in DATA (default: y, if it is there); with .npy, a second .npy file",
+    )
+    option(
+        "--scale",
+        type=fraction,
+        metavar="X",
+        help="multiply inputs by this (default: 1/255 for pictures and a float model, else 1)",
+    )
+    option(
+        "--input-shape",
+        type=comma_list(int),
+        metavar="N,N,...",
+        help="shape of one input, if DATA is a folder and the model does not say it",
+    )
+    option("--batch", type=int, metavar="N", help="inputs to run and keep in memory at once (default: 32)")
+    option(
+        "--fast",
+        action="store_true",
+        help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
+    )
+    option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Run the model and write the log."""
+    from ..io import write_log
+    from ..io.sources import check_target
+    from ..recording import record
+    from ..recording.run import read_names
+
+    need_files(args, "MODEL", "DATA", "--output")
+    if Path(args.output).suffix.lower() != ".npz":
+        raise UsageError(f"LOG is {args.output}, expected a name that ends in .npz")
+    check_target(args.output)
+    if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):
+        raise UsageError(f"LOG and an input are both {args.output!r}; one would be lost")
+    options: dict[str, Any] = given(
+        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
+    )
+    if args.names is not None:
+        options["names"] = read_names(args.names)
+    options |= {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # so that module:name is found in the folder where one works
+    marks = []
+
+    def show(done: int, total: int, text: str) -> None:
+        marks.append(time.monotonic())
+        del marks[1:-1]
+        bar(done, max(done, total), text)
+
+    with progress(args) as bar, spoken(RECORDING):
+        log = record(args.model, args.data, progress=show, **options)
+    seconds = marks[-1] - marks[0]
+    notes = [in_options(each, RECORDING) for each in log.notes]
+    for each in notes:
+        note(args, each)
+    write_log(args.output, log)
+    size = Path(args.output).stat().st_size
+    found = _facts(log) | {"log": args.output, "bytes": size, "seconds": round(seconds, 3), "notes": notes}
+    answer(args, found, _text(args.output, found, log))
+    return 0
+
+
+def _facts(log: Log) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "inferences": len(log),
+        "classes": log.classes,
+        "posteriors": str(log.probs.dtype),
+        "features": log.width,
+        "feature_scale": log.feature_scale,
+        "feature_zero_point": log.feature_zero_point,
+        "names": log.names,
+        "accuracy": None,
+    }
+    if log.labels is not None:
+        found["accuracy"] = float(1 - log.errors().mean())
+    return found
+
+
+def _text(path: str, found: dict[str, Any], log: Log) -> str:
+    each = 1000 * found["seconds"] / len(log)
+    lines = [
+        f"{path}: {len(log):,} inferences, {log.classes} classes, {found['bytes']:,} bytes; {each:.2f} ms an "
+        "inference, with reading the data",
+        f"posteriors: {log.probs.dtype}" + (" (scale 1/256, zero point -128)" * (log.probs.dtype == "int8")),
+    ]
+    if log.features is None:
+        lines.append("features: none")
+    elif log.feature_scale is None:
+        lines.append(f"features: {log.width}, {log.features.dtype}")
+    else:
+        format = f"scale {log.feature_scale:g}, zero point {log.feature_zero_point}"
+        lines.append(f"features: {log.width}, {log.features.dtype} ({format})")
+    if log.labels is None:
+        lines.append("labels: none; a fit without labels learns less")
+    else:
+        lines.append(f"labels: {100 * found['accuracy']:.1f} % of the predictions are right")
+        if found["accuracy"] * log.classes < 1:
+            lines[-1] += ", less than by chance; are the classes in the order of the outputs (--names)?"
+    return "\n".join(lines)

@@ -1,0 +1,184 @@
+"""Where inputs come from: arrays, NPZ and NPY files, folders of class folders, batches of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..io.npz import arrays_of
+from ..io.sources import read_bytes, shown
+from .folders import Asked, read_folder
+from .model import Array, first_line
+from .opening import is_reference, referred
+
+COLUMNS = ("segments", "shifted", "names")
+"""Arrays of an NPZ file that go into the log as they are."""
+
+
+class Batch(NamedTuple):
+    """Some inputs, and their labels if there are any."""
+
+    x: Array
+    y: Array | None = None
+
+
+@dataclass(frozen=True)
+class Data:
+    """Inputs that can be gone through once.
+
+    Parameters
+    ----------
+    name : str
+        In messages.
+    batches : callable
+        Takes the size of a batch.
+    total : int
+        Number of inputs; 0 where it is not known.
+    pixels : bool
+        The inputs are pixels, 0 to 255, as a picture file has them.
+    folder : bool
+        Labels are places in `names`, not what the model was trained with.
+    names : sequence of str, optional
+        Of the classes.
+    segments, shifted : array, optional
+        As of `tcuq.Log`.
+    notes : tuple of str
+    """
+
+    name: str
+    batches: Callable[[int], Iterator[Batch]]
+    total: int = 0
+    pixels: bool = False
+    folder: bool = False
+    names: Sequence[str] | None = None
+    segments: Array | None = None
+    shifted: Array | None = None
+    notes: tuple[str, ...] = ()
+
+
+def open_data(x: Any, y: Any, x_name: str, y_name: str | None, asked: Asked) -> Data:
+    """Return the data that someone means.
+
+    Parameters
+    ----------
+    x : array, path, str, function or iterable
+    y : array or path, optional
+    x_name, y_name : str
+        Names of the arrays in an NPZ file.
+    asked : Asked
+        What the model needs of a folder.
+    """
+    if isinstance(x, (str, Path)):
+        path = Path(x)
+        if path.is_dir():
+            return _folder(path, asked)
+        if not path.exists() and is_reference(str(x)):
+            return _made(referred(str(x), "DATA"), str(x))
+        return _file(path, y, x_name, y_name)
+    if callable(x) or isinstance(x, Iterator):
+        return _made(x, getattr(x, "__name__", "x"))
+    return _arrays(np.asarray(x), y, "x")
+
+
+def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
+    if x.dtype.kind not in "iufb":
+        raise ValueError(f"{name}: x is {x.dtype}, expected numbers")
+    if x.ndim < 2:
+        raise ValueError(f"{name}: x has {x.ndim} dimensions, expected one row an input")
+    if not len(x):
+        raise ValueError(f"{name}: holds no inputs, expected at least one")
+    labels = None if y is None else np.asarray(y)
+    if labels is not None and labels.ndim != 1:
+        hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
+        raise ValueError(f"{name}: y has shape {labels.shape}, expected one class an input{hint}")
+    if labels is not None and len(labels) != len(x):
+        raise ValueError(f"{name}: y has {len(labels):,} labels, x has {len(x):,} inputs")
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, len(x), size):
+            part = slice(start, start + size)
+            yield Batch(np.asarray(x[part]), None if labels is None else labels[part])
+
+    return Data(name, batches, len(x), **more)
+
+
+def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
+    kind, where = path.suffix.lower(), shown(path)
+    if kind not in (".npz", ".npy"):
+        raise ValueError(
+            f"{where}: extension {kind!r} is unknown, expected .npz, .npy, a folder of class folders, "
+            "or module:function"
+        )
+    if kind == ".npy":
+        labels = _npy(Path(y_name)) if y is None and y_name is not None else y
+        return _arrays(_npy(path), labels, where)
+    wanted = y_name or "y"
+    needed = [x_name] if y_name is None or y is not None else [x_name, y_name]
+    found = arrays_of(read_bytes(path, 1 << 36), where, (x_name, wanted, *COLUMNS), needed, 1 << 36)
+    more = {key: found[key] for key in COLUMNS if key in found}
+    if "names" in more:
+        more["names"] = more["names"].tolist()
+    return _arrays(found[x_name], found.get(wanted) if y is None else y, where, **more)
+
+
+def _npy(path: Path) -> Array:
+    """Return an array that is read from the disk as far as it is used."""
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, shown(path)) from None
+    except (ValueError, EOFError):
+        raise ValueError(
+            f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save"
+        ) from None
+
+
+def _folder(path: Path, asked: Asked) -> Data:
+    found = read_folder(path, asked)
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, len(found.files), size):
+            part = found.files[start : start + size]
+            rows = np.stack([found.read(file) for file, _ in part])
+            yield Batch(rows, np.array([label for _, label in part]))
+
+    return Data(shown(path), batches, len(found.files), found.pixels, True, found.names, notes=found.notes)
+
+
+def _made(source: Any, name: str) -> Data:
+    """Return data that a function or an iterator gives batch by batch, or as arrays at once."""
+    try:
+        given = source() if callable(source) else source
+    except Exception as error:  # of the user's own code
+        raise ValueError(f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
+    if isinstance(given, np.ndarray):
+        return _arrays(given, None, name)
+    if isinstance(given, tuple) and len(given) == 2:
+        return _arrays(np.asarray(given[0]), given[1], name)
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{name}: gives {type(given).__name__}, expected batches (x, y)")
+
+    def batches(size: int) -> Iterator[Batch]:
+        for each in _guarded(given, name):
+            pair = isinstance(each, (tuple, list)) and len(each) == 2
+            x, y = each if pair else (each, None)
+            yield Batch(np.asarray(x), None if y is None else np.asarray(y))
+
+    return Data(name, batches)
+
+
+def _guarded(given: Iterable[Any], name: str) -> Iterator[Any]:
+    """Yield what an iterator of the user gives; its errors are not those of this program."""
+    source = iter(given)
+    while True:
+        try:
+            each = next(source)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise ValueError(f"{name}: failed: {type(error).__name__}: {first_line(error)}") from error
+        yield each

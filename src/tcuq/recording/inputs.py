@@ -1,0 +1,135 @@
+"""From data to what a model takes: shape, scale, and integers where the model has an integer input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .model import Array, Format, Info
+
+WRONG_SCALE, ODD_SCALE = 0.5, 0.05
+"""Shares of values outside the input's range from which on data are refused, or a note is made."""
+
+
+def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
+    """Return numbers as integers of a model's input, and the share that lies outside of its range.
+
+    A half is rounded away from zero, as the operator QUANTIZE of TFLite does.
+
+    Parameters
+    ----------
+    x : array
+    format : Format
+    dtype : numpy dtype
+        Of the integers.
+
+    Examples
+    --------
+    >>> quantized(np.array([0.0, 0.25, 1.0, 9.0]), Format(0.5, -128), np.int8)[0].tolist()
+    [-128, -127, -126, -110]
+    """
+    limits = np.iinfo(dtype)
+    units = x.astype(np.float32) / np.float32(format.scale)
+    whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + format.zero_point
+    outside = float(((whole < limits.min - 1) | (whole > limits.max + 1)).mean()) if whole.size else 0.0
+    return np.clip(whole, limits.min, limits.max).astype(dtype), outside
+
+
+class Preparation:
+    """Makes inputs of a model from batches of data.
+
+    Parameters
+    ----------
+    info : Info
+        Of the model; notes are added to it.
+    name : str
+        Of the data, in messages.
+    pixels : bool
+        The data are pixels of picture files, 0 to 255.
+    scale : float, optional
+        What data are multiplied by.
+    """
+
+    def __init__(self, info: Info, name: str, pixels: bool, scale: float | None) -> None:
+        self._info, self._name, self._pixels, self._scale = info, name, pixels, scale
+        self._noted = False
+
+    def __call__(self, x: Array) -> Array:
+        """Return a batch as the model takes it."""
+        if x.dtype.kind not in "iufb":
+            raise ValueError(f"{self._name}: x is {x.dtype}, expected numbers")
+        if x.dtype.kind == "f" and not np.isfinite(x).all():
+            raise ValueError(f"{self._name}: x holds NaN or infinity, expected finite numbers")
+        shaped, info = self._shaped(x), self._info
+        if info.quantized is not None:
+            return self._integers(shaped, info.quantized)
+        factor = self._scale if self._scale is not None else 1 / 255 if self._pixels else None
+        if info.input is None:
+            return shaped if factor is None else shaped.astype(np.float32) * np.float32(factor)
+        dtype = np.dtype(info.input)
+        if dtype.kind in "iu":
+            return self._indices(shaped, dtype)
+        if factor is not None:
+            return np.asarray(shaped.astype(dtype) * dtype.type(factor))
+        if shaped.dtype == np.uint8:
+            self._note(
+                "x is uint8 and goes in as 0 to 255; pass `scale=1/255` if your model was trained on 0 to 1"
+            )
+        return shaped.astype(dtype)
+
+    def _indices(self, x: Array, dtype: Any) -> Array:
+        limits = np.iinfo(dtype)
+        if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
+            raise ValueError(
+                f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
+            )
+        return x.astype(dtype)
+
+    def _integers(self, x: Array, format: Format) -> Array:
+        dtype = np.dtype(self._info.input)
+        if self._scale is None and x.dtype == dtype:
+            return x
+        if self._scale is None and self._pixels:
+            # The range of pixels on the whole range of the input, whatever numbers that stands for.
+            return (x.astype(np.int16) + (np.iinfo(dtype).min if dtype == np.int8 else 0)).astype(dtype)
+        numbers = x if self._scale is None else x.astype(np.float32) * np.float32(self._scale)
+        found, outside = quantized(numbers, format, dtype)
+        limits = np.iinfo(dtype)
+        low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
+        if outside >= ODD_SCALE:
+            share = f"{100 * outside:.0f} % of the values"
+            said = f"{share} lie outside {low:.4g} to {high:.4g}, which the model takes"
+            hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `scale`"
+            if outside >= WRONG_SCALE:
+                raise ValueError(f"{self._name}: {said}: {hint}")
+            self._note(f"{said}: {hint} if that is not meant")
+        return found
+
+    def _note(self, text: str) -> None:
+        if not self._noted:
+            self._info.notes.append(text)
+            self._noted = True
+
+    def _shaped(self, x: Array) -> Array:
+        """Return a batch in the shape of the model's input; lengths of 1 may be missing or too many."""
+        shape, given = self._info.shape, x.shape[1:]
+        if x.ndim < 2:
+            raise ValueError(f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
+        if shape is None or _fits(given, shape):
+            return x
+        if None not in shape:
+            target = [each for each in shape if each is not None]
+            if [each for each in given if each != 1] == [each for each in target if each != 1]:
+                return x.reshape(len(x), *target)
+        wanted = tuple("any" if each is None else each for each in shape)
+        hint = ""
+        if len(given) == len(shape) == 3 and sorted(given) == sorted(each or 0 for each in shape):
+            hint = "; move the channels with numpy.moveaxis"
+        shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
+        raise ValueError(f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}")
+
+
+def _fits(given: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    pairs = zip(given, shape, strict=False)
+    return len(given) == len(shape) and all(own is None or own == other for other, own in pairs)

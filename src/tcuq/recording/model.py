@@ -1,0 +1,130 @@
+"""What every kind of model looks like to a recording: an input format, and outputs of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+WIDEST = 256
+"""Features of a log at most."""
+
+Features = str | int | bool | None
+"""Which tensor has the features: its name or number, None to find it, False for none."""
+
+
+class Outputs(NamedTuple):
+    """What a model says about a batch: posteriors (n, L) and, if there are any, features (n, d)."""
+
+    probs: Array
+    features: Array | None = None
+
+
+class Format(NamedTuple):
+    """How integers of a tensor become numbers: ``scale * (integer - zero_point)``.
+
+    Examples
+    --------
+    >>> Format(0.5, -128).numbers(np.array([-128, -126], np.int8)).tolist()
+    [0.0, 1.0]
+    """
+
+    scale: float
+    zero_point: int
+
+    def numbers(self, integers: Array) -> npt.NDArray[np.float32]:
+        """Return the numbers that integers stand for."""
+        found = np.float32(self.scale) * (integers.astype(np.float32) - np.float32(self.zero_point))
+        return np.asarray(found, np.float32)
+
+    def __str__(self) -> str:
+        return f"scale {self.scale:g} and zero point {self.zero_point}"
+
+
+@dataclass
+class Info:
+    """What is known of a model before, and after, it runs.
+
+    Parameters
+    ----------
+    name : str
+        In messages.
+    shape : tuple of int or None, optional
+        Of one input, without the batch; None for a length that the model leaves open.
+    input : numpy dtype
+        What the input is made of.
+    quantized : Format, optional
+        Of an integer input.
+    probs, features : Format, optional
+        Of integer posteriors and features.
+    classes : sequence, optional
+        The labels that the model was trained with, in the order of its outputs.
+    notes : list of str
+        Remarks for the user.
+    """
+
+    name: str
+    shape: tuple[int | None, ...] | None = None
+    input: Any = np.float32
+    quantized: Format | None = None
+    probs: Format | None = None
+    features: Format | None = None
+    classes: Sequence[Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Model(Protocol):
+    """A model that is ready to run."""
+
+    info: Info
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch that has the shape and the dtype of `info`."""
+
+
+def needed(module: str, install: str, what: str) -> Any:
+    """Import a package that is used here alone, or say in one line how to get it.
+
+    Examples
+    --------
+    >>> needed("no_such_package", "tcuq[tflite]", "a .tflite model")
+    Traceback (most recent call last):
+    ...
+    ValueError: a .tflite model needs the package no_such_package; install it with: pip install 'tcuq[tflite]'
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise ValueError(
+            f"{what} needs the package {name}; install it with: pip install '{install}'"
+        ) from None
+
+
+def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:
+    """Tell whether a tensor has more values than a log takes; refuse it where it was asked for."""
+    if 1 <= width <= WIDEST:
+        return False
+    said = f"tensor {name!r} has {width:,} values, a log takes at most {WIDEST}"
+    if asked:
+        raise ValueError(f"{info.name}: {said}; name a smaller one with `features`")
+    info.notes.append(f"features are left out: {said}; name a smaller one with `features`")
+    return True
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the beginning of what another package says, for a message of one line.
+
+    Examples
+    --------
+    >>> first_line(ValueError("shapes differ\nat op 3"))
+    'shapes differ'
+    """
+    text = str(error).strip().splitlines()
+    return text[0].strip()[:200] if text else type(error).__name__

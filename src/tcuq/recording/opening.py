@@ -1,0 +1,113 @@
+"""From what a user calls a model to one that is ready to run."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .model import Features, Model, first_line, needed
+
+ENDINGS = ".tflite, .onnx or .keras"
+
+
+def open_model(model: Any, features: Features, posteriors: str | None, fast: bool) -> Model:
+    """Return a model that is ready to run.
+
+    Parameters
+    ----------
+    model : path, str or object
+        A file, ``module:name``, or an object; see `tcuq.record`.
+    features, posteriors, fast
+        As of `tcuq.record`.
+
+    Examples
+    --------
+    >>> open_model("net.h6", None, None, False)
+    Traceback (most recent call last):
+    ...
+    ValueError: net.h6: extension '.h6' is unknown, expected .tflite, .onnx or .keras, or module:name
+    """
+    if isinstance(model, (str, Path)):
+        path = Path(model)
+        if not path.exists() and is_reference(str(model)):
+            model = referred(str(model), "MODEL")
+        else:
+            kind = path.suffix.lower()
+            if kind not in (".tflite", ".onnx", ".keras"):
+                raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
+            if path.is_dir():
+                raise ValueError(f"{path}: is a folder, expected a model file")
+            if not path.exists():
+                raise ValueError(f"{path}: No such file or directory")
+            return _from_file(path, kind, features, posteriors, fast)
+    return _from_object(model, features)
+
+
+def _from_file(path: Path, kind: str, features: Features, posteriors: str | None, fast: bool) -> Model:
+    if kind == ".tflite":
+        from .tflite import TFLite
+
+        return TFLite(path, features, posteriors, fast)
+    if kind == ".onnx":
+        from .onnx import ONNX
+
+        return ONNX(path, features, posteriors)
+    from .keras import Keras
+
+    models = needed("keras", "keras", "a .keras model").models
+    try:
+        loaded = models.load_model(path, compile=False)
+    except (ValueError, OSError, TypeError, KeyError) as error:
+        raise ValueError(f"{path.name}: is no Keras model, or is truncated: {first_line(error)}") from None
+    return Keras(loaded, features)
+
+
+def _from_object(model: Any, features: Features) -> Model:
+    from .keras import Keras, is_keras
+    from .plain import Plain
+    from .torch import Torch, is_module
+
+    if is_module(model):
+        return Torch(model, features)
+    if is_keras(model):
+        return Keras(model, features)
+    if callable(getattr(model, "predict_proba", None)) or callable(model):
+        return Plain(model, features)
+    raise TypeError(
+        f"the model is of type {type(model).__name__}, expected a path, a PyTorch or Keras model, an object "
+        "with predict_proba, or a function"
+    )
+
+
+def is_reference(text: str) -> bool:
+    r"""Tell whether a text is ``module:name`` and not a path.
+
+    Examples
+    --------
+    >>> is_reference("my.nets:small"), is_reference("a/b.npz"), is_reference("C:\\x.npz")
+    (True, False, False)
+    """
+    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
+
+
+def referred(text: str, what: str) -> Any:
+    """Import what ``module:name`` stands for.
+
+    Examples
+    --------
+    >>> referred("math:sqroot", "MODEL")
+    Traceback (most recent call last):
+    ...
+    ValueError: MODEL is math:sqroot; the module math has no 'sqroot'
+    """
+    module, _, name = text.partition(":")
+    try:
+        found = import_module(module)
+    except Exception as error:  # of the user's own code
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise ValueError(f"{what} is {text}; {module} cannot be imported: {said}") from error
+    if not hasattr(found, name):
+        raise ValueError(f"{what} is {text}; the module {module} has no {name!r}")
+    return getattr(found, name)

@@ -1,0 +1,105 @@
+"""From what a model gives to what a log holds: posteriors, int8 features, numbered labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..monitor.logits import paired, softmax
+from ..monitor.quantize import refuse_logits, two_classes
+from .model import Array, Format
+
+KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}
+"""Formats of posteriors that a log holds as they are."""
+
+
+def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
+    """Return outputs of a model as posteriors.
+
+    Parameters
+    ----------
+    raw : array of shape (n, L)
+        One column is a sigmoid, the probability of class 1.
+    format : Format, optional
+        Of integer outputs.
+    logits : bool
+        Outputs are logits: apply softmax. That of int8 logits is the one of the exported C.
+
+    Examples
+    --------
+    >>> posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128), False).tolist()
+    [[-128, 127]]
+    >>> posteriors(np.array([[-20, 20]], np.int8), Format(0.05, 3), True).tolist()
+    [[-97, 97]]
+    >>> posteriors(np.array([[0.25]]), None, False).tolist()
+    [[0.75, 0.25]]
+    """
+    single = raw.shape[1] == 1
+    if logits and format is not None and raw.dtype == np.int8 and not single:
+        return softmax(raw, format.scale)
+    kept = format is not None and KEPT.get(raw.dtype) == format
+    if format is not None and (logits or not kept):
+        raw = format.numbers(raw)
+    if raw.dtype == np.float16 or (raw.dtype.kind in "iu" and raw.dtype not in KEPT):
+        raw = raw.astype(np.float32)
+    if logits:
+        return np.asarray(softmax(paired(raw)), np.float32)
+    if not single:
+        return raw
+    if raw.dtype.kind == "f" and not ((raw >= 0) & (raw <= 1)).all():
+        raise ValueError(
+            f"the output ranges from {raw.min():.4g} to {raw.max():.4g}, expected a sigmoid of 0 to 1. "
+            "Are these logits? Pass `logits=True`."
+        )
+    return two_classes(raw)
+
+
+def refuse_model(probs: Array, name: str) -> None:
+    """Refuse outputs that cannot come from a softmax."""
+    try:
+        refuse_logits(probs)
+    except ValueError as error:
+        raise ValueError(f"{name}: {str(error).replace('rows of probs', 'outputs', 1)}") from None
+
+
+def features_of(raw: Array, format: Format | None) -> tuple[Array, Format | None]:
+    """Return features as a log holds them: int8 with a format, or float32.
+
+    Examples
+    --------
+    >>> rows, format = features_of(np.array([[0, 255]], np.uint8), Format(0.1, 0))
+    >>> rows.tolist(), format
+    ([[-128, 127]], Format(scale=0.1, zero_point=-128))
+    """
+    if raw.dtype == np.uint8 and format is not None:
+        return (raw.astype(np.int16) - 128).astype(np.int8), Format(format.scale, format.zero_point - 128)
+    if raw.dtype == np.int8:
+        return raw, format
+    return (raw if format is None else format.numbers(raw)).astype(np.float32), None
+
+
+def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
+    """Return labels as numbers of classes, where the model says what it was trained with.
+
+    Parameters
+    ----------
+    labels : array
+    classes : sequence, optional
+        Below 0 stays as it is: none of them.
+
+    Examples
+    --------
+    >>> numbers_of(np.array([3, 7, -1]), [3, 7]).tolist()
+    [0, 1, -1]
+    """
+    if classes is None or list(classes) == list(range(len(classes))):
+        return labels
+    known = {value: number for number, value in enumerate(classes)}
+    values = labels.tolist()
+    for each in values:
+        if each not in known and not (isinstance(each, (int, float)) and each < 0):
+            shown = ", ".join(map(str, list(known)[:8]))
+            raise ValueError(f"y holds {each!r}, expected one of the model's classes: {shown}")
+    return np.array([known.get(each, -1) for each in values], np.int64)

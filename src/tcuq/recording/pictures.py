@@ -1,0 +1,94 @@
+"""Pictures as inputs: opened with Pillow, turned gray or RGB, resized to what the model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..io.sources import shown
+from .model import Array, needed
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
+"""Extensions of the files that are read."""
+
+MODES = {1: "L", 3: "RGB"}
+"""Pillow's name for gray pictures and for colored ones."""
+
+
+class Layout(NamedTuple):
+    """Height, width and channels of an input, and where its channels are."""
+
+    height: int
+    width: int
+    channels: int
+    axis: int | None
+
+
+def layout(shape: tuple[int | None, ...] | None, where: str) -> Layout:
+    """Return how a picture lies in an input of a model.
+
+    Parameters
+    ----------
+    shape : tuple, optional
+        Of one input.
+    where : str
+        Name of the folder in messages.
+
+    Examples
+    --------
+    >>> layout((96, 96, 1), "pets"), layout((3, 32, 40), "pets")
+    (Layout(height=96, width=96, channels=1, axis=2), Layout(height=32, width=40, channels=3, axis=0))
+    >>> layout((784,), "digits")
+    Traceback (most recent call last):
+    ...
+    ValueError: digits: the model takes (784,), expected (height, width, channels) with 1 or 3 channels \
+for pictures; give the shape with `input_shape`, or arrays as NPZ
+    """
+    if shape is not None and None not in shape:
+        sizes = [each for each in shape if each is not None]
+        if len(sizes) == 2:
+            return Layout(sizes[0], sizes[1], 1, None)
+        if len(sizes) == 3 and sizes[2] in MODES:
+            return Layout(sizes[0], sizes[1], sizes[2], 2)
+        if len(sizes) == 3 and sizes[0] in MODES:
+            return Layout(sizes[1], sizes[2], sizes[0], 0)
+    taken = "does not say its input" if shape is None else f"takes {shape}"
+    raise ValueError(
+        f"{where}: the model {taken}, expected (height, width, channels) with 1 or 3 channels for pictures; "
+        "give the shape with `input_shape`, or arrays as NPZ"
+    )
+
+
+def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable[[Path], Array]:
+    """Return a function that reads a picture as uint8 of the given shape.
+
+    The whole picture is resized by Pillow's bilinear filter, which averages where it shrinks; its sides are
+    stretched where the proportions differ.
+
+    Parameters
+    ----------
+    shape : tuple, optional
+        Of one input.
+    where : str
+        Name of the folder in messages.
+    """
+    pil = needed("PIL.Image", "tcuq[pictures]", "a folder of pictures")
+    wanted = layout(shape, where)
+
+    def read(path: Path) -> Array:
+        try:
+            with pil.open(path) as file:
+                picture = file.convert(MODES[wanted.channels])
+        except (OSError, ValueError, SyntaxError, pil.DecompressionBombError):
+            raise ValueError(f"{shown(path)}: is no picture, or is damaged; remove it") from None
+        if picture.size != (wanted.width, wanted.height):
+            picture = picture.resize((wanted.width, wanted.height), pil.Resampling.BILINEAR)
+        pixels = np.asarray(picture, np.uint8)
+        if wanted.axis is None or wanted.channels == 3:
+            return pixels.transpose(2, 0, 1) if wanted.axis == 0 else pixels
+        return np.expand_dims(pixels, wanted.axis)
+
+    return read

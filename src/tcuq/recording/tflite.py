@@ -1,0 +1,126 @@
+"""TFLite models, by LiteRT: int8 as its reference kernels compute it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .model import Array, Features, Format, Info, Outputs, first_line, needed, too_wide
+
+POSTERIORS = Format(1 / 256, -128)
+"""How an int8 softmax leaves its outputs; a log keeps these as they are."""
+
+
+def format_of(details: dict[str, Any]) -> Format | None:
+    """Return scale and zero point of an integer tensor; None for a float one."""
+    if np.dtype(details["dtype"]).kind not in "iu":
+        return None
+    scale, zero_point = details["quantization"]
+    return Format(float(scale), int(zero_point)) if scale else None
+
+
+class TFLite:
+    """A ``.tflite`` file, ready to run.
+
+    Parameters
+    ----------
+    path : Path
+    features : str, int, bool or None
+        Name or number of the tensor; None takes the input of the last fully connected layer.
+    posteriors : str, optional
+        Name of the output, where there are several.
+    fast : bool
+        Optimized kernels for int8 models as well.
+    """
+
+    def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
+        self.info = Info(path.name)
+        litert = needed("ai_edge_litert.interpreter", "tcuq[tflite]", "a .tflite model")
+        content = path.read_bytes()
+        kinds = litert.OpResolverType
+        self._runner = self._load(litert, content, kinds.BUILTIN_REF)
+        quantized = any(d["dtype"] == np.int8 for d in self._runner.get_tensor_details())
+        if fast or not quantized:
+            self._runner = self._load(litert, content, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+            if quantized:
+                self.info.notes.append(
+                    "fast kernels: single bits may differ from the reference kernels and from your device"
+                )
+        inputs = self._runner.get_input_details()
+        if len(inputs) != 1:
+            raise ValueError(f"{path.name}: has {len(inputs)} inputs, expected a classifier with one")
+        self._input = inputs[0]
+        self._output = self._choose_output(posteriors)
+        info = self.info
+        info.shape = tuple(int(each) for each in self._input["shape"][1:])
+        info.input, info.quantized = np.dtype(self._input["dtype"]), format_of(self._input)
+        info.probs = format_of(self._output)
+        self._features = None if features is False else self._choose_features(features)
+        if self._features is not None:
+            info.features = format_of(self._features)
+
+    def _load(self, litert: Any, content: bytes, kind: Any) -> Any:
+        try:
+            found = litert.Interpreter(
+                model_content=content,
+                experimental_op_resolver_type=kind,
+                experimental_preserve_all_tensors=True,
+            )
+            found.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"{self.info.name}: is no TFLite model that LiteRT can run, or is truncated: "
+                f"{first_line(error)}"
+            ) from None
+        return found
+
+    def _choose_output(self, name: str | None) -> dict[str, Any]:
+        found: list[dict[str, Any]] = self._runner.get_output_details()
+        names = [each["name"] for each in found]
+        if name is not None:
+            if name not in names:
+                raise ValueError(
+                    f"{self.info.name}: has no output {name!r}, expected one of {', '.join(names)}"
+                )
+            return found[names.index(name)]
+        if len(found) > 1:
+            raise ValueError(
+                f"{self.info.name}: has {len(found)} outputs; name that of the posteriors with `posteriors`: "
+                f"{', '.join(names)}"
+            )
+        return found[0]
+
+    def _choose_features(self, chosen: Features) -> dict[str, Any] | None:
+        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
+        asked = chosen is not None
+        if chosen is None or chosen is True:
+            dense = [op for op in self._runner._get_ops_details() if op["op_name"] == "FULLY_CONNECTED"]
+            if not dense:
+                self.info.notes.append(
+                    "features are left out: the model has no fully connected layer; "
+                    "name a tensor with `features`"
+                )
+                return None
+            found = tensors[int(dense[-1]["inputs"][0])]
+        else:
+            named = [each for each in tensors.values() if each["name"] == chosen]
+            number = int(chosen) if str(chosen).isdecimal() else -1
+            if not named and number not in tensors:
+                last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
+                raise ValueError(f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}")
+            found = named[0] if named else tensors[number]
+        width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
+        return None if too_wide(self.info, found["name"], width, asked) else found
+
+    def __call__(self, x: Array) -> Outputs:
+        """Run a batch, one input after the other: what most models for devices are made for."""
+        probs, features = [], []
+        for each in x:
+            self._runner.set_tensor(self._input["index"], each[None])
+            self._runner.invoke()
+            probs.append(self._runner.get_tensor(self._output["index"]).reshape(-1))
+            if self._features is not None:
+                features.append(self._runner.get_tensor(self._features["index"]).reshape(-1))
+        return Outputs(np.stack(probs), np.stack(features) if features else None)

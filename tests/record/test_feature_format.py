@@ -1,0 +1,64 @@
+"""Scale and zero point of int8 features: in a log, in its file, and in a fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tcuq
+from tcuq.io import read_log, write_log
+
+PROBS = np.full((4, 2), 0.5)
+ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
+
+
+def test_a_log_keeps_them(tmp_path: Path) -> None:
+    log = tcuq.Log(PROBS, ROWS, feature_scale=0.25, feature_zero_point=-3)
+    write_log(tmp_path / "log.npz", log)
+    again = read_log(tmp_path / "log.npz").take(slice(1, 3))
+    assert (again.feature_scale, again.feature_zero_point) == (0.25, -3)
+
+
+@pytest.mark.parametrize(
+    ("features", "scale", "zero_point", "said"),
+    [
+        (ROWS, 0.5, None, "go together; one is missing"),
+        (ROWS, 0.5, 200, "feature_zero_point is 200, expected -128 to 127"),
+        (ROWS, -1.0, 0, "feature_scale is -1, expected"),
+        (None, 0.5, 0, "features are missing, expected int8 features"),
+        (ROWS.astype(float), 0.5, 0, "features are float64, expected int8 features"),
+    ],
+)
+def test_what_cannot_be_right_is_refused(features: Any, scale: Any, zero_point: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        tcuq.Log(PROBS, features, feature_scale=scale, feature_zero_point=zero_point)
+
+
+def test_a_file_with_more_than_one_scale_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.npz"
+    np.savez(path, probs=PROBS, features=ROWS, feature_scale=[0.5, 0.5], feature_zero_point=0)
+    with pytest.raises(ValueError, match=r"log.npz: feature_scale has 2 values, expected one"):
+        read_log(path)
+
+
+def stream(zero_point: int | None) -> tcuq.Log:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), 400)
+    rows = rng.integers(-128, 128, (400, 4)).astype(np.int8)
+    more: Any = {} if zero_point is None else {"feature_scale": 0.5, "feature_zero_point": zero_point}
+    return tcuq.Log(probs, rows, rng.integers(0, 3, 400), **more)
+
+
+def test_the_fit_reads_them_unless_told_otherwise() -> None:
+    options: Any = {"run_length": 100, "explain": False, "drop_unused": False}
+    params = tcuq.fit(stream(-7), **options)
+    assert (params.feature_scale, params.feature_zero_point) == (0.5, -7)
+    params = tcuq.fit(stream(-7), feature_scale=2.0, feature_zero_point=1, **options)
+    assert (params.feature_scale, params.feature_zero_point) == (2.0, 1)
+    with pytest.raises(ValueError, match="feature_zero_point is missing"):
+        tcuq.fit(stream(None), **options)
+    with pytest.raises(ValueError, match=r"clean log has features of scale 0.5 and zero point 3, the log of"):
+        tcuq.fit(stream(-7), clean=stream(3), **options)

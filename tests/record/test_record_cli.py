@@ -1,0 +1,155 @@
+"""`tcuq record`: what it prints, how it ends, and that a bad input leaves nothing behind."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from places import ROOT
+from tiny_models import MODELS, NAMES, bars, write_onnx, write_pictures
+
+import tcuq
+from tcuq.cli import main
+from tcuq.io import read_log
+
+NET = "import numpy as np\ndef net(x):\n    return np.full((len(x), 3), 1 / 3), x.reshape(len(x), -1)\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder with data and a model of one's own as the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "own_net", raising=False)
+    x, y = bars(40, noise=0.9)
+    np.savez("data.npz", x=x, y=y)
+    Path("own_net.py").write_text(NET)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    """Return the one line that a command says before it ends with status 2."""
+    assert main(["record", *args]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("tcuq: ")
+    return err
+
+
+def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    assert main(["record", str(MODELS / "int8.tflite"), "data.npz", "-o", "dev.npz"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and out.startswith("dev.npz: 40 inferences, 3 classes, ")
+    assert "posteriors: int8 (scale 1/256, zero point -128)\nfeatures: 8, int8 (scale 0.02" in out
+    assert "% of the predictions are right" in out
+    log = read_log("dev.npz")
+    assert log.feature_zero_point == -128 and log.probs.dtype == np.int8
+
+
+def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnxruntime", reason="ONNX: pip install 'tcuq[onnx]'")
+    write_onnx(place / "m.onnx", softmax=False)
+    Path("names.txt").write_text("\n".join(NAMES) + "\n")
+    args = ["m.onnx", "data.npz", "-o", "dev.npz", "--logits", "--names", "names.txt", "--scale", "1/2"]
+    assert main(["record", *args, "--features", "sums", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["inferences"], found["features"], found["names"]) == (40, 8, list(NAMES))
+    x, y = bars(40, noise=0.9)
+    wanted = tcuq.record("m.onnx", x / 2, y, logits=True, features="sums")
+    log = read_log("dev.npz")
+    np.testing.assert_allclose(log.probs, wanted.probs, atol=1e-6)
+    np.testing.assert_allclose(log.features, wanted.features, atol=1e-6)
+
+
+def test_a_folder_and_a_function_of_ones_own(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_pictures(place / "pictures")
+    assert main(["record", "own_net:net", "pictures", "-o", "dev.npz", "--input-shape", "8,8,1"]) == 0
+    assert capsys.readouterr().err.startswith("tcuq: files are mixed, as a folder is no stream; --in-order ")
+    assert read_log("dev.npz").names == NAMES
+    more = ["--input-shape", "4,4", "--in-order", "--no-features", "--quiet"]
+    assert main(["record", "own_net:net", "pictures", "-o", "dev.npz", *more]) == 0
+    assert capsys.readouterr() == ("", "") and read_log("dev.npz").features is None
+
+
+def test_a_process_finds_modules_of_the_working_folder(place: Path) -> None:
+    command = [sys.executable, "-m", "tcuq", "record", "own_net:net", "data.npz", "-o", "dev.npz"]
+    environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "features: 64, float32" in done.stdout
+
+
+def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare").mkdir()
+    Path("raw.py").write_text("def net(x):\n    return x.reshape(len(x), -1)[:, :3] * 9 - 4\n")
+    np.savez("far.npz", x=np.zeros((4, 2)), y=[0, 1, 2, 3])
+    for args, said in (
+        (["m.pt", "data.npz"], "m.pt: extension '.pt' is unknown, expected .tflite, .onnx or .keras"),
+        (["m.tflite", "data.npz"], "m.tflite: No such file or directory"),
+        (["no_such:net", "data.npz"], "MODEL is no_such:net; no_such cannot be imported: ModuleNotFound"),
+        (["own_net:net", "gone.npz"], "gone.npz: No such file or directory"),
+        (["own_net:net", "bare"], "bare: holds no class folders"),
+        (["own_net:net", "far.npz"], "far.npz: label 3 of input 3, expected 0 to 2"),
+        (["raw:net", "data.npz"], "Are these logits? Pass --logits."),
+        (["own_net:net", "data.npz", "--x", "X"], "array 'X' is missing"),
+        (["own_net:net", "data.npz", "--scale", "a/b"], "expected a number such as 0.5 or 1/255"),
+        (["own_net:net", "data.npz", "--batch", "0"], "batch is 0, expected 1 to 1000000"),
+        (["own_net:net", "data.npz", "--names", "a,b"], "pass --names in the order of these"),
+        (["own_net:net", "data.npz", "--features", "h"], "let it return (posteriors, features)"),
+        (["-", "data.npz"], "MODEL is '-'; a file name is needed"),
+    ):
+        assert said in refused(capsys, *args, "-o", "dev.npz")
+        assert not Path("dev.npz").exists()
+    assert "ends in .npz" in refused(capsys, "own_net:net", "data.npz", "-o", "dev.csv")
+    assert "would be lost" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
+    assert "folder gone does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "gone/dev.npz")
+
+
+def test_the_command_offers_what_python_offers() -> None:
+    from tcuq.cli import build_parser
+    from tcuq.cli.words import RECORDING
+
+    actions: Any = build_parser()._subparsers._group_actions[0].choices["record"]._actions  # type: ignore
+    offered = {action.dest for action in actions} - {"help", "json", "quiet", "output", "data"}
+    python = set(inspect.signature(tcuq.record).parameters) - {"x", "y", "progress"}
+    assert offered == python
+    assert set(RECORDING) == python - {"model", "x_name", "y_name"}
+
+
+def test_the_page_on_recording_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ai_edge_litert", "onnxruntime", "PIL", "sklearn", "torch"):
+        pytest.importorskip(name, reason=f"the page also shows what needs {name}")
+    page = (ROOT / "docs" / "RECORD.md").read_text(encoding="utf-8")
+    shutil.copy(MODELS / "int8.tflite", "model.tflite")
+    write_onnx(place / "model.onnx")
+    write_pictures(place / "photos")
+    Path("my_models.py").write_text(NET)
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
+    assert len(commands) == 3
+    for line in commands:
+        program, *args = line.split()
+        assert program == "tcuq" and main(args) == 0, line
+    names: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(block, "docs/RECORD.md", "exec"), names)
+        assert len(names["log"] if "log" in names else names["data"]["x"]) == 40
+    names["data"].close()  # the functions of the page keep it alive until the collector comes
+    documented = set(re.findall(r"`(--[a-z-]+)", page))
+    assert {
+        "--features",
+        "--no-features",
+        "--scale",
+        "--names",
+        "--logits",
+        "--fast",
+        "--in-order",
+    } <= documented

@@ -1,0 +1,233 @@
+"""Where inputs of a recording come from: arrays, files, folders of pictures and sounds, functions."""
+
+from __future__ import annotations
+
+import sys
+import wave
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import MODELS, NAMES, bars, write_pictures
+
+import tcuq
+
+X, Y = bars(50)
+SHAPE = (8, 8, 1)
+
+
+def same(x: Any) -> Any:
+    """Be a model whose features are its input."""
+    flat = np.asarray(x, np.float32).reshape(len(x), -1)
+    return np.full((len(x), 3), 1 / 3), flat
+
+
+def write_sound(path: Path, samples: Any, rate: int = 16000, width: int = 2, channels: int = 1) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with wave.open(str(path), "wb") as file:
+        file.setparams((channels, width, rate, 0, "NONE", ""))
+        file.writeframes(np.asarray(samples, f"<i{width}").tobytes())
+
+
+def test_npz_with_all_that_a_log_takes(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    segments, shifted = np.arange(50) // 10, np.arange(50) % 3
+    np.savez(path, x=X, y=np.array(NAMES)[Y], segments=segments, shifted=shifted, names=NAMES)
+    log = tcuq.record(same, path)
+    np.testing.assert_array_equal(log.features, X.reshape(50, -1))
+    assert log.labels is not None and log.labels.tolist() == Y.tolist() and log.names == NAMES
+    assert log.segments is not None and log.segments.tolist() == segments.tolist()
+    assert log.kinds is not None and log.kinds.tolist() == shifted.tolist()
+
+
+def test_npz_with_other_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", pictures=X, digits=Y)
+    log = tcuq.record(same, tmp_path / "data.npz", x_name="pictures", y_name="digits")
+    assert log.labels is not None and log.labels.tolist() == Y.tolist()
+    with pytest.raises(ValueError, match="array 'x' is missing"):
+        tcuq.record(same, tmp_path / "data.npz")
+    with pytest.raises(ValueError, match=r"array 'digit' is missing.* Is 'digits' meant"):
+        tcuq.record(same, tmp_path / "data.npz", x_name="pictures", y_name="digit")
+
+
+def test_npy_is_read_piece_by_piece(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    sizes = []
+
+    def model(x: Any) -> Any:
+        sizes.append(len(x))
+        assert not isinstance(x, np.memmap) or x.shape[0] <= 8
+        return same(x)
+
+    log = tcuq.record(model, tmp_path / "x.npy", y_name=str(tmp_path / "y.npy"), batch=8)
+    assert sizes == [8] * 6 + [2]
+    np.testing.assert_array_equal(log.features, X.reshape(50, -1))
+    assert log.labels is not None and log.labels.tolist() == Y.tolist()
+
+
+def test_batches_of_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def batches() -> Iterator[Any]:
+        for start in range(0, 50, 20):
+            yield X[start : start + 20], Y[start : start + 20]
+
+    for source in (batches, batches(), lambda: (X, Y)):
+        log = tcuq.record(same, source)
+        np.testing.assert_array_equal(log.features, X.reshape(50, -1))
+        assert log.labels is not None and log.labels.tolist() == Y.tolist()
+    assert tcuq.record(same, lambda: iter([X])).labels is None
+    (tmp_path / "own_batches.py").write_text(
+        "import numpy as np\ndef two():\n    yield np.ones((2, 4)), [0, 1]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert len(tcuq.record(same, "own_batches:two")) == 2
+    with pytest.raises(ValueError, match="the module own_batches has no 'three'"):
+        tcuq.record(same, "own_batches:three")
+
+    def breaks() -> Iterator[Any]:
+        yield X, Y
+        raise RuntimeError("disk is gone")
+
+    with pytest.raises(ValueError, match="breaks: failed: RuntimeError: disk is gone"):
+        tcuq.record(same, breaks)
+    with pytest.raises(ValueError, match="20 of 40 inputs have labels, expected all or none"):
+        tcuq.record(same, lambda: iter([(X[:20], Y[:20]), X[:20]]))
+
+
+def test_progress_begins_with_0_and_ends_with_all() -> None:
+    calls: list[Any] = []
+    tcuq.record(same, X, batch=20, progress=lambda *call: calls.append(call))
+    assert [call[:2] for call in calls] == [(0, 50), (20, 50), (40, 50), (50, 50)]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        (X[:0], None, "x: holds no inputs, expected at least one"),
+        (np.zeros(5), None, "x: x has 1 dimensions, expected one row an input"),
+        (np.array([["a"]]), None, "x: x is <U1, expected numbers"),
+        (np.full((2, 3), np.nan), None, "x: x holds NaN or infinity"),
+        (X, Y[:3], "x: y has 3 labels, x has 50 inputs"),
+        (X, np.eye(3)[Y], r"y has shape \(50, 3\), expected one class an input; for one-hot rows, y.argmax"),
+        (X, Y + 1, r"x: label 3 of input \d+, expected 0 to 2, as same has 3 classes"),
+        (X, Y + 0.5, "x: y is float64, expected whole numbers of classes"),
+        (X, np.array(NAMES)[Y], "pass `names` in the order of the outputs"),
+        ("data.txt", None, "data.txt: extension '.txt' is unknown, expected .npz, .npy, a folder"),
+    ],
+)
+def test_bad_arrays_are_one_line(x: Any, y: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as caught:
+        tcuq.record(same, x, y)
+    assert "\n" not in str(caught.value)
+
+
+def test_labels_by_name_and_wrong_numbers_of_names() -> None:
+    log = tcuq.record(same, X, np.array(NAMES)[Y], names=NAMES)
+    assert log.labels is not None and log.labels.tolist() == Y.tolist()
+    with pytest.raises(ValueError, match="x: label is 'left', expected a number or one of a, b, c"):
+        tcuq.record(same, X, np.array(NAMES)[Y], names=["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"2 classes by name .a, b., and same has 3 outputs; pass `names`"):
+        tcuq.record(same, X, Y, names=["a", "b"])
+
+
+class TestPictures:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        write_pictures(tmp_path / "pictures")
+        return tmp_path / "pictures"
+
+    def test_pixels_names_and_order(self, folder: Path) -> None:
+        log = tcuq.record(same, folder, input_shape=SHAPE, in_order=True)
+        x, y = bars(12)
+        order = np.argsort(y, kind="stable")
+        assert log.names == NAMES and log.notes == ()
+        assert log.labels is not None and log.labels.tolist() == y[order].tolist()
+        np.testing.assert_allclose(log.features, np.round(x[order] * 255).reshape(12, -1) / 255, atol=1e-6)
+
+    def test_files_are_mixed_the_same_way_each_time(self, folder: Path) -> None:
+        one, two = (tcuq.record(same, folder, input_shape=SHAPE) for _ in range(2))
+        np.testing.assert_array_equal(one.features, two.features)
+        assert one.labels is not None and (np.diff(one.labels) < 0).any() and "mixed" in one.notes[0]
+
+    @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 3), (3, 8, 8), (16, 4, 1)])
+    def test_layouts(self, folder: Path, shape: tuple[int, ...]) -> None:
+        seen = []
+
+        def model(x: Any) -> Any:
+            seen.append(x)
+            return np.full((len(x), 3), 1 / 3)
+
+        tcuq.record(model, folder, input_shape=shape, scale=1, in_order=True)
+        assert seen[0].shape == (12, *shape) and seen[0].dtype == np.float32
+        if 3 in shape:
+            gray = np.moveaxis(seen[0], 1 + shape.index(3), -1)
+            np.testing.assert_array_equal(gray[..., 0], gray[..., 2])
+
+    def test_names_give_the_order_of_the_classes(self, folder: Path) -> None:
+        names = ("right", "left", "none", "middle")
+        log = tcuq.record(lambda x: np.full((len(x), 4), 0.25), folder, input_shape=SHAPE, names=names)
+        assert log.names == names and log.labels is not None and set(log.labels.tolist()) <= {0, 1, 3}
+        with pytest.raises(ValueError, match="pictures/left: is no class, expected one of a, b"):
+            tcuq.record(same, folder, input_shape=SHAPE, names=["a", "b"])
+
+    def test_an_int8_model_takes_pixels_on_its_whole_range(self, folder: Path) -> None:
+        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+        x, y = bars(12)
+        order = np.argsort(y, kind="stable")
+        pixels = (np.round(x[order] * 255) - 128).astype(np.int8)
+        log = tcuq.record(MODELS / "int8.tflite", folder, in_order=True)
+        np.testing.assert_array_equal(log.probs, tcuq.record(MODELS / "int8.tflite", pixels).probs)
+        assert not log.errors().any()
+
+    def test_folders_that_cannot_be_right(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "none" / "cat").mkdir(parents=True)
+        (tmp_path / "bare").mkdir()
+        for path, shape, said in (
+            (tmp_path / "bare", SHAPE, "bare: holds no class folders, expected one folder a class"),
+            (tmp_path / "none", SHAPE, "none/cat: holds no pictures .*fill or remove it"),
+            (folder, None, "the model does not say its input, .* give the shape with `input_shape`"),
+            (folder, (64,), r"the model takes \(64,\), expected \(height, width, channels\)"),
+        ):
+            with pytest.raises(ValueError, match=said):
+                tcuq.record(same, path, input_shape=shape)
+        write_sound(folder / "left" / "a.wav", [0])
+        with pytest.raises(ValueError, match="holds pictures and sounds, expected one kind"):
+            tcuq.record(same, folder, input_shape=SHAPE)
+        (folder / "left" / "a.wav").unlink()
+        (folder / "left" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        with pytest.raises(ValueError, match=r"left/bad.png: is no picture, or is damaged"):
+            tcuq.record(same, folder, input_shape=SHAPE)
+
+    def test_without_pillow(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "PIL.Image", None)
+        with pytest.raises(ValueError, match=r"needs the package PIL; .*pip install 'tcuq\[pictures\]'"):
+            tcuq.record(same, folder, input_shape=SHAPE)
+
+
+class TestSounds:
+    def test_cut_filled_and_mixed_to_mono(self, tmp_path: Path) -> None:
+        write_sound(tmp_path / "a" / "1.wav", [16384, -32768, 0, 8192, 1, 1])
+        write_sound(tmp_path / "a" / "2.wav", [16384, -16384, 8192, 8192], channels=2)
+        write_sound(tmp_path / "b" / "1.wav", [1 << 30], width=4)
+        write_sound(tmp_path / "c" / "1.wav", [])
+        log = tcuq.record(same, tmp_path, input_shape=(4, 1), in_order=True)
+        assert log.features is not None and log.names == ("a", "b", "c")
+        assert log.features.tolist() == [[0.5, -1, 0, 0.25], [0, 0.25, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0]]
+        scaled = tcuq.record(same, tmp_path, input_shape=(4,), in_order=True, scale=32768)
+        assert scaled.features is not None and scaled.features[0].tolist() == [16384, -32768, 0, 8192]
+
+    def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
+        for name in ("a", "b", "c"):
+            write_sound(tmp_path / name / "1.wav", [0, 1])
+        with pytest.raises(
+            ValueError, match=r"the model takes \(49, 10\), expected one length for waveforms"
+        ):
+            tcuq.record(same, tmp_path, input_shape=(49, 10))
+        write_sound(tmp_path / "b" / "1.wav", [0, 1], rate=8000)
+        with pytest.raises(ValueError, match=r"b/1.wav: has 8000 samples a second, .*a/1.wav has 16000"):
+            tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
+        (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
+        with pytest.raises(ValueError, match=r"b/1.wav: is no WAV file of plain PCM, or is damaged"):
+            tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)

@@ -1,0 +1,210 @@
+"""Recordings of ONNX, PyTorch, Keras and scikit-learn models and of functions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import bars, expected, weights, write_onnx
+
+import tcuq
+
+X, Y = bars(70)
+FIRST = X.transpose(0, 3, 1, 2)  # channels first
+LOGITS, PROBS, HIDDEN = expected(X)
+
+
+class TestONNX:
+    @pytest.fixture(autouse=True)
+    def _runtime(self) -> None:
+        pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install 'tcuq[onnx]'")
+
+    @pytest.mark.parametrize("batch", ["n", 1])
+    def test_posteriors_and_penultimate_layer(self, tmp_path: Path, batch: Any) -> None:
+        log = tcuq.record(write_onnx(tmp_path / "m.onnx", batch=batch), FIRST, Y)
+        np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
+        np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
+        assert log.labels is not None and log.labels.tolist() == Y.tolist()
+
+    def test_the_file_is_not_touched_and_needs_no_package_onnx(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx")
+        before = path.read_bytes()
+        code = (
+            "import sys; sys.modules['onnx'] = None; import numpy as np, tcuq; "
+            f"print(tcuq.record({str(path)!r}, np.ones((2, 1, 8, 8))).width)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.stdout, done.returncode) == ("8\n", 0), done.stderr
+        assert path.read_bytes() == before
+
+    def test_features_by_name(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx")
+        log = tcuq.record(path, FIRST, features="logits")
+        np.testing.assert_allclose(log.features, LOGITS, atol=1e-5)
+        assert tcuq.record(path, FIRST, features=False).features is None
+        with pytest.raises(ValueError, match="has no tensor 'h'; the last ones are flat, sums, hidden"):
+            tcuq.record(path, FIRST, features="h")
+
+    def test_logits(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx", softmax=False)
+        with pytest.raises(ValueError, match=r"m.onnx: .* Are these logits"):
+            tcuq.record(path, FIRST)
+        np.testing.assert_allclose(tcuq.record(path, FIRST, logits=True).probs, PROBS, atol=1e-5)
+
+    def test_several_outputs_need_a_name(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx", more=("hidden",))
+        with pytest.raises(ValueError, match=r"2 outputs; name that .* with `posteriors`: shares, hidden"):
+            tcuq.record(path, FIRST)
+        log = tcuq.record(path, FIRST, posteriors="shares")
+        np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
+
+    def test_a_file_that_is_cut_short_is_one_line(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx")
+        path.write_bytes(path.read_bytes()[:300])
+        with pytest.raises(ValueError, match=r"^m.onnx: is no ONNX model .*truncated") as caught:
+            tcuq.record(path, FIRST)
+        assert "\n" not in str(caught.value)
+
+    def test_a_wrong_shape_says_what_is_expected(self, tmp_path: Path) -> None:
+        path = write_onnx(tmp_path / "m.onnx")
+        with pytest.raises(ValueError, match=r"x: an input has shape \(5, 8\), m.onnx takes \(1, 8, 8\)"):
+            tcuq.record(path, np.zeros((3, 5, 8)))
+        assert len(tcuq.record(path, X[:, :, :, 0])) == 70  # a length of 1 may be missing
+
+
+class TestTorch:
+    @pytest.fixture
+    def net(self) -> Any:
+        torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+        w = {name: torch.from_numpy(values) for name, values in weights().items()}
+        first, last = torch.nn.Linear(64, 8), torch.nn.Linear(8, 3)
+        with torch.no_grad():
+            for layer, part in ((first, "1"), (last, "2")):
+                layer.weight.copy_(w["w" + part].T)
+                layer.bias.copy_(w["b" + part])
+        return torch.nn.Sequential(
+            torch.nn.Flatten(), first, torch.nn.ReLU(), torch.nn.Dropout(0.5), last, torch.nn.Softmax(1)
+        )
+
+    def test_posteriors_and_penultimate_layer(self, net: Any) -> None:
+        log = tcuq.record(net, X, Y)
+        np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
+        np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
+        assert net.training and not any(part._forward_pre_hooks for part in net)
+
+    def test_features_by_submodule(self, net: Any) -> None:
+        np.testing.assert_allclose(tcuq.record(net, X, features="4").features, LOGITS, atol=1e-5)
+        assert tcuq.record(net, X, features=False).features is None
+        with pytest.raises(ValueError, match="Sequential: has no module 'fc'; the last ones are"):
+            tcuq.record(net, X, features="fc")
+
+    def test_logits_and_wrong_shapes(self, net: Any) -> None:
+        with pytest.raises(ValueError, match="Are these logits"):
+            tcuq.record(net[:-1], X)
+        np.testing.assert_allclose(tcuq.record(net[:-1], X, logits=True).probs, PROBS, atol=1e-5)
+        with pytest.raises(ValueError, match=r"Sequential: cannot run on input of shape \(4, 8, 1\): mat1"):
+            tcuq.record(net, X[:, :4])
+
+    def test_wide_features_are_left_out_with_a_note(self, net: Any) -> None:
+        torch = pytest.importorskip("torch")
+        wide = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(300, 3), torch.nn.Softmax(1))
+        log = tcuq.record(wide, np.zeros((40, 300), np.float32))
+        assert log.features is None and len(log.notes) == 1
+        assert "has 300 values, a log takes at most 256" in log.notes[0]
+
+
+class TestKeras:
+    def test_posteriors_and_penultimate_layer(self) -> None:
+        keras = pytest.importorskip("keras", reason="Keras is missing: pip install keras")
+        layers = keras.layers
+        dense = [layers.Dense(8, "relu"), layers.Dense(3, "softmax")]
+        model = keras.Sequential([layers.Input((8, 8, 1)), layers.Flatten(), *dense])
+        for layer, part in zip(dense, "12", strict=True):
+            layer.set_weights([weights()["w" + part], weights()["b" + part]])
+        log = tcuq.record(model, X, Y)
+        np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
+        np.testing.assert_allclose(log.features, HIDDEN, atol=1e-5)
+
+    def test_what_looks_like_keras_is_run_without_it(self) -> None:
+        class Like:
+            name, layers, input_shape = "like", (), (None, 8, 8, 1)
+
+            def predict(self, x: Any, verbose: int, batch_size: int) -> Any:
+                assert x.shape == (batch_size, 8, 8, 1) and x.dtype == np.float32
+                return expected(x)[1]
+
+        log = tcuq.record(Like(), X[:, :, :, 0].astype(np.float64), Y)
+        np.testing.assert_allclose(log.probs, PROBS, atol=1e-5)
+        assert log.features is None and "no dense layer" in log.notes[0]
+        with pytest.raises(ValueError, match=r"like takes \(8, 8, 1\)"):
+            tcuq.record(Like(), X[:, :4])
+
+
+class TestPlain:
+    @pytest.mark.parametrize("classes", [[0, 1, 2], [3, 5, 9], ["a", "b", "c"]])
+    def test_predict_proba_and_its_classes(self, classes: list[Any]) -> None:
+        linear = pytest.importorskip("sklearn.linear_model", reason="scikit-learn: pip install 'tcuq[demo]'")
+        flat, labels = X.reshape(70, -1), np.array(classes)[Y]
+        model = linear.LogisticRegression(max_iter=500).fit(flat, labels)
+        log = tcuq.record(model, flat, labels)
+        np.testing.assert_array_equal(log.probs, model.predict_proba(flat))
+        assert log.labels is not None and log.labels.tolist() == Y.tolist()
+        assert log.names == (None if classes == [0, 1, 2] else tuple(map(str, classes)))
+
+    def test_a_label_that_the_model_never_saw(self) -> None:
+        class Known:
+            classes_ = (3, 5)
+
+            def predict_proba(self, x: Any) -> Any:
+                return np.full((len(x), 2), 0.5)
+
+        with pytest.raises(ValueError, match="x: y holds 4, expected one of the model's classes: 3, 5"):
+            tcuq.record(Known(), np.zeros((2, 2)), [3, 4])
+        log = tcuq.record(Known(), np.zeros((2, 2)), [5, -1])
+        assert log.labels is not None and log.labels.tolist() == [1, -1]
+
+    def test_functions(self) -> None:
+        np.testing.assert_array_equal(tcuq.record(lambda x: expected(x)[1], X).probs, PROBS)
+        log = tcuq.record(lambda x: expected(x)[1:], X, batch=7)
+        np.testing.assert_allclose(log.features, HIDDEN, rtol=1e-5)
+        assert tcuq.record(lambda x: expected(x)[1:], X, features=False).features is None
+        assert tcuq.record(lambda x: np.full((len(x), 2), 0, np.int8), X).probs.dtype == np.int8
+        assert tcuq.record(lambda x: np.full(len(x), 0.3), X).probs[0].tolist() == [0.7, 0.3]
+
+    def test_functions_that_fail_or_give_something_else(self) -> None:
+        def fails(x: Any) -> Any:
+            raise RuntimeError("no model\nat all")
+
+        for model, said in (
+            (fails, r"^fails: failed on input of shape \(8, 8, 1\): RuntimeError: no model$"),
+            (lambda x: [[0.5, 0.5]], r"posteriors have shape \(1, 2\) for 32 inputs"),
+            (lambda x: np.array(["a"] * len(x)), "posteriors are <U1, expected numbers"),
+            (lambda x: np.full(len(x), 3.5), r"ranges from 3.5 to 3.5, expected a sigmoid .*`logits=True`"),
+            (lambda x: (expected(x)[1], np.zeros((len(x), 300))), "300 features, a log takes at most 256"),
+            (lambda x: np.full((len(x), len(x)), 1 / len(x)), "32 classes, then 6, expected the same"),
+        ):
+            with pytest.raises(ValueError, match=said):
+                tcuq.record(model, X)
+        with pytest.raises(ValueError, match="let it return"):
+            tcuq.record(fails, X, features="hidden")
+        with pytest.raises(TypeError, match="the model is of type int, expected a path, a PyTorch or"):
+            tcuq.record(3, X)
+
+
+@pytest.mark.parametrize(
+    ("package", "model", "extra"),
+    [("ai_edge_litert", "m.tflite", "tcuq[tflite]"), ("onnxruntime", "m.onnx", "tcuq[onnx]")],
+)
+def test_a_missing_package_is_one_line(
+    package: str, model: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (package, f"{package}.interpreter"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / model).write_bytes(b"x")
+    with pytest.raises(ValueError) as caught:
+        tcuq.record(tmp_path / model, X)
+    assert str(caught.value).endswith(f"needs the package {package}; install it with: pip install '{extra}'")

@@ -1,0 +1,133 @@
+"""Recordings of TFLite models: the bits of the reference kernels, scales and zero points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import MODELS, bars
+
+import tcuq
+from tcuq.io import read_log, write_log
+
+litert = pytest.importorskip(
+    "ai_edge_litert.interpreter", reason="TFLite models need ai-edge-litert: pip install 'tcuq[tflite]'"
+)
+X, Y = bars(300, seed=3, noise=0.9)
+
+
+def by_hand(name: str, x: Any, tensor: int) -> tuple[Any, Any]:
+    """Return outputs and a tensor as the reference kernels give them."""
+    runner = litert.Interpreter(
+        str(MODELS / name),
+        experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
+        experimental_preserve_all_tensors=True,
+    )
+    runner.allocate_tensors()
+    source, target = runner.get_input_details()[0], runner.get_output_details()[0]
+    scale, zero = source["quantization"]
+    found = []
+    for each in x:
+        if scale:
+            each = np.clip(np.floor(each / np.float32(scale) + 0.5) + zero, -128, 127).astype(np.int8)
+        runner.set_tensor(source["index"], each[None])
+        runner.invoke()
+        found.append((runner.get_tensor(target["index"])[0], runner.get_tensor(tensor)[0]))
+    return np.stack([a for a, _ in found]), np.stack([b for _, b in found])
+
+
+def test_int8_is_kept_bit_for_bit() -> None:
+    log = tcuq.record(MODELS / "int8.tflite", X, Y)
+    probs, hidden = by_hand("int8.tflite", X, 10)
+    assert log.probs.dtype == log.features.dtype == np.int8  # type: ignore[union-attr]
+    np.testing.assert_array_equal(log.probs, probs)
+    np.testing.assert_array_equal(log.features, hidden)
+    assert log.feature_zero_point == -128 and log.feature_scale == pytest.approx(0.02081, rel=1e-3)
+    assert 0.5 < 1 - log.errors().mean() < 1 and log.notes == ()
+
+
+def test_the_log_keeps_scale_and_zero_point_and_the_fit_reads_them(tmp_path: Path) -> None:
+    x, y = bars(900, seed=4, noise=0.9)
+    log = tcuq.record(MODELS / "int8.tflite", x, y)
+    write_log(tmp_path / "dev.npz", log)
+    again = read_log(tmp_path / "dev.npz")
+    assert (again.feature_scale, again.feature_zero_point) == (log.feature_scale, -128)
+    params = tcuq.fit(again, run_length=100, explain=False, profile="standard", drop_unused=False)
+    assert params.features == 8 and params.feature_zero_point == -128
+    assert params.feature_scale == log.feature_scale
+
+
+def test_int8_input_goes_in_as_it_is() -> None:
+    pixels = np.round(X * 255).astype(np.int16)
+    log = tcuq.record(MODELS / "int8.tflite", (pixels - 128).astype(np.int8))
+    scaled = tcuq.record(MODELS / "int8.tflite", pixels.astype(np.uint8), scale=1 / 255)
+    np.testing.assert_array_equal(log.probs, scaled.probs)
+
+
+def test_fast_kernels_say_that_bits_may_differ() -> None:
+    fast = tcuq.record(MODELS / "int8.tflite", X, fast=True)
+    slow = tcuq.record(MODELS / "int8.tflite", X)
+    assert "may differ" in fast.notes[0]
+    assert np.abs(fast.probs.astype(int) - slow.probs).max() <= 16
+
+
+def test_a_float_model_gives_floats() -> None:
+    log = tcuq.record(MODELS / "float.tflite", X, Y)
+    probs, hidden = by_hand("float.tflite", X, 10)
+    np.testing.assert_allclose(log.probs, probs, atol=1e-5)
+    np.testing.assert_allclose(log.features, hidden, atol=1e-5)
+    assert log.feature_scale is None and log.probs.dtype == np.float32
+    assert tcuq.record(MODELS / "float.tflite", X, fast=True).notes == ()
+
+
+def test_logits_are_refused_and_int8_ones_become_the_softmax_of_the_exported_c() -> None:
+    with pytest.raises(ValueError, match=r"logits.tflite: .* Are these logits\? Pass `logits=True`"):
+        tcuq.record(MODELS / "logits.tflite", X)
+    log = tcuq.record(MODELS / "logits.tflite", X, logits=True)
+    raw, _ = by_hand("logits.tflite", X, 10)
+    scale = litert.Interpreter(str(MODELS / "logits.tflite")).get_output_details()[0]["quantization"][0]
+    np.testing.assert_array_equal(log.probs, tcuq.softmax(raw, scale=scale))
+
+
+def test_a_sigmoid_becomes_two_classes() -> None:
+    log = tcuq.record(MODELS / "sigmoid.tflite", X, (Y == 2).astype(int), names=["other", "right"])
+    raw, _ = by_hand("sigmoid.tflite", X, 10)
+    np.testing.assert_array_equal(log.probs[:, 1], raw[:, 0])
+    assert log.classes == 2 and log.names == ("other", "right")
+
+
+@pytest.mark.parametrize("by", ["number", "text", "name"])
+def test_features_by_name_or_number(by: str) -> None:
+    tensors = litert.Interpreter(str(MODELS / "int8.tflite")).get_tensor_details()
+    name = next(each["name"] for each in tensors if each["index"] == 9)
+    wanted: Any = {"number": 9, "text": "9", "name": name}[by]
+    log = tcuq.record(MODELS / "int8.tflite", X[:5], features=wanted)
+    np.testing.assert_array_equal(log.features, by_hand("int8.tflite", X[:5], 9)[1])
+
+
+def test_features_can_be_left_out_and_unknown_ones_are_refused() -> None:
+    assert tcuq.record(MODELS / "int8.tflite", X[:5], features=False).features is None
+    with pytest.raises(ValueError, match="has no tensor 'nothing'; the last ones are 8 "):
+        tcuq.record(MODELS / "int8.tflite", X[:5], features="nothing")
+
+
+def test_a_model_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
+    content = (MODELS / "int8.tflite").read_bytes()
+    for size in (0, 10, 1000, len(content) - 600):
+        (tmp_path / "cut.tflite").write_bytes(content[:size])
+        with pytest.raises(ValueError, match=r"^cut.tflite: is no TFLite model .*truncated") as caught:
+            tcuq.record(tmp_path / "cut.tflite", X[:5])
+        assert "\n" not in str(caught.value)
+
+
+def test_an_output_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="has no output 'p', expected one of"):
+        tcuq.record(MODELS / "int8.tflite", X, posteriors="p")
+
+
+def test_data_of_another_scale_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `scale`"):
+        tcuq.record(MODELS / "int8.tflite", 255 * X)
+    assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
