@@ -1,0 +1,1 @@
+"""Int8 TFLite models: reading the file, refusing what is not supported, and the reference arithmetic."""
