@@ -29,7 +29,7 @@ def flips(core: Path, compiler: str, folder: Path, *flags: str) -> subprocess.Co
     return subprocess.run([program], capture_output=True, text=True, env=environment, timeout=300)
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.slow)])
 def test_every_flip_comes_back(compiler: str, tmp_path: Path) -> None:
     done = flips(CORE, compiler, tmp_path)
     assert done.returncode == 0, done.stderr[:2000]

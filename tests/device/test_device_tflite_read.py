@@ -21,7 +21,7 @@ from tcuq.device.tflite.reference import evaluate
 
 FOLDER = ROOT / "tests" / "data" / "tflite"
 MODELS = sorted(FOLDER.glob("*.tflite"))
-ROUNDS = 60
+ROUNDS = 30
 """Damaged copies of each kind, of each model."""
 
 
@@ -149,7 +149,7 @@ def test_damaged_files_are_refused_or_read(
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=[each.__name__ for each in DAMAGES])
 def test_many_damaged_files(damage: Callable[[bytes, random.Random], bytes], traced: None) -> None:
-    refuse_or_read(damage, 4 * ROUNDS)
+    refuse_or_read(damage, 8 * ROUNDS)
 
 
 def refuse_or_read(damage: Callable[[bytes, random.Random], bytes], rounds: int) -> None:
