@@ -42,16 +42,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
-_FRACTIONS = {
-    "risk",
-    "threshold",
-    "uncertainty",
-    "persistence",
-    "variety",
-    "severity",
-    "expected_accuracy",
-    *SIGNALS,
-}
+_FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _CODED: dict[str, Callable[[Any], Any]] = {
     "reason": lambda text: _code(text),

@@ -68,6 +68,26 @@ def save_result(
     write_whole(path, result_text(experiment, setting, lines, seconds))
 
 
+def read_content(path: str | Path, form: str, of: str) -> Mapping[str, Any]:
+    """Return the content of a result file of some format.
+
+    Parameters
+    ----------
+    path : path
+    form : str
+        Its format.
+    of : str
+        What it is a result of, in words.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise ValueError(f"{path} is no result of {of}, expected the format {form!r}")
+    return content
+
+
 def load_result(path: str | Path) -> Mapping[str, Any]:
     """Return what `save_result` wrote: its entries by name; numbers may be None or the text "inf".
 
@@ -75,12 +95,7 @@ def load_result(path: str | Path) -> Mapping[str, Any]:
     ----------
     path : path
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no result of an experiment, expected the format {FORMAT!r}")
+    content = read_content(path, FORMAT, "an experiment")
     for entry in ENTRIES:
         if entry not in content:
             raise ValueError(f"{path} lacks {entry}, expected {', '.join(ENTRIES)}")

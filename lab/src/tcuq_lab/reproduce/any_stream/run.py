@@ -13,6 +13,7 @@ import numpy as np
 
 from tcuq._version import VERSION
 
+from ..result_files import read_content
 from ..table import plain
 from ..versions import PROTOCOL, RECORDING
 from .alarming import COSTLY, alarming
@@ -145,10 +146,5 @@ def load_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
     ----------
     path : path
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no result of this experiment, expected the format {FORMAT!r}")
+    content = read_content(path, FORMAT, "this experiment")
     return content, Found(from_entries(content["lines"]))
