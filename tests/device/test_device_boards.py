@@ -24,7 +24,8 @@ from tcuq.device.firmware.build import build
 from tcuq.device.firmware.decision import Label, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware, plan_source
 from tcuq.device.firmware.image import TooLarge, symbols_of
-from tcuq.device.graph.model import Conv, Graph, Tensor
+from tcuq.device.graph.model import Graph, Tensor
+from tcuq.device.graph.steps import Conv
 from tcuq.device.graph.storage import save_graph
 
 tooled = pytest.mark.skipif(tools.missing() is not None, reason=str(tools.missing()))
@@ -189,7 +190,9 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     side = 400
     wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
     one = np.ones(1, np.int32)
-    step = Conv("x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, 1, (0, 0, 0, 0), np.zeros(1, np.int8))
+    step = Conv(
+        "x", "probs", np.ones((1, 1, 1, 1), np.int8), one, one, (1, 1), (0, 0, 0, 0), np.zeros(1, np.int8)
+    )
     save_graph(tmp_path / "wide.npz", Graph("wide", wide, [step], "x", {"probs": "probs"}))
     save_graph(tmp_path / "logits.npz", Graph("wide", wide, [step], "x", {"logits": "probs"}))
     for options, message in [

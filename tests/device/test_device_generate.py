@@ -17,7 +17,8 @@ from device_programs import WARNINGS, kernels_in
 from tcuq.device.generate.arena import SCRATCH, lag_of, lay_out
 from tcuq.device.generate.pack import scratch_of
 from tcuq.device.generate.source import KERNELS, sources, write
-from tcuq.device.graph.model import Add, Conv, Depthwise, Graph, Step, Tensor, sources_of
+from tcuq.device.graph.model import Graph, Tensor
+from tcuq.device.graph.steps import Add, Conv, Depthwise, Step, sources_of
 from tcuq.device.kernels import checked, host
 from tcuq.device.kernels.host import Network
 
@@ -44,7 +45,8 @@ def survives(step: Conv, source: Tensor, target: Tensor, lag: int) -> bool:
     base = source.size + target.size + abs(lag)  # of the input
     for pixel in range(rows * columns):
         y, x = (
-            p * step.stride - side for p, side in zip(divmod(pixel, columns), step.padding[:2], strict=True)
+            p * by - side
+            for p, by, side in zip(divmod(pixel, columns), step.stride, step.padding[:2], strict=True)
         )
         for i in range(max(y, 0), min(y + kernel[0], height)):
             begin, end = max(x, 0), min(x + kernel[1], width)
@@ -81,7 +83,7 @@ def reads_in_time(step: Depthwise, source: Tensor, target: Tensor) -> bool:
     written = np.zeros(max(height * width, target.size), bool)
     reached = 0
     for row in range(target.shape[0]):
-        end = min(row * step.stride - step.padding[0] + step.weights.shape[0], height)
+        end = min(row * step.stride[0] - step.padding[0] + step.weights.shape[0], height)
         if end > reached:
             if written[reached * width : end * width].any():
                 return False

@@ -25,7 +25,8 @@ from device_programs import (
     run_on,
 )
 
-from tcuq.device.graph.model import Conv, Dense, Graph, Tensor
+from tcuq.device.graph.model import Graph, Tensor
+from tcuq.device.graph.steps import Conv, Dense
 
 MODES = {
     "O0": ["-O0", "-Werror"],
@@ -172,7 +173,7 @@ def largest_sum() -> GraphCase:
         weights,
         bias,
         np.array([2**31 - 1, 150], np.int32),
-        1,
+        (1, 1),
         (0, 0, 0, 0),
         weights[0, 0, 0],
     )

@@ -14,19 +14,8 @@ import pytest
 
 from tcuq.device.graph import oracle
 from tcuq.device.graph.check import check
-from tcuq.device.graph.model import (
-    HIGHEST,
-    Add,
-    Conv,
-    Dense,
-    Depthwise,
-    Drop,
-    Graph,
-    MeanPool,
-    Softmax,
-    Step,
-    Tensor,
-)
+from tcuq.device.graph.model import Graph, Tensor
+from tcuq.device.graph.steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step
 from tcuq.device.graph.storage import load_graph, save_graph
 
 HALF = HIGHEST  # a multiplier that all but halves
@@ -60,10 +49,10 @@ def small(step: str, **changes: Any) -> Graph:
     picture, made = (4, 5, 3), (4, 5, 2)
     frame = (0, 0, 0, 0)
     steps: dict[str, tuple[list[tuple[int, ...]], Step]] = {
-        "conv": ([picture, made], Conv("t0", "t1", two, **fixed, stride=1, padding=frame, pad=pad)),
+        "conv": ([picture, made], Conv("t0", "t1", two, **fixed, stride=(1, 1), padding=frame, pad=pad)),
         "depthwise": (
             [(4, 5, 2), (4, 5, 2)],
-            Depthwise("t0", "t1", two[:, 0, :, :2][:1], **fixed, stride=1, padding=frame, pad=pad[:2]),
+            Depthwise("t0", "t1", two[:, 0, :, :2][:1], **fixed, stride=(1, 1), padding=frame, pad=pad[:2]),
         ),
         "dense": ([(3,), (2,)], Dense("t0", "t1", two[:, 0, 0], **fixed)),
         "add": ([picture, picture], Add("t0", "t0", "t1", 128, 128, 0, 8)),
@@ -99,7 +88,7 @@ def test_a_convolution_by_hand() -> None:
     x = np.array([[[[1], [2]], [[3], [4]]]])
     kernel = np.array([[[[1], [0]], [[10], [100]]]], dtype=np.int8)
     # Windows of a frame of 7s above and to the left, stride 1: every output is a dot product by hand.
-    step = Conv("t0", "t1", kernel, ints(0), ints(2**30), 1, (1, 1, 0, 0), np.array([7], np.int8))
+    step = Conv("t0", "t1", kernel, ints(0), ints(2**30), (1, 1), (1, 1, 0, 0), np.array([7], np.int8))
     wide = result(chain([(2, 2, 1), (2, 2, 1)], [step]), x)
     sums = [[7 + 70 + 100, 7 + 10 + 200], [7 + 70 + 300, 1 + 30 + 400]]
     assert wide[0, :, :, 0].tolist() == [[(each * 2**30 + 2**31) >> 32 for each in row] for row in sums]
@@ -128,7 +117,7 @@ def test_convolutions_equal_plain_loops(
     def value(acc: int, channel: int) -> int:
         return max(-128, min(127, ((acc * int(multiplier[channel]) + 2**31) >> 32) - 3))
 
-    common = (ints(*bias), ints(*multiplier), stride, padding, pad)
+    common = (ints(*bias), ints(*multiplier), (stride, stride), padding, pad)
     found = result(
         chain([(6, 5, inputs), (rows, columns, 4)], [Conv("t0", "t1", weights, *common)], [5, -3]), x
     )
@@ -141,7 +130,7 @@ def test_convolutions_equal_plain_loops(
         )
         assert found[n, r, c, o] == value(acc, o)
     each = weights[0]
-    common = (ints(*bias[:inputs]), ints(*multiplier[:inputs]), stride, padding, pad)
+    common = (ints(*bias[:inputs]), ints(*multiplier[:inputs]), (stride, stride), padding, pad)
     found = result(
         chain([(6, 5, inputs), (rows, columns, inputs)], [Depthwise("t0", "t1", each, *common)], [5, -3]), x
     )
@@ -211,8 +200,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("conv", {"source": "t7"}, "source 't7' is no tensor"),
     ("conv", {"target": "t7"}, "target 't7' is no tensor"),
     ("conv", {"target": "t0"}, "target t0 is made twice or is the input"),
-    ("conv", {"stride": 0}, "stride is 0, expected 1 to 16"),
-    ("conv", {"stride": 2}, "target's shape is (4, 5, 2), expected (2, 3, 2)"),
+    ("conv", {"stride": (0, 1)}, "stride is 0, expected 1 to 16"),
+    ("conv", {"stride": (2, 2)}, "target's shape is (4, 5, 2), expected (2, 3, 2)"),
     ("conv", {"padding": (0, 0, 1, 0)}, "target's shape is (4, 5, 2), expected (5, 5, 2)"),
     ("conv", {"padding": [0, 0, 0, 0]}, "padding is [0, 0, 0, 0], expected (top, left, bottom, right)"),
     ("conv", {"padding": (0, -1, 0, 0)}, "padding is -1, expected 0 to 255"),
@@ -303,8 +292,8 @@ def mixed() -> Graph:
     tensors |= {"g": Tensor("g", (4,), 0.25, 0), "h": Tensor("h", (4,), 1 / 256, -128)}
     frame = (1, 1, 1, 1)
     steps: list[Step] = [
-        Conv("a", "b", whole(3, 3, 3, 2), *fixed(3), 1, frame, np.array([1, -1], np.int8)),
-        Depthwise("b", "c", whole(3, 3, 3), *fixed(3), 1, frame, np.ones(3, np.int8)),
+        Conv("a", "b", whole(3, 3, 3, 2), *fixed(3), (1, 1), frame, np.array([1, -1], np.int8)),
+        Depthwise("b", "c", whole(3, 3, 3), *fixed(3), (1, 1), frame, np.ones(3, np.int8)),
         Add("b", "c", "d", 300, -200, 128, 8),
         Drop("d", "e", 77, 46000),
         MeanPool("e", "f", 20 * 128, 2**29),
@@ -371,4 +360,4 @@ def test_files_that_are_no_graphs_are_refused_in_a_line(tmp_path: Path) -> None:
             load_graph(path)
         assert "\n" not in str(caught.value) and str(path) in str(caught.value), case
     with pytest.raises(ValueError, match="step 0"):
-        save_graph(path, small("conv", stride=0))
+        save_graph(path, small("conv", stride=(0, 1)))

@@ -6,19 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tcuq.device.graph.model import (
-    Add,
-    Conv,
-    Dense,
-    Depthwise,
-    Drop,
-    Graph,
-    MeanPool,
-    Softmax,
-    Step,
-    Tensor,
-    sources_of,
-)
+from tcuq.device.graph.model import Graph, Tensor
+from tcuq.device.graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
 
 CLASSES, FEATURES = 10, 32
 
@@ -48,7 +37,7 @@ def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: li
         kernel = step.weights.shape[1:3] if isinstance(step, Conv) else step.weights.shape[:2]
         for i in range(kernel[0]):
             for j in range(kernel[1]):
-                seen = whole[i :: step.stride, j :: step.stride][:rows, :columns]
+                seen = whole[i :: step.stride[0], j :: step.stride[1]][:rows, :columns]
                 if isinstance(step, Conv):
                     acc += seen @ step.weights[:, i, j].astype(np.int64).T
                 else:
@@ -160,7 +149,9 @@ class Maker:
         bias, multiplier = self._affine(outputs, inputs * kernel[0] * kernel[1])
         target = self._tensor([*self._places(source, kernel, stride, padding), outputs])
         weights = self.int8(outputs, *kernel, inputs)
-        return self._add(Conv(source, target, weights, bias, multiplier, stride, padding, self.int8(inputs)))
+        return self._add(
+            Conv(source, target, weights, bias, multiplier, (stride, stride), padding, self.int8(inputs))
+        )
 
     def depthwise(
         self,
@@ -174,7 +165,9 @@ class Maker:
         target = self._tensor([*self._places(source, kernel, stride, padding), channels])
         weights = self.int8(*kernel, channels)
         return self._add(
-            Depthwise(source, target, weights, bias, multiplier, stride, padding, self.int8(channels))
+            Depthwise(
+                source, target, weights, bias, multiplier, (stride, stride), padding, self.int8(channels)
+            )
         )
 
     def dense(self, source: str, outputs: int) -> str:

@@ -17,14 +17,8 @@ from torch import nn  # noqa: E402
 
 from tcuq.device.graph import oracle  # noqa: E402
 from tcuq.device.graph.check import check  # noqa: E402
-from tcuq.device.graph.model import (  # noqa: E402
-    HIGHEST,
-    Conv,
-    Dense,
-    Drop,
-    Graph,
-    Softmax,
-)
+from tcuq.device.graph.model import Graph  # noqa: E402
+from tcuq.device.graph.steps import HIGHEST, Conv, Dense, Drop, Softmax  # noqa: E402
 from tcuq.device.graph.storage import save_graph  # noqa: E402
 from tcuq.fitting.projection import projection  # noqa: E402
 from tcuq_lab.boards.balance import balanced  # noqa: E402

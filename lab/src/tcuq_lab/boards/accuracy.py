@@ -14,7 +14,8 @@ import torch
 
 from tcuq._version import VERSION
 from tcuq.device.graph import oracle
-from tcuq.device.graph.model import Graph, Int8
+from tcuq.device.graph.model import Graph
+from tcuq.device.graph.steps import Int8
 from tcuq.fitting import fit
 from tcuq.fitting.projection import projection
 from tcuq.metrics import accuracy, auroc

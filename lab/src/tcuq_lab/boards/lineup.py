@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from tcuq.base.checks import integer
 from tcuq.device.firmware.firmware import Firmware, posteriors
-from tcuq.device.graph.model import Graph, Int8
+from tcuq.device.graph.model import Graph
+from tcuq.device.graph.steps import Int8
 from tcuq.device.kernels.host import Network
 from tcuq.fitting import fit
 from tcuq.metrics import accuracy

@@ -13,7 +13,8 @@ from torch import nn
 
 from tcuq.device.graph import oracle
 from tcuq.device.graph.check import check
-from tcuq.device.graph.model import Graph, Int8
+from tcuq.device.graph.model import Graph
+from tcuq.device.graph.steps import Int8
 from tcuq.monitor.logits import softmax_table
 
 from ..zoo.outputs import core

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tcuq.base.checks import number
-from tcuq.device.graph.model import (
+from tcuq.device.graph.model import Tensor
+from tcuq.device.graph.steps import (
     HIGHEST,
     Add,
     Conv,
@@ -22,7 +23,6 @@ from tcuq.device.graph.model import (
     MeanPool,
     Softmax,
     Step,
-    Tensor,
 )
 from tcuq.monitor.logits import softmax_table
 
@@ -139,12 +139,14 @@ class Steps:
         at = (layer.source, layer.target)
         if isinstance(layer, Matrix):
             self.steps.append(Dense(*at, weights, bias, multiplier))
-        elif depthwise:
+            return
+        stride = (layer.stride, layer.stride)
+        if depthwise:
             turned = np.ascontiguousarray(weights[:, 0].transpose(1, 2, 0))
-            self.steps.append(Depthwise(*at, turned, bias, multiplier, layer.stride, layer.padding, real.pad))
+            self.steps.append(Depthwise(*at, turned, bias, multiplier, stride, layer.padding, real.pad))
         else:
             turned = np.ascontiguousarray(weights.transpose(0, 2, 3, 1))
-            self.steps.append(Conv(*at, turned, bias, multiplier, layer.stride, layer.padding, real.pad))
+            self.steps.append(Conv(*at, turned, bias, multiplier, stride, layer.padding, real.pad))
 
     def _from_inner(self, layer: Convolution | Matrix, source: Tensor) -> _Real:
         pad: Int8 = np.full(source.shape[-1], source.zero, dtype=np.int8)

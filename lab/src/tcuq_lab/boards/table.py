@@ -14,7 +14,8 @@ from tcuq.device.cost.stored import result
 from tcuq.device.firmware.build import Levels
 from tcuq.device.firmware.decision import Label, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware
-from tcuq.device.graph.model import Graph, Int8
+from tcuq.device.graph.model import Graph
+from tcuq.device.graph.steps import Int8
 from tcuq.monitor.params import Params
 
 from .rival_rules import ConformalRule, VoteRule

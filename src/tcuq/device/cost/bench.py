@@ -15,7 +15,8 @@ from ..boards import Board, board, names
 from ..firmware.build import Levels
 from ..firmware.decision import Watch
 from ..firmware.firmware import Firmware
-from ..graph.model import Conv, Dense, Graph, MeanPool, Softmax, Step, Tensor
+from ..graph.model import Graph, Tensor
+from ..graph.steps import Conv, Dense, MeanPool, Softmax, Step
 from .measure import measure, overhead
 from .stock import CLASSES, FEATURES, PROJECTION, WIDE, Project, monitors
 from .stored import result
@@ -49,7 +50,9 @@ def small_graph() -> Graph:
     ]
     pad = np.full(inputs, -128, np.int8)
     steps: list[Step] = [
-        Conv("input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), 1, (1, 1, 1, 1), pad),
+        Conv(
+            "input", "hidden", kernels, _row(FEATURES, 0), _row(FEATURES, 1 << 23), (1, 1), (1, 1, 1, 1), pad
+        ),
         MeanPool("hidden", "features", side * side * 128, 2**32 // (side * side)),
         Dense("features", "logits", matrix, _row(CLASSES, 0), _row(CLASSES, 1 << 24)),
         Softmax("logits", "probs", softmax_table(0.1)),

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph.model import Add, Conv, Dense, Depthwise, Drop, Graph, Softmax, Step, Tensor, sources_of
+from ..graph.model import Graph, Tensor
+from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
 from .pack import kernel_of, scratch_of, up4
 
 SCRATCH = "scratch of step "
@@ -123,7 +124,7 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     >>> w = np.zeros((16, 3, 3, 16), np.int8)
     >>> n = np.zeros(16, np.int32)
     >>> x, y = Tensor("x", (32, 32, 16), 1.0, 0), Tensor("y", (32, 32, 16), 1.0, 0)
-    >>> lag_of(Conv("x", "y", w, n, n, 1, (1, 1, 1, 1), np.zeros(16, np.int8)), x, y)
+    >>> lag_of(Conv("x", "y", w, n, n, (1, 1), (1, 1, 1, 1), np.zeros(16, np.int8)), x, y)
     528
     """
     if isinstance(step, (Add, Drop, Softmax)):
@@ -133,8 +134,8 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     if not isinstance(step, Conv):
         return None
     height, width, channels = source.shape
-    y = np.clip(np.arange(target.shape[0]) * step.stride - step.padding[0], 0, height)
-    x = np.clip(np.arange(target.shape[1]) * step.stride - step.padding[1], 0, width)
+    y = np.clip(np.arange(target.shape[0]) * step.stride[0] - step.padding[0], 0, height)
+    x = np.clip(np.arange(target.shape[1]) * step.stride[1] - step.padding[1], 0, width)
     # First byte that each pixel reads, and the lowest of all pixels after it.
     begin = ((y[:, None] * width + x[None, :]) * channels).ravel()
     later = np.minimum.accumulate(begin[::-1])[::-1][1:]
@@ -151,7 +152,7 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     if not isinstance(step, Depthwise):
         return False
     rows = np.arange(target.shape[0])
-    read = rows * step.stride - step.padding[0] + kernel_of(step)[0] - 1
+    read = rows * step.stride[0] - step.padding[0] + kernel_of(step)[0] - 1
     written = ((rows + 1) * target.shape[1] - 1) // source.shape[1]
     return bool((written <= read).all())
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..graph.model import Conv, Dense, Depthwise, Int8, Int32, Step, Tensor
+from ..graph.model import Tensor
+from ..graph.steps import Conv, Dense, Depthwise, Int8, Int32, Step
 
 Words = npt.NDArray[np.uint32]
 
@@ -71,8 +72,8 @@ def pack_affine(bias: Int32, multiplier: Int32, group: int) -> Int32:
 def is_padded(step: Conv | Depthwise, source: Tensor, target: Tensor) -> bool:
     """Return whether the kernel ever leaves the picture."""
     rows, columns = kernel_of(step)
-    below = (target.shape[0] - 1) * step.stride + rows - step.padding[0] > source.shape[0]
-    beside = (target.shape[1] - 1) * step.stride + columns - step.padding[1] > source.shape[1]
+    below = (target.shape[0] - 1) * step.stride[0] + rows - step.padding[0] > source.shape[0]
+    beside = (target.shape[1] - 1) * step.stride[1] + columns - step.padding[1] > source.shape[1]
     return step.padding[0] > 0 or step.padding[1] > 0 or below or beside
 
 
@@ -94,8 +95,8 @@ def scratch_of(step: Step, source: Tensor, target: Tensor) -> int:
         return 8 * values + ragged + (up4(row) if is_padded(step, source, target) else 0)
     if isinstance(step, Depthwise):
         rows, columns = kernel_of(step)
-        slots = 4 if (rows, columns, step.stride) == (3, 3, 1) else rows
-        return 8 * (((target.shape[1] - 1) * step.stride + columns) * slots + rows * columns)
+        slots = 4 if (rows, columns, step.stride) == (3, 3, (1, 1)) else rows
+        return 8 * (((target.shape[1] - 1) * step.stride[1] + columns) * slots + rows * columns)
     return 0
 
 

@@ -15,7 +15,8 @@ from ..._version import VERSION
 from ...base.whole_files import write_whole
 from ...export.contents import check_name
 from ..graph.check import check
-from ..graph.model import Add, Conv, Dense, Depthwise, Drop, Graph, MeanPool, Softmax, Step, sources_of
+from ..graph.model import Graph
+from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
 from .arena import ArenaLayout, lay_out
 from .pack import kernel_of, pack_affine, pack_fours, pack_pairs, scratch_of
 
@@ -299,7 +300,7 @@ def _window(graph: Graph, step: Conv | Depthwise, constants: _Constants) -> str:
         constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
         ", ".join(map(str, source.shape)) + ", /* input */",
         ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, {step.stride}, /* kernel, stride */",
+        f"{rows}, {columns}, {step.stride[0]}, /* kernel, stride */",
         f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
         f"{target.zero}",
     ]

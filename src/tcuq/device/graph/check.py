@@ -11,20 +11,8 @@ import numpy as np
 
 from ...base.checks import integer
 from ...export.contents import TAKEN
-from .model import (
-    HIGHEST,
-    Add,
-    Conv,
-    Dense,
-    Depthwise,
-    Drop,
-    Graph,
-    MeanPool,
-    Softmax,
-    Step,
-    Tensor,
-    sources_of,
-)
+from .model import Graph, Tensor
+from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
@@ -159,6 +147,13 @@ def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         raise ValueError(f"{what} is {found}, expected {wanted}")
 
 
+def _pair(what: str, value: Any, least: int, most: int) -> None:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(f"{what} is {value!r}, expected (down, across)")
+    for each in value:
+        integer(what, each, least, most)
+
+
 def _picture(tensor: Tensor) -> tuple[int, int, int]:
     if len(tensor.shape) != 3:
         raise ValueError(f"source {tensor.name} has shape {tensor.shape}, expected (height, width, channels)")
@@ -184,7 +179,7 @@ def _within(largest: int) -> None:
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
     """Return the shape that a convolution gives."""
     height, width, channels = _picture(source)
-    integer("stride", step.stride, 1, 16)
+    _pair("stride", step.stride, 1, 16)
     if not isinstance(step.padding, tuple) or len(step.padding) != 4:
         raise ValueError(f"padding is {step.padding!r}, expected (top, left, bottom, right)")
     for each in step.padding:
@@ -194,7 +189,7 @@ def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], out
     spare = (top + height + bottom - kernel[0], left + width + right - kernel[1])
     if min(spare) < 0:
         raise ValueError(f"kernel is {kernel}, expected at most the padded picture")
-    return spare[0] // step.stride + 1, spare[1] // step.stride + 1, outputs
+    return spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, outputs
 
 
 def _conv(graph: Graph, step: Conv) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.checks import integer
-from .model import Add, Conv, Dense, Depthwise, Drop, Graph, Int8, MeanPool, Softmax, Step, UInt16
+from .model import Graph
+from .steps import Add, Conv, Dense, Depthwise, Drop, Int8, MeanPool, Softmax, Step, UInt16, sources_of
 
 Int64 = npt.NDArray[np.int64]
 BATCH = 32
@@ -122,7 +123,7 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
     if isinstance(step, Add):
         a, b = values[step.first].astype(np.int64), values[step.second].astype(np.int64)
         return _sat8((a * step.left + b * step.right + step.offset) >> step.shift)
-    x = values[step.source]
+    x = values[sources_of(step)[0]]
     if isinstance(step, Conv):
         return _sat8(_scaled(_convolved(step, x) + step.bias, step.multiplier) + zero)
     if isinstance(step, Depthwise):
@@ -162,7 +163,7 @@ def _convolved(step: Conv, x: Int8) -> Int64:
     outputs, height, width, inputs = step.weights.shape
     framed = _framed(x, step.padding, step.pad)
     windows = np.lib.stride_tricks.sliding_window_view(framed, (height, width), axis=(1, 2))
-    windows = windows[:, :: step.stride, :: step.stride].transpose(0, 1, 2, 4, 5, 3)
+    windows = windows[:, :: step.stride[0], :: step.stride[1]].transpose(0, 1, 2, 4, 5, 3)
     columns = windows.reshape(-1, height * width * inputs)
     return _product(columns, step.weights.reshape(outputs, -1)).reshape(*windows.shape[:3], outputs)
 
@@ -170,12 +171,12 @@ def _convolved(step: Conv, x: Int8) -> Int64:
 def _filtered(step: Depthwise, x: Int8) -> Int64:
     height, width, channels = step.weights.shape
     framed = _framed(x, step.padding, step.pad).astype(np.int64)
-    rows = (framed.shape[1] - height) // step.stride + 1
-    columns = (framed.shape[2] - width) // step.stride + 1
+    rows = (framed.shape[1] - height) // step.stride[0] + 1
+    columns = (framed.shape[2] - width) // step.stride[1] + 1
     acc = np.zeros((len(x), rows, columns, channels), dtype=np.int64)
     for i in range(height):
         for j in range(width):
-            seen = framed[:, i:, j:][:, :: step.stride, :: step.stride][:, :rows, :columns]
+            seen = framed[:, i:, j:][:, :: step.stride[0], :: step.stride[1]][:, :rows, :columns]
             acc += seen * step.weights[i, j].astype(np.int64)
     return acc
 

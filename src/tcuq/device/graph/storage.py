@@ -7,20 +7,21 @@ import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ...base.whole_files import write_whole
 from ...io.npz import arrays_of
 from .check import check
-from .model import Add, Conv, Dense, Depthwise, Drop, Graph, MeanPool, Softmax, Step, Tensor
+from .model import Graph, Tensor
+from .steps import Step
 
-FORMAT = "tcuq graph 1"
+FORMAT = "tcuq graph 2"
+FIRST_FORMAT = "tcuq graph 1"
+"""Had one stride for both directions; still read."""
 HEADER = "header"
-STEPS: dict[str, Callable[..., Step]] = {
-    kind.__name__: kind for kind in (Conv, Depthwise, Dense, Add, MeanPool, Drop, Softmax)
-}
+STEPS: dict[str, Callable[..., Step]] = {kind.__name__: kind for kind in get_args(Step)}
 
 
 def save_graph(path: str | Path, graph: Graph) -> None:
@@ -40,7 +41,7 @@ def save_graph(path: str | Path, graph: Graph) -> None:
             value = getattr(step, each.name)
             if isinstance(value, np.ndarray):
                 arrays[f"{number}.{each.name}"] = value
-            else:
+            elif value != each.default:
                 plain[each.name] = value
         steps.append(plain)
     tensors = [[each.name, each.shape, each.scale, each.zero] for each in graph.tensors.values()]
@@ -74,6 +75,7 @@ def load_graph(path: str | Path) -> Graph:
     Examples
     --------
     >>> import tempfile
+    >>> from tcuq.device.graph.steps import Drop
     >>> tensors = {name: Tensor(name, (2,), 0.5, 0) for name in "ab"}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_graph(f"{folder}/g.npz", Graph("g", tensors, [Drop("a", "b", 26, 2**15)], "a", {"y": "b"}))
@@ -83,7 +85,7 @@ def load_graph(path: str | Path) -> Graph:
     arrays = arrays_of(Path(path).read_bytes(), str(path))
     try:
         header = json.loads(bytes(arrays.pop(HEADER)))
-        if header["format"] != FORMAT:
+        if header["format"] not in (FORMAT, FIRST_FORMAT):
             raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
         tensors = {
             str(name): Tensor(str(name), tuple(shape), float(scale), zero)
@@ -109,6 +111,9 @@ def _step(number: int, plain: dict[str, Any], arrays: dict[str, Any]) -> Step:
         raise ValueError(f"step {number} is {kind!r}, expected one of {', '.join(STEPS)}")
     begin = f"{number}."
     mine = {key[len(begin) :]: arrays.pop(key) for key in list(arrays) if key.startswith(begin)}
-    if "padding" in plain:
-        plain["padding"] = tuple(plain["padding"])
+    for key, value in plain.items():
+        if isinstance(value, list):
+            plain[key] = tuple(value)
+    if isinstance(plain.get("stride"), int):
+        plain["stride"] = (plain["stride"], plain["stride"])
     return STEPS[kind](**plain, **mine)

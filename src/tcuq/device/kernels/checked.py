@@ -12,23 +12,10 @@ from importlib import resources
 
 import numpy as np
 
-from ..graph.model import (
-    Add,
-    Conv,
-    Dense,
-    Depthwise,
-    Drop,
-    Graph,
-    Int8,
-    Int32,
-    MeanPool,
-    Softmax,
-    Step,
-    Tensor,
-    UInt16,
-)
+from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
+from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -147,12 +134,12 @@ def cases() -> Iterator[KernelCase]:
     for about, shape, outputs, kernel, stride, padding in CONVOLUTIONS:
         weights = draw.int8(outputs, *kernel, shape[2])
         affine = draw.affine(outputs, weights[0].size)
-        conv = Conv("x", target(), weights, *affine, stride, padding, draw.int8(shape[2]))
+        conv = Conv("x", target(), weights, *affine, (stride, stride), padding, draw.int8(shape[2]))
         yield case("Conv", about, shape, conv, (*_places(shape, kernel, stride, padding), outputs))
     for about, shape, kernel, stride, padding in DEPTHWISE:
         weights = draw.int8(*kernel, shape[2])
         affine = draw.affine(shape[2], kernel[0] * kernel[1])
-        depthwise = Depthwise("x", target(), weights, *affine, stride, padding, draw.int8(shape[2]))
+        depthwise = Depthwise("x", target(), weights, *affine, (stride, stride), padding, draw.int8(shape[2]))
         yield case("Depthwise", about, shape, depthwise, (*_places(shape, kernel, stride, padding), shape[2]))
     for about, inputs, outputs in DENSE:
         weights = draw.int8(outputs, inputs)

@@ -52,7 +52,8 @@ class Network:
 
     Examples
     --------
-    >>> from tcuq.device.graph.model import Add, Tensor
+    >>> from tcuq.device.graph.model import Tensor
+    >>> from tcuq.device.graph.steps import Add
     >>> x, y = Tensor("x", (4,), 1.0, 0), Tensor("y", (4,), 1.0, 0)
     >>> network = Network(Graph("g", {"x": x, "y": y}, [Add("x", "x", "y", 1, 1, 0, 0)], "x", {"y": "y"}))
     >>> network.run(np.array([[1, -2, 100, -100]], np.int8))["y"].tolist()

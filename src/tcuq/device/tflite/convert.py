@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..graph import model as own
+from ..graph import steps
 from ..graph.check import check
 from .check import axes_of
 from .geometry import spread
@@ -74,7 +75,7 @@ class _Made:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.tensors: dict[str, own.Tensor] = {}
-        self.steps: list[own.Step] = []
+        self.steps: list[steps.Step] = []
         self.names: dict[int, str] = {}
         self.add(model.inputs[0])
 
@@ -97,10 +98,10 @@ class _Made:
     def outputs(self) -> dict[str, str]:
         names = [self.names[each] for each in self.model.outputs]
         last = self.steps[-1] if self.steps else None
-        if len(names) != 1 or not isinstance(last, own.Softmax) or last.target != names[0]:
+        if len(names) != 1 or not isinstance(last, steps.Softmax) or last.target != names[0]:
             return {f"output_{at}": each for at, each in enumerate(names, 1)}
         before = [
-            each.source for each in self.steps if isinstance(each, own.Dense) and each.target == last.source
+            each.source for each in self.steps if isinstance(each, steps.Dense) and each.target == last.source
         ]
         vectors = [each for each in before if len(self.tensors[each].shape) == 1]
         return {"probs": names[0]} | ({"features": vectors[0]} if vectors else {})
@@ -126,7 +127,7 @@ def _unclamped(operator: Operator, target: Tensor) -> None:
 
 def _multiplier(factor: Any) -> Any:
     found = np.floor(np.asarray(factor, dtype=np.float64) * 2.0**32 + 0.5)
-    if found.max() > own.HIGHEST:
+    if found.max() > steps.HIGHEST:
         raise ValueError(f"rescales by {np.max(factor):g}, expected below 0.5")
     return found.astype(np.int32)
 
@@ -141,7 +142,7 @@ def _weighted(made: _Made, operator: Operator, weights: Int64, across: tuple[int
         data = made.model.tensors[operator.inputs[2]].data
         assert data is not None
         bias = bias + data.reshape(-1)
-    if np.abs(bias).max() > own.HIGHEST:
+    if np.abs(bias).max() > steps.HIGHEST:
         raise ValueError(f"a bias of {np.abs(bias).max()} leaves 32 bits")
     scales = made.model.tensors[operator.inputs[1]].scales.astype(np.float64)
     factor = np.broadcast_to(float(source.scale) * scales / float(target.scale), bias.shape)
@@ -163,7 +164,7 @@ def _window(operator: Operator, source: Tensor, height: int, width: int) -> dict
     _, top, bottom = spread(source.shape[1], height, options.stride[0], 1, options.padding)
     _, left, right = spread(source.shape[2], width, options.stride[1], 1, options.padding)
     pad = np.full(source.shape[3], source.zero, dtype=np.int8)
-    return {"stride": options.stride[0], "padding": (top, left, bottom, right), "pad": pad}
+    return {"stride": options.stride, "padding": (top, left, bottom, right), "pad": pad}
 
 
 def _conv(made: _Made, operator: Operator) -> None:
@@ -175,7 +176,7 @@ def _conv(made: _Made, operator: Operator) -> None:
         )
     bias, multiplier = _weighted(made, operator, weights.astype(np.int64), (1, 2, 3))
     window = _window(operator, source, *weights.shape[1:3])
-    made.steps.append(own.Conv(name, made.add(operator.outputs[0]), weights, bias, multiplier, **window))
+    made.steps.append(steps.Conv(name, made.add(operator.outputs[0]), weights, bias, multiplier, **window))
 
 
 def _depthwise(made: _Made, operator: Operator) -> None:
@@ -185,7 +186,9 @@ def _depthwise(made: _Made, operator: Operator) -> None:
     weights = _weights(made, operator)[0]
     bias, multiplier = _weighted(made, operator, weights.astype(np.int64), (0, 1))
     window = _window(operator, source, *weights.shape[:2])
-    made.steps.append(own.Depthwise(name, made.add(operator.outputs[0]), weights, bias, multiplier, **window))
+    made.steps.append(
+        steps.Depthwise(name, made.add(operator.outputs[0]), weights, bias, multiplier, **window)
+    )
 
 
 def _dense(made: _Made, operator: Operator) -> None:
@@ -195,7 +198,7 @@ def _dense(made: _Made, operator: Operator) -> None:
         raise ValueError(f"weights for {weights.shape[1]} of {source.size} values, expected all of them")
     bias, multiplier = _weighted(made, operator, weights.astype(np.int64), (1,))
     target = made.add(operator.outputs[0], (len(weights),))
-    made.steps.append(own.Dense(name, target, weights, bias, multiplier))
+    made.steps.append(steps.Dense(name, target, weights, bias, multiplier))
 
 
 def _add(made: _Made, operator: Operator) -> None:
@@ -207,11 +210,11 @@ def _add(made: _Made, operator: Operator) -> None:
     for shift in range(24, 0, -1):
         left, right = (math.floor(each * 2**shift + 0.5) for each in factors)
         offset = (target.zero << shift) + (1 << (shift - 1)) - left * a.zero - right * b.zero
-        if max(left, right) < 2**15 and 128 * (left + right) + abs(offset) <= own.HIGHEST:
+        if max(left, right) < 2**15 and 128 * (left + right) + abs(offset) <= steps.HIGHEST:
             break
     else:
         raise ValueError(f"rescales by {max(factors):g}, expected below 16384")
-    made.steps.append(own.Add(first, second, made.add(operator.outputs[0]), left, right, offset, shift))
+    made.steps.append(steps.Add(first, second, made.add(operator.outputs[0]), left, right, offset, shift))
 
 
 def _mean(made: _Made, operator: Operator) -> None:
@@ -230,7 +233,7 @@ def _mean(made: _Made, operator: Operator) -> None:
     count = source.shape[1] * source.shape[2]
     multiplier = int(_multiplier(float(source.scale) / (float(target.scale) * count)))
     vector = made.add(operator.outputs[0], (source.shape[3],))
-    made.steps.append(own.MeanPool(name, vector, -source.zero * count, multiplier))
+    made.steps.append(steps.MeanPool(name, vector, -source.zero * count, multiplier))
 
 
 def _same(made: _Made, operator: Operator) -> None:
@@ -248,7 +251,7 @@ def _softmax(made: _Made, operator: Operator) -> None:
     name, source = made.source(operator)
     distances = np.arange(256) * float(source.scale) * operator.options.beta
     table = np.floor(65535 * np.exp(-distances) + 0.5).astype(np.uint16)
-    made.steps.append(own.Softmax(name, made.add(operator.outputs[0]), table))
+    made.steps.append(steps.Softmax(name, made.add(operator.outputs[0]), table))
 
 
 _STEPS: dict[str, Callable[[_Made, Operator], None]] = {
