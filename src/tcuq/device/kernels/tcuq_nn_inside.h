@@ -36,6 +36,16 @@ static inline int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+/* acc * multiplier * 2^(shift - 31) as TFLite's reference kernels take it: rounded after the product, half upwards, and
+ * after the shift, half away from zero. acc * 2^shift stays within 32 bits. */
+static inline int32_t twice(int32_t acc, int32_t multiplier, int32_t shift)
+{
+    int32_t left = shift > 0 ? shift : 0, right = left - shift;
+    int64_t high = ((int64_t)acc * ((int64_t)1 << left) * multiplier + ((int64_t)1 << 30)) >> 31;
+    int64_t half = ((int64_t)1 << right) >> 1;
+    return (int32_t)((high + half - (half > 0 && high < 0)) >> right);
+}
+
 #if DSP
 
 /* Hides a function's inside from the optimizer, which cannot see which registers its assembler uses. Aligned
