@@ -154,6 +154,7 @@ def test_measured_accuracies_go_nowhere_without_a_word(
     assert (tmp_path / "accuracy.json").read_text() == text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("TCUQ_DATA" not in os.environ, reason="needs a data folder")
 def test_a_stored_graph_gives_the_stored_accuracy_to_the_example() -> None:
     """On every architecture: graphs are stored, and their arithmetic is in integers."""

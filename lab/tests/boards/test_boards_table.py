@@ -77,6 +77,7 @@ def test_the_vote_is_that_of_python(last: int, weight: float, kept: Path, tmp_pa
     assert np.abs(found[:, 1] / 65536 - np.minimum(expected, 65535 / 65536)).max() < 4 / 65536
 
 
+@pytest.mark.slow
 @tooled
 def test_a_table_of_every_method(kept: Path) -> None:
     """Random networks: five of one kind, with heads, with dropout; one task whose networks are too large."""

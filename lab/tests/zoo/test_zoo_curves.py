@@ -39,7 +39,9 @@ def pictures() -> Examples:
 
 
 @pytest.mark.parametrize("optimizer, rate", [("sgd", 0.05), ("adam", 0.001)])
-@pytest.mark.parametrize("backbone", ["cnn4", "dscnn", "resnet8", "mobilenetv2"])  # two with dropout
+@pytest.mark.parametrize(
+    "backbone", ["cnn4", "dscnn", "resnet8", pytest.param("mobilenetv2", marks=pytest.mark.slow)]
+)  # two with dropout
 def test_a_probe_leaves_the_backbone_as_plain_training_makes_it(
     backbone: str, optimizer: str, rate: float
 ) -> None:
@@ -115,6 +117,7 @@ train(small(epochs=500, recipe="assisted"), squares(), state=Path(sys.argv[2]), 
 """
 
 
+@pytest.mark.slow
 def test_curves_of_a_killed_training_go_on(tmp_path: Path) -> None:
     state, plan = tmp_path / "state", small(epochs=500, recipe="assisted")
     process = subprocess.Popen(

@@ -211,7 +211,7 @@ def test_networks_that_learn_from_each_other_are_refused(tmp_path: Path) -> None
         in_turns(plans, tmp_path)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_teachers_are_trained_first(workers: int, words: Path) -> None:
     configs = [config_from(hydra()), config_from(SMALL)]
     plans = [configs[0], configs[1], configs[1].with_(seed=1)]
