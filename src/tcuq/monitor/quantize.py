@@ -259,3 +259,15 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     else:
         other = 1 - array
     return np.stack([other, array], axis=1)
+
+
+def sigmoid_pairs(probs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return posteriors of two classes where there is one value a step; other tables as they are.
+
+    Examples
+    --------
+    >>> sigmoid_pairs(np.array([[0.25]])).tolist(), sigmoid_pairs(np.array([[0.5, 0.5]])).tolist()
+    ([[0.75, 0.25]], [[0.5, 0.5]])
+    """
+    single = probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1)
+    return two_classes(probs) if single else probs
