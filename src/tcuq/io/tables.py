@@ -20,16 +20,14 @@ from ..monitor.log import Log
 from .sources import MAX_BYTES, STANDARD, TOO_LARGE, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows
 
-PIECE = 1 << 16
+PIECE = 1 << 14
 """Rows that are decoded at once."""
-
-WIDEST = 1000
-"""Numbers of a row of posteriors or features at most; a file that claims more is not unpacked."""
 
 _NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}
 
 
-def _package(kind: str, module: str = "pyarrow") -> Any:
+def package(kind: str, module: str = "pyarrow") -> Any:
+    """Import what reads and writes a format, or say how to get it."""
     return needed(module, "tcuq[tables]", _NAMES[kind])
 
 
@@ -60,7 +58,7 @@ class TableFile:
     """
 
     def __init__(self, path: str | Path, kind: str, max_bytes: int = MAX_BYTES) -> None:
-        arrow = _package(kind)
+        arrow = package(kind)
         self._kind, self._where, self._left, self._most = kind, shown(path), max_bytes, max_bytes
         content: Any
         if str(path) == STANDARD:
@@ -72,16 +70,21 @@ class TableFile:
         with _whole(kind, self._where):
             if kind == "parquet":
                 # Threads would only hide which of them ran into damage.
-                self._file = _package(kind, "pyarrow.parquet").ParquetFile(content, pre_buffer=False)
+                self._file = package(kind, "pyarrow.parquet").ParquetFile(
+                    content,
+                    pre_buffer=False,
+                    thrift_string_size_limit=1 << 24,
+                    thrift_container_size_limit=1 << 20,
+                )
                 self._schema = self._file.schema_arrow
             else:
                 self._file = self._open_arrow(content)
                 self._schema = self._file.schema
-        self.names: list[str] = list(self._schema.names)
-        self.metadata = self._schema.metadata
+            self.names: list[str] = list(self._schema.names)
+            self.metadata = self._schema.metadata
 
     def _open_arrow(self, content: Any) -> Any:
-        ipc = _package(self._kind, "pyarrow.ipc")
+        ipc = package(self._kind, "pyarrow.ipc")
         try:
             return ipc.open_file(content)
         except ValueError:  # a stream has no table of its batches at the end
@@ -96,8 +99,9 @@ class TableFile:
         names : sequence of str
             Of the file. Each must be there once.
         """
-        if self._kind == "parquet":
-            self._judge(names)
+        # The package ends the process on damage in what it tells of single columns: only rows are asked for.
+        if self._kind == "parquet" and self._file.metadata.num_rows * len(names) > self._left:
+            self._too_large()
         source = self._parquet(list(names)) if self._kind == "parquet" else self._arrow(list(names))
         while True:
             with _whole(self._kind, self._where):
@@ -110,25 +114,6 @@ class TableFile:
             if self._left < 0:
                 self._too_large()
             yield piece
-
-    def _judge(self, names: Sequence[str]) -> None:
-        """Refuse columns by the sizes that headers claim, before they are unpacked."""
-        with _whole(self._kind, self._where):
-            about = self._file.metadata
-            groups = [about.row_group(number) for number in range(about.num_row_groups)]
-            chunks = [
-                (group.num_rows, group.column(number))
-                for group in groups
-                for number in range(group.num_columns)
-            ]
-            read = [(rows, each) for rows, each in chunks if each.path_in_schema.partition(".")[0] in names]
-            sizes = [(rows, each.num_values, each.path_in_schema) for rows, each in read]
-        for rows, values, column in sizes:
-            if values > WIDEST * max(1, rows):
-                name = column.partition(".")[0]
-                raise ValueError(f"{self._where}: {name} has more than {WIDEST} values a row")
-        if sum(values for _, values, _ in sizes) > self._left:
-            self._too_large()
 
     def _too_large(self) -> None:
         raise ValueError(f"{self._where}: takes more than {self._most:,} bytes when unpacked; {TOO_LARGE}")
@@ -182,7 +167,7 @@ def read_table_log(
         start += piece.num_rows
     if not start:
         raise ValueError(f"{where}: holds no steps, expected at least one row")
-    note_unknown("column", layout.names, layout.known, where)
+    note_unknown("column", layout.noted, layout.known, where)
     try:
         log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
     except (ValueError, TypeError) as error:
@@ -193,7 +178,7 @@ def read_table_log(
 
 def log_table(log: Log) -> Any:
     """Return a log as an Arrow table: lists of posteriors and features, one column for each of the rest."""
-    arrow = _package("parquet")
+    arrow = package("parquet")
     columns: dict[str, Any] = {}
     for name, rows in (("probs", log.probs), ("features", log.features)):
         if rows is not None:
@@ -215,12 +200,12 @@ def encode_table(table: Any, kind: str) -> bytes:
     kind : str
         ``"parquet"`` or ``"arrow"``.
     """
-    arrow = _package(kind)
+    arrow = package(kind)
     sink = arrow.BufferOutputStream()
     if kind == "parquet":
-        _package(kind, "pyarrow.parquet").write_table(table, sink)
+        package(kind, "pyarrow.parquet").write_table(table, sink)
     else:
-        with _package(kind, "pyarrow.ipc").new_file(sink, table.schema) as writer:
+        with package(kind, "pyarrow.ipc").new_file(sink, table.schema) as writer:
             writer.write_table(table)
     return bytes(memoryview(sink.getvalue()))
 
@@ -233,7 +218,7 @@ def decision_table(columns: dict[str, Any]) -> Any:
     columns : dict
         Arrays, or lists of text, by name.
     """
-    arrow = _package("parquet")
+    arrow = package("parquet")
     made = {
         name: arrow.array(values, mask=np.isnan(values)) if name == "expected_accuracy" else values
         for name, values in columns.items()

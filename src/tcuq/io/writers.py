@@ -7,7 +7,7 @@ from pathlib import Path
 from ..monitor.log import Log
 from .npz import encode_log
 from .sources import TABLES, format_of, put
-from .tables import encode_table, log_table
+from .tables import encode_table, log_table, package
 
 LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
 
@@ -17,8 +17,8 @@ def log_format(path: str | Path) -> str:
 
     Examples
     --------
-    >>> log_format("dev.npz"), log_format("dev.parquet")
-    ('npz', 'parquet')
+    >>> log_format("dev.npz")
+    'npz'
     >>> log_format("dev.csv")
     Traceback (most recent call last):
     ...
@@ -26,7 +26,10 @@ def log_format(path: str | Path) -> str:
     """
     if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
         raise ValueError(f"{path}: a log is written as {LOG_ENDINGS}")
-    return format_of(path)
+    kind = format_of(path)
+    if kind in TABLES:
+        package(kind)  # missing, it is to be missed before the work
+    return kind
 
 
 def write_log(path: str | Path, log: Log) -> None:

@@ -104,9 +104,14 @@ class Layout(NamedTuple):
         return (*self.probs, *self.features, *PLAIN)
 
     @property
+    def noted(self) -> list[str]:
+        """Names of the columns that a person gave; pandas adds some for its index, which nobody misses."""
+        return [name for name in self.names if not name.startswith("__index_level_")]
+
+    @property
     def unknown(self) -> list[str]:
         """Names of the columns that are not read."""
-        return [name for name in self.names if name not in self.known]
+        return [name for name in self.noted if name not in self.known]
 
 
 _TABLES = (("p", "probs"), ("f", "features"))

@@ -72,8 +72,8 @@ def is_frame(value: Any) -> bool:
 
 def opened(frame: Any) -> Any:
     """Return a table whose columns can be read here: itself, or what Arrow makes of it."""
-    known = type(frame).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
-    if known or not hasattr(frame, "__arrow_c_stream__"):
+    known = type(frame).__module__.partition(".")[0] in ("pandas", "polars")
+    if known or _is_arrow(frame) or not hasattr(frame, "__arrow_c_stream__"):
         return frame
     return needed("pyarrow", "tcuq[tables]", f"a table of type {type(frame).__name__}").table(frame)
 

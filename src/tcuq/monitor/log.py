@@ -184,7 +184,7 @@ class Log:
         """
         layout, found, details = read_frame(frame)
         probs = softmax(paired(found.probs), logits_scale) if logits else sigmoid_pairs(found.probs)
-        unknown = unknown_text("column", layout.names, layout.known)
+        unknown = unknown_text("column", layout.noted, layout.known)
         given = {"names": names, "feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
         details |= {key: value for key, value in given.items() if value is not None}
         notes = () if unknown is None else (unknown.removesuffix("."),)

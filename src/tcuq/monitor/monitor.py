@@ -15,7 +15,7 @@ from ..base.fixed import ONE
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
 from .feature_format import format_notes
-from .frames import holds_log, is_frame
+from .frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector
 from .signals import NUMBER, SIGNALS
@@ -118,6 +118,8 @@ class Monitor:
         """
         from .log import Log, watch  # which need this module
 
+        if is_frame(probs):
+            probs = opened(probs)
         if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
             if features is not None:
                 raise TypeError("features are given beside a log, which has its own; leave them out")
