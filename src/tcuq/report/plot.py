@@ -84,7 +84,7 @@ class Axis:
 
 @dataclass
 class Plot:
-    """Collects marks; `html` gives the figure. `width` and `height` are those of the drawing, which stretches."""
+    """Collects marks; `html` gives the figure, and stretches the drawing of this width and height."""
 
     title: str
     description: str
@@ -114,14 +114,17 @@ class Plot:
         points = self._points(xs, high) + self._points(xs, low)[::-1]
         self.parts.append(f'<path class="fill {name}" d="M{"L".join(points)}Z"/>')
 
-    def boxes(self, edges: list[tuple[float, float]], low: float, high: float, name: str) -> None:
-        """Fill boxes that share their lower and upper edge."""
+    def boxes(
+        self, edges: list[tuple[float, float]], low: float, high: float, name: str, shade: float = 1
+    ) -> None:
+        """Fill boxes that share their lower and upper edge; a shade below 1 lets the ground through."""
         if not edges:
             return
         across = np.round(self.x.place(np.array(edges)) * self.width, 1).tolist()
         bottom, top = (round(float(1 - self.y.place(v)) * self.height, 1) for v in (low, high))
         shape = "".join(f"M{a:g} {bottom:g}V{top:g}H{b:g}V{bottom:g}Z" for a, b in across)
-        self.parts.append(f'<path class="fill {name}" d="{shape}"/>')
+        through = "" if shade == 1 else f' opacity="{shade:g}"'
+        self.parts.append(f'<path class="fill {name}"{through} d="{shape}"/>')
 
     def bars(self, edges: list[tuple[float, float]], heights: npt.ArrayLike, name: str) -> None:
         """Fill boxes that stand on the low end."""
