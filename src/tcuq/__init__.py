@@ -62,8 +62,20 @@ _ELSEWHERE = {
 }
 """Where a public name lives when that is not `monitor`."""
 
-_PARTS = ("audit", "demo", "device", "export", "fitting", "io", "metrics", "monitor", "recording", "report")
-"""Packages that may be reached as attributes without importing them first."""
+_PARTS = (
+    "audit",
+    "demo",
+    "device",
+    "export",
+    "fitting",
+    "io",
+    "metrics",
+    "monitor",
+    "recording",
+    "report",
+    "torch",
+)
+"""Parts that may be reached as attributes without importing them first."""
 
 _MOVED = {
     "alarm": "monitor.alarm",
