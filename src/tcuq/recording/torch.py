@@ -36,6 +36,7 @@ class Tap:
         self._asked = features not in (None, True, False)
         self._wanted, self._name, self._seen = features is not False, "", None
         self._hooks: list[Any] = []
+        self._compiled = hasattr(model, "_orig_mod")
         parts = dict(model.named_modules())
         if self._asked:
             chosen = next(
@@ -85,6 +86,8 @@ class Tap:
         why = None
         if seen is None:
             why = "no linear layer ran"
+            if self._compiled:
+                why += " where it could be seen; begin before the first call of a compiled module"
         elif not hasattr(seen, "detach"):
             why = f"{self._name} is {type(seen).__name__}, expected a tensor"
         elif len(seen if seen.ndim > 1 or count > 1 else seen[None]) != count:
