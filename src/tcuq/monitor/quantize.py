@@ -30,7 +30,8 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
     if array.dtype in _DIRECT:
         return np.ascontiguousarray(array)
     if array.dtype == np.float16 or array.dtype == np.longdouble:
-        return np.ascontiguousarray(array, dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # a NaN is reported with its place, by whoever looks for it
+            return np.ascontiguousarray(array, dtype=np.float64)
     if array.size == 0 and not isinstance(values, np.ndarray):
         return np.ascontiguousarray(array, dtype=np.float64)
     if array.dtype.kind in "iu" and not isinstance(values, np.ndarray):
