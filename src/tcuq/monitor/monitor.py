@@ -114,7 +114,7 @@ class Monitor:
         Warns
         -----
         InputNote
-            Where a log or a data frame has columns that are not read, or int8 features of another scale.
+            Where a data frame has columns that are not read, or a log int8 features of another scale.
         """
         from .log import Log, watch  # which need this module
 
@@ -124,7 +124,8 @@ class Monitor:
             if features is not None:
                 raise TypeError("features are given beside a log, which has its own; leave them out")
             log = probs if isinstance(probs, Log) else Log.from_frame(probs)
-            for each in (*log.notes, *format_notes(log, self.params)):
+            unread = () if log is probs else log.notes  # those of a log are known to whoever made it
+            for each in (*unread, *format_notes(log, self.params)):
                 warnings.warn(InputNote(each), stacklevel=2)
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
