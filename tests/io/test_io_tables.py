@@ -157,7 +157,8 @@ BAD = {
     ),
     "both": ({"p0": [0.5], "p1": [0.5], "probs": [[0.5, 0.5]]}, "probs are there twice, as probs and as p0"),
     "no rows": ({"p0": pa.array([], pa.float32())}, "holds no steps, expected at least one row"),
-    "too many": ({"p0": [0.5], "p1": [0.4]}, "row 0: probs sum to 0.9"),
+    "pictures": ({"p0": [0.5], "p1": [0.5], "features": [[0.0] * 257]}, "features has 257 values a row"),
+    "too little": ({"p0": [0.5], "p1": [0.4]}, "row 0: probs sum to 0.9"),
 }
 
 

@@ -177,6 +177,8 @@ def test_steps_as_a_table_beside_the_input(kind: str, params: tcuq.Params) -> No
     assert list(bare.column_names if kind == "arrow" else bare.columns) == list(
         tcuq.step_columns(steps, "abc")
     )
+    some = getattr(steps, f"to_{kind}")(make(kind, {"when": np.arange(COUNT), "step": np.arange(COUNT)}))
+    assert (some.column_names if kind == "arrow" else list(some.columns))[:2] == ["when", "risk"]
     with pytest.raises(ValueError, match="rows, expected 10, one a step"):
         getattr(steps[:10], f"to_{kind}")(frame)
     with pytest.raises(ValueError, match="column 'risk' is in the input and in the steps"):

@@ -16,12 +16,12 @@ from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
 from ..monitor.frames import DETAILS, Columns, columns_of, details_of
-from ..monitor.log import Log
+from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
 from .sources import MAX_BYTES, STANDARD, TOO_LARGE, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows
 
-PIECE = 1 << 14
-"""Rows that are decoded at once."""
+PIECE = 1 << 24
+"""Bytes that are decoded at once, about: as many rows as that are."""
 
 _NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}
 
@@ -119,7 +119,12 @@ class TableFile:
         raise ValueError(f"{self._where}: takes more than {self._most:,} bytes when unpacked; {TOO_LARGE}")
 
     def _parquet(self, names: list[str]) -> Iterator[Any]:
-        for batch in self._file.iter_batches(PIECE, columns=names, use_threads=False):
+        # One row tells how many may come at once: it may hold a picture.
+        first = next(self._file.iter_batches(1, columns=names, use_threads=False), None)
+        if first is None:
+            return
+        rows = min(max(1, PIECE // max(1, first.nbytes)), 1 << 16)
+        for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
             yield batch.select(names)
 
     def _arrow(self, names: list[str]) -> Iterator[Any]:
@@ -162,6 +167,7 @@ def read_table_log(
     for piece in file.pieces([file.names[place] for place in places]):
         try:
             parts.append(columns_of(piece, kept))
+            _refuse_wide(parts[-1])
         except ValueError as error:
             raise ValueError(f"{where}, rows from {start} on: {error}") from None
         start += piece.num_rows
@@ -174,6 +180,13 @@ def read_table_log(
         raise ValueError(f"{where}: {error}") from None
     refuse_bad_rows(log, where)
     return log
+
+
+def _refuse_wide(part: Columns) -> None:
+    """Refuse at the first piece what a log does not take; the rest of such a file may fill the memory."""
+    for name, rows, most in (("probs", part.probs, MAX_CLASSES), ("features", part.features, MAX_FEATURES)):
+        if rows is not None and rows.shape[1] > most:
+            raise ValueError(f"{name} has {rows.shape[1]:,} values a row, expected at most {most}")
 
 
 def log_table(log: Log) -> Any:

@@ -21,6 +21,9 @@ from .signals import SIGNALS
 from .step_values import all_text, one_a_step, whole
 from .steps import STEP_DTYPE, Steps
 
+MAX_CLASSES, MAX_FEATURES = 1000, 256
+"""What the core takes at most."""
+
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -81,15 +84,15 @@ class Log:
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
-        if not 2 <= probs.shape[1] <= 1000:
-            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to 1000")
+        if not 2 <= probs.shape[1] <= MAX_CLASSES:
+            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to {MAX_CLASSES}")
         put(self, "names", checked_names(self.names, probs.shape[1]))
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
-            if not 1 <= features.shape[1] <= 256:
-                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to 256")
+            if not 1 <= features.shape[1] <= MAX_FEATURES:
+                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}")
             put(self, "features", features)
         self._check_feature_format()
         if self.labels is not None:

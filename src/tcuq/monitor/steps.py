@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.optional import needed
-from .columns import ALIASES, Layout
-from .frames import is_frame, names_of, opened
+from .columns import ALIASES, PLAIN, Layout
+from .frames import holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
 STEP_DTYPE = np.dtype(
@@ -95,8 +95,8 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Parameters
         ----------
         beside : pandas.DataFrame, optional
-            The input of the run. Its index is kept, and so are its columns that are not read, such as times
-            and devices; its label is called `true_label`.
+            The input of the run, or some of its columns. Its index is kept, and so are columns that are not
+            read, such as times and devices; its label is called `true_label`.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = None if beside is None else beside.index
@@ -137,12 +137,12 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             raise TypeError(f"beside is {type(beside).__name__}, expected a data frame")
         table = opened(beside)
         names = names_of(table)
-        layout = Layout.of(names, lists=True)
+        read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
         own = set(step_columns(self[:0], self.class_names))
         kept: dict[str, Any] = {}
         for name in names:
             true = ALIASES.get(name, name) == "label"
-            if not true and name not in layout.unknown:
+            if not true and ALIASES.get(name, name) in read:
                 continue
             if name in own and not true:
                 raise ValueError(
