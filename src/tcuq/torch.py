@@ -5,6 +5,7 @@ Importing this module imports no PyTorch; `watch` does.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -94,7 +95,8 @@ class Watch:
         self._logits, self._output, self._keep = logits, output, keep
         used = self.monitor is None or self.monitor.params.features > 0
         self._tap = Tap(model, features if used else False, self._info)
-        self._kept: list[Any] = []
+        self._kept: deque[Any] = deque()
+        self._count = 0
         self._features: list[Any] = []
         self._segment = 0
         self._segments: list[int] = []
@@ -199,7 +201,8 @@ class Watch:
             probs = posteriors(rows, None, self._logits)
         except ValueError as error:
             raise ValueError(f"{self._info.name}: {error}") from None
-        refuse_model(probs, self._info.name)
+        if not self._kept:  # later rows are judged one by one, by the core or by the fit
+            refuse_model(probs, self._info.name)
         if self.monitor is None:
             self._kept.append(np.asarray(probs, np.float32))
             self._segments.append(self._segment)
@@ -212,5 +215,6 @@ class Watch:
             self._kept.append(self.monitor.run(probs, features))
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self._info.name}: {error}") from None
-        while self._keep is not None and sum(map(len, self._kept[1:])) >= self._keep:
-            del self._kept[0]
+        self._count += count
+        while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:
+            self._count -= len(self._kept.popleft())

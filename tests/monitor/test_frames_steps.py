@@ -131,7 +131,8 @@ def test_empty_cells_are_named_by_row(kind: str) -> None:
     with pytest.raises(ValueError, match="label is missing in row 1, expected an integer"):
         tcuq.Log.from_frame(frame)
     lists = make(kind, {"probs": [[0.5, 0.5], None]})
-    with pytest.raises(ValueError, match="probs is missing in row 1, expected a list of numbers"):
+    # Earlier releases of polars give an empty list.
+    with pytest.raises(ValueError, match=r"probs (is missing|has 0 values) in row 1, expected"):
         tcuq.Log.from_frame(lists)
     ragged = make(kind, {"probs": [[0.5, 0.5], [0.2, 0.3, 0.5]]})
     with pytest.raises(ValueError, match="probs has 3 values in row 1, expected 2 as in the row before"):
