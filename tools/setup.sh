@@ -72,8 +72,9 @@ fi
 # Together: the lab asks for this very version of the product.
 install -e "$product" -e "./lab[vision,sound,plots]"
 if [ "$kind" = test ]; then
-    # What runs models that are recorded; the tests also write ONNX files. Not every platform has all of them.
-    for package in ai-edge-litert onnxruntime onnx; do
+    # What runs models that are recorded (the tests also write ONNX files), and what has tables. Not every platform
+    # has all of them.
+    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
 fi

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
         Log,
         Monitor,
         Params,
+        Steps,
         reason_names,
         softmax,
         step_columns,
     )
     from .recording.run import record
+    from .report.step_figure import plot_steps
 
 __all__ = [
     "PROFILES",
@@ -40,8 +42,10 @@ __all__ = [
     "Monitor",
     "Params",
     "Step",
+    "Steps",
     "__version__",
     "fit",
+    "plot_steps",
     "reason_names",
     "record",
     "softmax",
@@ -49,11 +53,29 @@ __all__ = [
     "tune",
 ]
 
-_ELSEWHERE = {"Step": "_core", "fit": "fitting", "record": "recording", "tune": "fitting"}
+_ELSEWHERE = {
+    "Step": "_core",
+    "fit": "fitting",
+    "plot_steps": "report",
+    "record": "recording",
+    "tune": "fitting",
+}
 """Where a public name lives when that is not `monitor`."""
 
-_PARTS = ("audit", "demo", "device", "export", "fitting", "io", "metrics", "monitor", "recording", "report")
-"""Packages that may be reached as attributes without importing them first."""
+_PARTS = (
+    "audit",
+    "demo",
+    "device",
+    "export",
+    "fitting",
+    "io",
+    "metrics",
+    "monitor",
+    "recording",
+    "report",
+    "torch",
+)
+"""Parts that may be reached as attributes without importing them first."""
 
 _MOVED = {
     "alarm": "monitor.alarm",

@@ -467,7 +467,7 @@ def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
     assert fit(str(tmp_path / "dev.npz"), run_length=100) == wanted
     framed = fit(Frame(), run_length=100)
     assert framed.replace(notes={}) == wanted.replace(notes={})
-    assert "Note: 1 column is not read: when." in fit_findings(framed)
+    assert "Note: column 'when' is not used." in fit_findings(framed)
     given = fit(log, clean=tmp_path / "dev.npz", run_length=100)
     assert given.replace(notes={}) == fit(log, clean=log, run_length=100).replace(notes={})
     small = {"trials": 2, "run_length": 100}

@@ -16,9 +16,8 @@ from streams import same_steps
 
 import tcuq
 from tcuq import Monitor, Params
-from tcuq.io import Decisions, read_decisions, read_log, write_decisions
+from tcuq.io import Decisions, InputNote, read_decisions, read_log, write_decisions
 from tcuq.io.sources import MAX_LINE
-from tcuq.io.unknown import InputNote
 
 GOOD = '{"probs": [0.5, 0.5], "label": 1}\n'
 
@@ -203,4 +202,4 @@ def test_the_command_prints_the_note_once_and_in_one_line(tmp_path: Path) -> Non
 
 
 def test_the_note_has_a_name_of_its_own() -> None:
-    assert issubclass(InputNote, UserWarning) and tcuq.io.unknown.InputNote is InputNote
+    assert issubclass(tcuq.io.InputNote, UserWarning) and tcuq.io.InputNote is not UserWarning

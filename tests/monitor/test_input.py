@@ -213,7 +213,7 @@ def test_data_frames_are_read_by_their_columns(frame: Any) -> None:
     assert log.features is not None and log.features.tolist() == [[1.5], [2.5], [3.5]]
     assert log.labels is not None and log.labels.tolist() == [0, 1, 1]
     assert log.change_points() == [1, 2] and len(log.pieces()) == 2
-    assert log.notes == ("2 columns are not read: time, device",)
+    assert log.notes == ("columns 'time', 'device' are not used",)
     assert log.take(slice(0, 2)).notes == log.notes
 
 
@@ -239,7 +239,7 @@ def test_integers_of_data_frames_are_int8_as_in_a_csv() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1.0], "b": [2.0]}, r"has no column p0, expected p0, p1, .*, got a, b"),
+        ({"a": [1.0], "b": [2.0]}, r"column 'p0' is missing, expected probs or p0, p1, .*step$"),
         ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing, expected p0 to p2 without a gap"),
         ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1, expected numbers"),
         ({"p0": [0.5], "p1": [0.5], "label": [0], "labels": [0]}, "column 'label' is there twice"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import numpy as np
 import pytest
 
 import tcuq
-from tcuq.io import read_log, write_log
+from tcuq.cli import main
+from tcuq.io import InputNote, read_log, write_log
 
 PROBS = np.full((4, 2), 0.5)
 ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
@@ -62,3 +65,26 @@ def test_the_fit_reads_them_unless_told_otherwise() -> None:
         tcuq.fit(stream(None), **options)
     with pytest.raises(ValueError, match=r"clean log has features of scale 0.5 and zero point 3, the log of"):
         tcuq.fit(stream(-7), clean=stream(3), **options)
+
+
+def test_a_run_says_where_features_have_another_scale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = tcuq.fit(stream(-7), run_length=100, explain=False, drop_unused=False)
+    other = stream(3)
+    said = "features have scale 0.5 and zero point 3, the monitor was fitted to scale 0.5 and zero point -7"
+    with pytest.warns(InputNote, match=said):
+        steps = tcuq.Monitor(params).run(other)
+    assert len(steps) == 400, "a note, no error"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tcuq.Monitor(params).run(stream(-7))
+        tcuq.Monitor(params).run(stream(None))  # a log that does not say its scale
+        tcuq.Monitor(tcuq.Params(classes=3)).run(other)  # a monitor that reads no features
+    params.save(tmp_path / "m.json")
+    for log, notes in ((other, 1), (stream(-7), 0)):
+        write_log(tmp_path / "log.npz", log)
+        args = ["run", f"{tmp_path}/m.json", f"{tmp_path}/log.npz", "-o", f"{tmp_path}/d.csv", "--json"]
+        assert main(args) == 0
+        out, err = capsys.readouterr()
+        assert len(json.loads(out)["notes"]) == notes and err.count("fit it again to a log") == notes

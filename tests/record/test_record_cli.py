@@ -109,7 +109,7 @@ def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.
     ):
         assert said in refused(capsys, *args, "-o", "dev.npz")
         assert not Path("dev.npz").exists()
-    assert "ends in .npz" in refused(capsys, "own_net:net", "data.npz", "-o", "dev.csv")
+    assert "is written as .npz, .parquet" in refused(capsys, "own_net:net", "data.npz", "-o", "dev.csv")
     assert "would be lost" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
     assert "folder gone does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "gone/dev.npz")
 

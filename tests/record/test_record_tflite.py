@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stateful_tflite import write_stateful
 from tiny_models import MODELS, bars
 
 import tcuq
@@ -131,3 +132,15 @@ def test_data_of_another_scale_are_refused() -> None:
     with pytest.raises(ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `scale`"):
         tcuq.record(MODELS / "int8.tflite", 255 * X)
     assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["variable tensor", "resource variable"])
+@pytest.mark.parametrize("batch", [1, 3, 32])
+def test_a_model_with_a_state_forgets_it_at_a_new_segment(tmp_path: Path, resource: bool, batch: int) -> None:
+    path = write_stateful(tmp_path / "state.tflite", resource)
+    x = np.tile(np.array([0.5, 0, 0], np.float32), (8, 1))
+    np.savez(tmp_path / "data.npz", x=x, segments=[4, 4, 4, 7, 7, 7, 7, 9])
+    found = tcuq.record(path, tmp_path / "data.npz", batch=batch).probs[:, 0]
+    whole = tcuq.record(path, x, batch=batch).probs[:, 0]
+    assert whole[0] < whole[1] and (resource or whole[1] == whole[2]), "the model does keep a state"
+    np.testing.assert_array_equal(found, whole[[0, 1, 2, 0, 1, 2, 3, 0]])

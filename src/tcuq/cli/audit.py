@@ -6,7 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import about, add_log_options, answer, check_named, declare, need_files, one_input, read_run_log
+from .common import (
+    FORMATS,
+    about,
+    add_log_options,
+    answer,
+    check_named,
+    declare,
+    need_files,
+    one_input,
+    read_run_log,
+)
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -20,7 +30,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
     parser.add_argument(
-        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, if its extension does not say"
+        "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
     )
     parser.add_argument(
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction["Parser"]
 
 
+FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
+"""As `tcuq.io.FORMATS`, which takes longer to import than a help page may."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error of the command."""
 
@@ -199,9 +203,7 @@ def _is_standard(args: argparse.Namespace, name: str) -> bool:
 
 def add_log_options(parser: Parser) -> None:
     """Declare how the input of a run is read again."""
-    parser.add_argument(
-        "--log-format", choices=("csv", "jsonl", "npz"), help="format of LOG, if its extension does not say"
-    )
+    parser.add_argument("--log-format", choices=FORMATS, help="format of LOG, if its extension does not say")
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip bad lines of LOG, as the run with --skip-bad did"
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .common import (
+    FORMATS,
     add_logits_options,
     answer,
     comma_list,
@@ -46,11 +47,12 @@ def add_shared(parser: Parser) -> None:
     add(
         "log",
         metavar="LOG",
-        help="development log, .csv, .npz or .jsonl: the softmax outputs of your model (p0,p1,... in CSV) "
-        "and, if you have them, features (f0,f1,...), label, segment and shifted; - reads standard input",
+        help="development log, .csv, .npz, .jsonl, .parquet or .arrow: the softmax outputs of your model "
+        "(p0,p1,... in tables) and, if you have them, features (f0,f1,...), label, segment and shifted; "
+        "- reads standard input",
     )
     add("-o", "--output", metavar="PARAMS", required=True, help="parameter file to write (JSON); - prints it")
-    add("--format", choices=("csv", "jsonl", "npz"), help="format of LOG, if its extension does not say")
+    add("--format", choices=FORMATS, help="format of LOG, if its extension does not say")
     add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")

@@ -55,7 +55,7 @@ def add(subparsers: Subparsers) -> None:
         help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
-    option("-o", "--output", metavar="LOG", required=True, help="log to write, .npz")
+    option("-o", "--output", metavar="LOG", required=True, help="log to write, .npz, .parquet or .arrow")
     option(
         "--features",
         metavar="NAME",
@@ -108,12 +108,12 @@ def command(args: argparse.Namespace) -> int:
     """Run the model and write the log."""
     from ..io import write_log
     from ..io.sources import check_target
+    from ..io.writers import log_format
     from ..recording import record
     from ..recording.run import read_names
 
     need_files(args, "MODEL", "DATA", "--output")
-    if Path(args.output).suffix.lower() != ".npz":
-        raise UsageError(f"LOG is {args.output}, expected a name that ends in .npz")
+    log_format(args.output)
     check_target(args.output)
     if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):
         raise UsageError(f"LOG and an input are both {args.output!r}; one would be lost")

@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import add_log_options, answer, check_named, declare, need_files, one_input, read_run_log
+from .common import (
+    FORMATS,
+    add_log_options,
+    answer,
+    check_named,
+    declare,
+    need_files,
+    one_input,
+    read_run_log,
+)
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -18,7 +27,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
     parser.add_argument("-o", "--output", metavar="OUT.html", required=True, help="page to write")
     parser.add_argument(
-        "--format", choices=("csv", "jsonl", "npz"), help="format of DECISIONS, if its extension does not say"
+        "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
     )
     parser.add_argument("--params", metavar="PARAMS", help="parameter file, for the bounds")
     parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import (
+    FORMATS,
     Skipped,
     about,
     add_logits_options,
@@ -40,25 +41,25 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "input",
         metavar="INPUT",
-        help="log to decide on: .csv, .npz or .jsonl; - answers JSON lines on standard input one by one",
+        help="log to decide on: .csv, .npz, .jsonl, .parquet or .arrow; - answers JSON lines on standard "
+        "input one by one",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT",
         default="-",
-        help="file for the decisions: .csv, .npz or .jsonl (default: standard output)",
+        help="file for the decisions: .csv, .npz, .jsonl, .parquet or .arrow (default: standard output)",
     )
     add_logits_options(parser, "INPUT")
-    formats = ("csv", "jsonl", "npz")
     parser.add_argument(
         "--format",
-        choices=formats,
+        choices=FORMATS,
         help="format of standard input, or of INPUT if its extension does not say",
     )
     parser.add_argument(
         "--out-format",
-        choices=formats,
+        choices=FORMATS,
         help="format of the decisions, if the extension of OUT does not say (standard output: jsonl)",
     )
     parser.add_argument(
@@ -151,7 +152,7 @@ def command(args: argparse.Namespace) -> int:
 
     bad = Skipped()
     try:
-        if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] != "npz":
+        if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] in ("csv", "jsonl"):
             from .live import answer_lines
 
             found = answer_lines(args, monitor, kinds[1], bad, save)
@@ -180,6 +181,7 @@ def _recorded(
     """Read everything, decide, write everything."""
     from ..io import Decisions, read_log, write_decisions
     from ..io.sources import shown
+    from ..monitor.feature_format import format_notes
     from ..monitor.log import watch
     from ..monitor.quantize import refuse_logits
 
@@ -187,7 +189,7 @@ def _recorded(
     with spoken():
         log = read_log(args.input, kinds[0], bad if args.skip_bad else None, params, **logits_given(args))
     first = monitor.steps
-    notes = [f"{where}: {in_options(each)}" for each in log.notes]
+    notes = [f"{where}: {in_options(each)}" for each in (*log.notes, *format_notes(log, params))]
     for each in notes:
         note(args, each)
     with spoken(), about(where):

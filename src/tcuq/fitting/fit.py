@@ -68,11 +68,12 @@ def fit(
 
     Parameters
     ----------
-    log : Log, path or pandas.DataFrame
+    log : Log, path or data frame
         Development stream; with labels it should mix clean and degraded stretches. A path ends in
-        ``.csv``, ``.npz`` or ``.jsonl``. A data frame has the columns p0, p1, ..., and optionally f0, f1,
-        ..., label, segment and shifted; `Log.from_frame` reads it.
-    clean : Log, path or pandas.DataFrame, optional
+        ``.csv``, ``.npz``, ``.jsonl``, ``.parquet`` or ``.arrow``. A data frame of pandas or polars, or an
+        Arrow table, has the columns p0, p1, ..., and optionally f0, f1, ..., label, segment and shifted;
+        `Log.from_frame` reads it.
+    clean : Log, path or data frame, optional
         Another log, of clean data only.
     profile : {"standard", "paper", "extended"}
         Which signals; `signals` overrides it. "paper" is the published method, "extended" that of release

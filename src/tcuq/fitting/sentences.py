@@ -10,6 +10,10 @@ from ..monitor.params import Params
 from .summary import five_lines
 
 
+def _note(warning: str) -> str:
+    return f"Note: {warning}" if warning.endswith("?") else f"Note: {warning}."
+
+
 def fit_findings(params: Params, details: bool = False) -> str:
     """Return what the fit found, for a person.
 
@@ -25,7 +29,7 @@ def fit_findings(params: Params, details: bool = False) -> str:
         return "These parameters carry no findings of a fit."
     alarmed = params.alarm.rise is not None or params.alarm.fall is not None
     lines = [_steps(found, "threshold and alarm" if alarmed else "the threshold")]
-    notes = [f"Note: {warning}." for warning in found["warnings"]]
+    notes = [_note(warning) for warning in found["warnings"]]
     if params.instant is not None:
         lines = five_lines(params, found, lines[0])
         return "\n".join([*lines, *(_details(params, found) if details else []), *notes])
@@ -185,7 +189,7 @@ def tune_findings(params: Params) -> str:
     ]
     fitted = params.notes.get("fit") or {}
     lines += _dropped(fitted.get("dropped"))
-    lines += [f"Note: {warning}." for warning in fitted.get("warnings", ())]
+    lines += [_note(warning) for warning in fitted.get("warnings", ())]
     return "\n".join(lines)
 
 

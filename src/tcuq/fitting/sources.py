@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Frame(Protocol):
-        """A data frame, as pandas has it."""
+        """A data frame, as pandas and polars have it, or an Arrow table."""
 
         @property
         def columns(self) -> Any:
@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
         def __getitem__(self, name: Any, /) -> Any: ...
 
+    class Stream(Protocol):
+        """What Arrow can read as a table."""
 
-Source: TypeAlias = "Log | str | Path | Frame"
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+Source: TypeAlias = "Log | str | Path | Frame | Stream"
 
 
 def as_log(source: Source, *, logits: bool = False, logits_scale: float | None = None) -> Log:
@@ -39,7 +44,8 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
     Parameters
     ----------
     source : Log, path or data frame
-        A path ends in ``.csv``, ``.npz`` or ``.jsonl``; a data frame has the columns of the CSV format.
+        A path ends as `tcuq.io.read_log` reads it; a data frame, of pandas, polars or Arrow, has the columns
+        that `Log.from_frame` reads.
     logits : bool
         Its posteriors are logits: softmax is applied.
     logits_scale : float, optional

@@ -1,11 +1,21 @@
-"""Logs in and decisions out, as CSV, NPZ or JSON lines."""
+"""Logs in and decisions out, as CSV, NPZ, JSON lines, Parquet or Arrow."""
 
 from __future__ import annotations
 
+from ..base.unknown import InputNote
 from .decision_files import read_decisions
 from .decisions import Decisions, write_decisions
-from .npz import write_log
 from .readers import read_log
 from .sources import FORMATS, format_of
+from .writers import write_log
 
-__all__ = ["FORMATS", "Decisions", "format_of", "read_decisions", "read_log", "write_decisions", "write_log"]
+__all__ = [
+    "FORMATS",
+    "Decisions",
+    "InputNote",
+    "format_of",
+    "read_decisions",
+    "read_log",
+    "write_decisions",
+    "write_log",
+]

@@ -6,70 +6,32 @@ import csv
 import re
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..base.unknown import note_unknown
 from ..monitor.class_names import checked_names, class_number
+from ..monitor.columns import EXPECTED, PLAIN, Layout
 from ..monitor.log import Log
 from .sources import at_line, check_length
-from .unknown import guess, note_unknown
-from .values import ALIASES, Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
+from .values import Bad, Kind, Softmax, check_label, make_log, number_shown, refuse
 
-PLAIN = ("label", "segment", "shifted", "step")
-ACCEPTED = "p0, p1, ..., f0, f1, ..., label, segment, shifted, step"
 _WORDS = {"true": 1.0, "false": 0.0}
 _NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 """Begins the line before the header that names the classes: ``# names: cat,dog``."""
 
 
-def numbered(names: Sequence[str], letter: str) -> list[str]:
-    """Return the columns p0, p1, ... or f0, f1, ... in order; refuse a gap.
-
-    Examples
-    --------
-    >>> numbered(["p1", "label", "p0"], "p")
-    ['p0', 'p1']
-    >>> numbered(["p0", "p2"], "p")
-    Traceback (most recent call last):
-    ...
-    ValueError: column 'p1' is missing, expected p0 to p2 without a gap
-    """
-    found = {name for name in names if re.fullmatch(rf"{letter}(0|[1-9][0-9]*)", name)}
-    last = max((int(name[1:]) for name in found), default=-1)
-    if len(found) <= last:
-        gap = next(f"{letter}{i}" for i in range(last + 1) if f"{letter}{i}" not in found)
-        raise ValueError(f"column {gap!r} is missing, expected {letter}0 to {letter}{last} without a gap")
-    return [f"{letter}{i}" for i in range(last + 1)]
-
-
-class Header(NamedTuple):
-    """Where the columns of a file stand."""
-
-    names: list[str]
-    probs: list[str]
-    features: list[str]
-
-    @classmethod
-    def of(cls, cells: Sequence[str], where: str = "log.csv") -> Header:
-        """Read the first row; refuse one without posteriors, and note columns that are not known."""
-        names = [ALIASES.get(name.strip(), name.strip()) for name in cells]
-        if len(names) == 1 and ";" in names[0]:
-            raise ValueError("the columns are separated by semicolons, expected commas")
-        if all(_is_number(name) for name in names):
-            raise ValueError("the first line must name the columns: p0,p1,...")
-        if "p" in names and "p0" not in names:
-            names[names.index("p")] = "p0"
-        probs, features = numbered(names, "p"), numbered(names, "f")
-        known = {*probs, *features, *PLAIN}
-        for place, name in enumerate(names):
-            if name in known and name in names[:place]:
-                raise ValueError(f"column {name!r} is there twice, expected once")
-        if not probs:
-            raise ValueError(f"column 'p0' is missing, expected {ACCEPTED}{guess(names, 'p0')}")
-        note_unknown("column", names, [*probs, *features, *PLAIN], where)
-        return cls(names, probs, features)
+def _header(cells: Sequence[str], where: str) -> Layout:
+    """Read the first row; refuse one without posteriors, and note columns that are not known."""
+    if len(cells) == 1 and ";" in cells[0]:
+        raise ValueError("the columns are separated by semicolons, expected commas")
+    if all(_is_number(name) for name in cells):
+        raise ValueError("the first line must name the columns: p0,p1,...")
+    layout = Layout.of(cells)
+    note_unknown("column", layout.names, layout.known, where)
+    return layout
 
 
 def _is_number(text: str) -> bool:
@@ -107,7 +69,7 @@ class _Table:
     """The rows of one file, each judged when it comes; a bad one is an error and leaves no trace."""
 
     def __init__(
-        self, header: Header, softmax: Softmax | None = None, classes: Sequence[str] | None = None
+        self, header: Layout, softmax: Softmax | None = None, classes: Sequence[str] | None = None
     ) -> None:
         self._names, self._softmax = header.names, softmax
         self._named = checked_names(classes, max(2, len(header.probs)))
@@ -212,8 +174,8 @@ def read_csv(
             classes = [cell.strip() for cell in _cells(first[1][mark.end() :])]
             first = next(numbered_lines, None)
         if first is None:
-            raise ValueError(f"{where}: is empty, expected a header with {ACCEPTED}")
-        table = _Table(Header.of(_cells(first[1]), where), softmax, classes)
+            raise ValueError(f"{where}: is empty, expected a header with {EXPECTED}")
+        table = _Table(_header(_cells(first[1]), where), softmax, classes)
     except ValueError as error:
         text = str(error)
         at = 1 if first is None else first[0]

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
+from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
 from ..monitor.signals import NUMBER, SIGNALS
 from .decisions import COLUMNS, NAME, NEWER, Decisions, fingerprint_number
 from .jsonl import parse_object
 from .npz import arrays_of
-from .sources import at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
-from .unknown import guess, note_unknown
+from .sources import TABLES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
+from .tables import TableFile, cells_of
 from .values import number_shown
 
 Told = dict[int, str]
@@ -85,6 +86,8 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
         with _named(where):
             told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
         return _assemble(columns, lines, where, "row", told)
+    if kind in TABLES:
+        return _from_table(TableFile(path, kind), where)
     filled = []
     for number, text in enumerate(decode_lines(read_lines(path)), 1):
         try:
@@ -98,6 +101,40 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
     numbers = [n for n, _ in filled[1:]] if kind == "csv" else [n for n, _ in filled]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(found))
     return _assemble({name: table[:, i] for i, name in enumerate(found)}, numbers, where, "line", told)
+
+
+def _from_table(file: TableFile, where: str) -> Decisions:
+    """Read decisions from a Parquet or Arrow file, whose columns are those of the text formats."""
+    found = _known_columns(file.names, where)
+    if NAME in file.names:
+        found = [*found, NAME]
+    parts = [{name: cells_of(piece, name) for name in found} for piece in file.pieces(found)]
+    if not sum(len(part["step"]) for part in parts):
+        raise ValueError(f"{where}: holds no steps, expected at least one")
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in found}
+    lines = list(range(len(columns["step"])))
+    named = columns.pop(NAME, None)
+    with _named(where):
+        for name, values in columns.items():
+            if name in ("reason", "params"):
+                values = np.array(_coded(name, values))
+            if values.dtype.kind not in "iufb":
+                raise ValueError(f"column {name!r} holds {values.dtype}, expected numbers")
+            columns[name] = values
+        told: Told = {}
+        if named is not None and "answer" in columns:
+            for answer, text in sorted(set(zip(columns["answer"].tolist(), named.tolist(), strict=True))):
+                _told(told, answer, text)
+    return _assemble(columns, lines, where, "row", told)
+
+
+def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
+    """Return the numbers of words, of which there are few kinds."""
+    if values.dtype.kind not in "OU":
+        raise ValueError(f"column {name!r} holds {values.dtype}, expected text")
+    texts = values.tolist()
+    numbers = {text: int(_CODED[name](text)) for text in set(texts)}
+    return [numbers[text] for text in texts]
 
 
 def _known_columns(names: list[str], where: str) -> list[str]:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ..monitor.monitor import STEP_DTYPE, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
-from .sources import format_of, put
+from .sources import TABLES, format_of, put
+from .tables import decision_table, encode_table
 
 COLUMNS = ("step", "label", "risk", "threshold", "uncertainty", "abstain", "alarm", "warming_up", "reason")
 """Columns that every decision file has."""
@@ -161,18 +162,27 @@ class Decisions:
                 found[name] = np.ascontiguousarray(self.steps[name])
         return found
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
-        columns: dict[str, list[Any]] = {name: values.tolist() for name, values in self.arrays().items()}
+    def worded(self) -> dict[str, Any]:
+        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
+        columns: dict[str, Any] = dict(self.arrays())
+        columns.pop("names", None)
         columns["reason"] = reason_names(self.steps["reason"])
-        columns["expected_accuracy"] = [
-            None if math.isnan(value) else value for value in columns["expected_accuracy"]
-        ]
         if self.fingerprint is not None:
             columns["params"] = [self.fingerprint] * len(self)
         if self.names is not None:
-            columns[NAME] = [self.names[answer] for answer in columns["answer"]]
-        return zip(*(columns[name] for name in self.columns), strict=True)
+            columns[NAME] = [self.names[answer] for answer in columns["answer"].tolist()]
+        return {name: columns[name] for name in self.columns}
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
+        columns = {
+            name: values.tolist() if isinstance(values, np.ndarray) else values
+            for name, values in self.worded().items()
+        }
+        columns["expected_accuracy"] = [
+            None if math.isnan(value) else value for value in columns["expected_accuracy"]
+        ]
+        return zip(*columns.values(), strict=True)
 
 
 class RowText:
@@ -241,8 +251,10 @@ def encode_decisions(decisions: Decisions, format: str) -> bytes:
     ----------
     decisions : Decisions
     format : str
-        ``"csv"``, ``"jsonl"`` or ``"npz"``.
+        One of `FORMATS`.
     """
+    if format in TABLES:
+        return encode_table(decision_table(decisions.worded()), format)
     if format == "npz":
         file = io.BytesIO()
         np.savez_compressed(file, **decisions.arrays())  # type: ignore[arg-type]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .sources import at_line, check_length
-from .unknown import guess, note_unknown
 from .values import ALIASES, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")

@@ -7,17 +7,15 @@ import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..base.whole_files import write_whole
+from ..base.unknown import guess, note_unknown
 from ..monitor.log import Log
 from .sources import MAX_BYTES, TOO_LARGE
-from .unknown import guess, note_unknown
-from .values import ALIASES, Softmax, bad_features, bad_posteriors, logits_hint, make_log
+from .values import ALIASES, Softmax, make_log, refuse_bad_rows
 
 KEYS = (
     "probs",
@@ -146,30 +144,13 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: So
         log = make_log(**arrays, softmax=softmax)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from None
-    if not len(log):
-        raise ValueError(f"{where}: holds no steps, expected at least one row")
-    bad: dict[int, str] = {}
-    if log.features is not None and log.features.dtype.kind == "f":
-        bad.update(bad_features(log.features))
-    if log.probs.dtype.kind == "f":
-        for row, message in bad_posteriors(log.probs).items():
-            bad[row] = message + logits_hint(log.probs[row])
-    if bad:
-        row = min(bad)
-        raise ValueError(f"{where}, row {row}: {bad[row]}")
+    refuse_bad_rows(log, where)
     return log
 
 
-def write_log(path: str | Path, log: Log) -> None:
-    """Write a log as NPZ, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        Should end in ``.npz``.
-    log : Log
-    """
+def encode_log(log: Log) -> bytes:
+    """Return a log as the bytes of an NPZ file."""
     columns = {key: getattr(log, "kinds" if key == "shifted" else key) for key in KEYS}
     file = io.BytesIO()
     np.savez_compressed(file, **{k: v for k, v in columns.items() if v is not None})
-    write_whole(path, file.getvalue())
+    return file.getvalue()

@@ -10,7 +10,8 @@ from ..monitor.params import Params
 from .csv import read_csv
 from .jsonl import read_jsonl
 from .npz import read_npz
-from .sources import MAX_BYTES, decode_lines, format_of, read_bytes, read_lines, shown
+from .sources import MAX_BYTES, TABLES, decode_lines, format_of, read_bytes, read_lines, shown
+from .tables import read_table_log
 from .values import Bad, Shape
 
 
@@ -29,7 +30,8 @@ def read_log(
     Parameters
     ----------
     path : path
-        ``.csv``, ``.npz``, ``.jsonl`` or ``.ndjson``; ``"-"`` is standard input.
+        ``.csv``, ``.npz``, ``.jsonl``, ``.ndjson``, or ``.parquet``, ``.arrow`` and ``.feather``, which need
+        pyarrow (``pip install 'tcuq[tables]'``); ``"-"`` is standard input.
     format : str, optional
         One of `FORMATS`; it overrides the extension.
     on_bad : callable, optional
@@ -42,7 +44,8 @@ def read_log(
     logits_scale : float, optional
         What one unit of int8 logits is worth.
     max_bytes : int
-        An NPZ file may take this much memory, 2 GiB by default; its headers tell before it is unpacked.
+        An NPZ, Parquet or Arrow file may take this much memory, 2 GiB by default; headers tell before it is
+        unpacked.
         A line of a text format may always have 1 MiB; a longer one is a bad line.
 
     Returns
@@ -61,6 +64,8 @@ def read_log(
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
     if kind == "npz":
         log = read_npz(read_bytes(path, max_bytes), where, max_bytes, apply)
+    elif kind in TABLES:
+        log = read_table_log(path, kind, where, max_bytes, apply)
     elif kind == "csv":
         log = read_csv(decode_lines(read_lines(path)), where, on_bad, apply)
     else:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ..base.whole_files import write_whole
 
-FORMATS = ("csv", "jsonl", "npz")
+FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """Names of the formats that are read and written."""
 
 STANDARD = "-"
@@ -21,9 +21,22 @@ MAX_LINE = 1 << 20
 """Bytes of one line at most. The widest step that there is, written with all decimals, has 32 KB."""
 
 MAX_BYTES = 1 << 31
-"""Bytes at most of an NPZ file, and of its arrays when they are unpacked, unless the caller allows more."""
+"""Bytes at most of an NPZ, Parquet or Arrow file, and of its arrays when they are unpacked, unless the caller
+allows more."""
 
-_EXTENSIONS = {".csv": "csv", ".npz": "npz", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+TABLES = ("parquet", "arrow")
+"""Those that need pyarrow. Feather files are Arrow files by another name."""
+
+_EXTENSIONS = {
+    ".csv": "csv",
+    ".npz": "npz",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+ENDINGS = ".csv, .npz, .jsonl, .ndjson, .parquet, .arrow or .feather"
 
 
 def format_of(path: str | Path, chosen: str | None = None) -> str:
@@ -43,7 +56,8 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
     >>> format_of("log.txt")
     Traceback (most recent call last):
     ...
-    ValueError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl or .ndjson
+    ValueError: log.txt: extension '.txt' is unknown, expected .csv, .npz, .jsonl, .ndjson, .parquet, .arrow \
+or .feather
     """
     if chosen is not None:
         if chosen not in FORMATS:
@@ -53,9 +67,7 @@ def format_of(path: str | Path, chosen: str | None = None) -> str:
         return "jsonl"
     extension = Path(path).suffix.lower()
     if extension not in _EXTENSIONS:
-        raise ValueError(
-            f"{path}: extension {extension!r} is unknown, expected .csv, .npz, .jsonl or .ndjson"
-        )
+        raise ValueError(f"{path}: extension {extension!r} is unknown, expected {ENDINGS}")
     return _EXTENSIONS[extension]
 
 

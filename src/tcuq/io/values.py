@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.columns import ALIASES as ALIASES
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.quantize import LEAST_TOLERANCE, sum_tolerances, two_classes
+from ..monitor.quantize import LEAST_TOLERANCE, sigmoid_pairs, sum_tolerances
 from ..monitor.signals import FEATURE_BASED
 
 Bad = Callable[[str], None]
@@ -22,8 +23,6 @@ Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 LOW, HIGH = -128, 127
 MOST = float(np.finfo(np.float32).max)
-ALIASES = {"labels": "label", "segments": "segment"}
-"""Either name is accepted in every format."""
 
 _INTEGERS = re.compile(r"[\s,+\-0-9]*")
 
@@ -279,8 +278,8 @@ def make_log(
     """Return a log; one value a step is a sigmoid output and becomes two classes."""
     if softmax is not None:
         probs = softmax(probs.reshape(-1, 1) if probs.ndim == 1 else probs)
-    elif probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1):
-        probs = two_classes(probs)
+    else:
+        probs = sigmoid_pairs(probs)
     return Log(
         probs,
         features,
@@ -301,6 +300,21 @@ def _single(name: str, value: Any) -> Any:
     if array.size != 1:
         raise ValueError(f"{name} has {array.size} values, expected one")
     return array.reshape(-1)[0].item()
+
+
+def refuse_bad_rows(log: Log, where: str) -> None:
+    """Refuse a log without steps, and one with a row that the core would refuse; name the first."""
+    if not len(log):
+        raise ValueError(f"{where}: holds no steps, expected at least one row")
+    bad: dict[int, str] = {}
+    if log.features is not None and log.features.dtype.kind == "f":
+        bad.update(bad_features(log.features))
+    if log.probs.dtype.kind == "f":
+        for row, message in bad_posteriors(log.probs).items():
+            bad[row] = message + logits_hint(log.probs[row])
+    if bad:
+        row = min(bad)
+        raise ValueError(f"{where}, row {row}: {bad[row]}")
 
 
 def refuse(message: str, on_bad: Bad | None) -> None:

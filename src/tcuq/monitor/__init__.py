@@ -7,9 +7,10 @@ from .evidence_head import EvidenceHead
 from .instant_head import InstantHead
 from .log import Log
 from .logits import softmax
-from .monitor import STEP_DTYPE, Monitor, reason_names, step_columns
+from .monitor import Monitor
 from .params import Params
 from .signals import PROFILES, SIGNALS
+from .steps import STEP_DTYPE, Steps, reason_names, step_columns
 
 __all__ = [
     "PROFILES",
@@ -22,6 +23,7 @@ __all__ = [
     "Log",
     "Monitor",
     "Params",
+    "Steps",
     "reason_names",
     "softmax",
     "step_columns",

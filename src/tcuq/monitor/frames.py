@@ -1,106 +1,247 @@
-"""Columns of a data frame by name, as in the CSV format; pandas is recognized, never imported."""
+"""Tables in memory: pandas and polars frames, Arrow tables; recognized by what they offer, never imported."""
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-ALIASES = {"labels": "label", "segments": "segment"}
-KNOWN = ("label", "segment", "shifted", "step")
-EXPECTED = "p0, p1, ... (and f0, f1, ..., label, segment, shifted)"
+from ..base.optional import needed
+from .columns import ALIASES, PLAIN, Layout, numbered
+
+DETAILS = "tcuq"
+"""Key of the metadata of an Arrow table that holds what is no column, as JSON."""
+
+_DETAILS = ("names", "feature_scale", "feature_zero_point")
 
 
 class Columns(NamedTuple):
-    """The arrays of a log, and the columns that are none of its."""
+    """The arrays of a log."""
 
     probs: npt.NDArray[Any]
     features: npt.NDArray[Any] | None
     label: npt.NDArray[Any] | None
     segment: npt.NDArray[Any] | None
     shifted: npt.NDArray[Any] | None
-    unknown: list[str]
+
+    def narrowed(self) -> Columns:
+        """Return integers of any width as the int8 that a runtime wrote; one-hot posteriors are floats."""
+        features = None if self.features is None else _narrow(self.features, False)
+        return self._replace(probs=_narrow(self.probs, True), features=features)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """Put the pieces of one table together."""
+        whole: list[Any] = []
+        for name, values in zip(cls._fields, zip(*parts, strict=True), strict=True):
+            if values[0] is None:
+                whole.append(None)
+                continue
+            widths = {each.shape[1:] for each in values}
+            if len(widths) > 1:
+                counts = " and ".join(str(width[0]) for width in sorted(widths)[:2])
+                raise ValueError(f"{name} has rows of {counts} values, expected the same in each row")
+            whole.append(np.concatenate(values))
+        return cls(*whole)
+
+
+def _is_arrow(value: Any) -> bool:
+    return hasattr(value, "column_names") and hasattr(value, "schema")
+
+
+def _has_columns(value: Any) -> bool:
+    return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
 
 
 def is_frame(value: Any) -> bool:
-    """Tell whether something is a data frame: a table with named columns that are arrays.
+    """Tell whether something is a table with named columns: a data frame, or what Arrow can read as one.
 
     Examples
     --------
     >>> is_frame(np.zeros((2, 2))), is_frame({"p0": [0.5]})
     (False, False)
     """
-    return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
+    if _is_arrow(value) or _has_columns(value):
+        return True
+    # A single column offers the same, and has a type.
+    return hasattr(value, "__arrow_c_stream__") and not (hasattr(value, "dtype") or hasattr(value, "type"))
+
+
+def opened(frame: Any) -> Any:
+    """Return a table whose columns can be read here: itself, or what Arrow makes of it."""
+    known = type(frame).__module__.partition(".")[0] in ("pandas", "polars")
+    if known or _is_arrow(frame) or not hasattr(frame, "__arrow_c_stream__"):
+        return frame
+    return needed("pyarrow", "tcuq[tables]", f"a table of type {type(frame).__name__}").table(frame)
 
 
 def names_of(frame: Any) -> list[str]:
     """Return the names of the columns, as text."""
-    return [str(name) for name in frame.columns]
+    return [str(name) for name in (frame.column_names if _is_arrow(frame) else frame.columns)]
+
+
+def holds_log(frame: Any) -> bool:
+    """Tell whether a table names posteriors; without such names it may be a bare table of them."""
+    return not {"p0", "p", "probs"}.isdisjoint(names_of(frame))
 
 
 def mixes(frame: Any) -> bool:
     """Tell whether a frame holds other columns of a log beside posteriors."""
-    others = {*KNOWN, *ALIASES}
-    return any(name in others or re.fullmatch(r"f\d+", name) for name in names_of(frame))
+    names = names_of(frame)
+    return not {*PLAIN, *ALIASES, "probs", "features"}.isdisjoint(names) or bool(numbered(names, "f"))
 
 
-def read_frame(frame: Any) -> Columns:
-    """Take the columns of a log out of a data frame.
+def read_frame(frame: Any) -> tuple[Layout, Columns, dict[str, Any]]:
+    """Take the columns of a log out of a table.
 
     Parameters
     ----------
-    frame : pandas.DataFrame or alike
-        Columns p0, p1, ... are posteriors, f0, f1, ... features; label, segment and shifted are optional.
-        Other columns are left alone and named in `Columns.unknown`.
+    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, or alike
+
+    Returns
+    -------
+    Layout, Columns, dict
+        What the columns are, their arrays, and `details_of` an Arrow table.
     """
-    given = names_of(frame)
-    names = [ALIASES.get(name, name) for name in given]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise ValueError(f"column {name!r} is there twice, expected it once")
-    source = dict(zip(names, frame.columns, strict=True))
-    probs, features = _numbered(names, "p"), _numbered(names, "f")
-    if not probs:
-        shown = ", ".join(given[:8]) + (", ..." if len(given) > 8 else "")
-        raise ValueError(f"the data frame has no column p0, expected {EXPECTED}, got {shown}")
+    table = opened(frame)
+    layout = Layout.of(names_of(table), lists=True)
+    details = details_of(table.schema.metadata) if _is_arrow(table) else {}
+    return layout, columns_of(table, layout).narrowed(), details
+
+
+def details_of(metadata: Any) -> dict[str, Any]:
+    """Return names of classes and the scale of features, from the metadata of an Arrow table.
+
+    Examples
+    --------
+    >>> details_of({b"tcuq": b'{"names": ["cat", "dog"], "more": 1}', b"pandas": b"{}"})
+    {'names': ['cat', 'dog']}
+    """
+    content = (metadata or {}).get(DETAILS.encode())
+    if content is None:
+        return {}
+    try:
+        found = json.loads(content)
+        return {key: found[key] for key in _DETAILS if found.get(key) is not None}
+    except (ValueError, AttributeError, RecursionError):
+        raise ValueError(f"the metadata {DETAILS!r} is damaged, expected a JSON object") from None
+
+
+def columns_of(table: Any, layout: Layout) -> Columns:
+    """Return the arrays of a log as they stand in a table, or in a piece of one.
+
+    Parameters
+    ----------
+    table : data frame, Arrow table or batch
+    layout : Layout
+        Of its columns.
+    """
+    places = {name: place for place, name in reversed(list(enumerate(layout.names)))}
+
+    def values(name: str) -> npt.NDArray[Any]:
+        if _is_arrow(table):
+            return _from_arrow(name, table.column(places[name]))
+        return _array(name, table[table.columns[places[name]]])
+
+    def rows(names: list[str]) -> npt.NDArray[Any] | None:
+        if not names:
+            return None
+        parts = [values(name) for name in names]
+        found = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
+        if found.dtype.kind not in "iufb":
+            shown = names[0] if len(names) == 1 else f"columns {names[0]} to {names[-1]}"
+            verb = "holds" if len(names) == 1 else "hold"
+            raise ValueError(f"{shown} {verb} {found.dtype}, expected numbers")
+        return found.reshape(-1, 1) if found.ndim == 1 else found
 
     def column(name: str) -> npt.NDArray[Any] | None:
-        return np.asarray(frame[source[name]]) if name in source else None
+        if name not in places:
+            return None
+        found = values(name)
+        _refuse_missing(name, found)
+        return found
 
-    def table(columns: list[str]) -> npt.NDArray[Any]:
-        found = np.stack([np.asarray(frame[source[name]]) for name in columns], axis=1)
-        if found.dtype.kind not in "iufb":
-            raise ValueError(f"columns {columns[0]} to {columns[-1]} hold {found.dtype}, expected numbers")
-        return _narrow(found, columns is probs)
+    probs = rows(layout.probs)
+    assert probs is not None  # a layout without them is refused
+    return Columns(probs, rows(layout.features), *map(column, ("label", "segment", "shifted")))
 
-    return Columns(
-        table(probs),
-        table(features) if features else None,
-        column("label"),
-        column("segment"),
-        column("shifted"),
-        [name for name in names if name not in {*probs, *features, *KNOWN}],
-    )
+
+def _refuse_missing(name: str, values: npt.NDArray[Any]) -> None:
+    """Refuse an empty cell, which tables have as NaN or as None."""
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    elif values.dtype.kind == "O":
+        missing = np.array([_is_missing(each) for each in values], dtype=bool)
+    else:
+        return
+    if missing.any():
+        hint = " (-1: none of the classes)" if name == "label" else ""
+        expected = "0 to 255" if name == "shifted" else "an integer"
+        raise ValueError(f"{name} is missing in row {int(missing.argmax())}, expected {expected}{hint}")
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas has two objects of its own for it, which cannot be compared.
+    absent = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return absent or (isinstance(value, float) and value != value)
+
+
+def _array(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return a column as numbers; one that holds lists as a table."""
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.dtype.kind != "O" or not len(array):
+        return array
+    if any(isinstance(each, (list, tuple, np.ndarray)) for each in array):
+        sizes = [len(each) if isinstance(each, (list, tuple, np.ndarray)) else -1 for each in array]
+        _refuse_lengths(name, np.array(sizes))
+        return np.array(array.tolist())
+    try:
+        return np.array(array.tolist())
+    except (ValueError, TypeError):
+        return array
+
+
+def _refuse_lengths(name: str, sizes: npt.NDArray[Any]) -> None:
+    """Refuse lists of different lengths; -1 is no list at all."""
+    odd = sizes != sizes[0] if sizes[0] >= 0 else sizes < 0
+    if not odd.any():
+        return
+    row = int(odd.argmax())
+    if sizes[row] < 0:
+        raise ValueError(f"{name} is missing in row {row}, expected a list of numbers")
+    raise ValueError(f"{name} has {sizes[row]} values in row {row}, expected {sizes[0]} as in the row before")
+
+
+def _from_arrow(name: str, column: Any) -> npt.NDArray[Any]:
+    """Return a column of an Arrow table as numbers; one that holds lists as a table."""
+    arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
+    types = arrow.types
+    # A table has its columns in chunks, a batch in one piece.
+    values = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    fixed = types.is_fixed_size_list(values.type)
+    if not (fixed or types.is_list(values.type) or types.is_large_list(values.type)):
+        return _array(name, values.to_numpy(zero_copy_only=False))
+    if values.null_count:
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        raise ValueError(f"{name} is missing in row {int(missing.argmax())}, expected a list of numbers")
+    width = values.type.list_size if fixed else None
+    if width is None:
+        sizes = values.value_lengths().to_numpy(zero_copy_only=False)
+        if len(sizes):
+            _refuse_lengths(name, sizes)
+        width = int(sizes[0]) if len(sizes) else 1
+    flat = values.flatten().to_numpy(zero_copy_only=False)
+    return np.asarray(flat).reshape(len(values), width)
 
 
 def _narrow(table: npt.NDArray[Any], posteriors: bool) -> npt.NDArray[Any]:
-    """Return integers of any width as the int8 that a runtime wrote; one-hot posteriors are floats."""
     if table.dtype.kind == "f" or table.dtype in (np.int8, np.uint8):
         return table
     one_hot = posteriors and bool(np.isin(table, (0, 1)).all() and (table.sum(axis=1) == 1).all())
     fits = table.size == 0 or (table.min() >= -128 and table.max() <= 127)
     return table.astype(np.int8 if fits and not one_hot else np.float64)
-
-
-def _numbered(names: list[str], letter: str) -> list[str]:
-    """Return the columns p0, p1, ... or f0, f1, ... in order; refuse a gap."""
-    found = {int(name[1:]) for name in names if re.fullmatch(rf"{letter}(0|[1-9]\d*)", name)}
-    last = max(found, default=-1)
-    for number in range(last + 1):
-        if number not in found:
-            raise ValueError(
-                f"column '{letter}{number}' is missing, expected {letter}0 to {letter}{last} without a gap"
-            )
-    return [f"{letter}{number}" for number in range(last + 1)]

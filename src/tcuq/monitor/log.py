@@ -11,40 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.unknown import unknown_text
 from .class_names import checked_names, numbered
 from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
-from .monitor import STEP_DTYPE, Monitor
-from .quantize import as_rows, quantize_probs, two_classes
+from .monitor import Monitor
+from .quantize import as_rows, quantize_probs, sigmoid_pairs
 from .signals import SIGNALS
+from .step_values import all_text, one_a_step, whole
+from .steps import STEP_DTYPE, Steps
 
-
-def _column(name: str, values: npt.ArrayLike, length: int) -> npt.NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} has {array.ndim} dimensions, expected one value for each step")
-    if len(array) != length:
-        raise ValueError(f"{name} has {len(array)} entries, probs has {length} rows")
-    return array
-
-
-def _all_text(values: npt.NDArray[Any]) -> bool:
-    return values.dtype.kind == "U" or (
-        values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
-    )
-
-
-def _whole(name: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array == np.round(array)).all()):
-        raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
-    if array.dtype.kind not in "iubf":
-        raise ValueError(f"{name} has dtype {array.dtype}, expected integers")
-    if array.dtype.kind in "uf" and array.size:
-        most = 2**53 if array.dtype.kind == "f" else np.iinfo(np.int64).max
-        for value in (array.min(), array.max()):
-            if abs(int(value)) > most:  # would wrap around
-                raise ValueError(f"{name} holds {value}, expected at most {most}")
-    return array.astype(np.int64)
+MAX_CLASSES, MAX_FEATURES = 1000, 256
+"""What the core takes at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +55,7 @@ class Log:
     See Also
     --------
     Log.from_logits : for logits, before a softmax.
-    Log.from_frame : for a pandas DataFrame with columns p0, p1, ..., f0, f1, ..., label, segment, shifted.
+    Log.from_frame : for a data frame with columns p0, p1, ..., f0, f1, ..., label, segment, shifted.
 
     Examples
     --------
@@ -106,30 +84,30 @@ class Log:
         put(self, "notes", tuple(self.notes))
         probs = as_rows("probs", self.probs)
         put(self, "probs", probs)
-        if not 2 <= probs.shape[1] <= 1000:
-            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to 1000")
+        if not 2 <= probs.shape[1] <= MAX_CLASSES:
+            raise ValueError(f"probs has {probs.shape[1]} classes, expected 2 to {MAX_CLASSES}")
         put(self, "names", checked_names(self.names, probs.shape[1]))
         if self.features is not None:
             features = as_rows("features", self.features)
             if len(features) != len(probs):
                 raise ValueError(f"features have {len(features)} rows, probs have {len(probs)}")
-            if not 1 <= features.shape[1] <= 256:
-                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to 256")
+            if not 1 <= features.shape[1] <= MAX_FEATURES:
+                raise ValueError(f"features has {features.shape[1]} columns, expected 1 to {MAX_FEATURES}")
             put(self, "features", features)
         self._check_feature_format()
         if self.labels is not None:
-            given = _column("labels", self.labels, len(probs))
-            if self.names is not None and _all_text(given):
+            given = one_a_step("labels", self.labels, len(probs))
+            if self.names is not None and all_text(given):
                 given = numbered(given, self.names)
-            labels = _whole("labels", given)
+            labels = whole("labels", given)
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
                 raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {probs.shape[1] - 1}")
             put(self, "labels", labels)
         if self.segments is not None:
-            put(self, "segments", _whole("segments", _column("segments", self.segments, len(probs))))
+            put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))
         if self.shifted is not None:
-            shifted = _whole("shifted", _column("shifted", self.shifted, len(probs)))
+            shifted = whole("shifted", one_a_step("shifted", self.shifted, len(probs)))
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
                 raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
@@ -187,33 +165,33 @@ class Log:
         logits: bool = False,
         logits_scale: float | None = None,
         names: Sequence[str] | None = None,
+        feature_scale: float | None = None,
+        feature_zero_point: int | None = None,
     ) -> Log:
         """Make a log from a data frame whose columns are named as in the CSV format.
 
         Parameters
         ----------
-        frame : pandas.DataFrame or alike
-            Posteriors in p0, p1, ...; optional features in f0, f1, ..., and label, segment, shifted. A
-            single p0 is a sigmoid output: the probability of class 1. Columns of other names are not read;
-            `notes` names them.
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, or what Arrow can read as a table
+            Posteriors in p0, p1, ..., or as lists in a column probs. Optional: features in f0, f1, ..., or as
+            lists in features; label, segment, shifted. A single p0 is a sigmoid output: the probability of
+            class 1. Columns of other names are not read; `notes` names them.
         logits : bool
-            The columns p0, p1, ... are logits.
+            The posteriors are logits.
         logits_scale : float, optional
             What one unit of int8 logits is worth.
         names : sequence of str, optional
             Names of the classes; the column label may then hold names.
+        feature_scale, feature_zero_point : float, int, optional
+            As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
         """
-        found = read_frame(frame)
-        probs = found.probs
-        if logits:
-            probs = softmax(paired(probs), logits_scale)
-        elif probs.shape[1] == 1:
-            probs = two_classes(probs)
-        unknown = ", ".join(found.unknown)
-        count = "column is" if len(found.unknown) == 1 else "columns are"
-        notes = (f"{len(found.unknown)} {count} not read: {unknown}",) if found.unknown else ()
-        named: Any = names  # any sequence; the log keeps a tuple
-        return cls(probs, found.features, found.label, found.segment, found.shifted, notes, named)
+        layout, found, details = read_frame(frame)
+        probs = softmax(paired(found.probs), logits_scale) if logits else sigmoid_pairs(found.probs)
+        unknown = unknown_text("column", layout.noted, layout.known)
+        given = {"names": names, "feature_scale": feature_scale, "feature_zero_point": feature_zero_point}
+        details |= {key: value for key, value in given.items() if value is not None}
+        notes = () if unknown is None else (unknown.removesuffix("."),)
+        return cls(probs, found.features, found.label, found.segment, found.shifted, notes, **details)
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -301,7 +279,7 @@ def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
 
     Returns
     -------
-    numpy.ndarray or pair of them
+    Steps, or a pair
         See `Monitor.run`. Features of the log are left out when the params use none.
     """
     steps = np.empty(len(log), dtype=STEP_DTYPE)
@@ -314,7 +292,8 @@ def watch(monitor: Monitor, log: Log, signals: bool = False) -> Any:
             steps[index] = result
         else:
             steps[index], values[index] = result
-    return steps if values is None else (steps, values)
+    found = Steps.of(steps, monitor.params.names or log.names)
+    return found if values is None else (found, values)
 
 
 def _parts(log: Log, with_features: bool) -> Iterator[tuple[slice, Log]]:

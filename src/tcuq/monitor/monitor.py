@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +12,18 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Step
 from ..base.fixed import ONE
+from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
+from .feature_format import format_notes
+from .frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector
 from .signals import NUMBER, SIGNALS
-
-STEP_DTYPE = np.dtype(
-    {
-        "names": [
-            "risk",
-            "threshold",
-            "uncertainty",
-            "persistence",
-            "variety",
-            "severity",
-            "expected_accuracy",
-            "label",
-            "answer",
-            "flagged",
-            "abstain",
-            "alarm",
-            "warming_up",
-            "reason",
-            "low_mass",
-        ],
-        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
-        "itemsize": 72,
-    },
-    align=True,
-)
-"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every
-step that is not flagged: `step_columns` gives the names, which `Monitor.step` gives at once.
-`expected_accuracy` is NaN where the params have no `horizon`."""
-
-NO_REASON = 255
+from .steps import NO_REASON as NO_REASON
+from .steps import STEP_DTYPE as STEP_DTYPE
+from .steps import Steps
+from .steps import reason_names as reason_names
+from .steps import step_columns as step_columns
 
 _LOAD_ERRORS = {
     _core.ERR_SIZE: "it is truncated or has extra bytes, expected {size} bytes",
@@ -113,32 +91,50 @@ class Monitor:
             features = None if features is None else as_vector("features", features)
             return self._core.step(probs, features, signals)
 
-    def run(self, probs: npt.ArrayLike, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
+    def run(self, probs: Any, features: npt.ArrayLike | None = None, signals: bool = False) -> Any:
         """Take a whole log; the same as calling `step` on each row.
 
         Parameters
         ----------
-        probs : array of shape (T, L)
+        probs : array of shape (T, L), Log, or data frame
+            A log, or a data frame or Arrow table with the columns of one (see `Log.from_frame`), brings its
+            own features; past outputs are forgotten where a new segment begins.
         features : array of shape (T, d), optional
         signals : bool
             Also return the signals.
 
         Returns
         -------
-        numpy.ndarray
+        Steps
             Structured array of `STEP_DTYPE`, one row a step. Its `reason` holds numbers of signals, 255 on
-            steps that are not flagged; `tcuq.step_columns` gives their names. With ``signals=True`` a pair:
-            that, and a float array of shape (T, 17) in registry order, 0 where a signal is unused.
+            steps that are not flagged; `Steps.to_pandas` and `tcuq.step_columns` give their names. With
+            ``signals=True`` a pair: that, and a float array of shape (T, 17) in registry order, 0 where a
+            signal is unused.
+
+        Warns
+        -----
+        InputNote
+            Where a data frame has columns that are not read, or a log int8 features of another scale.
         """
+        from .log import Log, watch  # which need this module
+
+        if is_frame(probs):
+            probs = opened(probs)
+        if isinstance(probs, Log) or (is_frame(probs) and holds_log(probs)):
+            if features is not None:
+                raise TypeError("features are given beside a log, which has its own; leave them out")
+            log = probs if isinstance(probs, Log) else Log.from_frame(probs)
+            unread = () if log is probs else log.notes  # those of a log are known to whoever made it
+            for each in (*unread, *format_notes(log, self.params)):
+                warnings.warn(InputNote(each), stacklevel=2)
+            return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
         steps = np.empty(len(rows), dtype=STEP_DTYPE)
-        if not signals:
-            self._core.run(rows, more, steps.view(np.uint8), None)
-            return steps
-        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16)
+        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
         self._core.run(rows, more, steps.view(np.uint8), raw)
-        return steps, raw / ONE
+        found = Steps.of(steps, self.params.names)
+        return found if raw is None else (found, raw / ONE)
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -215,55 +211,6 @@ class Monitor:
 
 def _restore(params: Params, state: bytes) -> Monitor:
     return Monitor(params).load(state)
-
-
-def reason_names(codes: npt.ArrayLike) -> list[str]:
-    """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
-
-    Parameters
-    ----------
-    codes : array of integers
-        The column ``steps["reason"]``.
-
-    Returns
-    -------
-    list of str
-        "" where there is no reason (`Monitor.step` says None there).
-
-    Examples
-    --------
-    >>> reason_names(np.array([3, 255], dtype=np.uint8))
-    ['doubt', '']
-    """
-    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in np.asarray(codes).ravel().tolist()]
-
-
-def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of `Monitor.run` as a person reads them, for a data frame or a table.
-
-    Parameters
-    ----------
-    steps : array of `STEP_DTYPE`
-    names : sequence of str, optional
-        Names of the classes, such as `Params.names`.
-
-    Returns
-    -------
-    dict of arrays
-        Every field of a step; `reason` as a name, "" where there is none. With `names` also `answer_name`.
-
-    Examples
-    --------
-    >>> steps = Monitor(Params(classes=2, reference=0.3)).run([[0.5, 0.5], [1.0, 0.0]])
-    >>> columns = step_columns(steps, ("cat", "dog"))
-    >>> columns["reason"].tolist(), columns["answer_name"].tolist()
-    (['doubt', ''], ['cat', 'cat'])
-    """
-    columns = {name: np.ascontiguousarray(steps[name]) for name in STEP_DTYPE.names or ()}
-    columns["reason"] = np.array(reason_names(columns["reason"]), dtype=str)
-    if names is not None:
-        columns["answer_name"] = np.array([names[answer] for answer in columns["answer"].tolist()], dtype=str)
-    return columns
 
 
 def signal_columns(params: Params) -> list[int]:

@@ -30,7 +30,8 @@ def _converted(name: str, values: npt.ArrayLike, dimensions: int) -> npt.NDArray
     if array.dtype in _DIRECT:
         return np.ascontiguousarray(array)
     if array.dtype == np.float16 or array.dtype == np.longdouble:
-        return np.ascontiguousarray(array, dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # a NaN is reported with its place, by whoever looks for it
+            return np.ascontiguousarray(array, dtype=np.float64)
     if array.size == 0 and not isinstance(values, np.ndarray):
         return np.ascontiguousarray(array, dtype=np.float64)
     if array.dtype.kind in "iu" and not isinstance(values, np.ndarray):
@@ -259,3 +260,15 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     else:
         other = 1 - array
     return np.stack([other, array], axis=1)
+
+
+def sigmoid_pairs(probs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return posteriors of two classes where there is one value a step; other tables as they are.
+
+    Examples
+    --------
+    >>> sigmoid_pairs(np.array([[0.25]])).tolist(), sigmoid_pairs(np.array([[0.5, 0.5]])).tolist()
+    ([[0.75, 0.25]], [[0.5, 0.5]])
+    """
+    single = probs.ndim == 1 or (probs.ndim == 2 and probs.shape[1] == 1)
+    return two_classes(probs) if single else probs

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from ..base.optional import needed as needed
 
 Array = npt.NDArray[Any]
 
@@ -86,25 +87,6 @@ class Model(Protocol):
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch that has the shape and the dtype of `info`."""
-
-
-def needed(module: str, install: str, what: str) -> Any:
-    """Import a package that is used here alone, or say in one line how to get it.
-
-    Examples
-    --------
-    >>> needed("no_such_package", "tcuq[tflite]", "a .tflite model")
-    Traceback (most recent call last):
-    ...
-    ValueError: a .tflite model needs the package no_such_package; install it with: pip install 'tcuq[tflite]'
-    """
-    try:
-        return import_module(module)
-    except ImportError:
-        name = module.partition(".")[0]
-        raise ValueError(
-            f"{what} needs the package {name}; install it with: pip install '{install}'"
-        ) from None
 
 
 def too_wide(info: Info, name: str, width: int, asked: bool) -> bool:

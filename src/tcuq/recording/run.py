@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,34 @@ def record(
     tell = progress or _say_nothing
     tell(0, data.total, "inferences")
     for part in data.batches(size):
-        kept.add(part, ready, prepare)
+        for fresh, piece in _at_segments(
+            part, kept.count, data.segments if hasattr(ready, "reset") else None
+        ):
+            if fresh:
+                ready.reset()  # type: ignore[attr-defined]  # a model that keeps a state
+            kept.add(piece, ready, prepare)
         tell(kept.count, data.total, "inferences")
     return kept.log()
+
+
+def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
+    """Cut a batch where a new segment begins; tell whether a piece is the first of one.
+
+    Parameters
+    ----------
+    part : Batch
+    start : int
+        Number of its first input.
+    segments : array, optional
+        Of all inputs; without them a batch stays whole.
+    """
+    if segments is None or segments.ndim != 1:
+        yield False, part
+        return
+    around = segments[max(0, start - 1) : start + len(part.x)]
+    cuts = (np.flatnonzero(around[1:] != around[:-1]) + (0 if start else 1)).tolist()
+    for a, b in pairwise(sorted({0, *cuts, len(part.x)})):
+        yield a in cuts, Batch(part.x[a:b], None if part.y is None else part.y[a:b])
 
 
 def _say_nothing(done: int, total: int, text: str) -> None:

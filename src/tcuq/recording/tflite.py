@@ -40,10 +40,12 @@ class TFLite:
         litert = needed("ai_edge_litert.interpreter", "tcuq[tflite]", "a .tflite model")
         content = path.read_bytes()
         kinds = litert.OpResolverType
-        self._runner = self._load(litert, content, kinds.BUILTIN_REF)
+        self._again = litert, content, kinds.BUILTIN_REF
+        self._runner = self._load(*self._again)
         quantized = any(d["dtype"] == np.int8 for d in self._runner.get_tensor_details())
         if fast or not quantized:
-            self._runner = self._load(litert, content, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+            self._again = litert, content, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            self._runner = self._load(*self._again)
             if quantized:
                 self.info.notes.append(
                     "fast kernels: single bits may differ from the reference kernels and from your device"
@@ -57,6 +59,7 @@ class TFLite:
         info.shape = tuple(int(each) for each in self._input["shape"][1:])
         info.input, info.quantized = np.dtype(self._input["dtype"]), format_of(self._input)
         info.probs = format_of(self._output)
+        self._resources = any(op["op_name"] == "VAR_HANDLE" for op in self._runner._get_ops_details())
         self._features = None if features is False else self._choose_features(features)
         if self._features is not None:
             info.features = format_of(self._features)
@@ -113,6 +116,13 @@ class TFLite:
             found = named[0] if named else tensors[number]
         width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
         return None if too_wide(self.info, found["name"], width, asked) else found
+
+    def reset(self) -> None:
+        """Forget what earlier inputs left in the model, as at its start."""
+        if self._resources:  # resource variables: LiteRT resets variable tensors alone
+            self._runner = self._load(*self._again)
+        else:
+            self._runner.reset_all_variables()
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch, one input after the other: what most models for devices are made for."""

@@ -15,6 +15,103 @@ def is_module(model: Any) -> bool:
     return any(kind.__module__.startswith("torch.nn.") for kind in type(model).__mro__)
 
 
+WRAPPERS = ("", "module.", "_orig_mod.")
+"""What names of submodules begin with in a plain module, in `DataParallel`, and in a compiled one."""
+
+
+class Tap:
+    """Takes the features of a module while it runs, and changes nothing of it.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    features : str, int, bool or None
+        Name of a submodule, whose output is taken; None takes the input of the last linear layer that runs.
+    info : Info
+        Gets a note where features are left out.
+    """
+
+    def __init__(self, model: Any, features: Features, info: Info) -> None:
+        self._info = info
+        self._asked = features not in (None, True, False)
+        self._wanted, self._name, self._seen = features is not False, "", None
+        self._hooks: list[Any] = []
+        self._compiled = hasattr(model, "_orig_mod")
+        parts = dict(model.named_modules())
+        if self._asked:
+            chosen = next(
+                (start + str(features) for start in WRAPPERS if start + str(features) in parts), None
+            )
+            if chosen is None:
+                last = ", ".join(list(parts)[-5:])
+                raise ValueError(f"{info.name}: has no module {features!r}; the last ones are {last}")
+            parts = {chosen: parts[chosen]}
+        elif self._wanted:
+            linear = import_module("torch").nn.Linear
+            parts = {name: part for name, part in parts.items() if isinstance(part, linear)}
+        self._parts = parts if self._wanted else {}
+
+    def start(self) -> None:
+        """Watch the module from now on."""
+        self._seen = None
+        self._hooks = [self._watch(name, part) for name, part in self._parts.items()]
+
+    def stop(self) -> None:
+        """Leave the module as it was."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+
+    def _watch(self, name: str, part: Any) -> Any:
+        def before(_: Any, given: Any) -> None:
+            if given:
+                self._seen, self._name = given[0], f"input of {name or 'the linear layer'}"
+
+        def after(_: Any, __: Any, output: Any) -> None:
+            self._seen, self._name = output, name
+
+        return part.register_forward_hook(after) if self._asked else part.register_forward_pre_hook(before)
+
+    def take(self, count: int) -> Array | None:
+        """Return the features of the batch that has just run, and forget them.
+
+        Parameters
+        ----------
+        count : int
+            Rows of the batch.
+        """
+        seen, self._seen = self._seen, None
+        if not self._wanted:
+            return None
+        why = None
+        if seen is None:
+            why = "no linear layer ran"
+            if self._compiled:
+                why += " where it could be seen; begin before the first call of a compiled module"
+        elif not hasattr(seen, "detach"):
+            why = f"{self._name} is {type(seen).__name__}, expected a tensor"
+        elif len(seen if seen.ndim > 1 or count > 1 else seen[None]) != count:
+            why = f"{self._name} has shape {tuple(seen.shape)} for {count} outputs"
+        if why is not None or seen is None:
+            self._leave_out(f"{why}; name a module with `features`")
+            return None
+        rows = array_of(seen).reshape(count, -1)
+        if too_wide(self._info, self._name, rows.shape[1], self._asked):
+            self._drop()
+            return None
+        return rows
+
+    def _leave_out(self, why: str) -> None:
+        if self._asked:
+            raise ValueError(f"{self._info.name}: {why}")
+        self._info.notes.append(f"features are left out: {why}")
+        self._drop()
+
+    def _drop(self) -> None:
+        self._wanted, self._parts = False, {}
+        self.stop()
+
+
 class Torch:
     """A PyTorch module, ready to run on the device where it is.
 
@@ -22,25 +119,14 @@ class Torch:
     ----------
     model : torch.nn.Module
     features : str, int, bool or None
-        Name of a submodule, whose output is taken; None takes the input of the last linear layer that runs.
+        As of `Tap`.
     """
 
     def __init__(self, model: Any, features: Features) -> None:
         self._torch = import_module("torch")
         self._model = model
         self.info = Info(type(model).__name__)
-        self._asked = features not in (None, True, False)
-        self._wanted, self._name, self._seen = features is not False, "", None
-        parts = dict(model.named_modules())
-        if self._asked:
-            if features not in parts:
-                last = ", ".join(list(parts)[-5:])
-                raise ValueError(f"{self.info.name}: has no module {features!r}; the last ones are {last}")
-            parts = {str(features): parts[str(features)]}
-        elif self._wanted:
-            linear = self._torch.nn.Linear
-            parts = {name: part for name, part in parts.items() if isinstance(part, linear)}
-        self._parts = parts if self._wanted else {}
+        self._tap = Tap(model, features, self.info)
         weight = next(iter(model.parameters()), None)
         self._where = None if weight is None else weight.device
         if weight is not None and weight.dtype == self._torch.float64:
@@ -49,8 +135,7 @@ class Torch:
     def __call__(self, x: Array) -> Outputs:
         """Run a batch in evaluation mode, without gradients; the module is left as it was."""
         training = self._model.training
-        self._seen = None
-        hooks = [self._watch(name, part) for name, part in self._parts.items()]
+        self._tap.start()
         try:
             self._model.eval()
             with self._torch.no_grad():
@@ -61,39 +146,15 @@ class Torch:
                 f"{self.info.name}: cannot run on input of shape {x.shape[1:]}: {first_line(error)}"
             ) from None
         finally:
-            for hook in hooks:
-                hook.remove()
+            self._tap.stop()
             self._model.train(training)
         if not isinstance(found, self._torch.Tensor):
             raise ValueError(
                 f"{self.info.name}: returns {type(found).__name__}, expected a tensor of posteriors"
             )
-        return Outputs(_array(found).reshape(len(x), -1), self._features(len(x)))
-
-    def _watch(self, name: str, part: Any) -> Any:
-        def before(_: Any, given: Any) -> None:
-            self._seen, self._name = given[0], f"input of {name or 'the linear layer'}"
-
-        def after(_: Any, __: Any, output: Any) -> None:
-            self._seen, self._name = output, name
-
-        return part.register_forward_hook(after) if self._asked else part.register_forward_pre_hook(before)
-
-    def _features(self, count: int) -> Array | None:
-        if not self._wanted:
-            return None
-        if self._seen is None:
-            self.info.notes.append(
-                "features are left out: no linear layer ran; name a module with `features`"
-            )
-            self._wanted = False
-            return None
-        rows = _array(self._seen).reshape(count, -1)
-        if too_wide(self.info, self._name, rows.shape[1], self._asked):
-            self._wanted, self._parts = False, {}
-            return None
-        return rows
+        return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
 
 
-def _array(tensor: Any) -> Array:
+def array_of(tensor: Any) -> Array:
+    """Return a tensor of any device and kind of float as float32; gradients do not come along."""
     return np.asarray(tensor.detach().cpu().float().numpy())

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .page import render, write_report
+from .step_figure import StepsFigure, plot_steps
 
-__all__ = ["render", "write_report"]
+__all__ = ["StepsFigure", "plot_steps", "render", "write_report"]

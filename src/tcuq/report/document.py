@@ -99,7 +99,8 @@ def document(
         f'<meta name="generator" content="tcuq {escape(VERSION)}"><title>{escape(title)}</title>'
         f"<style>{style}</style>"
         f"<script>{FIRST}</script></head><body>"
-        f'{figures.HATCHES}<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
+        f'<svg class="defs" aria-hidden="true">{figures.HATCHES}</svg>'
+        f'<header><p class="kind">tcuq {DASH} report of a monitored stream</p>'
         f'<h1>{escape(title)}</h1><p class="verdict" data-key="verdict">{escape(sentence)}</p>'
         f"{tiles}</header>"
         f"<main>{body}</main><footer>{settings}<p>{escape(NOT_PROMISED)}</p>"

@@ -8,21 +8,23 @@ import numpy as np
 import numpy.typing as npt
 
 from .data import ABSTAIN, FALL, FLAGGED, RISE, SHIFTED, Cells, flag_bits, per_cell
-from .plot import Axis, Plot, axis_top, nice_ticks, runs
+from .plot import SIZE, Axis, Plot, axis_top, nice_ticks, runs
 from .summary import BINS, Curve, FlagRate, Reliability, Share, Window
 from .text import count, decimal, percent
 
 TIMELINE_CELLS = 500
 SIGNAL_CELLS = 250
 CURVE_POINTS = 240
+SHADES = 5
+"""Shares of a cell that a thin row tells apart."""
 
 HATCHES = (
-    '<svg class="defs" aria-hidden="true"><defs>'
+    "<defs>"
     '<pattern id="hatch-rise" width="10" height="30" patternUnits="userSpaceOnUse">'
     '<rect class="tint rise" width="10" height="30"/><path class="hatch rise" d="M0 30L10 0"/></pattern>'
     '<pattern id="hatch-fall" width="10" height="30" patternUnits="userSpaceOnUse">'
     '<rect class="tint fall" width="10" height="30"/><path class="hatch fall" d="M0 0L10 30"/></pattern>'
-    "</defs></svg>"
+    "</defs>"
 )
 """Rise leans one way and fall the other, so that color is never the only difference."""
 
@@ -45,10 +47,10 @@ def _steppy(starts: npt.NDArray[np.int64], steps: int) -> npt.NDArray[np.float64
     return np.asarray((edges[:-1] + edges[1:]) / 2)
 
 
-def timeline(
-    decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
-) -> str:
-    """Return the timeline as it is shown where scripts do not run, and in print."""
+def risk_plot(
+    decisions: npt.NDArray[Any], log: Any, top: float, axis: Axis, width: float = SIZE, height: float = SIZE
+) -> Plot:
+    """Return risk, threshold, abstentions and alarm over time; the drawing has this width and height."""
     steps = len(decisions)
     per = per_cell(steps, TIMELINE_CELLS)
     risk, threshold = Cells.of(decisions["risk"], per), Cells.of(decisions["threshold"], per)
@@ -57,9 +59,11 @@ def timeline(
     plot = Plot(
         "Risk and threshold over time",
         "Range and mean of the risk, the threshold, and shaded stretches where the alarm was raised.",
-        steps_axis(steps, first, ""),
+        axis,
         Axis(0, top, "risk"),
         "tall",
+        width=width,
+        height=height,
     )
     plot.boxes(runs(bits & SHIFTED), 0, top, "shift tint")
     plot.boxes(runs(bits & SHIFTED), 0.985 * top, top, "shift rim")
@@ -77,11 +81,32 @@ def timeline(
         if len(borders) <= TIMELINE_CELLS // 4:
             for border in borders:
                 plot.line([border, border], [0, top], "border")
-    return plot.html() + _lanes(bits, wrong, per, first, log is not None and log.shifted is not None)
+    return plot
 
 
-def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, first: int, shifts: bool) -> str:
+def timeline(
+    decisions: npt.NDArray[Any], log: Any, wrong: npt.NDArray[np.bool_] | None, top: float, first: int
+) -> str:
+    """Return the timeline as it is shown where scripts do not run, and in print."""
+    steps = len(decisions)
+    risk = risk_plot(decisions, log, top, steps_axis(steps, first, ""))
+    bare = Axis(0, steps, ticks=((-steps, ""),))
+    lanes = lane_plots(flag_bits(decisions, log), wrong, bare, log is not None and log.shifted is not None)
+    lanes[-1].x, lanes[-1].kind = steps_axis(steps, first), "lane last"
+    return "".join(plot.html() for plot in (risk, *lanes))
+
+
+def lane_plots(
+    bits: npt.NDArray[np.uint8],
+    wrong: Any,
+    axis: Axis,
+    shifts: bool,
+    width: float = SIZE,
+    height: float = SIZE,
+) -> list[Plot]:
+    """Return thin rows that show where steps were flagged, abstained, wrong, under alarm, or shifted."""
     steps = len(bits)
+    per = per_cell(steps, TIMELINE_CELLS)
     full, upper, lower = (0.0, 1.0), (0.5, 1.0), (0.0, 0.5)
     rows: list[tuple[str, list[tuple[str, tuple[float, float], Any]]]] = [
         ("flagged", [("flagged", full, bits & FLAGGED)]),
@@ -94,19 +119,27 @@ def _lanes(bits: npt.NDArray[np.uint8], wrong: Any, per: int, first: int, shifts
     if shifts:
         rows.append(("shift", [("shift", full, bits & SHIFTED)]))
     lanes = []
-    for row, (label, kinds) in enumerate(rows):
-        last = row == len(rows) - 1
-        axis = steps_axis(steps, first) if last else Axis(0, steps, ticks=((-steps, ""),))
+    for label, kinds in rows:
         plot = Plot(
-            f"Steps: {label}", f"Where steps are: {label}.", axis, Axis(0, 1, label, ticks=((-1, ""),))
+            f"Steps: {label}",
+            f"Where steps are: {label}.",
+            axis,
+            Axis(0, 1, label, ticks=((-1, ""),)),
+            "lane",
+            False,
+            width,
+            height,
         )
-        plot.kind, plot.grid = "lane last" if last else "lane", False
         for name, (low, high), hits in kinds:
             # Stretches of whole cells keep the drawing small, whatever the number of steps.
-            any_hit = Cells.of(np.asarray(hits != 0), per).high
-            plot.boxes([(a * per, min(steps, b * per)) for a, b in runs(any_hit)], low, high, name)
-        lanes.append(plot.html())
-    return "".join(lanes)
+            cells = Cells.of(np.asarray(hits != 0), per)
+            # Where steps do not stay what they are, the share of a cell says more than any hit in it.
+            shares = np.ceil(cells.mean * SHADES) if (low, high) == full else cells.high * SHADES
+            for shade in range(1, SHADES + 1):
+                edges = [(a * per, min(steps, b * per)) for a, b in runs(shares == shade)]
+                plot.boxes(edges, low, high, name, shade / SHADES)
+        lanes.append(plot)
+    return lanes
 
 
 def signal(values: npt.NDArray[np.float64], name: str, last: bool, first: int) -> str:

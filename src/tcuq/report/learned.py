@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..monitor.params import Params
 from .data import Cells, per_cell
 from .figures import steps_axis
-from .plot import Axis, Plot, nice_ticks
+from .plot import SIZE, Axis, Plot, nice_ticks
 from .sections import keyed, legend, section, table
 from .text import count, decimal, percent, plural, short
 
@@ -149,22 +149,38 @@ def _ends(values: Floats) -> list[tuple[str, float]]:
     return [("severity", float(values[-1])), ("severity-most", float(values.max()))]
 
 
-def _accuracy(expected: Floats, recent: Floats | None, about: str, first: int) -> str:
+def accuracy_plot(
+    expected: Floats,
+    recent: Floats | None,
+    axis: Axis,
+    width: float = SIZE,
+    height: float = SIZE,
+    ticks: int = 5,
+) -> Plot:
+    """Return the expected accuracy over time, beside the true one where labels are known."""
     lowest = float(expected.min() if recent is None else min(expected.min(), recent[WINDOW:].min(initial=1)))
     low = max(0.0, np.floor(10 * lowest - 0.5) / 10)
-    ticks = tuple((t, percent(t, 0)) for t in nice_ticks(low, 1, 5))
+    marks = tuple((t, percent(t, 0)) for t in nice_ticks(low, 1, ticks))
     plot = Plot(
         "Expected accuracy over time",
         f"At the end {percent(float(expected[-1]))}.",
-        steps_axis(len(expected), first),
-        Axis(low, 1, "accuracy", ticks=ticks),
+        axis,
+        Axis(low, 1, "accuracy", ticks=marks),
         "medium",
+        width=width,
+        height=height,
     )
+    if recent is not None:
+        _drawn(plot, recent, "plain", with_range=False)
+    _drawn(plot, expected, "risk", with_range=False)
+    return plot
+
+
+def _accuracy(expected: Floats, recent: Floats | None, about: str, first: int) -> str:
+    plot = accuracy_plot(expected, recent, steps_axis(len(expected), first))
     keys, rows = [("risk", "expected, without labels")], []
     if recent is not None:
         keys.append(("plain", f"true, over the last {WINDOW} steps"))
-        _drawn(plot, recent, "plain", with_range=False)
-    _drawn(plot, expected, "risk", with_range=False)
     rows.append(["expected at the end", keyed("expected-accuracy", percent(float(expected[-1])))])
     if recent is not None:
         gap = np.abs(expected - recent)[min(WINDOW, len(expected) - 1) :]

@@ -84,7 +84,7 @@ class Axis:
 
 @dataclass
 class Plot:
-    """Collects marks; `html` gives the figure."""
+    """Collects marks; `html` gives the figure, and stretches the drawing of this width and height."""
 
     title: str
     description: str
@@ -92,12 +92,14 @@ class Plot:
     y: Axis
     kind: str = ""
     grid: bool = True
+    width: float = SIZE
+    height: float = SIZE
     parts: list[str] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
     def _points(self, xs: npt.ArrayLike, ys: npt.ArrayLike) -> list[str]:
-        across = np.round(self.x.place(xs) * SIZE, 1)
-        down = np.round((1 - self.y.place(ys)) * SIZE, 1)
+        across = np.round(self.x.place(xs) * self.width, 1)
+        down = np.round((1 - self.y.place(ys)) * self.height, 1)
         return [f"{a:g} {b:g}" for a, b in zip(across.tolist(), down.tolist(), strict=True)]
 
     def line(self, xs: npt.ArrayLike, ys: npt.ArrayLike, name: str) -> None:
@@ -112,14 +114,17 @@ class Plot:
         points = self._points(xs, high) + self._points(xs, low)[::-1]
         self.parts.append(f'<path class="fill {name}" d="M{"L".join(points)}Z"/>')
 
-    def boxes(self, edges: list[tuple[float, float]], low: float, high: float, name: str) -> None:
-        """Fill boxes that share their lower and upper edge."""
+    def boxes(
+        self, edges: list[tuple[float, float]], low: float, high: float, name: str, shade: float = 1
+    ) -> None:
+        """Fill boxes that share their lower and upper edge; a shade below 1 lets the ground through."""
         if not edges:
             return
-        across = np.round(self.x.place(np.array(edges)) * SIZE, 1).tolist()
-        bottom, top = (round(float(1 - self.y.place(v)) * SIZE, 1) for v in (low, high))
+        across = np.round(self.x.place(np.array(edges)) * self.width, 1).tolist()
+        bottom, top = (round(float(1 - self.y.place(v)) * self.height, 1) for v in (low, high))
         shape = "".join(f"M{a:g} {bottom:g}V{top:g}H{b:g}V{bottom:g}Z" for a, b in across)
-        self.parts.append(f'<path class="fill {name}" d="{shape}"/>')
+        through = "" if shade == 1 else f' opacity="{shade:g}"'
+        self.parts.append(f'<path class="fill {name}"{through} d="{shape}"/>')
 
     def bars(self, edges: list[tuple[float, float]], heights: npt.ArrayLike, name: str) -> None:
         """Fill boxes that stand on the low end."""
@@ -131,14 +136,20 @@ class Plot:
         shape = "".join(f"M{point}h0" for point in self._points(xs, ys))
         self.over.append(f'<path class="dots {name}" d="{shape}"/>')
 
+    def drawing(self) -> str:
+        """Return the marks, and the lines of the grid under them."""
+        lines = ""
+        if self.grid:
+            shape = "".join(f"M0 {(1 - at) * self.height:.1f}h{self.width:g}" for at, _ in self.y.marks())
+            shape += "".join(f"M{at * self.width:.1f} 0v{self.height:g}" for at, _ in self.x.marks())
+            lines = f'<path class="grid" d="{shape}"/>'
+        # Lines are cut off at the frame, dots on the frame are shown whole.
+        framed = f'<svg width="{self.width:g}" height="{self.height:g}">{lines}{"".join(self.parts)}</svg>'
+        return f"{framed}{''.join(self.over)}"
+
     def html(self) -> str:
         """Return the drawing with its axes."""
         across, up = self.x.marks(), self.y.marks()
-        lines = ""
-        if self.grid:
-            shape = "".join(f"M0 {(1 - at) * SIZE:.1f}h{SIZE}" for at, _ in up)
-            shape += "".join(f"M{at * SIZE:.1f} 0v{SIZE}" for at, _ in across)
-            lines = f'<path class="grid" d="{shape}"/>'
         below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in across)
         beside = "".join(f'<span style="bottom:{100 * at:.2f}%">{escape(text)}</span>' for at, text in up)
         return (
@@ -147,9 +158,7 @@ class Plot:
             f'<svg viewBox="0 0 {SIZE} {SIZE}" preserveAspectRatio="none" role="img" '
             f'aria-label="{escape(self.title)}. {escape(self.description)}">'
             f"<title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
-            # Lines are cut off at the frame, dots on the frame are shown whole.
-            f'<svg width="{SIZE}" height="{SIZE}">{lines}{"".join(self.parts)}</svg>'
-            f"{''.join(self.over)}</svg>"
+            f"{self.drawing()}</svg>"
             f'</div><div class="x-ticks" aria-hidden="true">{below}</div>'
             f'<div class="x-label">{escape(self.x.label)}</div></div>'
         )

@@ -10,8 +10,8 @@ class InputNote(UserWarning):
     """Something about an input that you may want to know; it is read all the same."""
 
 
-def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
-    """Say once which columns of an input are not used.
+def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str | None:
+    """Return a sentence about the columns of an input that are not used, None where all are.
 
     Parameters
     ----------
@@ -21,6 +21,30 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
         The columns that the input has.
     known : collection of str
         The columns that are read.
+
+    Examples
+    --------
+    >>> unknown_text("column", ["p0", "lable", "time"], ("p0", "label"))
+    "columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
+    """
+    unknown = [name for name in names if name not in known]
+    if not unknown:
+        return None
+    shown = ", ".join(map(repr, unknown[:8])) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
+    verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
+    # Either number of a word may be there: label or labels.
+    free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
+    guesses = [f" Is {name!r} meant to be {near!r}?" for name in unknown if (near := meant(name, free))]
+    return f"{verb} not used.{''.join(guesses[:3])}"
+
+
+def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
+    """Say once which columns of an input are not used.
+
+    Parameters
+    ----------
+    what, names, known
+        As of `unknown_text`.
     where : str
         Name of the input in messages.
 
@@ -37,15 +61,9 @@ def note_unknown(what: str, names: Sequence[str], known: Collection[str], where:
     >>> str(seen[0].message)
     "dev.csv: columns 'lable', 'time' are not used. Is 'lable' meant to be 'label'?"
     """
-    unknown = [name for name in names if name not in known]
-    if not unknown:
-        return
-    shown = ", ".join(map(repr, unknown[:8])) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
-    verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
-    # Either number of a word may be there: label or labels.
-    free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
-    guesses = [f" Is {name!r} meant to be {near!r}?" for name in unknown if (near := meant(name, free))]
-    warnings.warn(InputNote(f"{where}: {verb} not used.{''.join(guesses[:3])}"), stacklevel=4)
+    text = unknown_text(what, names, known)
+    if text is not None:
+        warnings.warn(InputNote(f"{where}: {text}"), stacklevel=4)
 
 
 def meant(name: str, known: Sequence[str]) -> str | None:

@@ -1,0 +1,33 @@
+"""Packages that one part needs and most users do not: imported where they are used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def needed(module: str, install: str, what: str) -> Any:
+    """Import a package that is used here alone, or say in one line how to get it.
+
+    Parameters
+    ----------
+    module : str
+    install : str
+        What pip is to install.
+    what : str
+        What the package is needed for.
+
+    Examples
+    --------
+    >>> needed("no_such_package", "tcuq[tflite]", "a .tflite model")
+    Traceback (most recent call last):
+    ...
+    ValueError: a .tflite model needs the package no_such_package; install it with: pip install 'tcuq[tflite]'
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise ValueError(
+            f"{what} needs the package {name}; install it with: pip install '{install}'"
+        ) from None

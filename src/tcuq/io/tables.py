@@ -1,0 +1,247 @@
+"""Parquet and Arrow files, by pyarrow: the columns of a log or of decisions, read piece by piece."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.optional import needed
+from ..base.unknown import note_unknown
+from ..monitor.columns import Layout
+from ..monitor.frames import DETAILS, Columns, columns_of, details_of
+from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
+from .sources import MAX_BYTES, STANDARD, TOO_LARGE, read_bytes, shown
+from .values import Softmax, make_log, refuse_bad_rows
+
+PIECE = 1 << 24
+"""Bytes that are decoded at once, about: as many rows as that are."""
+
+_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow or Feather file"}
+
+
+def package(kind: str, module: str = "pyarrow") -> Any:
+    """Import what reads and writes a format, or say how to get it."""
+    return needed(module, "tcuq[tables]", _NAMES[kind])
+
+
+@contextmanager
+def _whole(kind: str, where: str) -> Iterator[None]:
+    """Turn whatever a damaged file leads to into one message."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno:
+            raise type(error)(error.errno, error.strerror, where) from None
+        raise ValueError(f"{where}: is not {_NAMES[kind]}, or is damaged") from None
+
+
+class TableFile:
+    """A Parquet or Arrow file that is open.
+
+    Parameters
+    ----------
+    path : path
+        ``"-"`` is standard input.
+    kind : str
+        ``"parquet"`` or ``"arrow"``.
+    max_bytes : int
+        The columns that are read may take this much memory.
+    """
+
+    def __init__(self, path: str | Path, kind: str, max_bytes: int = MAX_BYTES) -> None:
+        arrow = package(kind)
+        self._kind, self._where, self._left, self._most = kind, shown(path), max_bytes, max_bytes
+        content: Any
+        if str(path) == STANDARD:
+            content = arrow.BufferReader(read_bytes(path, max_bytes))
+        else:
+            os.stat(path)  # names the file where it is missing
+            with _whole(kind, self._where):
+                content = arrow.OSFile(os.fspath(path))
+        with _whole(kind, self._where):
+            if kind == "parquet":
+                # Threads would only hide which of them ran into damage.
+                self._file = package(kind, "pyarrow.parquet").ParquetFile(
+                    content,
+                    pre_buffer=False,
+                    thrift_string_size_limit=1 << 24,
+                    thrift_container_size_limit=1 << 20,
+                )
+                self._schema = self._file.schema_arrow
+            else:
+                self._file = self._open_arrow(content)
+                self._schema = self._file.schema
+            self.names: list[str] = list(self._schema.names)
+            self.metadata = self._schema.metadata
+
+    def _open_arrow(self, content: Any) -> Any:
+        ipc = package(self._kind, "pyarrow.ipc")
+        try:
+            return ipc.open_file(content)
+        except ValueError:  # a stream has no table of its batches at the end
+            content.seek(0)
+            return ipc.open_stream(content)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield record batches that hold these columns, which are checked and judged by their size.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the file. Each must be there once.
+        """
+        # The package ends the process on damage in what it tells of single columns: only rows are asked for.
+        if self._kind == "parquet" and self._file.metadata.num_rows * len(names) > self._left:
+            self._too_large()
+        source = self._parquet(list(names)) if self._kind == "parquet" else self._arrow(list(names))
+        while True:
+            with _whole(self._kind, self._where):
+                piece = next(source, None)
+                if piece is not None:
+                    piece.validate(full=True)
+            if piece is None:
+                return
+            self._left -= piece.nbytes
+            if self._left < 0:
+                self._too_large()
+            yield piece
+
+    def _too_large(self) -> None:
+        raise ValueError(f"{self._where}: takes more than {self._most:,} bytes when unpacked; {TOO_LARGE}")
+
+    def _parquet(self, names: list[str]) -> Iterator[Any]:
+        # One row tells how many may come at once: it may hold a picture.
+        first = next(self._file.iter_batches(1, columns=names, use_threads=False), None)
+        if first is None:
+            return
+        rows = min(max(1, PIECE // max(1, first.nbytes)), 1 << 16)
+        for batch in self._file.iter_batches(rows, columns=names, use_threads=False):
+            yield batch.select(names)
+
+    def _arrow(self, names: list[str]) -> Iterator[Any]:
+        if hasattr(self._file, "num_record_batches"):
+            batches = (self._file.get_batch(number) for number in range(self._file.num_record_batches))
+        else:
+            batches = iter(self._file)
+        for batch in batches:
+            yield batch.select(names)
+
+
+def read_table_log(
+    path: str | Path, kind: str, where: str, max_bytes: int = MAX_BYTES, softmax: Softmax | None = None
+) -> Log:
+    """Read a log from a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : path
+        ``"-"`` is standard input.
+    kind : str
+        ``"parquet"`` or ``"arrow"``.
+    where : str
+        Name of the file in messages.
+    max_bytes : int
+        What is read may take this much memory.
+    softmax : callable, optional
+        Makes posteriors of the columns of posteriors, which are logits then.
+    """
+    file = TableFile(path, kind, max_bytes)
+    try:
+        layout = Layout.of(file.names, lists=True)
+        details = details_of(file.metadata)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    places = [place for place, name in enumerate(layout.names) if name in layout.known and name != "step"]
+    kept = Layout([layout.names[place] for place in places], layout.probs, layout.features)
+    parts: list[Columns] = []
+    start = 0
+    for piece in file.pieces([file.names[place] for place in places]):
+        try:
+            parts.append(columns_of(piece, kept))
+            _refuse_wide(parts[-1])
+        except ValueError as error:
+            raise ValueError(f"{where}, rows from {start} on: {error}") from None
+        start += piece.num_rows
+    if not start:
+        raise ValueError(f"{where}: holds no steps, expected at least one row")
+    note_unknown("column", layout.noted, layout.known, where)
+    try:
+        log = make_log(**Columns.joined(parts).narrowed()._asdict(), softmax=softmax, **details)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from None
+    refuse_bad_rows(log, where)
+    return log
+
+
+def _refuse_wide(part: Columns) -> None:
+    """Refuse at the first piece what a log does not take; the rest of such a file may fill the memory."""
+    for name, rows, most in (("probs", part.probs, MAX_CLASSES), ("features", part.features, MAX_FEATURES)):
+        if rows is not None and rows.shape[1] > most:
+            raise ValueError(f"{name} has {rows.shape[1]:,} values a row, expected at most {most}")
+
+
+def log_table(log: Log) -> Any:
+    """Return a log as an Arrow table: lists of posteriors and features, one column for each of the rest."""
+    arrow = package("parquet")
+    columns: dict[str, Any] = {}
+    for name, rows in (("probs", log.probs), ("features", log.features)):
+        if rows is not None:
+            columns[name] = arrow.FixedSizeListArray.from_arrays(arrow.array(rows.reshape(-1)), rows.shape[1])
+    for name, values in (("label", log.labels), ("segment", log.segments), ("shifted", log.kinds)):
+        if values is not None:
+            columns[name] = arrow.array(values)
+    details = {key: getattr(log, key) for key in ("names", "feature_scale", "feature_zero_point")}
+    told = {key: value for key, value in details.items() if value is not None}
+    return arrow.table(columns).replace_schema_metadata({DETAILS: json.dumps(told)} if told else None)
+
+
+def encode_table(table: Any, kind: str) -> bytes:
+    """Return an Arrow table as the bytes of a file.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    kind : str
+        ``"parquet"`` or ``"arrow"``.
+    """
+    arrow = package(kind)
+    sink = arrow.BufferOutputStream()
+    if kind == "parquet":
+        package(kind, "pyarrow.parquet").write_table(table, sink)
+    else:
+        with package(kind, "pyarrow.ipc").new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return bytes(memoryview(sink.getvalue()))
+
+
+def decision_table(columns: dict[str, Any]) -> Any:
+    """Return columns of decisions as an Arrow table; an unknown accuracy is null.
+
+    Parameters
+    ----------
+    columns : dict
+        Arrays, or lists of text, by name.
+    """
+    arrow = package("parquet")
+    made = {
+        name: arrow.array(values, mask=np.isnan(values)) if name == "expected_accuracy" else values
+        for name, values in columns.items()
+    }
+    return arrow.table(made)
+
+
+def cells_of(piece: Any, name: str) -> npt.NDArray[Any]:
+    """Return a column of a record batch as numbers or texts; what is null among numbers is NaN."""
+    values = piece.column(piece.schema.get_field_index(name))
+    if hasattr(values.type, "index_type"):
+        values = values.dictionary_decode()
+    return np.asarray(values.to_numpy(zero_copy_only=False))

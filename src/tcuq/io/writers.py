@@ -1,0 +1,46 @@
+"""Writing logs in whatever format they are to have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..monitor.log import Log
+from .npz import encode_log
+from .sources import TABLES, format_of, put
+from .tables import encode_table, log_table, package
+
+LOG_ENDINGS = ".npz, .parquet, .arrow or .feather"
+
+
+def log_format(path: str | Path) -> str:
+    """Return the format of a log that is to be written; refuse one that only is read.
+
+    Examples
+    --------
+    >>> log_format("dev.npz")
+    'npz'
+    >>> log_format("dev.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: dev.csv: a log is written as .npz, .parquet, .arrow or .feather
+    """
+    if Path(path).suffix.lower() not in LOG_ENDINGS.replace(" or", ",").split(", "):
+        raise ValueError(f"{path}: a log is written as {LOG_ENDINGS}")
+    kind = format_of(path)
+    if kind in TABLES:
+        package(kind)  # missing, it is to be missed before the work
+    return kind
+
+
+def write_log(path: str | Path, log: Log) -> None:
+    """Write a log, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        ``.npz``, or ``.parquet``, ``.arrow`` and ``.feather``, which need pyarrow. In tables posteriors and
+        features are columns of lists; names and the scale of features are in the metadata.
+    log : Log
+    """
+    kind = log_format(path)
+    put(path, encode_table(log_table(log), kind) if kind in TABLES else encode_log(log))

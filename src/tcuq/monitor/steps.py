@@ -1,0 +1,221 @@
+"""What a monitor says of a whole stream: an array with one row a step, as a table or as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.optional import needed
+from .columns import ALIASES, PLAIN, Layout
+from .frames import holds_log, is_frame, names_of, opened
+from .signals import SIGNALS
+
+STEP_DTYPE = np.dtype(
+    {
+        "names": [
+            "risk",
+            "threshold",
+            "uncertainty",
+            "persistence",
+            "variety",
+            "severity",
+            "expected_accuracy",
+            "label",
+            "answer",
+            "flagged",
+            "abstain",
+            "alarm",
+            "warming_up",
+            "reason",
+            "low_mass",
+        ],
+        "formats": ["f8", "f8", "f8", "f8", "f8", "f8", "f8", "i4", "i4", "?", "?", "u1", "?", "u1", "?"],
+        "itemsize": 72,
+    },
+    align=True,
+)
+"""One row of `Monitor.run`. `reason` is the number of a signal in `SIGNALS`, or 255 for none, as on every
+step that is not flagged: `step_columns` gives the names, which `Monitor.step` gives at once.
+`expected_accuracy` is NaN where the params have no `horizon`."""
+
+NO_REASON = 255
+
+
+class Steps(np.ndarray[Any, np.dtype[Any]]):
+    """Steps of a monitor: a numpy array of `STEP_DTYPE` that can also be a data frame or a figure.
+
+    Attributes
+    ----------
+    class_names : tuple of str or None
+        Names of the classes, where the parameters have them.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> steps = Monitor(Params(classes=2, reference=0.3)).run([[0.5, 0.5], [1.0, 0.0]])
+    >>> steps["flagged"].tolist(), len(steps[:1])
+    ([True, False], 1)
+    """
+
+    class_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, steps: npt.NDArray[Any], class_names: Sequence[str] | None = None) -> Steps:
+        """Return the same steps, without a copy, with what this class offers.
+
+        Parameters
+        ----------
+        steps : array of `STEP_DTYPE`
+        class_names : sequence of str, optional
+        """
+        if steps.dtype != STEP_DTYPE or steps.ndim != 1:
+            raise TypeError(f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step")
+        found = steps.view(cls)
+        found.class_names = None if class_names is None else tuple(class_names)
+        return found
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.class_names = getattr(obj, "class_names", None)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        # One column is numbers, no steps.
+        whole = not isinstance(found, Steps) or found.dtype == STEP_DTYPE
+        return found if whole else found.view(np.ndarray)
+
+    def to_pandas(self, beside: Any = None) -> Any:
+        """Return the steps as a pandas DataFrame, one row a step.
+
+        Parameters
+        ----------
+        beside : pandas.DataFrame, optional
+            The input of the run, or some of its columns. Its index is kept, and so are columns that are not
+            read, such as times and devices; its label is called `true_label`.
+        """
+        pandas = needed("pandas", "pandas", "a pandas data frame")
+        index = None if beside is None else beside.index
+        return pandas.DataFrame({**self._kept(beside), **step_columns(self, self.class_names)}, index=index)
+
+    def to_polars(self, beside: Any = None) -> Any:
+        """Return the steps as a polars DataFrame; an unknown accuracy is null.
+
+        Parameters
+        ----------
+        beside : polars.DataFrame, optional
+            As of `to_pandas`.
+        """
+        polars = needed("polars", "polars", "a polars data frame")
+        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
+        columns["expected_accuracy"] = polars.Series(columns["expected_accuracy"]).fill_nan(None)
+        return polars.DataFrame(columns)
+
+    def to_arrow(self, beside: Any = None) -> Any:
+        """Return the steps as an Arrow table; an unknown accuracy is null.
+
+        Parameters
+        ----------
+        beside : pyarrow.Table, optional
+            As of `to_pandas`.
+        """
+        arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
+        columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
+        accuracy = columns["expected_accuracy"]
+        columns["expected_accuracy"] = arrow.array(accuracy, mask=np.isnan(accuracy))
+        return arrow.table(columns)
+
+    def _kept(self, beside: Any) -> dict[str, Any]:
+        """Return the columns of an input that its log does not use, and the true label."""
+        if beside is None:
+            return {}
+        if not is_frame(beside):
+            raise TypeError(f"beside is {type(beside).__name__}, expected a data frame")
+        table = opened(beside)
+        names = names_of(table)
+        read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
+        own = set(step_columns(self[:0], self.class_names))
+        kept: dict[str, Any] = {}
+        for name in names:
+            true = ALIASES.get(name, name) == "label"
+            if not true and ALIASES.get(name, name) in read:
+                continue
+            if name in own and not true:
+                raise ValueError(
+                    f"column {name!r} is in the input and in the steps; rename that of the input"
+                )
+            kept["true_label" if true else name] = table[name]
+        for name, values in kept.items():
+            if len(values) != len(self):
+                raise ValueError(f"{name} has {len(values)} rows, expected {len(self)}, one a step")
+        return kept
+
+    def plot(self, log: Any = None, title: str | None = None) -> Any:
+        """Return a figure of risk, threshold, abstentions, alarm and expected accuracy over the steps.
+
+        A notebook shows it; ``.save("steps.svg")`` writes it. It needs no other package.
+
+        Parameters
+        ----------
+        log : Log, optional
+            The input of the run: known shifts and wrong answers are shown too.
+        title : str, optional
+        """
+        # The drawing belongs to the report, above this part; the package itself knows where that is.
+        from .. import plot_steps
+
+        return plot_steps(self, log, title)
+
+
+def reason_names(codes: npt.ArrayLike) -> list[str]:
+    """Return the names of the signals that the column `reason` of `Monitor.run` gives as numbers.
+
+    Parameters
+    ----------
+    codes : array of integers
+        The column ``steps["reason"]``.
+
+    Returns
+    -------
+    list of str
+        "" where there is no reason (`Monitor.step` says None there).
+
+    Examples
+    --------
+    >>> reason_names(np.array([3, 255], dtype=np.uint8))
+    ['doubt', '']
+    """
+    return [SIGNALS[code] if code < len(SIGNALS) else "" for code in np.asarray(codes).ravel().tolist()]
+
+
+def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of `Monitor.run` as a person reads them, for a data frame or a table.
+
+    Parameters
+    ----------
+    steps : array of `STEP_DTYPE`
+    names : sequence of str, optional
+        Names of the classes, such as `Params.names`.
+
+    Returns
+    -------
+    dict of arrays
+        Every field of a step; `reason` as a name, "" where there is none. With `names` also `answer_name`.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> steps = Monitor(Params(classes=2, reference=0.3)).run([[0.5, 0.5], [1.0, 0.0]])
+    >>> columns = step_columns(steps, ("cat", "dog"))
+    >>> columns["reason"].tolist(), columns["answer_name"].tolist()
+    (['doubt', ''], ['cat', 'cat'])
+    """
+    columns = {name: np.ascontiguousarray(steps[name]) for name in STEP_DTYPE.names or ()}
+    columns["reason"] = np.array(reason_names(columns["reason"]), dtype=str)
+    if names is not None:
+        columns["answer_name"] = np.array([names[answer] for answer in columns["answer"].tolist()], dtype=str)
+    return columns

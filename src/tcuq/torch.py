@@ -1,0 +1,220 @@
+"""A monitor beside your own PyTorch loop: `watch` hooks into a module and gives steps while you call it.
+
+Importing this module imports no PyTorch; `watch` does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .monitor.log import Log
+from .monitor.monitor import Monitor
+from .monitor.params import Params
+from .monitor.steps import STEP_DTYPE, Steps
+from .recording.model import Features, Info
+from .recording.outputs import posteriors, refuse_model
+from .recording.torch import Tap, array_of, is_module
+
+__all__ = ["Watch", "watch"]
+
+
+def watch(
+    model: Any,
+    params: Params | Monitor | str | Path | None = None,
+    *,
+    logits: bool = False,
+    features: Features = None,
+    output: str | int | None = None,
+    keep: int | None = None,
+) -> Watch:
+    """Watch a PyTorch module while your own code calls it.
+
+    Each call of the module adds one step per row of its output, in order. Outputs, gradients, dtype, device
+    and mode of the module stay as they are. An output that cannot be read raises in your call.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    params : Params, Monitor or path, optional
+        The monitor that decides. Without it, outputs are collected for a fit: see `Watch.log`.
+    logits : bool
+        The module has no softmax: apply one, beside its outputs.
+    features : str or False, optional
+        Name of the submodule whose output is the features; by default the input of the last linear layer
+        that runs. False leaves them out. Where `params` use no features, none are taken.
+    output : str or int, optional
+        Which of several outputs has the posteriors: its place in a tuple, or its key or attribute.
+    keep : int, optional
+        Steps that `Watch.steps` keeps, the last ones; all by default, 72 bytes each.
+
+    Returns
+    -------
+    Watch
+        Watching at once. Use it in a ``with`` statement, or call `Watch.close` at the end.
+    """
+    return Watch(model, params, logits=logits, features=features, output=output, keep=keep)
+
+
+class Watch:
+    """A module that is being watched; made by `watch`.
+
+    Attributes
+    ----------
+    monitor : Monitor or None
+    notes : list of str
+        Remarks, such as features that were left out.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        params: Params | Monitor | str | Path | None = None,
+        *,
+        logits: bool = False,
+        features: Features = None,
+        output: str | int | None = None,
+        keep: int | None = None,
+    ) -> None:
+        if not is_module(model):
+            raise TypeError(f"the model is of type {type(model).__name__}, expected a torch.nn.Module")
+        if isinstance(params, (str, Path)):
+            params = Params.load(params)
+        if keep is not None and keep < 1:
+            raise ValueError(f"keep is {keep}, expected 1 or more, or None for all")
+        self.monitor = params if params is None or isinstance(params, Monitor) else Monitor(params)
+        self._torch = import_module("torch")
+        self._info = Info(type(model).__name__)
+        self.notes = self._info.notes
+        self._logits, self._output, self._keep = logits, output, keep
+        used = self.monitor is None or self.monitor.params.features > 0
+        self._tap = Tap(model, features if used else False, self._info)
+        self._kept: deque[Any] = deque()
+        self._count = 0
+        self._features: list[Any] = []
+        self._segment = 0
+        self._segments: list[int] = []
+        self._tap.start()
+        self._hook = model.register_forward_hook(self._after)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop watching; steps and log stay."""
+        self._hook.remove()
+        self._tap.stop()
+
+    def reset(self) -> None:
+        """Begin a new segment after a gap in the stream: past outputs are forgotten, rates and alarm not."""
+        self._segment += 1
+        if self.monitor is not None:
+            self.monitor.reset()
+
+    @property
+    def last(self) -> Steps:
+        """Steps of the last call of the module, one a row."""
+        self._need_monitor()
+        return self._kept[-1] if self._kept else self.steps
+
+    @property
+    def steps(self) -> Steps:
+        """All steps so far, or the last ones where `keep` says so."""
+        monitor = self._need_monitor()
+        whole = np.concatenate(self._kept) if self._kept else np.empty(0, STEP_DTYPE)
+        return Steps.of(whole if self._keep is None else whole[-self._keep :], monitor.params.names)
+
+    def log(self, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None) -> Log:
+        """Return what was collected without params, for `tcuq.fit`.
+
+        Parameters
+        ----------
+        labels : array, optional
+            True classes, one for each row that the module has put out since it is watched.
+        names : sequence of str, optional
+            Names of the classes.
+        """
+        if self.monitor is not None:
+            raise ValueError("outputs are collected without params only; call watch(model) for a log")
+        if not self._kept:
+            raise ValueError(
+                f"{self._info.name}: has not run since it is watched, expected at least one call"
+            )
+        rows = [0, *map(len, self._features)]
+        features = np.concatenate(self._features) if sum(rows) == sum(map(len, self._kept)) else None
+        segments = np.repeat(self._segments, [len(each) for each in self._kept])
+        more: Any = {"labels": labels, "segments": segments, "notes": tuple(self.notes), "names": names}
+        return Log(np.concatenate(self._kept), features, **more)
+
+    def _need_monitor(self) -> Monitor:
+        if self.monitor is None:
+            raise ValueError("there are no steps without params; pass them, or take the log")
+        return self.monitor
+
+    def _after(self, _: Any, __: Any, output: Any) -> None:
+        # Returns None, so that the module's output goes on as it is.
+        with self._torch.no_grad():
+            self._take(self._chosen(output))
+
+    def _chosen(self, output: Any) -> Any:
+        """Return the tensor with the posteriors."""
+        name, tensor = self._info.name, self._torch.Tensor
+        if self._output is None:
+            if isinstance(output, tensor):
+                return output
+            if isinstance(output, (tuple, list)):
+                names = ", ".join(map(str, range(len(output))))
+            else:
+                names = ", ".join(map(str, output)) if isinstance(output, dict) else "an attribute"
+            said = f"returns {type(output).__name__}, expected a tensor"
+            raise ValueError(f"{name}: {said}; name the one with the posteriors with `output`: {names}")
+        try:
+            named = isinstance(self._output, str) and not isinstance(output, dict)
+            found = getattr(output, str(self._output)) if named else output[self._output]
+        except (LookupError, AttributeError, TypeError):
+            raise ValueError(f"{name}: returns {type(output).__name__} without {self._output!r}") from None
+        if not isinstance(found, tensor):
+            raise ValueError(f"{name}: output {self._output!r} is {type(found).__name__}, expected a tensor")
+        return found
+
+    def _take(self, output: Any) -> None:
+        """Add the rows of one call."""
+        raw = array_of(output)
+        if not raw.size:
+            return
+        classes = None if self.monitor is None else self.monitor.params.classes
+        # Without a batch, a vector of all classes is one row; else it is one sigmoid a row.
+        alone = raw.ndim == 0 or (raw.ndim == 1 and classes is not None and len(raw) == classes > 2)
+        count = 1 if alone else len(raw)
+        rows = raw.reshape(count, -1)
+        features = self._tap.take(count)
+        try:
+            probs = posteriors(rows, None, self._logits)
+        except ValueError as error:
+            raise ValueError(f"{self._info.name}: {error}") from None
+        if not self._kept:  # later rows are judged one by one, by the core or by the fit
+            refuse_model(probs, self._info.name)
+        if self.monitor is None:
+            self._kept.append(np.asarray(probs, np.float32))
+            self._segments.append(self._segment)
+            self._features += [] if features is None else [features]
+            return
+        if features is None and self.monitor.params.features:
+            said = f"{self._info.name}: the monitor reads {self.monitor.params.features} features"
+            raise ValueError(f"{said}; {self.notes[-1] if self.notes else 'name a module with `features`'}")
+        try:
+            self._kept.append(self.monitor.run(probs, features))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{self._info.name}: {error}") from None
+        self._count += count
+        while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:
+            self._count -= len(self._kept.popleft())

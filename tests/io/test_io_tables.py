@@ -1,0 +1,271 @@
+"""Parquet and Arrow files in and out: the same log, the same decisions, and files that cannot be right."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tcuq
+from tcuq.cli import main
+from tcuq.cli.common import FORMATS
+from tcuq.io import InputNote, read_decisions, read_log, write_log
+
+pa = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow: pip install 'tcuq[tables]'")
+pq = pytest.importorskip("pyarrow.parquet")
+ENDINGS = ("parquet", "arrow", "feather")
+
+
+def make_log(count: int = 600, kind: Any = np.float32, **more: Any) -> tcuq.Log:
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(3, 0.4), count)
+    features: Any = rng.normal(size=(count, 4))
+    if kind == np.int8:
+        probs, features = np.round(probs * 255) - 128, np.clip(features * 20, -128, 127)
+    else:
+        more.pop("feature_scale", None), more.pop("feature_zero_point", None)
+    where = np.arange(count)
+    return tcuq.Log(
+        probs.astype(kind),
+        features.astype(kind),
+        rng.integers(-1, 3, count),
+        where // 100,
+        (where // 50) % 3,
+        **more,
+    )
+
+
+def same_log(a: tcuq.Log, b: tcuq.Log) -> None:
+    for name in ("probs", "features", "labels", "segments", "kinds"):
+        left, right = getattr(a, name), getattr(b, name)
+        assert left.dtype == right.dtype and np.array_equal(left, right), name
+    assert a.names == b.names
+    assert (a.feature_scale, a.feature_zero_point) == (b.feature_scale, b.feature_zero_point)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8])
+def test_a_log_comes_back_as_it_was(tmp_path: Path, ending: str, kind: Any) -> None:
+    log = make_log(kind=kind, names=["a", "b", "c"], feature_scale=0.05, feature_zero_point=-3)
+    write_log(tmp_path / f"log.{ending}", log)
+    same_log(read_log(tmp_path / f"log.{ending}"), log)
+
+
+def columns_of(log: tcuq.Log) -> dict[str, Any]:
+    assert log.features is not None
+    columns: dict[str, Any] = {f"p{i}": log.probs[:, i] for i in range(3)}
+    columns |= {f"f{i}": log.features[:, i] for i in range(4)}
+    return columns | {"label": log.labels, "segment": log.segments, "shifted": log.kinds}
+
+
+def lists_of(log: tcuq.Log, made: Any) -> dict[str, Any]:
+    assert log.features is not None
+    columns: dict[str, Any] = {"probs": pa.array(log.probs.tolist(), made(pa.float32()))}
+    columns["features"] = pa.array(log.features.tolist(), made(pa.float32()))
+    return columns | {"labels": log.labels, "segments": log.segments, "shifted": log.kinds}
+
+
+LAYOUTS = {
+    "columns": columns_of,
+    "lists": lambda log: lists_of(log, pa.list_),
+    "large lists": lambda log: lists_of(log, pa.large_list),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_columns_and_lists_in_many_pieces(tmp_path: Path, layout: str, ending: str) -> None:
+    log = make_log()
+    table, path = pa.table(LAYOUTS[layout](log)), tmp_path / f"log.{ending}"
+    if ending == "parquet":
+        pq.write_table(table, path, row_group_size=70)
+    else:
+        with pa.ipc.new_stream(path, table.schema) as writer:  # a stream, not a file
+            writer.write_table(table, max_chunksize=70)
+    same_log(read_log(path), log)
+
+
+def test_the_convention_is_that_of_csv(tmp_path: Path) -> None:
+    log = make_log(80, np.float64)
+    columns = {"time": np.arange(80), **columns_of(log), "f1_score": np.ones(80)}
+    names = list(columns)
+    rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
+    text = "\n".join([",".join(names), *(",".join(map(repr, row)) for row in rows)])
+    (tmp_path / "log.csv").write_text(text)
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    said = []
+    for ending in ("csv", "parquet"):
+        with pytest.warns(InputNote) as seen:
+            found = read_log(tmp_path / f"log.{ending}")
+        same_log(found, log)
+        said.append(str(seen[0].message).partition(": ")[2])
+    assert said == ["columns 'time', 'f1_score' are not used."] * 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_that_are_no_features_are_not_fatal(tmp_path: Path, ending: str) -> None:
+    table = pa.table({"p0": [0.25, 0.5], "p1": [0.75, 0.5], "f1": [0.9, 0.8], "name": ["a;b", "c"]})
+    if ending == "parquet":
+        pq.write_table(table, tmp_path / "log.parquet")
+    else:
+        (tmp_path / "log.csv").write_text("p0,p1,f1,name,name\n0.25,0.75,0.9,a;b,x\n0.5,0.5,0.8,c,y\n")
+    with pytest.warns(InputNote, match="'f1', 'name'"):
+        log = read_log(tmp_path / f"log.{ending}")
+    assert log.features is None and log.probs.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+
+
+def test_an_index_of_pandas_is_no_column_to_speak_of(tmp_path: Path) -> None:
+    table = pa.table({"p0": [0.25], "p1": [0.75], "__index_level_0__": [7]})
+    pq.write_table(table, tmp_path / "log.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_log(tmp_path / "log.parquet")) == 1
+
+
+def test_sigmoids_and_logits(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.table({"probs": [0.25, 0.5]}), path)
+    assert read_log(path).probs.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    pq.write_table(pa.table({"probs": [[2.0, 0.0], [0.0, 3.0]]}), path)
+    with pytest.raises(ValueError, match=r"log.parquet, row 0: probs.*logits=True"):
+        read_log(path)
+    assert read_log(path, logits=True).predictions().tolist() == [0, 1]
+    pq.write_table(pa.table({"p0": [1, 0], "p1": [0, 1]}), path)
+    assert read_log(path).probs.dtype == np.float64
+
+
+BAD = {
+    "lists of other lengths": ({"probs": [[0.5, 0.5], [1.0]]}, "probs has 1 values in row 1, expected 2"),
+    "no list": ({"probs": [[0.5, 0.5], None]}, "probs is missing in row 1, expected a list of numbers"),
+    "no label": (
+        {"p0": [0.5], "p1": [0.5], "label": pa.array([None], pa.int64())},
+        "label is missing in row",
+    ),
+    "a label by name": ({"p0": [0.5], "p1": [0.5], "label": ["cat"]}, "expected integers; pass `names`"),
+    "no number": ({"p0": ["x"], "p1": ["y"]}, "columns p0 to p1 hold <U1, expected numbers"),
+    "no posterior": ({"p0": [None], "p1": [0.5]}, "columns p0 to p1 hold object, expected numbers"),
+    "a gap": ({"p0": [0.5], "p2": [0.5]}, "column 'p1' is missing, expected p0 to p2 without a gap"),
+    "none": (
+        {"prob": [[0.5, 0.5]]},
+        "'p0' is missing, expected probs or p0, .*Is 'prob' meant to be 'probs'",
+    ),
+    "both": ({"p0": [0.5], "p1": [0.5], "probs": [[0.5, 0.5]]}, "probs are there twice, as probs and as p0"),
+    "no rows": ({"p0": pa.array([], pa.float32())}, "holds no steps, expected at least one row"),
+    "pictures": ({"p0": [0.5], "p1": [0.5], "features": [[0.0] * 257]}, "features has 257 values a row"),
+    "too little": ({"p0": [0.5], "p1": [0.4]}, "row 0: probs sum to 0.9"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_tables_that_cannot_be_right_are_one_line(tmp_path: Path, name: str) -> None:
+    columns, said = BAD[name]
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    with pytest.raises(ValueError, match=f"^{(tmp_path / 'log.parquet').as_posix()}.*{said}") as caught:
+        read_log(tmp_path / "log.parquet")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_may_take_so_much_memory_and_no_more(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.parquet", make_log(5000))
+    with pytest.raises(ValueError, match=r"takes more than 10,000 bytes when unpacked; split the log"):
+        read_log(tmp_path / "log.parquet", max_bytes=10_000)
+    write_log(tmp_path / "log.arrow", make_log(5000))
+    with pytest.raises(ValueError, match=r"takes more than 10,000 bytes when unpacked; split the log"):
+        read_log(tmp_path / "log.arrow", max_bytes=10_000)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_damaged_files_are_one_line(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"log.{ending}"
+    write_log(path, make_log(200, names=["a", "b", "c"]))
+    whole, draw = path.read_bytes(), random.Random(7)
+    refused = 0
+    for attempt in range(250):
+        content = bytearray(whole)
+        if attempt % 5 == 0:
+            content = content[: draw.randrange(len(whole))]
+        else:
+            for _ in range(draw.choice((1, 2, 8))):
+                end = len(content) - 1 - draw.randrange(min(1500, len(content)))
+                content[draw.choice((end, draw.randrange(len(content))))] = draw.choice((0, 127, 128, 255))
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputNote)  # a damaged name is another column
+            try:
+                read_log(path)
+            except ValueError as error:
+                assert str(error).startswith(path.as_posix()) and "\n" not in str(error)
+                refused += 1
+    assert refused > 100
+
+
+def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_log(tmp_path / "dev.parquet", make_log(1200))
+    write_log(tmp_path / "dev.npz", make_log(1200))
+
+    def run(*args: str) -> str:
+        assert main([each.replace("@", f"{tmp_path}/") for each in args]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    run("fit", "@dev.parquet", "-o", "@a.json", "--run-length", "100", "--no-explain")
+    run("fit", "@dev.npz", "-o", "@b.json", "--run-length", "100", "--no-explain")
+    assert tcuq.Params.load(tmp_path / "a.json") == tcuq.Params.load(tmp_path / "b.json")
+    found = []
+    for ending in ("parquet", "feather", "npz", "csv"):
+        run("run", "@a.json", "@dev.parquet", "-o", f"@d.{ending}", "--signals")
+        found.append(read_decisions(tmp_path / f"d.{ending}"))
+        for name in found[0].steps.dtype.names:
+            assert np.array_equal(found[-1].steps[name], found[0].steps[name], equal_nan=True), name
+        assert found[-1].fingerprint == found[0].fingerprint
+    assert "all checks hold" in run("audit", "@d.parquet", "@a.json", "--log", "@dev.parquet")
+    run("report", "@d.feather", "-o", "@r.html", "--params", "@a.json", "--log", "@dev.parquet")
+    table = pq.read_table(tmp_path / "d.parquet")
+    assert table.column_names[:4] == ["step", "label", "answer", "risk"]
+    assert pa.types.is_string(table.schema.field("reason").type) and table["params"][0].as_py() == (
+        tcuq.Params.load(tmp_path / "a.json").fingerprint
+    )
+
+
+def test_decisions_with_names_and_without_accuracy(tmp_path: Path) -> None:
+    params = tcuq.Params(classes=3, names=("cat", "dog", "owl"))
+    steps = tcuq.Monitor(params).run(make_log(50).probs)
+    made = tcuq.io.Decisions(steps, 0, fingerprint=params.fingerprint, names=params.names)
+    tcuq.io.write_decisions(tmp_path / "d.parquet", made)
+    table = pq.read_table(tmp_path / "d.parquet")
+    assert table["expected_accuracy"].null_count == 50
+    assert set(table["answer_name"].to_pylist()) == {"cat", "dog", "owl"}
+    again = read_decisions(tmp_path / "d.parquet")
+    assert again.names == params.names and np.isnan(again.steps["expected_accuracy"]).all()
+    pq.write_table(table.drop_columns(["risk"]), tmp_path / "d.parquet")
+    with pytest.raises(ValueError, match=r"d.parquet: column 'risk' is missing"):
+        read_decisions(tmp_path / "d.parquet")
+    odd = table.set_column(table.column_names.index("reason"), "reason", pa.array(["luck"] * 50))
+    pq.write_table(odd, tmp_path / "d.parquet")
+    with pytest.raises(ValueError, match=r"d.parquet: reason is 'luck', expected empty or one of"):
+        read_decisions(tmp_path / "d.parquet")
+
+
+def test_standard_input_and_the_names_of_formats(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.parquet", make_log(40))
+    tcuq.Params(classes=3).save(tmp_path / "m.json")
+    command = [sys.executable, "-m", "tcuq", "run", str(tmp_path / "m.json"), "-", "--format", "parquet"]
+    done = subprocess.run(command, input=(tmp_path / "log.parquet").read_bytes(), capture_output=True)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 40, done.stderr
+    assert FORMATS == tcuq.io.FORMATS
+
+
+@pytest.mark.parametrize("args", [["fit", "dev.parquet", "-o", "m.json"], ["run", "m.json", "dev.feather"]])
+def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path, args: list[str]) -> None:
+    tcuq.Params(classes=2).save(tmp_path / "m.json")
+    (tmp_path / "dev.parquet").touch()
+    (tmp_path / "dev.feather").touch()
+    code = f"import sys; sys.modules['pyarrow'] = None; from tcuq.cli import main; sys.exit(main({args}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "needs the package pyarrow; install it with: pip install 'tcuq[tables]'" in done.stderr

@@ -1,0 +1,221 @@
+"""A monitor beside a user's own PyTorch loop."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import bars, weights
+
+import tcuq
+import tcuq.torch
+
+torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+X, Y = bars(300, seed=2, noise=0.9)
+T = torch.from_numpy(X)
+
+
+def make_net(softmax: bool = True) -> Any:
+    w = {name: torch.from_numpy(values) for name, values in weights().items()}
+    first, last = torch.nn.Linear(64, 8), torch.nn.Linear(8, 3)
+    with torch.no_grad():
+        for layer, part in ((first, "1"), (last, "2")):
+            layer.weight.copy_(w["w" + part].T)
+            layer.bias.copy_(w["b" + part])
+    parts = [torch.nn.Flatten(), first, torch.nn.ReLU(), last]
+    return torch.nn.Sequential(*parts, *([torch.nn.Softmax(1)] if softmax else []))
+
+
+@pytest.fixture(scope="module")
+def params() -> tcuq.Params:
+    log = tcuq.record(make_net(), X, Y)
+    return tcuq.fit(log, run_length=100, explain=False, drop_unused=False)
+
+
+def hooks(net: Any) -> int:
+    return sum(len(part._forward_hooks) + len(part._forward_pre_hooks) for part in net.modules())
+
+
+def same(found: Any, expected: Any) -> bool:
+    return all(np.array_equal(found[name], expected[name], equal_nan=True) for name in ("risk", "abstain"))
+
+
+def test_steps_come_while_the_loop_runs(params: tcuq.Params) -> None:
+    net = make_net()
+    expected = tcuq.Monitor(params).run(tcuq.record(net, X))
+    with torch.no_grad(), tcuq.torch.watch(net, params) as watch:
+        assert len(watch.steps) == len(watch.last) == 0
+        for start in range(0, 300, 7):
+            net(T[start : start + 7])
+            assert len(watch.last) == min(7, 300 - start)
+    assert same(watch.steps, expected) and len(watch.steps) == 300
+    assert isinstance(watch.steps, tcuq.Steps) and hooks(net) == 0
+    net(T)
+    assert len(watch.steps) == 300, "closed, it watches no more"
+
+
+def test_the_model_is_left_as_it_is(params: tcuq.Params) -> None:
+    net = make_net().train()
+    x = T[:4].clone().requires_grad_()
+    alone = net(x)
+    watch = tcuq.torch.watch(net, params)
+    beside = net(x)
+    beside[:, 0].sum().backward()
+    assert torch.equal(alone, beside) and beside.requires_grad and x.grad is not None
+    assert net.training and net[1].weight.grad is not None and torch.is_grad_enabled()
+    watch.close()
+    watch.close()
+    assert hooks(net) == 0
+
+
+def test_a_log_for_a_fit_without_params() -> None:
+    net = make_net(softmax=False)
+    with tcuq.torch.watch(net, logits=True) as watch:
+        net(T[:200])
+        watch.reset()
+        net(T[200:])
+        log = watch.log(Y, names=["left", "middle", "right"])
+    recorded = tcuq.record(net, X, Y, logits=True)
+    np.testing.assert_allclose(log.probs, recorded.probs, atol=1e-6)
+    assert log.features is not None and recorded.features is not None
+    np.testing.assert_array_equal(log.features, recorded.features)
+    assert [piece.start for piece in log.pieces()] == [0, 200] and log.names is not None
+    assert tcuq.fit(log, run_length=100, explain=False).classes == 3
+    with pytest.raises(ValueError, match="no steps without params"):
+        watch.steps  # noqa: B018
+    with pytest.raises(ValueError, match="Sequential: has not run since it is watched"):
+        tcuq.torch.watch(net).log()
+
+
+def test_logits_are_refused_with_the_option_named(params: tcuq.Params) -> None:
+    net = make_net(softmax=False)
+    with (
+        tcuq.torch.watch(net, params),
+        pytest.raises(ValueError, match=r"Sequential: .*logits\? Pass `logits=True`"),
+    ):
+        net(T)
+    with tcuq.torch.watch(net, params, logits=True) as watch:
+        net(T)
+    assert len(watch.steps) == 300
+    with pytest.raises(ValueError, match="call watch"):
+        watch.log()
+
+
+def test_a_gap_forgets_past_outputs_and_keeps_the_rates(params: tcuq.Params) -> None:
+    net, log = make_net(), tcuq.record(make_net(), X)
+    cut = tcuq.Log(log.probs, log.features, segments=np.repeat([0, 1], [100, 200]))
+    with tcuq.torch.watch(net, params) as watch:
+        net(T[:100])
+        watch.reset()
+        net(T[100:])
+    assert same(watch.steps, tcuq.Monitor(params).run(cut))
+    assert watch.monitor is not None and watch.monitor.steps == 300
+
+
+class Several(torch.nn.Module):
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self.net, self.form = make_net(), form
+
+    def forward(self, x: Any) -> Any:
+        found = self.net(x)
+        if self.form == "dict":
+            return {"hidden": x, "probs": found}
+        return (x, found)
+
+
+@pytest.mark.parametrize(("form", "name"), [("tuple", 1), ("dict", "probs")])
+def test_of_several_outputs_one_is_named(form: str, name: Any, params: tcuq.Params) -> None:
+    net = Several(form)
+    listed = "hidden, probs" if form == "dict" else "0, 1"
+    with tcuq.torch.watch(net, params), pytest.raises(ValueError, match=f"with `output`: {listed}$"):
+        net(T)
+    with tcuq.torch.watch(net, params, output=name) as watch:
+        net(T)
+    assert len(watch.steps) == 300
+    with tcuq.torch.watch(net, params, output=5), pytest.raises(ValueError, match="without 5"):
+        net(T)
+
+
+def test_features_are_named_found_or_missed(params: tcuq.Params) -> None:
+    net = make_net()
+    with tcuq.torch.watch(net, features="2") as watch:
+        net(T)
+    found = watch.log().features
+    recorded = tcuq.record(net, X).features
+    assert found is not None and recorded is not None and np.array_equal(found, recorded)
+    with pytest.raises(ValueError, match="Sequential: has no module 'fc'"):
+        tcuq.torch.watch(net, features="fc")
+    bare = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.AdaptiveAvgPool1d(3), torch.nn.Softmax(1))
+    with (
+        tcuq.torch.watch(bare, params),
+        pytest.raises(ValueError, match=r"the monitor reads 8 features; .*no linear"),
+    ):
+        bare(T)
+    with tcuq.torch.watch(bare) as watch:
+        bare(T)
+    assert watch.log().features is None and "no linear layer ran" in watch.notes[0]
+
+
+def test_only_the_last_steps_may_be_kept(params: tcuq.Params) -> None:
+    net = make_net()
+    with tcuq.torch.watch(net, params, keep=50) as watch:
+        for start in range(0, 300, 20):
+            net(T[start : start + 20])
+    whole = tcuq.Monitor(params).run(tcuq.record(net, X))
+    assert same(watch.steps, whole[-50:]) and len(watch._kept) <= 3
+    with pytest.raises(ValueError, match="keep is 0, expected 1 or more"):
+        tcuq.torch.watch(net, params, keep=0)
+
+
+def test_half_precision_and_wrapped_modules(params: tcuq.Params, tmp_path: Path) -> None:
+    params.save(tmp_path / "params.json")
+    net = make_net()
+    expected = tcuq.Monitor(params).run(tcuq.record(net, X))
+    parallel = torch.nn.DataParallel(net)
+    with tcuq.torch.watch(parallel, tmp_path / "params.json", features="2") as watch:
+        parallel(T)
+    assert same(watch.steps, expected)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        alone = net(T)
+        with tcuq.torch.watch(net, params) as watch:
+            beside = net(T)
+    assert torch.equal(alone, beside) and alone.dtype == beside.dtype
+    assert len(watch.steps) == 300 and (watch.steps["label"] == expected["label"]).mean() > 0.97
+
+
+@pytest.mark.slow
+def test_a_compiled_module_gives_the_same_steps(params: tcuq.Params) -> None:
+    net = make_net()
+    expected = tcuq.Monitor(params).run(tcuq.record(net, X))
+    compiled = torch.compile(net, backend="eager")
+    with tcuq.torch.watch(compiled, params) as watch:
+        compiled(T)
+    assert same(watch.steps, expected)
+
+
+def test_a_single_input_without_a_batch(params: tcuq.Params) -> None:
+    net = make_net(softmax=False)[1:]
+    row = torch.nn.Sequential(net, torch.nn.Softmax(-1))
+    with tcuq.torch.watch(row, params) as watch:
+        row(T[0].reshape(-1))
+    assert len(watch.steps) == 1
+
+
+def test_what_is_no_module_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"of type function, expected a torch.nn.Module"):
+        tcuq.torch.watch(make_net)
+
+
+def test_the_package_is_not_taken_for_pytorch() -> None:
+    code = (
+        "import sys, tcuq; tcuq.fit, tcuq.record; assert 'torch' not in sys.modules\n"
+        "from tcuq import torch as ours; import torch; assert torch.nn and torch is not ours\n"
+        "print(tcuq.torch is ours, ours.watch.__module__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True tcuq.torch\n", done.stderr
