@@ -14,7 +14,7 @@ from .words import RECORDING, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
-    from .common import Subparsers
+    from .common import Parser, Subparsers
 
 
 def fraction(text: str) -> float:
@@ -42,6 +42,15 @@ def add(subparsers: Subparsers) -> None:
         command,
         "tcuq fit dev.npz -o monitor.json",
     )
+    add_recording_options(parser)
+    parser.add_argument("-o", "--output", metavar="LOG", required=True, help="log to write, .npz")
+    parser.add_argument(
+        "--steps", type=int, metavar="N", help="length of the stream (default: the number of examples)"
+    )
+
+
+def add_recording_options(parser: Parser) -> None:
+    """Declare model, data and how they are read: what `record` and `start` share."""
     option = parser.add_argument
     option(
         "model",
@@ -55,7 +64,6 @@ def add(subparsers: Subparsers) -> None:
         help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
-    option("-o", "--output", metavar="LOG", required=True, help="log to write, .npz")
     option(
         "--features",
         metavar="NAME",
@@ -102,6 +110,43 @@ def add(subparsers: Subparsers) -> None:
         help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
     )
     option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
+    option(
+        "--stream",
+        nargs="?",
+        const="mixed",
+        metavar="PACE,...",
+        help="arrange plain examples as a stream: mixed (default), shuffled, dwell=N (a class stays N "
+        "steps), held=N (one example, shaken); put it after DATA",
+    )
+    option(
+        "--shifts",
+        nargs="?",
+        const="auto",
+        action="append",
+        metavar="SET",
+        help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
+        "signals, none, or module:function of your own; may be given several times",
+    )
+    option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
+
+
+def recording_given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_recording_options` that were given, as `record` takes them."""
+    from ..recording.run import read_names
+
+    options: dict[str, Any] = given(
+        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
+    )
+    options |= given(args, "stream", "shifts", "seed")
+    if args.names is not None:
+        options["names"] = read_names(args.names)
+    return options | {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
+
+
+def find_own_modules() -> None:
+    """Let ``module:name`` be found in the folder where one works."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -109,7 +154,6 @@ def command(args: argparse.Namespace) -> int:
     from ..io import write_log
     from ..io.sources import check_target
     from ..recording import record
-    from ..recording.run import read_names
 
     need_files(args, "MODEL", "DATA", "--output")
     if Path(args.output).suffix.lower() != ".npz":
@@ -117,14 +161,8 @@ def command(args: argparse.Namespace) -> int:
     check_target(args.output)
     if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):
         raise UsageError(f"LOG and an input are both {args.output!r}; one would be lost")
-    options: dict[str, Any] = given(
-        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
-    )
-    if args.names is not None:
-        options["names"] = read_names(args.names)
-    options |= {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # so that module:name is found in the folder where one works
+    options = recording_given(args) | given(args, "steps")
+    find_own_modules()
     marks = []
 
     def show(done: int, total: int, text: str) -> None:

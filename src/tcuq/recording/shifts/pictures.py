@@ -14,7 +14,7 @@ SIDE = 32
 
 
 def _scale(x: Floats) -> float:
-    return min(x.shape[:2]) / SIDE
+    return float(min(x.shape[:2]) / SIDE)
 
 
 def noise(x: Floats, severity: float, rng: np.random.Generator) -> Floats:
