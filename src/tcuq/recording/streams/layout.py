@@ -83,8 +83,9 @@ def _pairs(
     steps: int, kinds: Sequence[int], mean: int, numbers: Numbers
 ) -> list[list[tuple[int, int, float]]]:
     """Return pairs of (steps, kind, severity), a clean stretch first; what is left at the end is clean."""
-    found, left = [], steps
+    found: list[list[tuple[int, int, float]]] = []
     order: list[int] = []
+    left = steps
     while left:
         short, more = numbers.below(2, mean + 1).tolist()
         shifted = (mean + 1) // 2 + short

@@ -53,7 +53,7 @@ def streamed(
     plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
     notes = (*notes, *chosen.notes, *_said(chosen, length, data.total))
     made = arrange(data, plan, chosen, seed)
-    return replace(made, notes=(*_without_order(data.notes), *notes))
+    return replace(made, notes=(*without_order(data.notes), *notes))
 
 
 def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
@@ -67,7 +67,7 @@ def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
     return said
 
 
-def _without_order(notes: Sequence[str]) -> tuple[str, ...]:
+def without_order(notes: Sequence[str]) -> tuple[str, ...]:
     """Leave out what is said of the order of files, which a stream changes anyway."""
     return tuple(each for each in notes if not each.startswith("files are mixed"))
 
