@@ -140,7 +140,8 @@ def _range(sample: Array, pixels: bool) -> tuple[float, float]:
         return -128.0, 127.0
     low, high = float(sample.min()), float(sample.max())
     for least, most in RANGES:
-        if least - 1e-3 <= low and high <= most + 1e-3:
+        wide = most - least <= 2 or high - low >= (most - least) / 8  # else standardized values are pixels
+        if least - 1e-3 <= low and high <= most + 1e-3 and wide:
             return least, most
     return low, high
 

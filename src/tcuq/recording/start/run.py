@@ -108,7 +108,7 @@ def start(
         recorded = _own_stream(session, tell)
     else:
         recorded = _made_stream(session, stream, shifts, steps, seed, tell)
-    params = fit(recorded.dev, budget=budget, seed=seed, progress=_stages(tell))
+    params = _fitted(recorded.dev, budget, seed, tell)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
     found = _findings(session, recorded, params, decided, seed)
@@ -158,8 +158,26 @@ def _put(target: Path, write: Callable[[Path], None]) -> list[str]:
     return list(contents)
 
 
-def _stages(tell: Progress) -> Callable[[str, int, int], None]:
-    return lambda stage, done, total: tell(done, total, f"fitting: {stage}")
+def _fitted(log: Log, budget: float, seed: int, tell: Progress) -> Params:
+    """Fit; without labels where a model that is nearly always right makes too few errors to learn from."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        tell(done, total, f"fitting: {stage}")
+
+    try:
+        return fit(log, budget=budget, seed=seed, progress=show)
+    except ValueError as error:
+        if log.labels is None:
+            raise
+        note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
+        try:
+            return fit(
+                replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)),
+                budget=budget,
+                seed=seed,
+            )
+        except ValueError:
+            raise error from None
 
 
 def _made_stream(
