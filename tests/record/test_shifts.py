@@ -122,18 +122,18 @@ def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest
     x, y = bars(200)
     log = tcuq.record(bar_net, x, y, shifts=[True, dark, {"upside": lambda x, rng: x[::-1]}])
     assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("8 dark, 9 upside")
-    (tmp_path / "my_shifts.py").write_text(
+    (tmp_path / "shift_functions.py").write_text(
         "def wet(x, rng):\n    return x + rng.normal(0, 9, x.shape)\nBOTH = {'a': wet, 'b': wet}\nx = 3\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "my_shifts", raising=False)
+    monkeypatch.delitem(sys.modules, "shift_functions", raising=False)
     pixels = np.rint(255 * x).astype(np.uint8)
-    chosen = choose("my_shifts:wet,my_shifts:BOTH", opened(pixels))
+    chosen = choose("shift_functions:wet,shift_functions:BOTH", opened(pixels))
     assert [each.name for each in chosen.kinds] == ["wet", "a", "b"]
     wet = chosen.kinds[0].apply(pixels[0], 1.0, Generators(0, "w").at(0))
     assert wet.dtype == np.uint8 and (wet != pixels[0]).any(), "rounded and cut to the dtype of the data"
-    with pytest.raises(ValueError, match="shifts is my_shifts:x, of type int; expected a function"):
-        choose("my_shifts:x", opened(x))
+    with pytest.raises(ValueError, match="shifts is shift_functions:x, of type int; expected a function"):
+        choose("shift_functions:x", opened(x))
     kept = pixels[0].copy()
 
     def spoil(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:

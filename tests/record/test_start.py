@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import ROOT
 from tiny_models import MODELS, bar_net, bars
 
 import tcuq
@@ -34,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a folder with data and a model of one's own as the working folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for module in ("own_net", "bad_shift"):
+    for module in ("own_net", "bad_shift", "my_shifts", "gen"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     x, y = bars(500, noise=0.85)
     np.savez("data.npz", x=x, y=y)
@@ -74,7 +76,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     np.testing.assert_array_equal(decided.steps["abstain"], steps["abstain"])
     decided.check_params(params)
     wrong = float((steps["answer"] != test.labels).mean())
-    assert f"{wrong:.1%} by the monitor" in out
+    assert f"{wrong:.1%} with its answers" in out
     assert "<!doctype html>" in Path("out/report.html").read_text()[:20]
 
 
@@ -218,3 +220,22 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
     assert any("no better than confidence" in line for line in found["lines"])
     assert found["notes"][0].startswith("the labels are left out of the fit: the log has 0 errors and ")
+
+
+def test_the_page_on_starting_runs(place: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
+    shutil.copy(MODELS / "int8.tflite", "model.tflite")
+    x, y = bars(400, noise=0.85)
+    np.savez("stream.npz", x=x, y=y, segments=np.arange(400) // 50)
+    Path("my_shifts.py").write_text("def rain(x, rng):\n    return x + rng.uniform(0, 0.5, x.shape)\n")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
+    assert len(commands) == 3
+    for line in commands:
+        program, *args = line.split()
+        assert program == "tcuq" and main([*args, "--quiet"]) == 0, line
+    heads = [line.split("  ")[0] for line in page.split("```")[3].splitlines() if line.strip()]
+    wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
+    assert wanted <= set(heads), "the page shows what the command prints"
+    listed = {each.partition("/")[0] for each in re.findall(r"`([\w./]+)`", page)}
+    assert listed >= FILES

@@ -35,6 +35,12 @@ def add(subparsers: Subparsers) -> None:
         help="inferences in all (default: one an example, at most 12,000)",
     )
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
+    option(
+        "--run-length",
+        type=int,
+        metavar="N",
+        help="mean number of clean steps between false alarms (default: 10000)",
+    )
     option("--name", metavar="N", help="name of the C constant (default: monitor)")
     option("--force", action="store_true", help="replace files that are there already, all at once")
 
@@ -44,7 +50,7 @@ def command(args: argparse.Namespace) -> int:
     from ..recording.start import start
 
     need_files(args, "MODEL", "DATA", "--out")
-    options = recording_given(args) | given(args, "steps", "budget", "name")
+    options = recording_given(args) | given(args, "steps", "budget", "run_length", "name")
     find_own_modules()
     begin = time.monotonic()
     with progress(args) as bar, spoken(WORDS):

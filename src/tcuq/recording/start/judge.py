@@ -56,13 +56,13 @@ def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
 def _alarms(on: Bools, shifted: Bools) -> dict[str, Any]:
     found = detection(on, shifted)
     clean = int((~shifted).sum())
-    median = found.median
+    raised = [delay for delay in found.delays if delay is not None]
     return {
         "shifted": float(shifted.mean()),
         "shifts": len(found.delays),
         "shifts_alarmed": len(found.delays) - found.missed,
         "shifts_already_raised": found.already_raised,
-        "delay_median": median if math.isfinite(median) else None,
+        "delay_median": float(np.median(raised)) if raised else None,
         "false_alarms": found.false_onsets,
         "clean_steps": clean,
         "alarm_on_clean": float(on[~shifted].mean()) if clean else None,

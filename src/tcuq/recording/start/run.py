@@ -53,6 +53,7 @@ def start(
     steps: int | None = None,
     seed: int | None = None,
     budget: float = 0.15,
+    run_length: int = 10_000,
     name: str = "monitor",
     form: str = "c",
     force: bool = False,
@@ -79,6 +80,8 @@ def start(
         Of the split, the streams and the fit; default 0.
     budget : float
         Largest share of abstentions.
+    run_length : int
+        Wanted mean number of clean steps between false alarms.
     name, form
         Of the package, as of `tcuq.export.export`.
     force : bool
@@ -108,7 +111,7 @@ def start(
         recorded = _own_stream(session, tell)
     else:
         recorded = _made_stream(session, stream, shifts, steps, seed, tell)
-    params = _fitted(recorded.dev, budget, seed, tell)
+    params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
     found = _findings(session, recorded, params, decided, seed)
@@ -158,24 +161,20 @@ def _put(target: Path, write: Callable[[Path], None]) -> list[str]:
     return list(contents)
 
 
-def _fitted(log: Log, budget: float, seed: int, tell: Progress) -> Params:
+def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
     """Fit; without labels where a model that is nearly always right makes too few errors to learn from."""
 
     def show(stage: str, done: int, total: int) -> None:
         tell(done, total, f"fitting: {stage}")
 
     try:
-        return fit(log, budget=budget, seed=seed, progress=show)
+        return fit(log, progress=show, **options)
     except ValueError as error:
         if log.labels is None:
             raise
         note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
         try:
-            return fit(
-                replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)),
-                budget=budget,
-                seed=seed,
-            )
+            return fit(replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)), **options)
         except ValueError:
             raise error from None
 

@@ -21,15 +21,15 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     rows += _errors(found) if "wrong_model" in found else [("Wrong answers", "unknown without labels")]
     rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {found['budget']:.0%})"))
     rows.append(("Alarm", alarm_words(found)))
-    if found.get("alarm_on_shifted") is not None and found["has_alarm"]:
-        clean = f"{found['alarm_on_clean']:.0%} of clean ones (it takes time to clear)"
-        rows.append(("  on during", f"{found['alarm_on_shifted']:.0%} of shifted steps, {clean}"))
+    if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
+        clean = f"{found['alarm_on_clean'] or 0:.0%} of clean ones (it takes time to clear)"
+        rows.append(("  on during", f"{found['alarm_on_shifted'] or 0:.0%} of shifted steps, {clean}"))
     if "expected_off" in found:
         rows.append(
             (
                 "Expected accuracy",
                 f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%}); "
-                f"off by {100 * found['expected_off']:.0f} points over 200 steps",
+                f"off by {100 * found['expected_off']:.0f} points on average over 200 steps",
             )
         )
     rows.append(("Verdict", verdict(found)))
@@ -51,7 +51,7 @@ def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         (
             "Wrong answers",
-            f"{found['wrong_model']:.1%} by the model, {found['wrong_answers']:.1%} by the monitor",
+            f"{found['wrong_model']:.1%} without the monitor, {found['wrong_answers']:.1%} with its answers",
         ),
         (
             f"  of the surest {kept}",
