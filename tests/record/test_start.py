@@ -141,6 +141,7 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     np.testing.assert_array_equal(dev.labels, y[:500])
     np.testing.assert_array_equal(test.segments, segments[500:])
     assert "Your data are a stream already" in Path("out/README.md").read_text()
+    assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
     said = refused(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
     assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
     np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
@@ -234,6 +235,11 @@ def test_the_page_on_starting_runs(place: Path) -> None:
     for line in commands:
         program, *args = line.split()
         assert program == "tcuq" and main([*args, "--quiet"]) == 0, line
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    names: dict[str, Any] = {}
+    exec(compile(code, "docs/START.md", "exec"), names)
+    names["data"].close()
+    assert names["found"]["seed"] == 1 and Path("python/monitor.json").is_file()
     heads = [line.split("  ")[0] for line in page.split("```")[3].splitlines() if line.strip()]
     wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
     assert wanted <= set(heads), "the page shows what the command prints"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .chosen import Chosen, Kind, choose
+from .chosen import Chosen, Kind, choose, listed
 
-__all__ = ["Chosen", "Kind", "choose"]
+__all__ = ["Chosen", "Kind", "choose", "listed"]

@@ -64,7 +64,7 @@ def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
     among : array of int, optional
         The examples from which ranges are read; all by default.
     """
-    wanted = _listed(shifts)
+    wanted = listed(shifts)
     named = [each for each in wanted if isinstance(each, str)]
     sample = _sample(data, among)
     guessed = data.family or family_of(sample.shape[1:], sample.dtype)
@@ -92,7 +92,7 @@ def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
     return Chosen(tuple(kinds), _shake(form, family), tuple(notes))
 
 
-def _listed(shifts: Shifts) -> list[Any]:
+def listed(shifts: Shifts) -> list[Any]:
     """Return what was asked for, one by one; True stands for the set that suits the data."""
     if shifts is None or shifts is False:
         return []
@@ -107,7 +107,7 @@ def _listed(shifts: Shifts) -> list[Any]:
             raise ValueError("shifts is none and more, expected one of both")
         return [True if each == "auto" else each for each in parts if each != "none"]
     if isinstance(shifts, Sequence):
-        found = [part for each in shifts for part in _listed(each)]
+        found = [part for each in shifts for part in listed(each)]
         return [each for n, each in enumerate(found) if each not in found[:n]]
     if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
         return [shifts]

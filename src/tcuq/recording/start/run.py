@@ -20,7 +20,7 @@ from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report import write_report
 from ..session import Progress, Session, open_session
-from ..shifts import choose
+from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
 from ..streams import arrange, joined, paces_of
 from ..streams.made import MOST_STEPS, fitting_paces, refuse_unfit, without_order
@@ -103,7 +103,8 @@ def start(
     session = open_session(model, x, y, **options)
     own = session.data.segments is not None or session.data.shifted is not None
     if own:
-        if stream is not None or shifts not in (True, None) or steps is not None:
+        asked = shifts is not True and listed(shifts)
+        if stream is not None or asked or steps is not None:
             raise ValueError(
                 f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
                 "`stream`, `shifts` and `steps`"

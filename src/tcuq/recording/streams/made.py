@@ -10,7 +10,7 @@ import numpy as np
 from ...base.checks import integer
 from ..data import Data
 from ..model import Array
-from ..shifts import Chosen, choose
+from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
 from .arranged import arrange
 from .plan import make_plan
@@ -25,7 +25,7 @@ MOST_STEPS = 10_000_000
 
 def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
     """Tell whether the user wants a stream: by name, or by shifts, which need one."""
-    return stream not in (None, False) or shifts not in (None, False, "none")
+    return stream not in (None, False) or bool(listed(shifts))
 
 
 def streamed(

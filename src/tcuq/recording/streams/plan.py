@@ -74,11 +74,13 @@ def make_plan(
     --------
     >>> plan = make_plan(np.arange(90) % 3, np.arange(90), 90, [Pace("dwell", 5)], [1], 0)
     >>> (plan.examples % 3)[:12].tolist(), int((plan.kinds == 0).sum())
-    ([0, 0, 0, 0, 0, 0, 0, 2, 2, 1, 1, 2], 54)
+    ([0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1], 54)
     """
     classes = [among[groups[among] == each] for each in np.unique(groups[among])]
     pool = Pool(classes, Numbers(seed, f"{name}/pool"))
-    lengths = [waits(Numbers(seed, f"{name}/{n}"), Fraction(pace.mean) - 1) for n, pace in enumerate(paces)]
+    lengths = [
+        waits(Numbers(seed, f"{name}/{n}"), _stay(pace, len(classes)) - 1) for n, pace in enumerate(paces)
+    ]
     stretches = lay_out(steps, kinds, paces, seed, name)
     rows = np.repeat(np.arange(len(stretches)), [each.steps for each in stretches])
     segments = np.array([each.segment for each in stretches])[rows]
@@ -99,21 +101,25 @@ def make_plan(
     )
 
 
+def _stay(pace: Pace, classes: int) -> Fraction:
+    """Return the mean length of a stay; that of a run is longer, as the same class may come again."""
+    mean = Fraction(pace.mean)
+    return max(Fraction(1), mean * (classes - 1) / classes) if pace.word == "dwell" else mean
+
+
 def _shown(pool: Pool, pace: Pace, lengths: Iterator[int]) -> Iterator[int]:
     """Give examples at a pace, without end."""
-    last: int | None = None
     while True:
         if pace.word == "shuffled":
             yield pool.take(pool.draw())
             continue
-        last = pool.draw(last if pace.word == "dwell" else None)
-        length = 1 + next(lengths)
+        group, length = pool.draw(), 1 + next(lengths)
         if pace.word == "held":
-            example = pool.take(last)
+            example = pool.take(group)
             yield from (example for _ in range(length))
             continue
-        for _ in range(min(length, max(1, pool.left(last)))):
-            yield pool.take(last)
+        for _ in range(min(length, pool.left(group))):
+            yield pool.take(group)
 
 
 def joined(first: Plan, second: Plan) -> Plan:

@@ -48,23 +48,11 @@ class Pool:
         """Return how many examples of a class wait."""
         return int(self._left[group])
 
-    def draw(self, but: int | None = None) -> int:
-        """Return a class, each with the chance of an example that waits being of it.
-
-        Parameters
-        ----------
-        but : int, optional
-            A class that is not wanted again, where there are others.
-        """
+    def draw(self) -> int:
+        """Return a class, each with the chance of an example that waits being of it."""
         if RESERVE * int(self._left.sum()) < self._all:
             self._join()
-        weights = self._left.copy()
-        if but is not None and len(weights) > 1:
-            weights[but] = 0
-        if not weights.any():
-            self._join()
-            return self.draw(but)
-        ends = np.cumsum(weights)
+        ends = np.cumsum(self._left)
         return int(np.searchsorted(ends, self._numbers.below(1, int(ends[-1]))[0], side="right"))
 
     def take(self, group: int) -> int:
