@@ -105,6 +105,10 @@ def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.
         (["own_net:net", "data.npz", "--batch", "0"], "batch is 0, expected 1 to 1000000"),
         (["own_net:net", "data.npz", "--names", "a,b"], "pass --names in the order of these"),
         (["own_net:net", "data.npz", "--features", "h"], "let it return (posteriors, features)"),
+        (["own_net:net", "data.npz", "--stream", "slow"], "stream is 'slow', expected mixed"),
+        (["own_net:net", "data.npz", "--shifts", "fog"], "shifts is 'fog', expected pictures, sound"),
+        (["own_net:net", "data.npz", "--shifts", "math:sqrt"], "shift sqrt: failed on an input of data.npz"),
+        (["own_net:net", "data.npz", "--seed", "3"], "which is for a stream; pass --stream as well"),
         (["-", "data.npz"], "MODEL is '-'; a file name is needed"),
     ):
         assert said in refused(capsys, *args, "-o", "dev.npz")

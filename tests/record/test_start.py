@@ -200,6 +200,10 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
         (["gone.npz"], "gone.npz: No such file or directory"),
     ):
         assert said in refused(capsys, "own_net:net", *args, "-o", "out")
+    said = refused(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
+    assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in said
+    said = refused(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
+    assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
     assert "folder no does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "no/out")
     assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
 

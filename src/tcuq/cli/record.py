@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,28 @@ def fraction(text: str) -> float:
         return float(top) / float(bottom or 1)
     except (ValueError, ZeroDivisionError):
         raise argparse.ArgumentTypeError(f"{text!r}, expected a number such as 0.5 or 1/255") from None
+
+
+def _stream(text: str) -> str:
+    """Check a word here, where ``--stream MODEL DATA`` would only lack DATA."""
+    from ..recording.streams import paces_of
+
+    return _checked(paces_of, text, "--stream")
+
+
+def _shifts(text: str) -> str:
+    from ..recording.shifts import listed
+
+    return _checked(listed, text, "--shifts")
+
+
+def _checked(check: Callable[[str], Any], text: str, option: str) -> str:
+    try:
+        check(text)
+    except ValueError as error:
+        hint = f"; put {option} after DATA" if Path(text).suffix else ""
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+    return text
 
 
 def add(subparsers: Subparsers) -> None:
@@ -112,6 +135,7 @@ def add_recording_options(parser: Parser) -> None:
     option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
     option(
         "--stream",
+        type=_stream,
         nargs="?",
         const="mixed",
         metavar="PACE,...",
@@ -120,6 +144,7 @@ def add_recording_options(parser: Parser) -> None:
     )
     option(
         "--shifts",
+        type=_shifts,
         nargs="?",
         const="auto",
         action="append",
