@@ -209,7 +209,7 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
 
 
 def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
-    base: dict[str, Any] = {"budget": 0.1}
+    base: dict[str, Any] = {"budget": 0.1, "wrong_model": 0.2, "wrong_answers": 0.2}
     better = verdict(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     assert better.startswith("better than confidence: 2.0 points fewer errors among the surest 90%")
     same = verdict(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
@@ -223,7 +223,7 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     found = start(bar_net, x, tmp_path / "out", y, shifts=None)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
-    assert any("no better than confidence" in line for line in found["lines"])
+    assert any("open: there is no wrong answer" in line for line in found["lines"])
     assert found["notes"][0].startswith("the labels are left out of the fit: the log has 0 errors and ")
 
 

@@ -29,7 +29,7 @@ def summary(found: Mapping[str, Any]) -> list[str]:
             (
                 "Expected accuracy",
                 f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%}); "
-                f"off by {100 * found['expected_off']:.0f} points on average over 200 steps",
+                f"off by {100 * found['expected_off']:.1f} points on average over 200 steps",
             )
         )
     rows.append(("Verdict", verdict(found)))
@@ -87,12 +87,18 @@ def verdict(found: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> verdict({"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01, "budget": 0.15})
+    >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
+    >>> verdict({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
     """
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
-    kept, points = f"{1 - found['budget']:.0%}", [-100 * found[each] for each in ("gain_high", "gain_low")]
+    if found["wrong_model"] == found["wrong_answers"] == 0:
+        return "open: there is no wrong answer on these steps to tell the monitor from confidence"
+    kept, points = (
+        f"{1 - found['budget']:.0%}",
+        [0.0 - 100 * found[each] for each in ("gain_high", "gain_low")],
+    )
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
     if found["gain_high"] < 0:
         fewer = f"{-100 * found['gain']:.1f} points fewer errors among the surest {kept}"
@@ -101,5 +107,5 @@ def verdict(found: Mapping[str, Any]) -> str:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
     interval = f"95% interval {points[0]:+.1f} to {points[1]:+.1f}"
-    same = f"{-100 * found['gain']:+.1f} points fewer errors among the surest {kept}"
+    same = f"{0.0 - 100 * found['gain']:+.1f} points fewer errors among the surest {kept}"
     return f"no better than confidence, as far as these steps tell: {same} ({interval})"
