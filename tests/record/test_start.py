@@ -205,6 +205,7 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
     said = refused(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
     assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
     assert "folder no does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "no/out")
+    assert "is the current folder" in refused(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
     assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
 
 
@@ -220,7 +221,10 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
 
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
-    found = start(bar_net, x, tmp_path / "out", y, shifts=None)
+    told: list[tuple[int, int, str]] = []
+    found = start(bar_net, x, tmp_path / "out", y, shifts=None, progress=lambda *each: told.append(each))
+    assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
+    assert any(text.startswith("fitting: ") for _, _, text in told)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
     assert any("open: there is no wrong answer" in line for line in found["lines"])

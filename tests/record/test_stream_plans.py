@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiny_models import NAMES, bar_net, bars, write_pictures
 
 import tcuq
@@ -92,6 +94,23 @@ def test_a_segment_has_one_pace_and_shifts_begin_inside_of_it() -> None:
     # Folds of a fit are segments modulo 4: no fold may be one pace alone.
     folds = {number: set(made.paces[made.segments % 4 == number].tolist()) for number in range(4)}
     assert all(len(paces) > 1 for paces in folds.values())
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=2, max_size=60),
+    st.integers(1, 300),
+    st.lists(st.sampled_from(["shuffled", "dwell=1", "dwell=7", "held=3"]), min_size=1, max_size=3),
+    st.integers(0, 5),
+    st.integers(0, 99),
+)
+def test_any_plan_is_whole(labels: list[int], steps: int, words: list[str], kinds: int, seed: int) -> None:
+    groups = np.array(labels)
+    among = np.arange(len(labels))[:: 1 + seed % 2]
+    made = make_plan(groups, among, steps, paces_of(",".join(words)), range(1, kinds + 1), seed)
+    assert len(made) == steps == len(made.kinds) == len(made.segments)
+    assert set(made.examples.tolist()) <= set(among.tolist()) and made.kinds.max() <= kinds
+    assert (np.diff(made.segments) >= 0).all() and made.segments[0] == 0
+    assert 2 * int((made.kinds == 0).sum()) >= steps
 
 
 def test_joined_plans_keep_their_segments_apart() -> None:

@@ -39,7 +39,7 @@ def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
         Naming the folder, which then holds all old files, or all new ones.
     """
     target = Path(folder).resolve()
-    _refuse_fixed(target)
+    refuse_fixed(target)
     try:
         with _shop(target) as shop:
             new = shop / "new"
@@ -63,7 +63,7 @@ def _shop_of(target: Path) -> Path:
     return target.parent / f".{target.name}.tcuq-export"
 
 
-def _refuse_fixed(target: Path) -> None:
+def refuse_fixed(target: Path) -> None:
     """Refuse a folder that other things hold on to: they would keep the old one."""
     if not target.exists():
         return

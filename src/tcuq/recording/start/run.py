@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base.checks import integer
-from ...base.whole_folders import recover, write_folder
+from ...base.whole_folders import recover, refuse_fixed, write_folder
 from ...export import export
 from ...fitting import fit
 from ...io import Decisions, write_decisions, write_log
@@ -141,6 +141,7 @@ def check_folder(out: str | Path, force: bool) -> Path:
     recover(target)
     if target.exists() and not target.is_dir():
         raise ValueError(f"{target}: is a file, expected a folder; name another one")
+    refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
         raise ValueError(
             f"{target}: exists and is not empty; choose another folder, or replace files with --force "
