@@ -97,7 +97,7 @@ def verdict(found: Mapping[str, Any]) -> str:
         return "open: there is no wrong answer on these steps to tell the monitor from confidence"
     kept, points = (
         f"{1 - found['budget']:.0%}",
-        [0.0 - 100 * found[each] for each in ("gain_high", "gain_low")],
+        [_points(-found[each]) for each in ("gain_high", "gain_low")],
     )
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
     if found["gain_high"] < 0:
@@ -107,5 +107,10 @@ def verdict(found: Mapping[str, Any]) -> str:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
     interval = f"95% interval {points[0]:+.1f} to {points[1]:+.1f}"
-    same = f"{0.0 - 100 * found['gain']:+.1f} points fewer errors among the surest {kept}"
+    same = f"{_points(-found['gain']):+.1f} points fewer errors among the surest {kept}"
     return f"no better than confidence, as far as these steps tell: {same} ({interval})"
+
+
+def _points(share: float) -> float:
+    """Return a share in percent, rounded as it is shown, and never as -0.0."""
+    return round(100 * share, 1) + 0.0
