@@ -45,6 +45,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def bare_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the C package, whose self-check takes as long as all else together."""
+
+    def export(params: Any, folder: Path, *args: Any, **options: Any) -> None:
+        folder.mkdir()
+        (folder / "monitor.c").write_text("")
+
+    monkeypatch.setattr("tcuq.recording.start.run.export", export)
+
+
 def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
     """Return the one line that the command says before it ends with status 2."""
     before = sorted(Path().rglob("*"))
@@ -80,6 +91,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert "<!doctype html>" in Path("out/report.html").read_text()[:20]
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_the_result_is_the_same_each_time_and_json_has_all_of_it(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +140,7 @@ def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x, y = bars(900, noise=0.85)
     segments = np.repeat(np.arange(9), 100)
@@ -150,6 +163,7 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
     )
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", bars(600)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
@@ -161,6 +175,7 @@ def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.Capt
     assert "on during " in out and "not marked" in out and "shifts: " not in out
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--shifts", "own_net:loud"]) == 0
     assert capsys.readouterr().out.count("shifts: loud\n") == 2
@@ -171,6 +186,7 @@ def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest
     assert len(read_log("more/dev.npz")) == 300
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
@@ -219,6 +235,7 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
     told: list[tuple[int, int, str]] = []
@@ -231,6 +248,7 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert found["notes"][0].startswith("the labels are left out of the fit: the log has 0 errors and ")
 
 
+@pytest.mark.usefixtures("bare_package")
 def test_the_page_on_starting_runs(place: Path) -> None:
     pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
     page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
