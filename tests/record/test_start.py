@@ -225,6 +225,25 @@ def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.Cap
     assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
 
 
+def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
+    def net(x: Any) -> Any:
+        raise AssertionError("the model ran")
+
+    x, y = bars(400)
+    for options, said in (
+        ({"name": "int"}, "int"),
+        ({"form": "basic"}, "form 'basic' is unknown"),
+        ({"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
+        ({"budget": 2.0}, "budget is 2"),
+        ({"seed": -1}, "seed is -1"),
+        ({"stream": "none"}, "stream is 'none'"),
+        ({"batch": 0}, "batch is 0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
 def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     base: dict[str, Any] = {"budget": 0.1, "wrong_model": 0.2, "wrong_answers": 0.2}
     better = verdict(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})

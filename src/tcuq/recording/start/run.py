@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base.checks import integer
+from ...base.checks import integer, known
 from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import export
+from ...export import FORMS, check_name, export
 from ...fitting import fit
 from ...io import Decisions, write_decisions, write_log
 from ...monitor.log import Log, watch
@@ -98,7 +98,12 @@ def start(
     """
     seed = integer("seed", 0 if seed is None else seed, 0, 2**31)
     target = check_folder(out, force)
+    # What would be refused at the end is refused before the model runs.
     paces_of(stream or True)
+    check_name(name)
+    known("form", form, FORMS)
+    integer("run_length", run_length, 10, 10_000_000)
+    Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
     session = open_session(model, x, y, **options)
     own = session.data.segments is not None or session.data.shifted is not None
