@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,9 @@ from ...monitor.params import Params
 
 BLOCK, REPLICATES = 100, 400
 """Of the bootstrap: blocks longer than a class usually stays."""
+
+FEWEST = 10
+"""Errors from which on a ranking is worth a figure."""
 
 SPAN = 200
 """Steps over which expected and true accuracy are compared."""
@@ -90,8 +92,8 @@ def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
         "gain": gain.estimate,
         "gain_low": gain.low,
         "gain_high": gain.high,
-        "auroc_confidence": _or_none(auroc(doubt, labels)),
-        "auroc_monitor": _or_none(auroc(risk, wrong)),
+        "auroc_confidence": _ranking(doubt, labels),
+        "auroc_monitor": _ranking(risk, wrong),
     }
     expected = np.asarray(steps["expected_accuracy"])
     ends = range(SPAN, len(log) + 1, SPAN)
@@ -102,8 +104,9 @@ def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
     return found
 
 
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _ranking(score: Any, wrong: Bools) -> float | None:
+    """Return the AUROC; none where a few errors, or a few right answers, would be all that it says."""
+    return auroc(score, wrong) if FEWEST <= wrong.sum() <= len(wrong) - FEWEST else None
 
 
 def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str, Any]]:
