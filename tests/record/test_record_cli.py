@@ -30,7 +30,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "own_net", raising=False)
-    x, y = bars(40, noise=0.9)
+    x, y = bars(60, noise=0.9)
     np.savez("data.npz", x=x, y=y)
     Path("own_net.py").write_text(NET)
     return tmp_path
@@ -48,7 +48,7 @@ def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None
     pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
     assert main(["record", str(MODELS / "int8.tflite"), "data.npz", "-o", "dev.npz"]) == 0
     out, err = capsys.readouterr()
-    assert err == "" and out.startswith("dev.npz: 40 inferences, 3 classes, ")
+    assert err == "" and out.startswith("dev.npz: 60 inferences, 3 classes, ")
     assert "posteriors: int8 (scale 1/256, zero point -128)\nfeatures: 8, int8 (scale 0.02" in out
     assert "% of the predictions are right" in out
     log = read_log("dev.npz")
@@ -62,8 +62,8 @@ def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[
     args = ["m.onnx", "data.npz", "-o", "dev.npz", "--logits", "--names", "names.txt", "--scale", "1/2"]
     assert main(["record", *args, "--features", "sums", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["inferences"], found["features"], found["names"]) == (40, 8, list(NAMES))
-    x, y = bars(40, noise=0.9)
+    assert (found["inferences"], found["features"], found["names"]) == (60, 8, list(NAMES))
+    x, y = bars(60, noise=0.9)
     wanted = tcuq.record("m.onnx", x / 2, y, logits=True, features="sums")
     log = read_log("dev.npz")
     np.testing.assert_allclose(log.probs, wanted.probs, atol=1e-6)
@@ -105,6 +105,10 @@ def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.
         (["own_net:net", "data.npz", "--batch", "0"], "batch is 0, expected 1 to 1000000"),
         (["own_net:net", "data.npz", "--names", "a,b"], "pass --names in the order of these"),
         (["own_net:net", "data.npz", "--features", "h"], "let it return (posteriors, features)"),
+        (["own_net:net", "data.npz", "--stream", "slow"], "stream is 'slow', expected mixed"),
+        (["own_net:net", "data.npz", "--shifts", "fog"], "shifts is 'fog', expected pictures, sound"),
+        (["own_net:net", "data.npz", "--shifts", "math:sqrt"], "shift sqrt: failed on an input of data.npz"),
+        (["own_net:net", "data.npz", "--seed", "3"], "which is for a stream; pass --stream as well"),
         (["-", "data.npz"], "MODEL is '-'; a file name is needed"),
     ):
         assert said in refused(capsys, *args, "-o", "dev.npz")
@@ -134,14 +138,14 @@ def test_the_page_on_recording_runs(place: Path, monkeypatch: pytest.MonkeyPatch
     write_pictures(place / "photos")
     Path("my_models.py").write_text(NET)
     commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for line in commands:
         program, *args = line.split()
         assert program == "tcuq" and main(args) == 0, line
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
         exec(compile(block, "docs/RECORD.md", "exec"), names)
-        assert len(names["log"] if "log" in names else names["data"]["x"]) == 40
+        assert len(names["log"] if "log" in names else names["data"]["x"]) == 60
     names["data"].close()  # the functions of the page keep it alive until the collector comes
     documented = set(re.findall(r"`(--[a-z-]+)", page))
     assert {
@@ -152,4 +156,8 @@ def test_the_page_on_recording_runs(place: Path, monkeypatch: pytest.MonkeyPatch
         "--logits",
         "--fast",
         "--in-order",
+        "--stream",
+        "--shifts",
+        "--steps",
+        "--seed",
     } <= documented

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from places import LAB
 
+from tcuq.base.rand import ONE, Numbers, chance, waits
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.streams import (
@@ -42,7 +43,6 @@ from tcuq_lab.streams import (
     seal,
     steps,
 )
-from tcuq_lab.streams.rand import ONE, Numbers, chance, waits
 
 LABELS = np.arange(3000) * 7 % 10
 OOD_LABELS = {"letters": np.arange(90) % 4}

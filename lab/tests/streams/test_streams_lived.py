@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sounds import spoken
 
+from tcuq.base.rand import ONE
 from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.methods.gather import observed
@@ -31,7 +32,6 @@ from tcuq_lab.streams import (
 )
 from tcuq_lab.streams.held import FRESH, Shaker
 from tcuq_lab.streams.playback import check_media
-from tcuq_lab.streams.rand import ONE
 
 LABELS = np.arange(3000) * 7 % 10
 SNOW = Shift("snow", (1, 2, 3, 4, 5))

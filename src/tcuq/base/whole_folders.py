@@ -16,7 +16,7 @@ _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM, errno.EA
 _NO_LINK = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 
-def write_folder(folder: str | Path, texts: Mapping[str, str]) -> None:
+def write_folder(folder: str | Path, texts: Mapping[str, str | bytes]) -> None:
     """Put files into a folder so that it holds all of the new ones or all of the old ones at any moment.
 
     A copy of the whole folder is built beside it, with the new files in place of the old ones, and then takes
@@ -28,8 +28,8 @@ def write_folder(folder: str | Path, texts: Mapping[str, str]) -> None:
     ----------
     folder : path
         Made when it does not exist; the folder around it must.
-    texts : mapping of str to str
-        Text by path inside the folder, with ``/`` between the parts.
+    texts : mapping of str to str or bytes
+        Text, written as UTF-8, or bytes by path inside the folder, with ``/`` between the parts.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def write_folder(folder: str | Path, texts: Mapping[str, str]) -> None:
         Naming the folder, which then holds all old files, or all new ones.
     """
     target = Path(folder).resolve()
-    _refuse_fixed(target)
+    refuse_fixed(target)
     try:
         with _shop(target) as shop:
             new = shop / "new"
@@ -63,7 +63,7 @@ def _shop_of(target: Path) -> Path:
     return target.parent / f".{target.name}.tcuq-export"
 
 
-def _refuse_fixed(target: Path) -> None:
+def refuse_fixed(target: Path) -> None:
     """Refuse a folder that other things hold on to: they would keep the old one."""
     if not target.exists():
         return
@@ -149,7 +149,7 @@ def _lock(shop: Path, target: Path) -> int | None:
     return handle
 
 
-def _stage(target: Path, new: Path, texts: Mapping[str, str]) -> None:
+def _stage(target: Path, new: Path, texts: Mapping[str, str | bytes]) -> None:
     """Build what the folder will be."""
     os.mkdir(new)
     copied: list[tuple[Path, Path]] = []
@@ -160,7 +160,8 @@ def _stage(target: Path, new: Path, texts: Mapping[str, str]) -> None:
         for parent in reversed(Path(file).parents):
             if not (new / parent).is_dir():
                 os.mkdir(new / parent)
-        write_synced(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), text.encode())
+        content = text.encode() if isinstance(text, str) else text
+        write_synced(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content)
     for inner, _, _ in os.walk(new, topdown=False):
         sync_folder(inner)
     for source, copy in copied:  # at last: a folder that was read-only had to be written

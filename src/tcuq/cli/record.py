@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from .words import RECORDING, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
-    from .common import Subparsers
+    from .common import Parser, Subparsers
 
 
 def fraction(text: str) -> float:
@@ -32,6 +33,28 @@ def fraction(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r}, expected a number such as 0.5 or 1/255") from None
 
 
+def _stream(text: str) -> str:
+    """Check a word here, where ``--stream MODEL DATA`` would only lack DATA."""
+    from ..recording.streams import paces_of
+
+    return _checked(paces_of, text, "--stream")
+
+
+def _shifts(text: str) -> str:
+    from ..recording.shifts import listed
+
+    return _checked(listed, text, "--shifts")
+
+
+def _checked(check: Callable[[str], Any], text: str, option: str) -> str:
+    try:
+        check(text)
+    except ValueError as error:
+        hint = f"; put {option} after DATA" if Path(text).suffix else ""
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+    return text
+
+
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     parser = declare(
@@ -42,6 +65,17 @@ def add(subparsers: Subparsers) -> None:
         command,
         "tcuq fit dev.npz -o monitor.json",
     )
+    add_recording_options(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="LOG", required=True, help="log to write, .npz, .parquet or .arrow"
+    )
+    parser.add_argument(
+        "--steps", type=int, metavar="N", help="length of the stream (default: the number of examples)"
+    )
+
+
+def add_recording_options(parser: Parser) -> None:
+    """Declare model, data and how they are read: what `record` and `start` share."""
     option = parser.add_argument
     option(
         "model",
@@ -55,7 +89,6 @@ def add(subparsers: Subparsers) -> None:
         help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
-    option("-o", "--output", metavar="LOG", required=True, help="log to write, .npz, .parquet or .arrow")
     option(
         "--features",
         metavar="NAME",
@@ -102,6 +135,45 @@ def add(subparsers: Subparsers) -> None:
         help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
     )
     option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
+    option(
+        "--stream",
+        type=_stream,
+        nargs="?",
+        const="mixed",
+        metavar="PACE,...",
+        help="arrange plain examples as a stream: mixed (default), shuffled, dwell=N (a class stays N "
+        "steps), held=N (one example, shaken); put it after DATA",
+    )
+    option(
+        "--shifts",
+        type=_shifts,
+        nargs="?",
+        const="auto",
+        action="append",
+        metavar="SET",
+        help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
+        "signals, none, or module:function of your own; may be given several times",
+    )
+    option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
+
+
+def recording_given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_recording_options` that were given, as `record` takes them."""
+    from ..recording.run import read_names
+
+    options: dict[str, Any] = given(
+        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
+    )
+    options |= given(args, "stream", "shifts", "seed")
+    if args.names is not None:
+        options["names"] = read_names(args.names)
+    return options | {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
+
+
+def find_own_modules() -> None:
+    """Let ``module:name`` be found in the folder where one works."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -110,21 +182,14 @@ def command(args: argparse.Namespace) -> int:
     from ..io.sources import check_target
     from ..io.writers import log_format
     from ..recording import record
-    from ..recording.run import read_names
 
     need_files(args, "MODEL", "DATA", "--output")
     log_format(args.output)
     check_target(args.output)
     if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):
         raise UsageError(f"LOG and an input are both {args.output!r}; one would be lost")
-    options: dict[str, Any] = given(
-        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
-    )
-    if args.names is not None:
-        options["names"] = read_names(args.names)
-    options |= {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # so that module:name is found in the folder where one works
+    options = recording_given(args) | given(args, "steps")
+    find_own_modules()
     marks = []
 
     def show(done: int, total: int, text: str) -> None:

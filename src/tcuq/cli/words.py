@@ -45,7 +45,21 @@ _QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
 _BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w`])")
 
 
-RECORDING = ("features", "posteriors", "logits", "names", "scale", "input_shape", "fast", "in_order", "batch")
+RECORDING = (
+    "features",
+    "posteriors",
+    "logits",
+    "names",
+    "scale",
+    "input_shape",
+    "fast",
+    "in_order",
+    "batch",
+    "stream",
+    "shifts",
+    "steps",
+    "seed",
+)
 """The same of `record`."""
 
 

@@ -47,6 +47,12 @@ class Data:
     segments, shifted : array, optional
         As of `tcuq.Log`.
     notes : tuple of str
+    take : callable, optional
+        Gives the inputs of an array of places; None where inputs come in one order only.
+    labels : array, optional
+        Of all inputs, where `take` can give them.
+    family : str, optional
+        What the inputs are, where that is known: "pictures" or "sound".
     """
 
     name: str
@@ -58,6 +64,9 @@ class Data:
     segments: Array | None = None
     shifted: Array | None = None
     notes: tuple[str, ...] = ()
+    take: Callable[[Array], Array] | None = None
+    labels: Array | None = None
+    family: str | None = None
 
 
 def open_data(x: Any, y: Any, x_name: str, y_name: str | None, asked: Asked) -> Data:
@@ -103,7 +112,7 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
             part = slice(start, start + size)
             yield Batch(np.asarray(x[part]), None if labels is None else labels[part])
 
-    return Data(name, batches, len(x), **more)
+    return Data(name, batches, len(x), take=lambda places: np.asarray(x[places]), labels=labels, **more)
 
 
 def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
@@ -139,14 +148,19 @@ def _npy(path: Path) -> Array:
 
 def _folder(path: Path, asked: Asked) -> Data:
     found = read_folder(path, asked)
+    labels = np.array([label for _, label in found.files])
+
+    def take(places: Array) -> Array:
+        return np.stack([found.read(found.files[place][0]) for place in places])
 
     def batches(size: int) -> Iterator[Batch]:
-        for start in range(0, len(found.files), size):
-            part = found.files[start : start + size]
-            rows = np.stack([found.read(file) for file, _ in part])
-            yield Batch(rows, np.array([label for _, label in part]))
+        for start in range(0, len(labels), size):
+            places = np.arange(start, min(start + size, len(labels)))
+            yield Batch(take(places), labels[places])
 
-    return Data(shown(path), batches, len(found.files), found.pixels, True, found.names, notes=found.notes)
+    family = "pictures" if found.pixels else "sound"
+    more: dict[str, Any] = {"take": take, "labels": labels, "family": family}
+    return Data(shown(path), batches, len(labels), found.pixels, True, found.names, notes=found.notes, **more)
 
 
 def _made(source: Any, name: str) -> Data:

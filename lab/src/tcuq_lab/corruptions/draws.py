@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from tcuq.base.rand import Generators
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,8 +31,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, label: str, index: npt.NDArray[np.int64]) -> None:
-        digest = hashlib.blake2b(f"{seed}/{label}".encode(), digest_size=16).digest()
-        self._key = np.frombuffer(digest, dtype="<u8")
+        self._own = Generators(seed, label)
         self._index = index
 
     def __len__(self) -> int:
@@ -40,8 +40,7 @@ class Draws:
     @cached_property
     def generators(self) -> list[np.random.Generator]:
         """One generator an example, in order; they go on where the last draw ended."""
-        counters = [np.array([0, 0, place, 0], dtype=np.uint64) for place in self._index.tolist()]
-        return [np.random.Generator(np.random.Philox(key=self._key, counter=each)) for each in counters]
+        return [self._own.at(place) for place in self._index.tolist()]
 
     def normal(self, shape: tuple[int, ...] = ()) -> Floats:
         """Return standard normal numbers of shape (n, *shape)."""

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.rand import ONE, Numbers, chance
+
 from .order import Queue
-from .rand import ONE, Numbers, chance
 
 Integers = npt.NDArray[np.int64]
 BLOCK = 256  # runs drawn at a time; the result does not depend on it

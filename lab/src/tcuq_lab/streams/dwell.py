@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
+from tcuq.base.rand import ONE
 
 from .chains import Chain, DrawnRuns, Paced, Redrawn, Runs
 from .fields import listed
-from .rand import ONE
 
 Integers = npt.NDArray[np.int64]
 LONGEST = 1_000_000

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer
+from tcuq.base.rand import Numbers
 
 from .chains import Chain, Integers
 from .order import Picker
-from .rand import Numbers
 
 Pixels = npt.NDArray[np.uint8]
 BYTES = 8

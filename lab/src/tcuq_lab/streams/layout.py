@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from tcuq.base.checks import integer, number
+from tcuq.base.rand import Numbers, waits
 
 from .pieces import (
     Conditions,
@@ -21,7 +22,6 @@ from .pieces import (
     in_rounds,
     rising,
 )
-from .rand import Numbers, waits
 
 LONGEST_MEAN = 300
 """Segments are short on average, so that a stream of some thousand steps has many."""

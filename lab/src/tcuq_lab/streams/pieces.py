@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from .rand import Numbers, waits
+from tcuq.base.rand import Numbers, waits
 
 PORTION = 256  # raw numbers drawn at a time, or a round; the result does not depend on it
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tcuq.base.rand import Numbers
+
 from .description import Description
 from .held import HeldExamples
 from .layout import Literal
 from .order import Picker, Queue
 from .pieces import Piece, cut
-from .rand import Numbers
 from .sliding import SlidingExamples
 
 Integers = npt.NDArray[np.int64]

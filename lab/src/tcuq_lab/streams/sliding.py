@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.base.checks import integer, number
+from tcuq.base.rand import Numbers
 
 from ..audio.continuous import slide
 from ..audio.plan import MOVES_WORDS, RATE, Stretch, Word
@@ -19,7 +20,6 @@ from ..audio.voiced import voiced
 from .chains import Chain, Integers
 from .order import Picker
 from .pieces import Piece, cut
-from .rand import Numbers
 
 if TYPE_CHECKING:
     from .description import Description

@@ -1,0 +1,67 @@
+"""`tcuq start`: from a model and data to a judged monitor, a report and a package for firmware."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from .common import answer, declare, given, need_files, note, progress
+from .record import add_recording_options, find_own_modules, recording_given
+from .words import OPTIONS, RECORDING, in_options, spoken
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+WORDS = tuple({*OPTIONS, *RECORDING})
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "start",
+        "record, fit, judge, report and export in one go",
+        "tcuq start model.tflite data.npz -o monitor/\n  tcuq start model.onnx pictures/ -o monitor/",
+        command,
+    )
+    add_recording_options(parser)
+    option = parser.add_argument
+    option("-o", "--out", metavar="FOLDER", required=True, help="where to write; made if it does not exist")
+    option(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="inferences in all (default: one an example, at most 12,000)",
+    )
+    option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
+    option(
+        "--run-length",
+        type=int,
+        metavar="N",
+        help="mean number of clean steps between false alarms (default: 10000)",
+    )
+    option("--name", metavar="N", help="name of the C constant (default: monitor)")
+    option("--force", action="store_true", help="replace files that are there already, all at once")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Do all of it."""
+    from ..recording.start import start
+
+    need_files(args, "MODEL", "DATA", "--out")
+    options = recording_given(args) | given(args, "steps", "budget", "run_length", "name")
+    find_own_modules()
+    begin = time.monotonic()
+    with progress(args) as bar, spoken(WORDS):
+        found = start(args.model, args.data, args.out, force=args.force, progress=bar, **options)
+    found["seconds"] = round(time.monotonic() - begin, 1)
+    found["notes"] = [in_options(each, WORDS) for each in found["notes"]]
+    for each in found["notes"]:
+        note(args, each)
+    where = str(args.out).rstrip("/")
+    more = (
+        f"Done in {found['seconds']:.0f} s. Open {where}/report.html; {where}/README.md has the next steps."
+    )
+    answer(args, found, "\n".join([*found["lines"], more]))
+    return 0

@@ -1,0 +1,194 @@
+"""From what a user asks for to shifts that are ready: a family's own, and functions of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import Data
+from ..model import Array, first_line
+from ..opening import is_reference, referred
+from . import pictures, signals, sound
+from .form import FAMILIES, Form, family_of, form_of
+
+SAMPLE = 256
+"""Inputs of an array from which ranges are read."""
+
+MOST = 255
+"""Kinds that a log tells apart."""
+
+MODULES: dict[str, Any] = {"pictures": pictures, "sound": sound, "signals": signals}
+
+Shift = Callable[[Array, np.random.Generator], Array]
+Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
+"""What `record` takes: True for the set that suits the data, a family, functions, or several of these."""
+
+
+class Kind(NamedTuple):
+    """A kind of shift: its name, and what it makes of an input, by a severity in (0, 1] and numbers."""
+
+    name: str
+    apply: Callable[[Array, float, np.random.Generator], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Shifts that are ready to be applied.
+
+    Parameters
+    ----------
+    kinds : tuple of Kind
+        Number 1 in `shifted` is the first of them.
+    shake : callable
+        What a held example looks like at its next step.
+    notes : tuple of str
+    """
+
+    kinds: tuple[Kind, ...]
+    shake: Callable[[Array, np.random.Generator], Array]
+    notes: tuple[str, ...] = ()
+
+
+def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
+    """Return the shifts that a user asks for.
+
+    Parameters
+    ----------
+    shifts : bool, str, callable, mapping or sequence, or None
+        As of `tcuq.record`; None, False and "none" are no shifts.
+    data : Data
+        With `take`.
+    among : array of int, optional
+        The examples from which ranges are read; all by default.
+    """
+    wanted = listed(shifts)
+    named = [each for each in wanted if isinstance(each, str)]
+    sample = _sample(data, among)
+    guessed = data.family or family_of(sample.shape[1:], sample.dtype)
+    given = [each for each in named if each in FAMILIES]
+    if len(given) > 1:
+        raise ValueError(f"shifts are {' and '.join(given)}, expected one family")
+    family = given[0] if given else guessed
+    generic = bool(given) or True in wanted
+    if family is None and generic:
+        raise ValueError(
+            f"{data.name}: an input has shape {sample.shape[1:]}, which is no picture, sound or signal; "
+            "pass your own function as `shifts`, or `shifts=none`"
+        )
+    form = None if family is None else form_of(family, sample, data.pixels, data.name)
+    kinds: list[Kind] = []
+    if generic and form is not None:
+        kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
+    for each in wanted:
+        if each is not True and each not in FAMILIES:
+            kinds += _own(each, data.name)
+    _refuse_twins(kinds)
+    notes = []
+    if generic and not given and data.family is None and form is not None:
+        notes.append(f"inputs are taken as {form.said}; `shifts` can name another of {', '.join(FAMILIES)}")
+    return Chosen(tuple(kinds), _shake(form, family), tuple(notes))
+
+
+def listed(shifts: Shifts) -> list[Any]:
+    """Return what was asked for, one by one; True stands for the set that suits the data."""
+    if shifts is None or shifts is False:
+        return []
+    if isinstance(shifts, str):
+        parts = [each.strip() for each in shifts.split(",")]
+        for each in parts:
+            if each not in (*FAMILIES, "none", "auto") and not is_reference(each):
+                raise ValueError(
+                    f"shifts is {each!r}, expected {', '.join(FAMILIES)}, none, or module:function"
+                )
+        if "none" in parts and len(parts) > 1:
+            raise ValueError("shifts is none and more, expected one of both")
+        return [True if each == "auto" else each for each in parts if each != "none"]
+    if isinstance(shifts, Sequence):
+        found = [part for each in shifts for part in listed(each)]
+        return [each for n, each in enumerate(found) if each not in found[:n]]
+    if shifts is True or isinstance(shifts, Mapping) or callable(shifts):
+        return [shifts]
+    raise TypeError(f"shifts is of type {type(shifts).__name__}, expected text, functions or True")
+
+
+def _sample(data: Data, among: Array | None) -> Array:
+    assert data.take is not None
+    count = data.total if among is None else len(among)
+    wanted = 1 if data.folder else min(SAMPLE, count)
+    places = np.arange(wanted) * count // wanted
+    return np.asarray(data.take(places if among is None else np.asarray(among)[places]))
+
+
+def _generic(function: Callable[..., Any], form: Form) -> Kind:
+    def apply(x: Array, severity: float, rng: np.random.Generator) -> Array:
+        return form.values(function(form.numbers(x), severity, rng))
+
+    return Kind(function.__name__, apply)
+
+
+def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.Generator], Array]:
+    if form is None or family is None:
+        return _jitter
+    shaken = MODULES[family].shaken
+    return lambda x, rng: form.values(shaken(form.numbers(x), rng))
+
+
+def _jitter(x: Array, rng: np.random.Generator) -> Array:
+    """Return an input of no known family as it comes again: with noise of a twentieth of its deviation."""
+    found = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
+    return _like(x, found)
+
+
+def _like(x: Array, found: Array) -> Array:
+    """Return numbers in the dtype of an input."""
+    if x.dtype.kind not in "iu" or found.dtype == x.dtype:
+        return found.astype(x.dtype)
+    limits = np.iinfo(x.dtype)
+    return np.clip(np.rint(found.astype(np.float64)), limits.min, limits.max).astype(x.dtype)
+
+
+def _own(each: Any, where: str) -> list[Kind]:
+    """Return kinds of the user: a function by its name, a mapping of names to functions."""
+    text = each if isinstance(each, str) else None
+    found = referred(text, "shifts") if text is not None else each
+    if isinstance(found, Mapping):
+        pairs = [(str(name), function) for name, function in found.items()]
+    else:
+        name = text.rpartition(":")[2] if text is not None else getattr(found, "__name__", "shift")
+        pairs = [(name, found)]
+    for name, function in pairs:
+        if not callable(function):
+            shown = text or name
+            raise ValueError(
+                f"shifts is {shown}, of type {type(function).__name__}; expected a function (x, rng) -> x"
+            )
+    return [_checked(name, function, where) for name, function in pairs]
+
+
+def _checked(name: str, function: Shift, where: str) -> Kind:
+    def apply(x: Array, severity: float, rng: np.random.Generator) -> Array:
+        try:
+            found = np.asarray(function(x.copy(), rng))
+        except Exception as error:  # of the user's own code
+            raise ValueError(
+                f"shift {name}: failed on an input of {where}: {type(error).__name__}: {first_line(error)}"
+            ) from error
+        if found.shape != x.shape:
+            raise ValueError(f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given")
+        if found.dtype.kind not in "iufb" or not np.isfinite(found).all():
+            raise ValueError(f"shift {name}: returns {found.dtype} or NaN, expected finite numbers")
+        return _like(x, found)
+
+    return Kind(name, apply)
+
+
+def _refuse_twins(kinds: Sequence[Kind]) -> None:
+    names = [each.name for each in kinds]
+    twins = sorted({each for each in names if names.count(each) > 1})
+    if twins:
+        raise ValueError(f"two shifts are named {twins[0]!r}; give one another name in a mapping")
+    if len(kinds) > MOST:
+        raise ValueError(f"there are {len(kinds)} shifts, expected at most {MOST}")

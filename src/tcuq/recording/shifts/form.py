@@ -1,0 +1,188 @@
+"""How inputs of some family lie in the data: shape, range, and the numbers that shifts work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..model import Array
+
+Floats = npt.NDArray[np.float64]
+
+CHANNELS = (1, 3, 4)
+"""Of pictures."""
+
+SMALLEST = 8
+"""Pixels of a side, from which on two or three dimensions may be a picture."""
+
+RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
+"""Ranges that pictures usually have; the first that holds all values is taken."""
+
+FAMILIES = ("pictures", "sound", "signals")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """How one input becomes the numbers that shifts work on, and comes back.
+
+    Parameters
+    ----------
+    dtype : numpy dtype
+    arrange, restore : callable
+        From the shape of an input to that of its family, and back.
+    offset, factor : float or array
+        A value is ``offset + factor * number``.
+    low, high : float or array
+        Of the values.
+    said : str
+        What was assumed, for a note.
+    """
+
+    dtype: Any
+    arrange: Callable[[Array], Array]
+    restore: Callable[[Array], Array]
+    offset: Any
+    factor: Any
+    low: Any
+    high: Any
+    said: str
+
+    def numbers(self, x: Array) -> Floats:
+        """Return an input as a family's shifts take it."""
+        return np.asarray((self.arrange(x).astype(np.float64) - self.offset) / self.factor)
+
+    def values(self, numbers: Floats) -> Array:
+        """Return numbers as an input: within the range, in the former shape and dtype."""
+        found = np.clip(numbers * self.factor + self.offset, self.low, self.high)
+        if self.dtype.kind in "iub":
+            found = np.rint(found)
+        return self.restore(found).astype(self.dtype)
+
+
+def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
+    """Return what inputs of a shape most likely are; None for shapes that are none of these.
+
+    Examples
+    --------
+    >>> u8, f32 = np.dtype(np.uint8), np.dtype(np.float32)
+    >>> family_of((32, 32, 3), f32), family_of((28, 28), u8), family_of((128, 6), f32), family_of((187,), f32)
+    ('pictures', 'pictures', 'signals', 'signals')
+    """
+    long = [each for each in shape if each != 1]
+    if len(shape) == 3 and min(long, default=1) > 1 and (shape[2] in CHANNELS or shape[0] in CHANNELS):
+        sides = shape[:2] if shape[2] in CHANNELS else shape[1:]
+        if min(sides) >= SMALLEST:
+            return "pictures"
+    if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
+        return "pictures"
+    return "signals" if 1 <= len(long) <= 2 else None
+
+
+def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:
+    """Return how inputs of a family lie in the data.
+
+    Parameters
+    ----------
+    family : {"pictures", "sound", "signals"}
+    sample : array
+        Some inputs, one a row; ranges are read off them.
+    pixels : bool
+        The inputs are pixels of picture files, 0 to 255.
+    where : str
+        Name of the data in messages.
+
+    Examples
+    --------
+    >>> form = form_of("pictures", np.full((2, 8, 8, 3), 51, np.uint8), False, "x")
+    >>> float(form.numbers(np.full((8, 8, 3), 51, np.uint8)).max()), form.said
+    (0.2, 'pictures of 8 x 8 with values 0 to 255')
+    """
+    make = {"pictures": _pictures, "sound": _sound, "signals": _signals}[family]
+    return make(sample, pixels, where)
+
+
+def _refuse(where: str, family: str, shape: tuple[int, ...], wanted: str) -> ValueError:
+    return ValueError(
+        f"{where}: an input has shape {shape}, {family} have {wanted}; choose other `shifts`, or your own"
+    )
+
+
+def _pictures(sample: Array, pixels: bool, where: str) -> Form:
+    shape = sample.shape[1:]
+
+    def same(x: Array) -> Array:
+        return x
+
+    arrange, restore = same, same
+    if len(shape) == 2:
+        height, width = shape
+        arrange, restore = (lambda x: x[..., None]), (lambda x: x[..., 0])
+    elif len(shape) == 3 and shape[2] in CHANNELS:
+        height, width = shape[:2]
+    elif len(shape) == 3 and shape[0] in CHANNELS:
+        height, width = shape[1:]
+        arrange, restore = (lambda x: np.moveaxis(x, 0, 2)), (lambda x: np.moveaxis(x, 2, 0))
+    else:
+        raise _refuse(where, "pictures", shape, "(height, width) or (height, width, channels)")
+    low, high = _range(sample, pixels)
+    said = f"pictures of {height} x {width} with values {low:g} to {high:g}"
+    return Form(sample.dtype, arrange, restore, low, (high - low) or 1.0, low, high, said)
+
+
+def _range(sample: Array, pixels: bool) -> tuple[float, float]:
+    if pixels or sample.dtype == np.uint8:
+        return 0.0, 255.0
+    if sample.dtype == np.int8:
+        return -128.0, 127.0
+    low, high = float(sample.min()), float(sample.max())
+    for least, most in RANGES:
+        wide = most - least <= 2 or high - low >= (most - least) / 8  # else standardized values are pixels
+        if least - 1e-3 <= low and high <= most + 1e-3 and wide:
+            return least, most
+    return low, high
+
+
+def _sound(sample: Array, pixels: bool, where: str) -> Form:
+    shape, dtype = sample.shape[1:], sample.dtype
+    if len([each for each in shape if each != 1]) != 1:
+        raise _refuse(where, "sounds", shape, "one length, as waveforms do")
+    offset = 128.0 if dtype == np.uint8 else 0.0
+    peak = float(np.abs(sample.astype(np.float64) - offset).max())
+    full = {1: 128.0, 2: 32768.0}.get(dtype.itemsize) if dtype.kind in "iu" else 1.0
+    factor = full if full is not None and peak <= full else peak or 1.0
+    low, high = offset - factor, offset + factor
+    if dtype.kind in "iu":
+        low, high = max(low, np.iinfo(dtype).min), min(high, np.iinfo(dtype).max)
+    said = f"sound of {int(np.prod(shape)):,} samples, full scale {factor:g}"
+    return Form(dtype, np.ravel, lambda x: x.reshape(shape), offset, factor, low, high, said)
+
+
+def _signals(sample: Array, pixels: bool, where: str) -> Form:
+    shape, dtype = sample.shape[1:], sample.dtype
+    long = [each for each in shape if each != 1]
+    if len(long) > 2:
+        raise _refuse(where, "signals", shape, "(time,) or (time, channels)")
+    time, channels = [*long, 1, 1][:2]
+    flip = channels > time
+    if flip:
+        time, channels = channels, time
+
+    def arrange(x: Array) -> Array:
+        return x.reshape(channels, time).T if flip else x.reshape(time, channels)
+
+    def restore(x: Array) -> Array:
+        return (x.T if flip else x).reshape(shape)
+
+    rows = np.concatenate([arrange(each) for each in sample]).astype(np.float64)
+    mean, spread = rows.mean(axis=0), rows.std(axis=0)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    room = (high - low) / 2
+    low, high = low - room, high + room
+    if dtype.kind in "iu":
+        low, high = np.maximum(low, np.iinfo(dtype).min), np.minimum(high, np.iinfo(dtype).max)
+    said = f"signals of {time:,} samples in {channels} channel{'s' * (channels != 1)}"
+    return Form(dtype, arrange, restore, mean, np.where(spread > 0, spread, 1.0), low, high, said)

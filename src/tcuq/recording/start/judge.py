@@ -1,0 +1,133 @@
+"""What a monitor does on the part of the data that the fit has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...fitting.simple_rules import left_wrong
+from ...metrics import auroc, detection, paired_difference
+from ...monitor.cost import cost
+from ...monitor.log import Log
+from ...monitor.params import Params
+
+BLOCK, REPLICATES = 100, 400
+"""Of the bootstrap: blocks longer than a class usually stays."""
+
+FEWEST = 10
+"""Errors from which on a ranking is worth a figure."""
+
+SPAN = 200
+"""Steps over which expected and true accuracy are compared."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
+    """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them.
+
+    Parameters
+    ----------
+    params : Params
+    log : Log
+        The part to judge.
+    steps : structured array
+        Decisions, from `tcuq.monitor.log.watch`.
+    seed : int
+    """
+    found: dict[str, Any] = {
+        "steps": len(log),
+        "budget": params.budget,
+        "abstained": float(steps["abstain"].mean()),
+        "ram_bytes": cost(params).ram_bytes,
+        "instructions": cost(params).instructions,
+        "has_alarm": params.alarm.rise is not None or params.alarm.fall is not None,
+    }
+    on = np.asarray(steps["alarm"] != 0)
+    if log.shifted is not None:
+        found |= _alarms(on, log.shifted)
+    else:
+        found |= {"alarm_on": float(on.mean())}
+    if log.labels is not None:
+        found |= _errors(params, log, steps, seed)
+    return found
+
+
+def _alarms(on: Bools, shifted: Bools) -> dict[str, Any]:
+    found = detection(on, shifted)
+    clean = int((~shifted).sum())
+    raised = [delay for delay in found.delays if delay is not None]
+    return {
+        "shifted": float(shifted.mean()),
+        "shifts": len(found.delays),
+        "shifts_alarmed": len(found.delays) - found.missed,
+        "shifts_already_raised": found.already_raised,
+        "delay_median": float(np.median(raised)) if raised else None,
+        "false_alarms": found.false_onsets,
+        "clean_steps": clean,
+        "alarm_on_clean": float(on[~shifted].mean()) if clean else None,
+        "alarm_on_shifted": float(on[shifted].mean()) if shifted.any() else None,
+    }
+
+
+def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
+    labels, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
+    doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
+    coverage = 1 - params.budget
+    rng = np.random.default_rng([seed, 15])
+    block = min(BLOCK, len(log))
+
+    def left(errors: Any, score: Any) -> float:
+        return left_wrong(errors, score, coverage)
+
+    gain = paired_difference(left, [wrong, risk], [labels, doubt], block, REPLICATES, rng)
+    found: dict[str, Any] = {
+        "wrong_model": float(labels.mean()),
+        "wrong_answers": float(wrong.mean()),
+        "wrong_accepted": float(wrong[kept].mean()) if kept.any() else None,
+        "sure_by_confidence": left(labels, doubt),
+        "sure_by_monitor": left(wrong, risk),
+        "gain": gain.estimate,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "auroc_confidence": _ranking(doubt, labels),
+        "auroc_monitor": _ranking(risk, wrong),
+    }
+    expected = np.asarray(steps["expected_accuracy"])
+    ends = range(SPAN, len(log) + 1, SPAN)
+    if params.horizon and len(ends):
+        off = [abs(expected[end - 1] - (1 - wrong[end - SPAN : end].mean())) for end in ends]
+        found |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
+        found |= {"expected_off": float(np.mean(off))}
+    return found
+
+
+def _ranking(score: Any, wrong: Bools) -> float | None:
+    """Return the AUROC; none where a few errors, or a few right answers, would be all that it says."""
+    return auroc(score, wrong) if FEWEST <= wrong.sum() <= len(wrong) - FEWEST else None
+
+
+def by_part(log: Log, steps: Any, parts: npt.NDArray[Any]) -> dict[Any, dict[str, Any]]:
+    """Return errors and alarms for each value of an array, such as kinds of shift or paces.
+
+    Parameters
+    ----------
+    log : Log
+    steps : structured array
+    parts : array
+        One value a step.
+    """
+    found: dict[Any, dict[str, Any]] = {}
+    for each in np.unique(parts).tolist():
+        here = parts == each
+        row: dict[str, Any] = {
+            "steps": int(here.sum()),
+            "alarm_on": float((steps["alarm"][here] != 0).mean()),
+        }
+        if log.labels is not None:
+            row["wrong_model"] = float(log.errors()[here].mean())
+            row["wrong_answers"] = float((steps["answer"] != log.labels)[here].mean())
+        found[each] = row
+    return found

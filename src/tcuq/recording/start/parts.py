@@ -1,0 +1,130 @@
+"""Two parts of the data: one to fit a monitor, one to judge it by other examples and other shifts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base.rand import Numbers
+from ...monitor.log import Log
+from ..data import Data
+from ..shifts import Chosen
+from ..streams import Pace, Plan, make_plan
+from ..streams.made import groups_of
+from ..streams.pool import Ints
+
+FITTED = 0.6
+"""Share of the examples, and of the steps, that the fit gets."""
+
+FEWEST = 400
+"""Examples, or steps of a stream, from which on two parts are made."""
+
+USUAL, MOST = 2_500, 12_000
+"""Steps: fewer examples than the former are shown up to twice; of more than the latter, some are left out."""
+
+
+class Parts(NamedTuple):
+    """What is shown to fit and to judge.
+
+    Parameters
+    ----------
+    fit, judge : Plan
+    fit_kinds, judge_kinds : tuple of str
+        Names of the shifts in each.
+    """
+
+    fit: Plan
+    judge: Plan
+    fit_kinds: tuple[str, ...]
+    judge_kinds: tuple[str, ...]
+
+
+def steps_for(examples: int) -> int:
+    """Return how many steps are shown of so many examples.
+
+    Examples
+    --------
+    >>> steps_for(500), steps_for(2000), steps_for(10_000), steps_for(1_000_000)
+    (1000, 2500, 10000, 12000)
+    """
+    return min(examples, MOST) if examples >= USUAL else min(2 * examples, USUAL)
+
+
+def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
+    """Return the examples to fit and those to judge, of each class the same share.
+
+    Parameters
+    ----------
+    data : Data
+    seed : int
+    """
+    groups, numbers = groups_of(data), Numbers(seed, "start/split")
+    order = numbers.shuffled(data.total)[0]
+    order = order[np.argsort(groups[order], kind="stable")]
+    # Every few of a class, in turn over all classes, so that classes of one example count as well.
+    first = np.floor(FITTED * np.arange(1, data.total + 1)) > np.floor(FITTED * np.arange(data.total))
+    return np.sort(order[first]), np.sort(order[~first])
+
+
+def split_kinds(count: int, seed: int) -> tuple[list[int], list[int]]:
+    """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both.
+
+    Examples
+    --------
+    >>> [len(each) for each in split_kinds(7, 0)], split_kinds(1, 0), split_kinds(0, 0)
+    ([4, 3], ([1], [1]), ([], []))
+    """
+    if count < 2:
+        return [1] * count, [1] * count
+    order = (1 + Numbers(seed, "start/kinds").shuffled(count)[0]).tolist()
+    judged = max(1, 3 * count // 7)
+    return sorted(order[judged:]), sorted(order[:judged])
+
+
+def plan_parts(
+    data: Data, examples: tuple[Ints, Ints], paces: Sequence[Pace], chosen: Chosen, steps: int, seed: int
+) -> Parts:
+    """Return what is shown in both parts.
+
+    Parameters
+    ----------
+    data : Data
+    examples : pair of arrays
+        From `split_examples`.
+    paces : sequence of Pace
+    chosen : Chosen
+    steps : int
+        Of both parts together.
+    seed : int
+    """
+    groups, kinds = groups_of(data), split_kinds(len(chosen.kinds), seed)
+    lengths = round(FITTED * steps), steps - round(FITTED * steps)
+    fit, judge = (
+        make_plan(groups, own, length, paces, shown, seed, name)
+        for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
+    )
+    names = [tuple(chosen.kinds[number - 1].name for number in each) for each in kinds]
+    return Parts(fit, judge, *names)
+
+
+def split_stream(log: Log) -> int:
+    """Return the step of a recorded stream at which the part to judge begins.
+
+    Where a segment begins, if one does between 40 and 80 % of the way; else after 60 %.
+
+    Parameters
+    ----------
+    log : Log
+
+    Examples
+    --------
+    >>> split_stream(Log(np.full((10, 2), 0.5)))
+    6
+    >>> split_stream(Log(np.full((4, 2), 0.5), segments=[1, 1, 2, 2]))
+    2
+    """
+    middle = round(FITTED * len(log))
+    starts = [piece.start for piece in log.pieces() if 0.4 <= piece.start / len(log) <= 0.8]
+    return min(starts, key=lambda start: abs(start - middle), default=middle)

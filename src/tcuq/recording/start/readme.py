@@ -1,0 +1,105 @@
+"""The page of next steps that `tcuq start` leaves beside its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..._version import VERSION
+
+PAGE = """# A monitor for {model}
+
+Made by `tcuq start` (tcuq {version}, seed {seed}) from {data}.
+
+```
+{summary}
+```
+
+{meaning}
+
+## What is here
+
+| File | What it is |
+| --- | --- |
+| `report.html` | the judged stream, step by step: open it in a browser |
+| `monitor.json` | the monitor: `tcuq run`, `tcuq inspect` and `tcuq export` read it |
+| `firmware/` | the monitor as C, with an example and a self-check; its README says how to build it |
+| `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to judge |
+| `decisions.csv` | what the monitor decided on `test.npz` |
+
+## How it was judged
+
+{judged}{tables}
+## What to do next
+
+1. Open `report.html`. Look at what the monitor does when a shift begins.
+2. Build `firmware/` and call the monitor after each inference. The self-check tells whether your compiler \
+agrees.
+3. Record a stream of your own, as the device will see it: `tcuq record MODEL stream.npz -o own.npz`. \
+Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
+`tcuq report own.csv -o own.html --params monitor.json --log own.npz`.
+4. Fit again with that stream, if you have labels for it: `tcuq fit own.npz -o monitor.json`. It \
+learns the pace and the shifts of your device, which a made stream can only guess.
+5. Set how often the monitor may abstain and how rare false alarms must be: \
+`tcuq fit dev.npz -o monitor.json --budget 0.1 --run-length 50000`.
+{notes}"""
+
+MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
+all is shuffled, clean and degraded in turn. **The degradations are generic. Those of your device will be \
+others**, so expect other figures there. Add your own with `--shifts module:function`."""
+
+REAL = """Your data are a stream already, so nothing was made up: its first part fitted the monitor, the \
+rest judged it."""
+
+
+def readme(found: Mapping[str, Any]) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    found : mapping
+        What `tcuq.recording.start.start` returns.
+    """
+    notes = "".join(f"- {each}\n" for each in found["notes"])
+    return PAGE.format(
+        model=found["model"],
+        version=VERSION,
+        seed=found["seed"],
+        data=found["data"],
+        summary="\n".join(found["lines"]),
+        meaning=MADE if found["made"] else REAL,
+        judged=_judged(found),
+        tables=_tables(found),
+        notes=f"\n## Notes\n\n{notes}" if notes else "",
+    )
+
+
+def _judged(found: Mapping[str, Any]) -> str:
+    if not found["made"]:
+        fitted, judged = found["fit_steps"], found["steps"]
+        return f"The first {fitted:,} steps were used to fit, the last {judged:,} to judge.\n"
+    text = (
+        f"{found['fit_examples']:,} examples were used to fit, {found['judge_examples']:,} others to judge."
+    )
+    if found["fit_kinds"] and set(found["fit_kinds"]).isdisjoint(found["judge_kinds"]):
+        fitted, judged = (", ".join(found[key]) for key in ("fit_kinds", "judge_kinds"))
+        text += f" The fit saw the shifts {fitted}; it is judged by others: {judged}."
+    elif found["fit_kinds"]:
+        text += " Both have the same kind of shift, as there is only one."
+    return f"{text}\n"
+
+
+def _tables(found: Mapping[str, Any]) -> str:
+    text = ""
+    for title, key in (("Shift", "by_kind"), ("Pace", "by_pace")):
+        rows: Mapping[str, Mapping[str, Any]] = found.get(key) or {}
+        if len(rows) < 2:
+            continue
+        labeled = all("wrong_model" in row for row in rows.values())
+        heads = [title, "Steps", *(["Model wrong", "Answers wrong"] if labeled else []), "Alarm on"]
+        text += f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n"
+        for name, row in rows.items():
+            shares = [row[each] for each in ("wrong_model", "wrong_answers", "alarm_on") if each in row]
+            cells = [str(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
+            text += f"| {' | '.join(cells)} |\n"
+    return text

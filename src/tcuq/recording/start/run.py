@@ -1,0 +1,258 @@
+"""`start`: from a model and data to a monitor that was judged, a report and a package for firmware."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...base.checks import integer, known
+from ...base.whole_folders import recover, refuse_fixed, write_folder
+from ...export import FORMS, check_name, export
+from ...fitting import fit
+from ...io import Decisions, write_decisions, write_log
+from ...monitor.log import Log, watch
+from ...monitor.monitor import Monitor
+from ...monitor.params import Params
+from ...report import write_report
+from ..session import Progress, Session, open_session
+from ..shifts import choose, listed
+from ..shifts.chosen import Shifts
+from ..streams import arrange, joined, paces_of
+from ..streams.made import MOST_STEPS, fitting_paces, refuse_unfit, without_order
+from .judge import by_part, judge
+from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
+from .readme import readme
+from .words import summary
+
+FILES = ("README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html")
+
+
+class Recorded(NamedTuple):
+    """Both parts as logs, and what is known of them."""
+
+    dev: Log
+    test: Log
+    facts: dict[str, Any]
+    kinds: tuple[str, ...] = ()
+    paces: Any = None
+
+
+def start(
+    model: Any,
+    x: Any,
+    out: str | Path,
+    y: Any = None,
+    *,
+    stream: bool | str | None = None,
+    shifts: Shifts = True,
+    steps: int | None = None,
+    seed: int | None = None,
+    budget: float = 0.15,
+    run_length: int = 10_000,
+    name: str = "monitor",
+    form: str = "c",
+    force: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Record, fit, judge, report and export, and write everything into a folder.
+
+    Plain examples are split into two parts, to fit and to judge, and arranged as streams; some kinds of shift
+    are in the second part alone. Data with `segments` or `shifted` are a stream already: the monitor is then
+    fitted to its first part and judged on the rest.
+
+    Parameters
+    ----------
+    model, x, y
+        As of `tcuq.record`.
+    out : path
+        Folder to write: all files or, if anything fails, none.
+    stream, shifts
+        As of `tcuq.record`; by default both, as they suit the data.
+    steps : int, optional
+        Inferences in all; by default one an example, at most 12,000.
+    seed : int, optional
+        Of the split, the streams and the fit; default 0.
+    budget : float
+        Largest share of abstentions.
+    run_length : int
+        Wanted mean number of clean steps between false alarms.
+    name, form
+        Of the package, as of `tcuq.export.export`.
+    force : bool
+        Replace files that are there already.
+    progress : callable, optional
+        Called with what is done, what there is to do, and a text.
+    **options
+        More of `tcuq.record`.
+
+    Returns
+    -------
+    dict
+        The figures; under ``"lines"`` about ten lines for a person.
+    """
+    seed = integer("seed", 0 if seed is None else seed, 0, 2**31)
+    target = check_folder(out, force)
+    # What would be refused at the end is refused before the model runs.
+    paces_of(stream or True)
+    check_name(name)
+    known("form", form, FORMS)
+    integer("run_length", run_length, 10, 10_000_000)
+    Params(classes=2, budget=budget)
+    tell = progress or (lambda done, total, text: None)
+    session = open_session(model, x, y, **options)
+    own = session.data.segments is not None or session.data.shifted is not None
+    if own:
+        asked = shifts is not True and listed(shifts)
+        if stream is not None or asked or steps is not None:
+            raise ValueError(
+                f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
+                "`stream`, `shifts` and `steps`"
+            )
+        recorded = _own_stream(session, tell)
+    else:
+        recorded = _made_stream(session, stream, shifts, steps, seed, tell)
+    params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
+    tell(0, 1, "judging")
+    decided, signals = watch(Monitor(params), recorded.test, signals=True)
+    found = _findings(session, recorded, params, decided, seed)
+    scale = _logits_scale(session, recorded.dev)
+
+    def write(folder: Path) -> None:
+        params.save(folder / "monitor.json")
+        write_log(folder / "dev.npz", recorded.dev)
+        write_log(folder / "test.npz", recorded.test)
+        write_decisions(folder / "decisions.csv", Decisions(decided, fingerprint=params.fingerprint))
+        title = f"{session.model.info.name}: judged on held-out steps"
+        write_report(folder / "report.html", decided, params, recorded.test, signals, title)
+        export(params, folder / "firmware", name, form=form, logits_scale=scale)
+        (folder / "README.md").write_text(readme(found), encoding="utf-8")
+
+    tell(0, 1, "writing")
+    found["files"] = _put(target, write)
+    return found
+
+
+def check_folder(out: str | Path, force: bool) -> Path:
+    """Return the folder to write, or refuse it before any work is done."""
+    target = Path(out)
+    if not target.parent.is_dir():
+        raise ValueError(f"{target}: folder {target.parent} does not exist; make it first")
+    recover(target)
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{target}: is a file, expected a folder; name another one")
+    refuse_fixed(target.resolve())
+    if target.is_dir() and any(target.iterdir()) and not force:
+        raise ValueError(
+            f"{target}: exists and is not empty; choose another folder, or replace files with --force "
+            "(force=True)"
+        )
+    return target
+
+
+def _put(target: Path, write: Callable[[Path], None]) -> list[str]:
+    """Let files be written elsewhere, then put all of them into the folder at once."""
+    with tempfile.TemporaryDirectory(prefix="tcuq-start-") as place:
+        write(Path(place))
+        files = sorted(each for each in Path(place).rglob("*") if each.is_file())
+        contents = {each.relative_to(place).as_posix(): each.read_bytes() for each in files}
+    for inside in contents:
+        if (target / inside).is_dir():
+            raise ValueError(f"{target / inside}: is a folder, expected a file or nothing; move it away")
+    write_folder(target, contents)
+    return list(contents)
+
+
+def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
+    """Fit; without labels where a model that is nearly always right makes too few errors to learn from."""
+
+    def show(stage: str, done: int, total: int) -> None:
+        tell(done, total, f"fitting: {stage}")
+
+    try:
+        return fit(log, progress=show, **options)
+    except ValueError as error:
+        if log.labels is None:
+            raise
+        note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
+        try:
+            return fit(replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)), **options)
+        except ValueError:
+            raise error from None
+
+
+def _made_stream(
+    session: Session, stream: bool | str | None, shifts: Shifts, steps: int | None, seed: int, tell: Progress
+) -> Recorded:
+    """Run the model once over the streams of both parts."""
+    data = session.data
+    refuse_unfit(data, FEWEST)
+    usual = stream in (None, True, "mixed")
+    paces, notes = fitting_paces(data, paces_of(stream or True), usual)
+    length = steps_for(data.total) if steps is None else integer("steps", steps, FEWEST, MOST_STEPS)
+    examples = split_examples(data, seed)
+    chosen = choose(shifts, data, examples[0])
+    parts = plan_parts(data, examples, paces, chosen, length, seed)
+    plan = joined(parts.fit, parts.judge)
+    notes = (*without_order(data.notes), *notes, *chosen.notes)
+    log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
+    cut = len(parts.fit)
+    facts = {
+        "made": True,
+        "fit_kinds": parts.fit_kinds,
+        "judge_kinds": parts.judge_kinds,
+        "fit_examples": len(np.unique(parts.fit.examples)),
+        "judge_examples": len(np.unique(parts.judge.examples)),
+    }
+    names = tuple(each.name for each in chosen.kinds)
+    shown = np.array([str(each) for each in paces])[parts.judge.paces]
+    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown)
+
+
+def _own_stream(session: Session, tell: Progress) -> Recorded:
+    """Run the model over a stream of the user and cut it in two."""
+    log = session.log(progress=tell)
+    if len(log) < FEWEST:
+        raise ValueError(f"{session.data.name}: holds {len(log)} steps, expected at least {FEWEST}")
+    cut = split_stream(log)
+    facts = {"made": False, "fit_kinds": (), "judge_kinds": ()}
+    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts)
+
+
+def _findings(
+    session: Session, recorded: Recorded, params: Params, decided: Any, seed: int
+) -> dict[str, Any]:
+    test = recorded.test
+    found = {
+        "model": session.model.info.name,
+        "data": session.data.name,
+        "seed": seed,
+        "fit_steps": len(recorded.dev),
+        **recorded.facts,
+        **judge(params, test, decided, seed),
+        "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
+    }
+    if test.kinds is not None:
+        rows = by_part(test, decided, test.kinds)
+        found["by_kind"] = {_kind_name(number, recorded.kinds): row for number, row in rows.items()}
+    if recorded.paces is not None:
+        found["by_pace"] = by_part(test, decided, recorded.paces)
+    found["lines"] = summary(found)
+    return found
+
+
+def _kind_name(number: int, names: tuple[str, ...]) -> str:
+    if not number:
+        return "clean"
+    return names[number - 1] if number <= len(names) else f"shift {number}"
+
+
+def _logits_scale(session: Session, log: Log) -> float | None:
+    """Return the scale of int8 logits, so that the package has their softmax."""
+    format = session.model.info.probs
+    return format.scale if session.logits and format is not None and log.probs.dtype == np.int8 else None

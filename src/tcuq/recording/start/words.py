@@ -1,0 +1,116 @@
+"""What came out, in about ten lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def summary(found: Mapping[str, Any]) -> list[str]:
+    """Return the result as lines; honest where the monitor adds nothing.
+
+    Parameters
+    ----------
+    found : mapping
+        What `tcuq.recording.start.start` returns, without the text.
+    """
+    rows = [
+        ("Fitted on", f"{found['fit_steps']:,} steps{_kinds(found, 'fit_kinds')}"),
+        ("Judged on", f"{found['steps']:,} {_others(found)}{_kinds(found, 'judge_kinds')}"),
+    ]
+    rows += _errors(found) if "wrong_model" in found else [("Wrong answers", "unknown without labels")]
+    rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {found['budget']:.0%})"))
+    rows.append(("Alarm", alarm_words(found)))
+    if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
+        clean = f"{found['alarm_on_clean'] or 0:.0%} of clean ones (it takes time to clear)"
+        rows.append(("  on during", f"{found['alarm_on_shifted'] or 0:.0%} of shifted steps, {clean}"))
+    if "expected_off" in found:
+        rows.append(
+            (
+                "Expected accuracy",
+                f"{found['expected_accuracy']:.1%} on average (true: {found['accuracy']:.1%}); "
+                f"off by {100 * found['expected_off']:.1f} points on average over 200 steps",
+            )
+        )
+    rows.append(("Verdict", verdict(found)))
+    width = max(len(name) for name, _ in rows) + 2
+    return [f"{name:<{width}}{text}" for name, text in rows]
+
+
+def _kinds(found: Mapping[str, Any], key: str) -> str:
+    names: Sequence[str] = found[key]
+    return f", shifts: {', '.join(names)}" if names else ""
+
+
+def _others(found: Mapping[str, Any]) -> str:
+    return "steps of other examples" if found["made"] else "later steps of your stream"
+
+
+def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    kept = f"{1 - found['budget']:.0%}"
+    rows = [
+        (
+            "Wrong answers",
+            f"{found['wrong_model']:.1%} without the monitor, {found['wrong_answers']:.1%} with its answers",
+        ),
+        (
+            f"  of the surest {kept}",
+            f"{found['sure_by_confidence']:.1%} by confidence, {found['sure_by_monitor']:.1%} by the monitor",
+        ),
+    ]
+    if found["auroc_confidence"] is not None and found["auroc_monitor"] is not None:
+        scores = f"confidence {found['auroc_confidence']:.3f}, monitor {found['auroc_monitor']:.3f}"
+        rows.append(("Ranks errors", f"AUROC: {scores}"))
+    return rows
+
+
+def alarm_words(found: Mapping[str, Any]) -> str:
+    """Say when the alarm came and when it should not have come."""
+    if not found["has_alarm"]:
+        return "none: too few clean steps to set one"
+    if "shifts" not in found:
+        return f"on during {found['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
+    times = f"{found['false_alarms']} false alarm{'s' * (found['false_alarms'] != 1)}"
+    false = f"{times} in {found['clean_steps']:,} clean steps"
+    if not found["shifts"] and not found["shifts_already_raised"]:
+        return f"{false}; no shifts to detect"
+    text = f"raised in {found['shifts_alarmed']} of {found['shifts']} shifted stretches"
+    if found["delay_median"] is not None:
+        text += f", after {found['delay_median']:.0f} steps (median)"
+    if found["shifts_already_raised"]:
+        text += f", still on from before in {found['shifts_already_raised']} more"
+    return f"{text}; {false}"
+
+
+def verdict(found: Mapping[str, Any]) -> str:
+    """Say whether the monitor is worth it, as far as these steps can tell.
+
+    Examples
+    --------
+    >>> wrong = {"wrong_model": 0.2, "wrong_answers": 0.1, "budget": 0.15}
+    >>> verdict({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
+    'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
+    """
+    if "gain" not in found:
+        return "open: only labels can tell whether the monitor ranks errors better than confidence"
+    if found["wrong_model"] == found["wrong_answers"] == 0:
+        return "open: there is no wrong answer on these steps to tell the monitor from confidence"
+    kept, points = (
+        f"{1 - found['budget']:.0%}",
+        [_points(-found[each]) for each in ("gain_high", "gain_low")],
+    )
+    interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"
+    if found["gain_high"] < 0:
+        fewer = f"{-100 * found['gain']:.1f} points fewer errors among the surest {kept}"
+        return f"better than confidence: {fewer} ({interval})"
+    if found["gain_low"] > 0:
+        more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
+        return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
+    interval = f"95% interval {points[0]:+.1f} to {points[1]:+.1f}"
+    same = f"{_points(-found['gain']):+.1f} points fewer errors among the surest {kept}"
+    return f"no better than confidence, as far as these steps tell: {same} ({interval})"
+
+
+def _points(share: float) -> float:
+    """Return a share in percent, rounded as it is shown, and never as -0.0."""
+    return round(100 * share, 1) + 0.0

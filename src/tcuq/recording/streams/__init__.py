@@ -1,0 +1,9 @@
+"""Streams made of plain examples: which one is shown when, at which pace, clean or shifted."""
+
+from __future__ import annotations
+
+from .arranged import arrange
+from .plan import Plan, joined, make_plan
+from .words import Pace, paces_of
+
+__all__ = ["Pace", "Plan", "arrange", "joined", "make_plan", "paces_of"]

@@ -1,0 +1,50 @@
+"""Data as a plan shows them: read, shaken and degraded batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ...base.rand import Generators
+from ..data import Batch, Data
+from ..shifts import Chosen
+from .plan import Plan
+
+
+def arrange(data: Data, plan: Plan, chosen: Chosen, seed: int) -> Data:
+    """Return data in the order of a plan, degraded as it says.
+
+    What befalls an example depends on the seed, the kind and the step alone, not on the size of a batch.
+
+    Parameters
+    ----------
+    data : Data
+        With `take`.
+    plan : Plan
+    chosen : Chosen
+    seed : int
+    """
+    take, labels = data.take, data.labels
+    assert take is not None
+    shake = Generators(seed, "held")
+    own = [Generators(seed, f"shift/{each.name}") for each in chosen.kinds]
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, len(plan), size):
+            steps = range(start, min(start + size, len(plan)))
+            examples = plan.examples[start : start + size]
+            rows = np.array(take(examples))
+            for row, step in enumerate(steps):
+                if plan.held[step]:
+                    rows[row] = chosen.shake(rows[row], shake.at(step))
+                kind = int(plan.kinds[step])
+                if kind:
+                    severity = float(plan.severities[step])
+                    rows[row] = chosen.kinds[kind - 1].apply(rows[row], severity, own[kind - 1].at(step))
+            yield Batch(rows, None if labels is None else labels[examples])
+
+    # Without shifts nothing is known of what is clean: a user's data may hold anything.
+    marked = plan.kinds if chosen.kinds else None
+    return replace(data, batches=batches, total=len(plan), segments=plan.segments, shifted=marked)

@@ -1,0 +1,113 @@
+"""Plain examples as a stream: what is checked, chosen and said before the model runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...base.checks import integer
+from ..data import Data
+from ..model import Array
+from ..shifts import Chosen, choose, listed
+from ..shifts.chosen import Shifts
+from .arranged import arrange
+from .plan import make_plan
+from .pool import Ints
+from .words import UNLABELED, Pace
+
+FEWEST = 50
+"""Examples from which on a stream is made."""
+
+MOST_STEPS = 10_000_000
+
+
+def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
+    """Tell whether the user wants a stream: by name, or by shifts, which need one."""
+    return stream not in (None, False) or bool(listed(shifts))
+
+
+def streamed(
+    data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int
+) -> Data:
+    """Return data as a stream.
+
+    Parameters
+    ----------
+    data : Data
+    paces : sequence of Pace
+    usual : bool
+        The paces are the default: without labels others are taken.
+    shifts : Shifts
+    steps : int, optional
+    seed : int
+    """
+    refuse_unfit(data, FEWEST)
+    integer("seed", seed, 0, 2**31)
+    length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
+    paces, notes = fitting_paces(data, paces, usual)
+    chosen = choose(shifts, data)
+    kinds = range(1, len(chosen.kinds) + 1)
+    everything = np.arange(data.total)
+    plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
+    notes = (*notes, *chosen.notes, *_said(chosen, length, data.total))
+    made = arrange(data, plan, chosen, seed)
+    return replace(made, notes=(*without_order(data.notes), *notes))
+
+
+def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
+    said = []
+    if chosen.kinds:
+        said.append("`shifted` holds " + ", ".join(f"{n} {k.name}" for n, k in enumerate(chosen.kinds, 1)))
+    else:
+        said.append("the stream has no shifted stretches; `shifts` makes some, from which the alarm learns")
+    if steps > 2 * total:
+        said.append(f"each of the {total:,} examples is shown about {steps / total:.0f} times")
+    return said
+
+
+def without_order(notes: Sequence[str]) -> tuple[str, ...]:
+    """Leave out what is said of the order of files, which a stream changes anyway."""
+    return tuple(each for each in notes if not each.startswith("files are mixed"))
+
+
+def refuse_unfit(data: Data, fewest: int) -> None:
+    """Refuse data that cannot be arranged as a stream."""
+    if data.take is None:
+        raise ValueError(
+            f"{data.name}: gives batches in one order only, no stream can be made of them; pass arrays "
+            "(NPZ or NPY) or a folder"
+        )
+    if data.segments is not None or data.shifted is not None:
+        have = "segments" if data.segments is not None else "shifted"
+        raise ValueError(
+            f"{data.name}: has {have}, so it is a stream already; leave out `stream` and `shifts`"
+        )
+    if data.total < fewest:
+        raise ValueError(f"{data.name}: holds {data.total} examples, expected at least {fewest} for a stream")
+
+
+def fitting_paces(data: Data, paces: Sequence[Pace], usual: bool) -> tuple[Sequence[Pace], tuple[str, ...]]:
+    """Return the paces that data allow, and what to say of it."""
+    if data.labels is not None or not any(each.word == "dwell" for each in paces):
+        return paces, ()
+    if not usual:
+        raise ValueError(
+            f"{data.name}: has no labels, by which dwell finds examples of one class; pass labels, or "
+            '`stream="held=8,shuffled"`'
+        )
+    shown = ",".join(map(str, UNLABELED))
+    return UNLABELED, (f"without labels no class can stay: the stream is {shown}",)
+
+
+def groups_of(data: Data) -> Ints:
+    """Return the class of each example as a number, 0 or above; all 0 where there are no labels."""
+    if data.labels is None:
+        return np.zeros(data.total, dtype=np.int64)
+    labels: Array = data.labels
+    if labels.dtype.kind in "if":
+        labels = np.maximum(labels, -1)  # below 0: none of the classes
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64).reshape(-1)

@@ -1,0 +1,183 @@
+"""Shifts: each changes something, the more the severer it is, and keeps shape, dtype and range."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tiny_models import bar_net, bars
+
+import tcuq
+from tcuq.base.rand import Generators
+from tcuq.recording.data import Data, open_data
+from tcuq.recording.folders import Asked
+from tcuq.recording.shifts import Chosen, choose
+
+RNG = np.random.default_rng(5)
+SMOOTH = np.cumsum(RNG.normal(0, 1, (12, 200, 6)), axis=1)
+PICTURES = np.kron(RNG.uniform(0.1, 0.9, (12, 4, 4, 3)), np.ones((1, 6, 6, 1)))
+TONES = 0.5 * np.sin(np.arange(4000) * RNG.uniform(0.02, 0.6, (12, 1))) * RNG.uniform(0.2, 1, (12, 1))
+
+
+def opened(x: npt.NDArray[Any]) -> Data:
+    return open_data(x, None, "x", None, Asked())
+
+
+def apply(chosen: Chosen, x: npt.NDArray[Any], severity: float) -> dict[str, npt.NDArray[Any]]:
+    """Return all examples under each kind of shift."""
+    return {
+        kind.name: np.stack(
+            [kind.apply(each, severity, Generators(1, kind.name).at(n)) for n, each in enumerate(x)]
+        )
+        for kind in chosen.kinds
+    }
+
+
+CASES = {
+    "pictures, uint8": ("pictures", np.rint(PICTURES * 255).astype(np.uint8)),
+    "pictures, int8": ("pictures", (np.rint(PICTURES * 255) - 128).astype(np.int8)),
+    "pictures, float": ("pictures", PICTURES.astype(np.float32)),
+    "pictures, -1 to 1": ("pictures", 2 * PICTURES - 1),
+    "pictures, standardized": ("pictures", (PICTURES - 0.4) / 0.2),
+    "pictures, gray": ("pictures", np.rint(PICTURES[..., 0] * 255).astype(np.uint8)),
+    "pictures, channels first": ("pictures", np.moveaxis(PICTURES, 3, 1)),
+    "sound, float": ("sound", TONES.astype(np.float32)),
+    "sound, int16": ("sound", np.rint(TONES * 32000).astype(np.int16)[..., None]),
+    "sound, loud": ("sound", 50 * TONES),
+    "signals, float": ("signals", SMOOTH),
+    "signals, int8": ("signals", np.clip(SMOOTH * 3, -128, 127).astype(np.int8)),
+    "signals, one channel": ("signals", SMOOTH[:, :, 0]),
+    "signals, channels first": ("signals", SMOOTH.transpose(0, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_shift_keeps_the_form_and_changes_something(case: str) -> None:
+    family, x = CASES[case]
+    chosen = choose(family, opened(x))
+    assert 5 <= len(chosen.kinds) <= 7
+    room = 0.51 * (float(x.max()) - float(x.min()))
+    found = apply(chosen, x, 0.6) | {
+        "shaken": np.stack([chosen.shake(each, Generators(1, "held").at(n)) for n, each in enumerate(x)])
+    }
+    for name, y in found.items():
+        assert (y.shape, y.dtype) == (x.shape, x.dtype) and np.isfinite(y).all(), name
+        assert all((a != b).any() for a, b in zip(x, y, strict=True)), name
+        if family == "pictures" and x.dtype.kind == "f":
+            bounds = {"pictures, -1 to 1": (-1, 1)}.get(case, (0, 1))
+            bounds = (x.min(), x.max()) if "standardized" in case else bounds
+            assert bounds[0] - 1e-6 <= y.min() and y.max() <= bounds[1] + 1e-6, name
+        elif family == "signals":
+            assert x.min() - room - 1 <= y.min() and y.max() <= x.max() + room + 1, name
+    assert (apply(chosen, x, 0.6)["noise"] == found["noise"]).all(), "the same numbers, the same noise"
+
+
+@pytest.mark.parametrize("case", ["pictures, float", "sound, float", "signals, float"], ids=str)
+def test_a_severe_shift_changes_more_than_a_mild_one(case: str) -> None:
+    family, x = CASES[case]
+    chosen = choose(family, opened(x))
+    mild, some, severe = (apply(chosen, x, severity) for severity in (0.25, 0.6, 1.0))
+    for name in set(mild) - {"late"}:  # of a tone that moves on, samples may come to be alike again
+        away = [float(np.abs(each[name] - x).mean()) for each in (mild, some, severe)]
+        assert away[0] < away[1] < away[2], name
+    if family != "sound":  # a tone that moves on a little is another one, sample by sample
+        shaken = np.stack([chosen.shake(each, Generators(1, "h").at(n)) for n, each in enumerate(x)])
+        assert 0 < float(np.abs(shaken - x).mean()) < 0.7 * float(x.std())
+
+
+def test_the_same_picture_is_degraded_alike_whatever_it_is_made_of() -> None:
+    u8, i8 = CASES["pictures, uint8"][1], CASES["pictures, int8"][1]
+    first = np.moveaxis(u8, 3, 1).copy()
+    wanted = apply(choose("pictures", opened(u8)), u8, 0.7)
+    signed = apply(choose(True, opened(i8)), i8, 0.7)
+    moved = apply(choose(True, opened(first)), first, 0.7)
+    for name, pixels in wanted.items():
+        np.testing.assert_array_equal(pixels, signed[name].astype(np.int16) + 128)
+        np.testing.assert_array_equal(pixels, np.moveaxis(moved[name], 1, 3))
+
+
+def test_what_the_data_are_is_found_and_said() -> None:
+    for x, said in (
+        (np.zeros((2, 32, 32, 3), np.uint8), "pictures of 32 x 32 with values 0 to 255"),
+        (np.zeros((2, 28, 28), np.uint8), "pictures of 28 x 28"),
+        (np.zeros((2, 1, 40, 48)), "pictures of 40 x 48 with values 0 to 1"),
+        (np.zeros((2, 187, 1)), "signals of 187 samples in 1 channel;"),
+        (np.zeros((2, 128, 9)), "signals of 128 samples in 9 channels"),
+    ):
+        (note,) = choose(True, opened(x)).notes
+        assert note.startswith(f"inputs are taken as {said}"), note
+        assert not choose("signals" if "signals" in said else "pictures", opened(x)).notes
+    assert choose("none", opened(np.zeros((2, 4)))).kinds == ()
+
+
+def dark(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:
+    return x * 0.5
+
+
+def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = bars(200)
+    log = tcuq.record(bar_net, x, y, shifts=[True, dark, {"upside": lambda x, rng: x[::-1]}])
+    assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("8 dark, 9 upside")
+    (tmp_path / "shift_functions.py").write_text(
+        "def wet(x, rng):\n    return x + rng.normal(0, 9, x.shape)\nBOTH = {'a': wet, 'b': wet}\nx = 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "shift_functions", raising=False)
+    pixels = np.rint(255 * x).astype(np.uint8)
+    chosen = choose("shift_functions:wet,shift_functions:BOTH", opened(pixels))
+    assert [each.name for each in chosen.kinds] == ["wet", "a", "b"]
+    wet = chosen.kinds[0].apply(pixels[0], 1.0, Generators(0, "w").at(0))
+    assert wet.dtype == np.uint8 and (wet != pixels[0]).any(), "rounded and cut to the dtype of the data"
+    with pytest.raises(ValueError, match="shifts is shift_functions:x, of type int; expected a function"):
+        choose("shift_functions:x", opened(x))
+    kept = pixels[0].copy()
+
+    def spoil(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:
+        x[:] = 0
+        return x
+
+    choose(spoil, opened(pixels)).kinds[0].apply(pixels[0], 1.0, Generators(0, "w").at(0))
+    np.testing.assert_array_equal(pixels[0], kept)
+
+
+def test_bad_shifts_are_refused_in_one_line() -> None:
+    x, y = bars(100)
+
+    def bad(x: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:
+        raise KeyError("gone")
+
+    cases: list[tuple[Any, npt.NDArray[Any], str]] = [
+        ("weather", x, "shifts is 'weather', expected pictures, sound, signals, none, or module:function"),
+        ("no_such:thing", x, "shifts is no_such:thing; no_such cannot be imported"),
+        (["pictures", "sound"], x, "shifts are pictures and sound, expected one family"),
+        ("none,pictures", x, "shifts is none and more, expected one of both"),
+        ("sound", x, "x: an input has shape (8, 8, 1), sounds have one length, as waveforms do"),
+        ("pictures", x.reshape(100, 64), "x: an input has shape (64,), pictures have (height, width)"),
+        ("signals", np.zeros((100, 4, 5, 6)), "signals have (time,) or (time, channels)"),
+        (
+            True,
+            np.zeros((100, 4, 5, 6)),
+            "an input has shape (4, 5, 6), which is no picture, sound or signal",
+        ),
+        (bad, x, "shift bad: failed on an input of x: KeyError: 'gone'"),
+        ({"cut": lambda x, rng: x[1:]}, x, "shift cut: returns shape (7, 8, 1), expected (8, 8, 1)"),
+        ({"nan": lambda x, rng: x * np.nan}, x, "shift nan: returns float32 or NaN, expected finite numbers"),
+        ({"text": lambda x, rng: x.astype(str)}, x, "shift text: returns <U"),
+        ([dark, {"dark": dark}], x, "two shifts are named 'dark'; give one another name"),
+    ]
+    for shifts, data, said in cases:
+        with pytest.raises(ValueError) as caught:
+            tcuq.record(bar_net, data, y, shifts=shifts)
+        assert said in str(caught.value) and "\n" not in str(caught.value), str(caught.value)
+    with pytest.raises(TypeError, match="shifts is of type int, expected text, functions or True"):
+        tcuq.record(bar_net, x, y, shifts=3)  # type: ignore[arg-type]
+
+
+def test_inputs_of_no_family_can_still_be_held() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3, 4, 5))
+    log = tcuq.record(lambda b: np.full((len(b), 2), 0.5), x, stream="held=4", shifts=dark)
+    assert len(log) == 60 and log.shifted is not None and log.shifted.any()

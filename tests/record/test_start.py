@@ -1,0 +1,292 @@
+"""`tcuq start`: what it writes and says; its parts have nothing in common, and errors leave nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from places import ROOT
+from tiny_models import MODELS, bar_net, bars
+
+import tcuq
+from tcuq.cli import main
+from tcuq.io import read_decisions, read_log
+from tcuq.monitor.log import watch
+from tcuq.recording.data import open_data
+from tcuq.recording.folders import Asked
+from tcuq.recording.shifts import choose
+from tcuq.recording.start import start
+from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
+from tcuq.recording.start.words import summary, verdict
+from tcuq.recording.streams import paces_of
+
+NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
+BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
+FILES = {"README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html", "firmware"}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder with data and a model of one's own as the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for module in ("own_net", "bad_shift", "my_shifts", "gen"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    x, y = bars(500, noise=0.85)
+    np.savez("data.npz", x=x, y=y)
+    Path("own_net.py").write_text(NET)
+    Path("bad_shift.py").write_text(BAD)
+    return tmp_path
+
+
+@pytest.fixture
+def bare_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the C package, whose self-check takes as long as all else together."""
+
+    def export(params: Any, folder: Path, *args: Any, **options: Any) -> None:
+        folder.mkdir()
+        (folder / "monitor.c").write_text("")
+
+    monkeypatch.setattr("tcuq.recording.start.run.export", export)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    """Return the one line that the command says before it ends with status 2."""
+    before = sorted(Path().rglob("*"))
+    assert main(["start", *args]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and err.startswith("tcuq: ")
+    left = [each for each in sorted(Path().rglob("*")) if "__pycache__" not in each.parts]
+    assert left == [each for each in before if "__pycache__" not in each.parts], "something was left behind"
+    return err
+
+
+def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--name", "bar"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert 9 <= len(lines) <= 12 and lines[0].startswith("Fitted on") and "Open out/report.html" in lines[-1]
+    assert err.startswith("tcuq: inputs are taken as pictures of 8 x 8 with values 0 to 1; --shifts can ")
+    assert {each.name for each in Path("out").iterdir()} == FILES
+    assert {"bar.c", "bar.h", "main.c", "tcuq.c"} <= {each.name for each in Path("out/firmware").iterdir()}
+    readme = Path("out/README.md").read_text()
+    assert "\n".join(lines[:-1]) in readme and "**The degradations are generic." in readme
+
+    dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
+    assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
+    assert {0} == set(dev.kinds.tolist()) & set(test.kinds.tolist()), "kinds of shift are in one part alone"
+    params = tcuq.Params.load("out/monitor.json")
+    steps = watch(tcuq.Monitor(params), test)
+    decided = read_decisions("out/decisions.csv")
+    np.testing.assert_array_equal(decided.steps["abstain"], steps["abstain"])
+    decided.check_params(params)
+    wrong = float((steps["answer"] != test.labels).mean())
+    assert f"{wrong:.1%} with its answers" in out
+    assert "<!doctype html>" in Path("out/report.html").read_text()[:20]
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_the_result_is_the_same_each_time_and_json_has_all_of_it(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for out, seed in (("a", "0"), ("b", "0"), ("c", "5")):
+        assert main(["start", "own_net:net", "data.npz", "-o", out, "--json", "--seed", seed]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for each in found:
+        del each["seconds"]
+    assert found[0] == found[1] and found[0] != found[2]
+    for name in ("monitor.json", "dev.npz", "test.npz", "decisions.csv", "README.md"):
+        assert Path("a", name).read_bytes() == Path("b", name).read_bytes(), name
+    wanted = {"wrong_model", "sure_by_confidence", "sure_by_monitor", "auroc_monitor", "delay_median"}
+    assert wanted | {"false_alarms", "expected_accuracy", "by_kind", "by_pace"} <= set(found[0])
+    assert set(found[0]["fit_kinds"]).isdisjoint(found[0]["judge_kinds"])
+    assert set(found[0]["by_kind"]) == {"clean", *found[0]["judge_kinds"]}
+
+
+def test_parts_share_neither_examples_nor_kinds() -> None:
+    x, y = bars(700)
+    data = open_data(x, y, "x", None, Asked())
+    for seed in range(5):
+        examples = split_examples(data, seed)
+        assert not np.intersect1d(*examples).size and sorted(np.concatenate(examples)) == list(range(700))
+        shares = [np.bincount(y[part], minlength=3) / np.bincount(y) for part in examples]
+        assert np.abs(shares[0] - 0.6).max() < 0.02, "the same share of each class"
+        chosen = choose(True, data, examples[0])
+        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 1400, seed)
+        assert set(parts.fit.examples.tolist()) <= set(examples[0].tolist())
+        assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
+        assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
+        assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
+    assert {tuple(split_kinds(7, seed)[1]) for seed in range(9)} > {tuple(split_kinds(7, 0)[1])}
+    assert steps_for(400) == 800
+
+
+def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    for model, scaled in (("int8", False), ("logits", True)):
+        shutil.copy(MODELS / f"{model}.tflite", "m.tflite")
+        more = ["--logits"] if scaled else []
+        assert main(["start", "m.tflite", "data.npz", "-o", model, "--stream", "dwell=8", *more]) == 0
+        assert "shifts: " in capsys.readouterr().out
+        log = read_log(f"{model}/dev.npz")
+        assert log.probs.dtype == np.int8 and log.feature_scale is not None
+        assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = bars(900, noise=0.85)
+    segments = np.repeat(np.arange(9), 100)
+    shifted = np.where(np.arange(900) % 100 >= 60, 2, 0)
+    x[shifted > 0] *= 0.4
+    np.savez("real.npz", x=x, y=y, segments=segments, shifted=shifted)
+    assert main(["start", "own_net:net", "real.npz", "-o", "out"]) == 0
+    out, _ = capsys.readouterr()
+    assert "400 later steps of your stream" in out and "shifts: " not in out
+    dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
+    np.testing.assert_array_equal(dev.labels, y[:500])
+    np.testing.assert_array_equal(test.segments, segments[500:])
+    assert "Your data are a stream already" in Path("out/README.md").read_text()
+    assert main(["start", "own_net:net", "real.npz", "-o", "none", "--shifts", "none", "--quiet"]) == 0
+    said = refused(capsys, "own_net:net", "real.npz", "-o", "two", "--stream")
+    assert "real.npz: has segments or shifted, so it is a stream already; leave out --stream" in said
+    np.savez("short.npz", x=x[:300], y=y[:300], segments=segments[:300])
+    assert "short.npz: holds 300 steps, expected at least 400" in refused(
+        capsys, "own_net:net", "short.npz", "-o", "two"
+    )
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("x.npy", bars(600)[0])
+    assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
+    out, err = capsys.readouterr()
+    assert "Wrong answers" in out and "unknown without labels" in out and "open: only labels can tell" in out
+    assert "raised in " in out and "without labels no class can stay" in err
+    assert main(["start", "own_net:net", "x.npy", "-o", "bare", "--shifts", "none"]) == 0
+    out, _ = capsys.readouterr()
+    assert "on during " in out and "not marked" in out and "shifts: " not in out
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--shifts", "own_net:loud"]) == 0
+    assert capsys.readouterr().out.count("shifts: loud\n") == 2
+    assert "Both have the same kind of shift" in Path("out/README.md").read_text()
+    more = ["--shifts", "--shifts", "own_net:loud", "--steps", "500", "--quiet"]
+    assert main(["start", "own_net:net", "data.npz", "-o", "more", *more]) == 0
+    assert capsys.readouterr().out == ""
+    assert len(read_log("more/dev.npz")) == 300
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").mkdir()
+    Path("out/mine.txt").write_text("mine")
+    assert "out: exists and is not empty; choose another folder" in refused(
+        capsys, "own_net:net", "data.npz", "-o", "out"
+    )
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force", "--steps", "400"]) == 0
+    assert {each.name for each in Path("out").iterdir()} == FILES | {"mine.txt"}
+    assert Path("out/mine.txt").read_text() == "mine"
+
+
+def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("few.npz", x=np.zeros((300, 8, 8, 1)), y=np.zeros(300, np.int64))
+    Path("gen.py").write_text(
+        "import numpy as np\ndef batches():\n    yield np.zeros((9, 8, 8, 1)), [0] * 9\n"
+    )
+    for args, said in (
+        (["data.npz", "--shifts", "bad_shift:late"], "shift late: failed on an input of data.npz: ZeroDivi"),
+        (["few.npz"], "few.npz: holds 300 examples, expected at least 400 for a stream"),
+        (["gen:batches"], "gen:batches: gives batches in one order only"),
+        (["data.npz", "--stream", "slow"], "stream is 'slow', expected mixed"),
+        (["data.npz", "--shifts", "fog"], "shifts is 'fog', expected pictures, sound, signals, none"),
+        (["data.npz", "--shifts", "sound"], "an input has shape (8, 8, 1), sounds have one length"),
+        (["data.npz", "--steps", "50"], "steps is 50, expected 400 to"),
+        (["data.npz", "--budget", "2"], "budget is 2"),
+        (["data.npz", "--name", "a b"], "a b"),
+        (["gone.npz"], "gone.npz: No such file or directory"),
+    ):
+        assert said in refused(capsys, "own_net:net", *args, "-o", "out")
+    said = refused(capsys, "--stream", "own_net:net", "data.npz", "-o", "out")
+    assert "argument --stream: stream is 'own_net:net', expected mixed, or a list of shuffled" in said
+    said = refused(capsys, "--shifts", "net.tflite", "data.npz", "-o", "out")
+    assert "shifts is 'net.tflite', expected pictures" in said and "put --shifts after DATA" in said
+    assert "folder no does not exist" in refused(capsys, "own_net:net", "data.npz", "-o", "no/out")
+    assert "is the current folder" in refused(capsys, "own_net:net", "data.npz", "-o", ".", "--force")
+    assert "data.npz: is a file" in refused(capsys, "own_net:net", "data.npz", "-o", "data.npz")
+
+
+def test_bad_options_are_refused_before_the_model_runs(tmp_path: Path) -> None:
+    def net(x: Any) -> Any:
+        raise AssertionError("the model ran")
+
+    x, y = bars(400)
+    for options, said in (
+        ({"name": "int"}, "int"),
+        ({"form": "basic"}, "form 'basic' is unknown"),
+        ({"run_length": 1}, "run_length is 1, expected 10 to 10000000"),
+        ({"budget": 2.0}, "budget is 2"),
+        ({"seed": -1}, "seed is -1"),
+        ({"stream": "none"}, "stream is 'none'"),
+        ({"batch": 0}, "batch is 0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            start(net, x, tmp_path / "out", y, **options)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
+    base: dict[str, Any] = {"budget": 0.1, "wrong_model": 0.2, "wrong_answers": 0.2}
+    better = verdict(base | {"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
+    assert better.startswith("better than confidence: 2.0 points fewer errors among the surest 90%")
+    same = verdict(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
+    assert same.startswith("no better than confidence") and "(95% interval -2.0 to +1.0)" in same
+    worse = verdict(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
+    assert worse.startswith("WORSE than confidence: 2.0 points more errors")
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
+    x, y = bars(400, noise=0.05)
+    told: list[tuple[int, int, str]] = []
+    found = start(bar_net, x, tmp_path / "out", y, shifts=None, progress=lambda *each: told.append(each))
+    assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
+    assert any(text.startswith("fitting: ") for _, _, text in told)
+    assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
+    assert found["fit_kinds"] == () and summary(found) == found["lines"]
+    assert any("open: there is no wrong answer" in line for line in found["lines"])
+    assert found["notes"][0].startswith("the labels are left out of the fit: the log has 0 errors and ")
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_the_page_on_starting_runs(place: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+    page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
+    shutil.copy(MODELS / "int8.tflite", "model.tflite")
+    x, y = bars(400, noise=0.85)
+    np.savez("stream.npz", x=x, y=y, segments=np.arange(400) // 50)
+    Path("my_shifts.py").write_text("def rain(x, rng):\n    return x + rng.uniform(0, 0.5, x.shape)\n")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
+    assert len(commands) == 3
+    for line in commands:
+        program, *args = line.split()
+        assert program == "tcuq" and main([*args, "--quiet"]) == 0, line
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    names: dict[str, Any] = {}
+    exec(compile(code, "docs/START.md", "exec"), names)
+    names["data"].close()
+    assert names["found"]["seed"] == 1 and Path("python/monitor.json").is_file()
+    heads = [line.split("  ")[0] for line in page.split("```")[3].splitlines() if line.strip()]
+    wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
+    assert wanted <= set(heads), "the page shows what the command prints"
+    listed = {each.partition("/")[0] for each in re.findall(r"`([\w./]+)`", page)}
+    assert listed >= FILES
