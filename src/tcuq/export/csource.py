@@ -88,9 +88,8 @@ def banner() -> str:
 
 def monitor_header(contents: Contents) -> str:
     """Return the header that declares a monitor's parameters, and what stands before the monitor."""
-    params, d = contents.params, contents.params.features
-    shape = f"{params.classes} classes" + (f" and {d} features" if d else "")
-    summary = f"A monitor of {shape}. Signals: {', '.join(params.signals)}."
+    params = contents.params
+    summary = f"A monitor of {contents.shape}. Signals: {', '.join(params.signals)}."
     includes = before = sizes = ""
     if contents.logits_scale is not None:
         includes += '#include "tcuq_softmax.h"\n'

@@ -8,16 +8,13 @@ from pathlib import Path
 from ..base.checks import known
 from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
-from .arduino import library_files
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
-from .example import main_text
+from .forms import FORMS
 from .projection import IntegerProjection
 from .readme import readme
 from .selfcheck import selfcheck_header, selfcheck_source
 from .vector import vector
-
-FORMS = ("c", "arduino")
 
 
 def sources(
@@ -34,8 +31,8 @@ def sources(
     params : Params
     name : str
         Name of the constant, and of its header and source.
-    form : {"c", "arduino"}
-        Plain C files in one folder, or an Arduino library.
+    form : str
+        One of `FORMS`: plain C files in one folder, an Arduino library.
     logits_scale : float, optional
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
@@ -48,8 +45,9 @@ def sources(
     >>> sorted(sources(Params(classes=10), form="arduino"))[:3]
     ['README.md', 'examples/Watch/Watch.ino', 'keywords.txt']
     """
-    known("form", form, FORMS)
+    shape = FORMS[known("form", form, FORMS)]
     contents = Contents(params, name, logits_scale, projection)
+    shape.check_name(name)
     checked = vector(contents)
     texts = {
         f"{name}.h": monitor_header(contents),
@@ -63,11 +61,8 @@ def sources(
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
-    if form == "arduino":
-        texts = {f"src/{file}": text for file, text in texts.items()} | library_files(contents)
-    else:
-        texts["main.c"] = main_text(contents)
-    texts["README.md"] = readme(contents, checked, form)
+    texts = {shape.place(contents, file): text for file, text in texts.items()} | shape.files(contents)
+    texts["README.md"] = readme(contents, checked, shape, texts)
     return texts
 
 

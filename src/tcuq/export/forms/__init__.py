@@ -1,0 +1,15 @@
+"""The forms of a package: one module a platform, and the list of them."""
+
+from __future__ import annotations
+
+from ...base.platforms import PLATFORMS
+from .arduino import ARDUINO
+from .c import C
+from .form import Form
+
+_ALL = {form.name: form for form in (C, ARDUINO)}
+
+FORMS: dict[str, Form] = {name: _ALL[name] for name in PLATFORMS}
+"""Every form by its name, in the order of the help."""
+
+__all__ = ["FORMS", "Form"]
