@@ -16,6 +16,7 @@ from ..monitor.logits import softmax_table
 from ..monitor.params import Params
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
+from .versions import release_of, semver_of
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 60, 48
 """`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
@@ -156,6 +157,8 @@ class Contents:
             "name": self.name,
             "NAME": self.macro,
             "version": VERSION,
+            "semver": semver_of(VERSION),
+            "release": release_of(VERSION),
             "sentence": self.sentence,
             "classes": params.classes,
             "features": params.features,

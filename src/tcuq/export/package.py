@@ -32,7 +32,8 @@ def sources(
     name : str
         Name of the constant, and of its header and source.
     form : str
-        One of `FORMS`: plain C files in one folder, an Arduino library.
+        "c" for plain C files in one folder, or the platform that the package is for: "arduino",
+        "platformio", "zephyr", "espidf", "cmake", "micropython", "rust".
     logits_scale : float, optional
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional

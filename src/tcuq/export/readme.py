@@ -80,9 +80,9 @@ def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]
     )
     return contents.fill(
         _README,
-        title=contents.fill(form.title),
+        title=contents.fill(form.title, **form.more(contents)),
         summary=summary,
-        use=_use(contents, form.use),
+        use=_use(contents, form),
         files="\n".join(_rows(contents, form, paths)),
         constants=contents.constant_bytes,
         check=found.bytes,
@@ -90,11 +90,11 @@ def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]
         saves=", and the saved state" if found.state else "",
         steps=len(found),
         about=about_steps(found),
-        several=contents.fill(form.together),
+        several=contents.fill(form.together, **form.more(contents)),
     )
 
 
-def _use(contents: Contents, text: str) -> str:
+def _use(contents: Contents, form: Form) -> str:
     name, macro = contents.name, contents.macro
     outputs = "posteriors" if contents.logits_scale is None else "logits"
     calls, argument = [], "features" if contents.params.features else "NULL"
@@ -124,7 +124,8 @@ def _use(contents: Contents, text: str) -> str:
             f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
         )
     return contents.fill(
-        text,
+        form.use,
+        **form.more(contents),
         outputs=outputs,
         inputs=extra,
         calls="\n".join(calls),

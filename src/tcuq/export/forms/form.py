@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..contents import Contents
 
@@ -11,6 +12,18 @@ from ..contents import Contents
 def plain_place(contents: Contents, file: str) -> str:
     """Return where a file of the monitor goes when all of them lie in one folder."""
     return file
+
+
+def nothing_more(contents: Contents) -> dict[str, Any]:
+    """Return no fields."""
+    return {}
+
+
+def split_place(contents: Contents, file: str) -> str:
+    """Return where it goes when headers that programs include have a folder of their own."""
+    if file == "tcuq_LICENSE.txt":
+        return "LICENSE"
+    return f"include/{file}" if file in contents.headers else f"src/{file}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,8 @@ class Form:
         Sentence of the README on several monitors in one program.
     rows : mapping
         What each added file is, by path or by paths with commas between them, for the README.
+    more : callable
+        Contents to fields of these texts beside those that all have.
     place : callable
         Contents and name of a file of the monitor to its path in the package.
     title : str
@@ -49,6 +64,7 @@ class Form:
     use: str
     together: str
     rows: Mapping[str, str] = field(default_factory=dict)
+    more: Callable[[Contents], dict[str, Any]] = nothing_more
     place: Callable[[Contents, str], str] = plain_place
     title: str = "tcuq_{name}"
     platform: str = ""
