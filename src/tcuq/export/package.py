@@ -10,11 +10,11 @@ from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
-from .forms import FORMS
+from .forms import FORMS, Form
 from .projection import IntegerProjection
 from .readme import readme
 from .selfcheck import selfcheck_header, selfcheck_source
-from .vector import vector
+from .vector import Vector, vector
 
 
 def sources(
@@ -46,24 +46,29 @@ def sources(
     >>> sorted(sources(Params(classes=10), form="arduino"))[:3]
     ['README.md', 'examples/Watch/Watch.ino', 'keywords.txt']
     """
-    shape = FORMS[known("form", form, FORMS)]
+    known("form", form, FORMS)
     contents = Contents(params, name, logits_scale, projection)
-    shape.check_name(name)
-    checked = vector(contents)
+    FORMS[form].check_name(name)
+    return arranged(contents, vector(contents), FORMS[form])
+
+
+def arranged(contents: Contents, checked: Vector, form: Form) -> dict[str, str]:
+    """Return the files of a monitor whose self-check is known, as one form has them."""
+    name = contents.name
     texts = {
         f"{name}.h": monitor_header(contents),
         f"{name}.c": monitor_source(contents),
         f"{name}_selfcheck.h": selfcheck_header(contents, checked),
         f"{name}_selfcheck.c": selfcheck_source(contents, checked),
     }
-    if params.names is not None:
+    if contents.params.names is not None:
         texts[f"{name}_names.h"] = names_header(contents)
     package = resources.files("tcuq")
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
-    texts = {shape.place(contents, file): text for file, text in texts.items()} | shape.files(contents)
-    texts["README.md"] = readme(contents, checked, shape, texts)
+    texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
+    texts["README.md"] = readme(contents, checked, form, texts)
     return texts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import Any
 
 from ..contents import Contents
 from ..csource import banner
@@ -14,8 +15,8 @@ from .form import Form, split_place
 _USE = """\
 ## Use
 
-Put this folder into your project, as `components/tcuq_{name}`; ESP-IDF finds it there. If your
-component names what it requires, add `tcuq_{name}` to its `REQUIRES`. Then, in C:
+Put this folder into your project, as `components/{component}`; ESP-IDF finds it there. If your
+component names what it requires, add `{component}` to its `REQUIRES`. Then, in C:
 
 ```c
 #include "{name}.h"
@@ -51,12 +52,22 @@ each one into a folder of its own, by one version of tcuq: ESP-IDF makes an arch
 the linker takes the core from the first."""
 
 
+def component_of(contents: Contents) -> str:
+    """Return the name of the component; the registry wants no capitals in it."""
+    return f"tcuq_{contents.name.lower()}"
+
+
+def _more(contents: Contents) -> dict[str, Any]:
+    return {"component": component_of(contents)}
+
+
 def _files(contents: Contents) -> dict[str, str]:
     more = {
         "banner": banner("# {}"),
         "sources_lines": lines([f'"src/{file}"' for file in contents.sources], 8),
         "definitions": " ".join(contents.definitions),
         "sentence_quoted": json.dumps(contents.sentence),
+        "component": component_of(contents),
     }
     dialect = Dialect(
         '#include <stdio.h>\n\n#include "freertos/FreeRTOS.h"\n#include "freertos/task.h"\n',
@@ -80,7 +91,7 @@ def _files(contents: Contents) -> dict[str, str]:
 def _hints(contents: Contents, folder: str) -> list[str]:
     return [
         f"try it: cd {shlex.quote(folder)}/examples/watch && idf.py set-target esp32s3 && idf.py build",
-        f"use it: put the folder into components/ of your project, as components/tcuq_{contents.name}",
+        f"use it: put the folder into components/ of your project, as components/{component_of(contents)}",
     ]
 
 
@@ -96,7 +107,9 @@ ESPIDF = Form(
         " examples/watch/main/idf_component.yml": "of the example",
         "examples/watch/main/watch_main.c": "an example that begins with the self-check",
     },
+    more=_more,
     place=split_place,
+    title="{component}",
     platform="ESP-IDF uses",
     taken=TAKEN | frozenset(("app_main", "freertos", "sdkconfig")),
     starts=("esp_", "idf_", "vTask", "xTask"),
