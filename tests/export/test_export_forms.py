@@ -224,6 +224,12 @@ def test_the_command_writes_every_form(tmp_path: Path, capsys: pytest.CaptureFix
     assert "{" not in out.replace("{ path", "")
 
 
+def test_esp_idf_takes_the_name_of_a_component_from_the_folder() -> None:
+    said = FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/firmware")
+    assert said[0] == "name the folder tcuq_kws: ESP-IDF takes the name of a component from it"
+    assert len(FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/tcuq_kws")) == len(said) - 1
+
+
 def test_an_unknown_form_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "m.json", str(tmp_path / "p"), "--form", "rusty"]) == 2
     said = capsys.readouterr().err

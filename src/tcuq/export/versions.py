@@ -18,8 +18,8 @@ def release_of(version: str) -> str:
 
     Examples
     --------
-    >>> release_of("0.3.0rc1"), release_of("1.2")
-    ('0.3.0', '1.2.0')
+    >>> release_of("1.4.0rc1"), release_of("1.2")
+    ('1.4.0', '1.2.0')
     """
     numbers = [*_parsed(version)["release"].split("."), "0", "0"][:3]
     return ".".join(str(int(number)) for number in numbers)
@@ -30,8 +30,8 @@ def semver_of(version: str) -> str:
 
     Examples
     --------
-    >>> [semver_of(version) for version in ("0.2.0", "0.3.0.dev4", "0.3.0rc1", "0.3.0.post1")]
-    ['0.2.0', '0.3.0-dev.4', '0.3.0-rc.1', '0.3.0+post.1']
+    >>> [semver_of(version) for version in ("1.4.0", "1.4.0.dev4", "1.4.0rc1", "1.4.0.post1")]
+    ['1.4.0', '1.4.0-dev.4', '1.4.0-rc.1', '1.4.0+post.1']
     """
     found = _parsed(version)
     before = [f"{found['pre']}.{int(found['pre_number'])}"] if found["pre"] else []
@@ -48,5 +48,5 @@ def semver_of(version: str) -> str:
 def _parsed(version: str) -> dict[str, str]:
     found = _PARTS.fullmatch(version)
     if found is None:
-        raise ValueError(f"version is {version!r}, expected numbers with dots, as 0.2.0 or 0.3.0rc1")
+        raise ValueError(f"version is {version!r}, expected numbers with dots, as 1.4.0 or 1.4.0rc1")
     return found.groupdict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 from ..contents import Contents
@@ -15,7 +16,8 @@ from .form import Form, split_place
 _USE = """\
 ## Use
 
-Put this folder into your project, as `components/{component}`; ESP-IDF finds it there. If your
+Put this folder into your project, as `components/{component}`; ESP-IDF finds it there. It takes the name of
+the component from the folder. If your
 component names what it requires, add `{component}` to its `REQUIRES`. Then, in C:
 
 ```c
@@ -89,10 +91,14 @@ def _files(contents: Contents) -> dict[str, str]:
 
 
 def _hints(contents: Contents, folder: str) -> list[str]:
-    return [
+    component = component_of(contents)
+    hints = [
         f"try it: cd {shlex.quote(folder)}/examples/watch && idf.py set-target esp32s3 && idf.py build",
-        f"use it: put the folder into components/ of your project, as components/{component_of(contents)}",
+        f"use it: put the folder into components/ of your project, as components/{component}",
     ]
+    if Path(folder).resolve().name != component:
+        hints.insert(0, f"name the folder {component}: ESP-IDF takes the name of a component from it")
+    return hints
 
 
 ESPIDF = Form(
