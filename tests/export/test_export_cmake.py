@@ -132,16 +132,17 @@ endfunction()
 
 
 def test_two_zephyr_modules_share_one_core(tmp_path: Path) -> None:
-    package(tmp_path / "kws", "zephyr", "plain")
+    # The name of a part that monitors share.
+    package(tmp_path / "kws", "zephyr", "plain", "core")
     package(tmp_path / "cam", "zephyr", "everything", "Cam")
     use = project(
         tmp_path / "use",
-        PLATFORM_FUNCTIONS + "set(CONFIG_TCUQ_KWS y)\nset(CONFIG_TCUQ_CAM y)\n"
-        "set(CONFIG_TCUQ_KWS_SELFCHECK y)\nset(CONFIG_TCUQ_CAM_SELFCHECK y)\n"
+        PLATFORM_FUNCTIONS + "set(CONFIG_TCUQ_CORE y)\nset(CONFIG_TCUQ_CAM y)\n"
+        "set(CONFIG_TCUQ_CORE_SELFCHECK y)\nset(CONFIG_TCUQ_CAM_SELFCHECK y)\n"
         "add_subdirectory(../kws/zephyr kws)\nadd_subdirectory(../cam/zephyr cam)\n"
         "add_executable(use use.c)\n"
         "target_link_libraries(use PRIVATE -Wl,--whole-archive ${linked} -Wl,--no-whole-archive)\n",
-        USE.format(first="kws", FIRST="KWS"),
+        USE.format(first="core", FIRST="CORE"),
     )
     subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
 
@@ -159,7 +160,7 @@ def test_two_components_of_esp_idf_link(tmp_path: Path) -> None:
 
 
 def test_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
-    package(tmp_path / "kws", "micropython", "plain")
+    package(tmp_path / "kws", "micropython", "plain", "softmax")
     package(tmp_path / "cam", "micropython", "everything", "Cam")
     # The modules themselves need an interpreter; what they wrap does not.
     use = project(
@@ -172,6 +173,6 @@ def test_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
         "  if(more)\n    list(APPEND folders ${more})\n  endif()\nendforeach()\n"
         'list(FILTER files EXCLUDE REGEX "/modtcuq_")\nadd_executable(use ${files})\n'
         "target_include_directories(use PRIVATE ${folders})\n",
-        USE.format(first="kws", FIRST="KWS"),
+        USE.format(first="softmax", FIRST="SOFTMAX"),
     )
     subprocess.run([build(use, tmp_path / "made") / "use"], check=True)

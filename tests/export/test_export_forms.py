@@ -64,7 +64,8 @@ def test_every_form_is_the_same_c_with_a_page_and_a_version(form: str, which: st
             assert texts[FORMS[form].place(contents_of(which), file)] == text
     assert "selfcheck" in texts[EXAMPLES[form]]
     page = texts["README.md"]
-    assert contents_module.VERSION in page and "kws_selfcheck()" in page and "{" not in page.split("```")[0]
+    assert contents_module.VERSION in page and "selfcheck()` tells you" in page
+    assert not re.search(r"\{\w*\}", page)
     described = {
         file for row in re.findall(r"^\| (`.*?`) \|", page, re.M) for file in row.strip("`").split("`, `")
     }
@@ -132,12 +133,12 @@ def test_the_micropython_module_compiles_for_a_declared_interpreter(tmp_path: Pa
 
 def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
     make = need("make", "make")
-    for which, name in (("plain", "kws"), ("everything", "Cam")):
+    for which, name in (("plain", "core"), ("everything", "Cam")):
         package(tmp_path / name, "micropython", which, name)
     (tmp_path / "Makefile").write_text(
         "".join(
             f"USERMOD_DIR := {tmp_path / name}\ninclude {tmp_path / name}/micropython.mk\n"
-            for name in ("kws", "Cam")
+            for name in ("core", "Cam")
         )
         + "all:\n\t@echo $(SRC_USERMOD_C) $(SRC_USERMOD_LIB_C)\n\t@echo $(CFLAGS_USERMOD)\n"
     )
@@ -145,7 +146,7 @@ def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Pat
     named = [Path(file) for file in out.splitlines()[0].split()]
     assert all(file.is_file() for file in named)
     basenames = [file.name for file in named]
-    assert len(basenames) == len(set(basenames)) and {"tcuq.c", "tcuq_softmax.c", "kws.c", "Cam.c"} <= set(
+    assert len(basenames) == len(set(basenames)) and {"tcuq.c", "tcuq_softmax.c", "core.c", "Cam.c"} <= set(
         basenames
     )
 
@@ -156,6 +157,7 @@ def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Pat
         ("platformio", "Serial", "the examples use"),
         ("platformio", "read_model", "the examples use"),
         ("cmake", "watch_params", "the example uses"),
+        ("cmake", "a_watch", "the example uses names that end with _watch"),
         ("zephyr", "printk", "Zephyr uses"),
         ("zephyr", "k_monitor", "Zephyr uses names that begin with k_"),
         ("zephyr", "a_trim", "Zephyr uses names that end with _trim"),

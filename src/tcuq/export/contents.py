@@ -101,6 +101,15 @@ class Contents:
         return (*own, *(file for file in self.core_files if file.endswith(".c")))
 
     @property
+    def shared(self) -> dict[str, list[str]]:
+        """Sources that monitors share, by part: the core, and what not every monitor has."""
+        compiled = [file for file in self.core_files if file.endswith(".c")]
+        apart = {
+            part: [f"tcuq_{part}.c"] for part in ("softmax", "projection") if f"tcuq_{part}.c" in compiled
+        }
+        return {"core": [file for file in compiled if [file] not in apart.values()], **apart}
+
+    @property
     def headers(self) -> tuple[str, ...]:
         """What a program includes."""
         own = [f"{self.name}.h", f"{self.name}_selfcheck.h"]

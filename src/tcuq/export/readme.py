@@ -53,7 +53,7 @@ for the files of `tcuq` leaves out what this monitor does not use.
 
 ## Self-check
 
-`{name}_selfcheck()` tells you whether this compiler, with these flags, on this chip, gives the same bits
+`{selfcheck}` tells you whether this compiler, with these flags, on this chip, gives the same bits
 as the computer that exported the monitor. Run it on every new board, compiler or set of flags. It replays
 {steps} steps ({about}).
 It compares every field and every signal of every step{saves}. It returns 0, the step by which something
@@ -61,7 +61,7 @@ differs, or a negative error. `{name}_selfcheck.h` lists what the stored stream 
 
 ## Several monitors in one program
 
-They share the files that begin with `tcuq`: compile those once. {several}
+{several}
 A mask in `TCUQ_SIGNALS` must then have the bits of all monitors; a header whose bits are missing says so.
 """
 
@@ -90,6 +90,7 @@ def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]
         saves=", and the saved state" if found.state else "",
         steps=len(found),
         about=about_steps(found),
+        selfcheck=contents.fill(form.selfcheck),
         several=contents.fill(form.together, **form.more(contents)),
     )
 
@@ -142,7 +143,7 @@ def _rows(contents: Contents, form: Form, paths: Collection[str]) -> list[str]:
     placed += [(contents.fill(names).split(", "), what) for names, what in form.rows.items()]
     placed += [([form.place(contents, file)], what) for file, what in _LICENSE.items()]
     return [
-        f"| {', '.join(f'`{file}`' for file in files)} | {what} |"
+        f"| {', '.join(f'`{file}`' for file in files)} | {contents.fill(what)} |"
         for files, what in placed
         if files[-1] in paths
     ]

@@ -168,7 +168,8 @@ tcuq_{name} > Watch. The sketch runs the self-check in `setup()` and takes a ste
 On AVR boards constants are copied to RAM, tables included: count them as RAM there.
 """
 
-_TOGETHER = """Export
+_TOGETHER = """\
+They share the files that begin with `tcuq`: compile those once. Export
 the second one into this very folder with `--force` (the card, this page and the example are then those of
 the last one); as two libraries in one sketch they would define every function twice, which the linker
 refuses."""

@@ -7,31 +7,15 @@ import shlex
 from ..contents import Contents
 from ..example import main_text
 from .form import Form
+from .texts import IN_C
 
-_USE = """\
+_USE = (
+    """\
 ## Use
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{inputs}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
+"""
+    + IN_C
+    + """\
 Build as C99 or as C++11 and later, with no flags in particular:
 
     arm-none-eabi-gcc -mthumb -mcpu=cortex-m4 -Os -c {sources}
@@ -40,8 +24,10 @@ On a computer, rows of integers in, decisions out (the self-check runs first):
 
     cc -std=c99 main.c {sources} -o try_{name} && ./try_{name} < rows.txt
 """
+)
 
-_TOGETHER = """Export
+_TOGETHER = """\
+They share the files that begin with `tcuq`: compile those once. Export
 into one folder (the second time with `--force`; README.md and main.c are then those of the last one), or into
 two and compile the `tcuq` files of one of them: those of both would define every function twice, which the
 linker refuses."""

@@ -9,8 +9,10 @@ from ..csource import banner
 from ..templates import lines, render
 from ..watch import TAKEN, Dialect, watch_text
 from .form import Form, split_place
+from .texts import IN_C, two_folders
 
-_USE = """\
+_USE = (
+    """\
 ## Use
 
 Put this folder into your project and link the library:
@@ -22,27 +24,9 @@ target_link_libraries(your_firmware PRIVATE tcuq::{name})
 
 Then, in C:
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{inputs}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
+"""
+    + IN_C
+    + """\
 Other ways to bring it in:
 
 - installed: `find_package(tcuq_{name} {release} REQUIRED)`;
@@ -59,10 +43,7 @@ The library is C99 (CMake 3.14 or later) and sets no flags for your code. Option
 project that adds this one: `TCUQ_{NAME}_EXAMPLE`, `TCUQ_{NAME}_INSTALL`, and `TCUQ_{NAME}_TRIM`, which
 leaves out the code of signals that this monitor does not use.
 """
-
-_TOGETHER = """Export
-each one into a folder of its own, by one version of tcuq, and link both libraries: the linker takes the
-core from the first."""
+)
 
 
 def _files(contents: Contents) -> dict[str, str]:
@@ -90,7 +71,7 @@ CMAKE = Form(
     files=_files,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders("Link both libraries: the linker takes the core from the first."),
     rows={
         "CMakeLists.txt": "library `tcuq::{name}`, example, test, installation",
         "examples/watch.c": "an example for a computer, which begins with the self-check",
@@ -98,4 +79,5 @@ CMAKE = Form(
     place=split_place,
     platform="the example uses",
     taken=TAKEN,
+    ends=("_watch",),
 )

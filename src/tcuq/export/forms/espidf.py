@@ -12,35 +12,19 @@ from ..csource import banner
 from ..templates import lines, render
 from ..watch import TAKEN, Dialect, watch_text
 from .form import Form, split_place
+from .texts import IN_C, two_folders
 
-_USE = """\
+_USE = (
+    """\
 ## Use
 
 Put this folder into your project, as `components/{component}`; ESP-IDF finds it there. It takes the name of
 the component from the folder. If your
 component names what it requires, add `{component}` to its `REQUIRES`. Then, in C:
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{inputs}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
+"""
+    + IN_C
+    + """\
 The example begins with the self-check:
 
     cd examples/watch && idf.py set-target esp32s3 && idf.py build flash monitor
@@ -48,10 +32,7 @@ The example begins with the self-check:
 `idf.py menuconfig` has an option that leaves out the code of signals which this monitor does not use
 (`CONFIG_TCUQ_{NAME}_TRIM`). One `tcuq_t` may be used by one task at a time.
 """
-
-_TOGETHER = """Export
-each one into a folder of its own, by one version of tcuq: ESP-IDF makes an archive of each component, and
-the linker takes the core from the first."""
+)
 
 
 def component_of(contents: Contents) -> str:
@@ -106,7 +87,9 @@ ESPIDF = Form(
     files=_files,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders(
+        "ESP-IDF makes an archive of each component, and the linker takes the core from the first."
+    ),
     rows={
         "CMakeLists.txt, Kconfig, idf_component.yml": "what makes this folder a component",
         "examples/watch/CMakeLists.txt, examples/watch/main/CMakeLists.txt,"

@@ -52,6 +52,8 @@ class Form:
         Contents and name of a file of the monitor to its path in the package.
     title : str
         Heading of the README.
+    selfcheck : str
+        How a user calls the self-check.
     platform : str
         Who uses the words below, for a refusal.
     taken, starts, ends : collection of str
@@ -67,6 +69,7 @@ class Form:
     more: Callable[[Contents], dict[str, Any]] = nothing_more
     place: Callable[[Contents, str], str] = plain_place
     title: str = "tcuq_{name}"
+    selfcheck: str = "{name}_selfcheck()"
     platform: str = ""
     taken: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()

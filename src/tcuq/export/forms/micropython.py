@@ -8,6 +8,7 @@ from ..contents import Contents
 from ..csource import banner
 from ..templates import render
 from .form import Form
+from .texts import two_folders
 
 _USE = """\
 ## Use
@@ -37,22 +38,19 @@ bytes, `load(bytes)` goes on from it. {names_text}
 `micropython examples/watch.py` runs an example, which begins with the self-check.
 """
 
-_TOGETHER = """Put
-both folders among your modules: the first brings the core, once. Export both by one version of tcuq."""
-
 _MAKE = """\
-ifndef {macro}_DIR
-{macro}_DIR := $(TCUQ_{NAME}_DIR)/src
-SRC_USERMOD_LIB_C += $(addprefix $({macro}_DIR)/, {files})
+ifndef SHARED_TCUQ_{PART}_DIR
+SHARED_TCUQ_{PART}_DIR := $(TCUQ_{NAME}_DIR)/src
+SRC_USERMOD_LIB_C += $(addprefix $(SHARED_TCUQ_{PART}_DIR)/, {files})
 endif
 """
 
 _CMAKE = """\
-if(NOT TARGET usermod_{part})
-    add_library(usermod_{part} INTERFACE)
-    target_sources(usermod_{part} INTERFACE
+if(NOT TARGET usermod_tcuq-{part})
+    add_library(usermod_tcuq-{part} INTERFACE)
+    target_sources(usermod_tcuq-{part} INTERFACE
 {files}    )
-    target_link_libraries(usermod INTERFACE usermod_{part})
+    target_link_libraries(usermod INTERFACE usermod_tcuq-{part})
 endif()
 """
 
@@ -70,14 +68,6 @@ static MP_DEFINE_CONST_FUN_OBJ_1(module_name_obj, module_name);
 """
 
 _NAME_ENTRY = "    {MP_ROM_QSTR(MP_QSTR_name), MP_ROM_PTR(&module_name_obj)},\n"
-
-
-def _shared(contents: Contents) -> dict[str, list[str]]:
-    """Return the files that monitors share, by part; not every monitor has each part."""
-    compiled = [file for file in contents.core_files if file.endswith(".c")]
-    apart = {f"tcuq_{part}": [f"tcuq_{part}.c"] for part in ("softmax", "projection")}
-    found = {part: files for part, files in apart.items() if set(files) <= set(compiled)}
-    return {"tcuq_core": [file for file in compiled if [file] not in found.values()], **found}
 
 
 def _inputs(contents: Contents) -> dict[str, Any]:
@@ -131,9 +121,9 @@ def _read_model(contents: Contents) -> str:
 
 def _files(contents: Contents) -> dict[str, str]:
     name, names = contents.name, contents.params.names is not None
-    shared = _shared(contents)
+    shared = contents.shared
     make = "".join(
-        contents.fill(_MAKE, macro=part.upper(), files=" ".join(files)) for part, files in shared.items()
+        contents.fill(_MAKE, PART=part.upper(), files=" ".join(files)) for part, files in shared.items()
     )
     cmake = "".join(
         _CMAKE.format(
@@ -193,7 +183,7 @@ MICROPYTHON = Form(
     files=_files,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders("Put both among your modules: the first brings the core, once."),
     rows={
         "modtcuq_{name}.c": "class Monitor and function selfcheck() for Python",
         "micropython.mk, micropython.cmake": "what MicroPython's build reads",
@@ -201,6 +191,7 @@ MICROPYTHON = Form(
     },
     more=_more,
     place=_place,
+    selfcheck="tcuq_{name}.selfcheck()",
     platform="MicroPython uses",
     taken=frozenset(
         ("module_params", "monitor_obj", "int8_values", "check", "micropython", "fields", "module_name")

@@ -12,8 +12,10 @@ from ..watch import TAKEN, Dialect, watch_text
 from .arduino import TAKEN as ARDUINO_WORDS
 from .arduino import sketch
 from .form import Form, split_place
+from .texts import IN_C, two_folders
 
-_USE = """\
+_USE = (
+    """\
 ## Use
 
 Put this folder into `lib/` of your project; PlatformIO finds it there. Or name it in `platformio.ini`:
@@ -24,27 +26,9 @@ lib_deps = tcuq_{name}=symlink://path/to/tcuq_{name}
 
 Then, in C or C++, with any framework:
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{inputs}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
+"""
+    + IN_C
+    + """\
 Try it on this computer first; the example begins with the self-check:
 
     cd examples/native && pio run -t exec
@@ -52,10 +36,7 @@ Try it on this computer first; the example begins with the self-check:
 To leave out the code of signals that this monitor does not use, add to `platformio.ini`:
 `build_flags = {flags}`
 """
-
-_TOGETHER = """Export
-each one into a folder of its own, by one version of tcuq: PlatformIO makes an archive of each library, and
-the linker takes the core from the first."""
+)
 
 
 def _manifest(contents: Contents) -> str:
@@ -104,7 +85,9 @@ PLATFORMIO = Form(
     files=_files,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders(
+        "PlatformIO makes an archive of each library, and the linker takes the core from the first."
+    ),
     rows={
         "library.json": "name, version and folders for PlatformIO",
         "examples/native/platformio.ini, examples/native/src/main.c": "an example for this computer",

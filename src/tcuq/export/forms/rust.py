@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from importlib import resources
 from typing import Any
 
 from ..contents import Contents
 from ..csource import banner
 from ..templates import lines, render
 from .form import Form
+from .rust_sys import layout_source, sys_module
+from .texts import two_folders
 
 _USE = """\
 ## Use
@@ -48,16 +48,6 @@ the crate `cc`. The feature `trim` leaves out the code of signals that this moni
 tried with the MSVC tool chain.
 """
 
-_TOGETHER = """Export
-each one into a folder of its own, by one version of tcuq, and depend on both crates: the linker takes the
-core from the first."""
-
-_TYPES = {
-    **{f"{sign}int{bits}_t": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32)},
-    "const tcuq_params_t *": "*const tcuq_params_t",
-    "uint32_t *": "*mut u32",
-}
-
 _NAMES = """
 /// Names of the classes.
 pub const NAMES: [&str; CLASSES] = [
@@ -91,86 +81,10 @@ pub fn project(wide: &[i8; WIDE_FEATURES]) -> [i8; FEATURES] {
 }
 """
 
-_PROJECTION_TYPE = """\
-/// A projection, of which Rust needs the address only.
-#[repr(C)]
-pub struct tcuq_projection_t {
-    _opaque: [u8; 0],
-}
-
-"""
-
 
 def crate_of(contents: Contents) -> str:
     """Return the name of the crate; Rust wants no capitals in it."""
     return f"tcuq_{contents.name.lower()}"
-
-
-def struct_of(header: str, struct: str) -> list[tuple[str, str]]:
-    """Return type and name of every field of a struct in a C header.
-
-    Examples
-    --------
-    >>> struct_of("typedef struct { uint8_t a; /* why */ uint32_t *b; } x_t;", "x_t")
-    [('uint8_t', 'a'), ('uint32_t *', 'b')]
-    """
-    bare = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
-    body = re.findall(rf"typedef struct \{{([^{{}}]*)\}} {struct};", bare)[0]
-    return [(kind.strip(), name) for kind, name in re.findall(r"([\w ]+?\*?) ?(\w+);", body)]
-
-
-def _structs() -> dict[str, list[tuple[str, str]]]:
-    header = (resources.files("tcuq") / "core" / "tcuq.h").read_text(encoding="utf-8")
-    return {struct: struct_of(header, struct) for struct in ("tcuq_t", "tcuq_step_t")}
-
-
-def _rust_struct(struct: str, fields: list[tuple[str, str]]) -> str:
-    body = "".join(f"    pub {name}: {_TYPES[kind]},\n" for kind, name in fields)
-    return f"#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {struct} {{\n{body}}}\n"
-
-
-def _layout_c(contents: Contents) -> str:
-    rows = []
-    for struct, fields in _structs().items():
-        rows += [f"sizeof({struct}),", *(f"offsetof({struct}, {name})," for _, name in fields)]
-    return (
-        banner()
-        + "/* How structs lie in memory, for the tests of the crate; nothing else links it. */\n"
-        + '#include <stddef.h>\n#include <stdint.h>\n\n#include "tcuq.h"\n\n'
-        + f"extern const uint16_t {contents.name}_rust_layout[];\n\n"
-        + f"const uint16_t {contents.name}_rust_layout[] = {{\n{lines(rows)}}};\n"
-    )
-
-
-def _sys(contents: Contents) -> str:
-    structs = _structs()
-    rows = []
-    for struct, fields in structs.items():
-        rows.append(f"size_of::<{struct}>() as u16,")
-        rows += [f"offset!({struct}, {name})," for _, name in fields]
-    tables = ""
-    if contents.logits_scale is not None:
-        tables += (
-            f'    #[link_name = "{contents.name}_softmax"]\n    pub static SOFTMAX: [u16; 256];\n'
-            "    pub fn tcuq_softmax(table: *const u16, logits: *const i8, classes: usize, probs: *mut i8);\n"
-        )
-    if contents.projection is not None:
-        tables += (
-            f'    #[link_name = "{contents.name}_projection"]\n'
-            "    pub static PROJECTION: tcuq_projection_t;\n"
-            "    pub fn tcuq_project(\n        projection: *const tcuq_projection_t,\n"
-            "        wide: *const i8,\n        features: *mut i8,\n    );\n"
-        )
-    return render(
-        "rust/sys.rs",
-        contents,
-        slash_banner=banner("// {}"),
-        structs="\n".join(_rust_struct(struct, fields) for struct, fields in structs.items()) + "\n",
-        projection_type=_PROJECTION_TYPE if contents.projection is not None else "",
-        extern_tables=tables,
-        layout_count=len(rows),
-        layout_rust=lines(rows, 12),
-    )
 
 
 def _lib(contents: Contents) -> str:
@@ -276,9 +190,9 @@ def _files(contents: Contents) -> dict[str, str]:
         "Cargo.toml": card,
         "build.rs": build,
         "src/lib.rs": _lib(contents),
-        "src/sys.rs": _sys(contents),
+        "src/sys.rs": sys_module(contents),
         "examples/watch.rs": _watch(contents),
-        f"csrc/{contents.name}_rust_layout.c": _layout_c(contents),
+        f"csrc/{contents.name}_rust_layout.c": layout_source(contents),
     }
 
 
@@ -315,7 +229,7 @@ RUST = Form(
     more=_more,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders("Depend on both crates: the linker takes the core from the first."),
     rows={
         "Cargo.toml, build.rs": "the crate, and how it compiles its C",
         "src/lib.rs": "`Monitor`, `Step` and the self-check, safe to call",
@@ -325,6 +239,7 @@ RUST = Form(
     },
     place=_place,
     title="{crate}",
+    selfcheck="selfcheck()",
     platform="the crate uses",
     ends=("_rust_layout",),
 )

@@ -10,8 +10,10 @@ from ..csource import banner
 from ..templates import render
 from ..watch import TAKEN, Dialect, watch_text
 from .form import Form, split_place
+from .texts import IN_C, two_folders
 
-_USE = """\
+_USE = (
+    """\
 ## Use
 
 Make the module known to your application, in its `CMakeLists.txt` before `find_package(Zephyr)`:
@@ -29,27 +31,9 @@ CONFIG_TCUQ_{NAME}=y
 
 and in C:
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{inputs}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
+"""
+    + IN_C
+    + """\
 The sample begins with the self-check:
 
     west build -b native_sim samples/watch -t run
@@ -57,9 +41,7 @@ The sample begins with the self-check:
 `CONFIG_TCUQ_{NAME}_SELFCHECK=n` leaves out the self-check, `CONFIG_TCUQ_{NAME}_TRIM=y` the code of signals
 that this monitor does not use. One `tcuq_t` may be used by one thread at a time.
 """
-
-_TOGETHER = """Export
-each one into a folder of its own, by one version of tcuq, and add both modules: the first brings the core."""
+)
 
 _SHARED = """\
   if(NOT TARGET {target})
@@ -71,14 +53,10 @@ _SHARED = """\
 
 def _libraries(contents: Contents) -> str:
     """Return a library for the core, and one for each part that not every monitor has."""
-    parts = {"tcuq_softmax": ["tcuq_softmax.c"], "tcuq_projection": ["tcuq_projection.c"]}
-    apart = [file for files in parts.values() for file in files]
-    shared = [file for file in contents.core_files if file.endswith(".c")]
-    core = {"tcuq": [file for file in shared if file not in apart]}
     return "".join(
-        _SHARED.format(target=target, sources=" ".join(f"../src/{file}" for file in files))
-        for target, files in (core | parts).items()
-        if set(files) <= set(shared)
+        # A hyphen, which no name of a monitor can have.
+        _SHARED.format(target=f"tcuq-{part}", sources=" ".join(f"../src/{file}" for file in files))
+        for part, files in contents.shared.items()
     )
 
 
@@ -116,7 +94,7 @@ ZEPHYR = Form(
     files=_files,
     hints=_hints,
     use=_USE,
-    together=_TOGETHER,
+    together=two_folders("Add both modules: the first brings the core."),
     rows={
         "zephyr/module.yml, zephyr/Kconfig, zephyr/CMakeLists.txt": "what makes this folder a module",
         "samples/watch/CMakeLists.txt, samples/watch/prj.conf, samples/watch/sample.yaml": "of the sample",
