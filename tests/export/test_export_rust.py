@@ -7,9 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cortex import CROSS, need
-from exported import package
+from exported import FULL, PROJECTION, package
+
+from tcuq import Monitor
+from tcuq.export import posteriors, softmax_table
 
 MANIFEST = '[package]\nname = "use"\nversion = "1.0.0"\nedition = "2021"\n\n[dependencies]\n'
 
@@ -54,6 +58,49 @@ def test_the_linter_has_nothing_to_say(crate: Path) -> None:
     cargo(crate, "clippy", "--offline", "--all-targets", "--features", "trim", "--", "-D", "warnings")
 
 
+PROGRAM = """
+use tcuq_cam::{project, softmax, Monitor, CLASSES, NAMES, WIDE_FEATURES};
+
+fn main() {
+    tcuq_match::selfcheck(&mut [0; tcuq_match::RING_WORDS]).unwrap();
+    tcuq_cam::selfcheck(&mut [0; tcuq_cam::RING_WORDS]).unwrap();
+    let mut small = tcuq_match::Monitor::new().unwrap();
+    println!("{} {}", small.step(&[-128, -128, -128, 127, -128]).label, NAMES[3]);
+    let mut monitor = Monitor::new().unwrap();
+    for i in 0..STEPSusize {
+        let logits: [i8; CLASSES] = core::array::from_fn(|k| (i * i * 37 + k * k * 53) as u8 as i8);
+        let wide: [i8; WIDE_FEATURES] = core::array::from_fn(|k| (i * 11 + k * k * 7) as u8 as i8);
+        let said = monitor.step(&softmax(&logits), &project(&wide));
+        let bits = [said.flagged, said.abstain, said.alarm, said.warming_up, said.low_mass].map(u8::from);
+        println!(
+            "{} {} {} {} {} {} {} {} {} {} {:?}",
+            said.answer, said.label, said.risk, said.uncertainty, said.threshold, said.severity,
+            said.persistence, said.variety, said.expected_accuracy, said.reason.unwrap_or(255), bits
+        );
+    }
+}
+"""
+
+
+def expected(steps: int) -> list[str]:
+    """Return what Python says of the stream that the program makes."""
+    i, k = np.arange(steps)[:, None], np.arange(FULL.classes)
+    logits = (i * i * 37 + k * k * 53).astype(np.uint8).view(np.int8)
+    k = np.arange(PROJECTION.inputs)
+    wide = (i * 11 + k * k * 7).astype(np.uint8).view(np.int8)
+    said = Monitor(FULL).run(posteriors(logits, softmax_table(0.12)), PROJECTION(wide))
+    numbers = [said["answer"], said["label"]]
+    numbers += [said[field] * 65536 for field in ("risk", "uncertainty", "threshold", "severity")]
+    numbers += [said[field] * 65536 for field in ("persistence", "variety", "expected_accuracy")]
+    numbers += [said["reason"]]
+    flags = [said[field] != 0 for field in ("flagged", "abstain", "alarm", "warming_up", "low_mass")]
+    return [
+        " ".join(str(int(column[step])) for column in numbers)
+        + f" [{', '.join(str(int(flag[step])) for flag in flags)}]"
+        for step in range(steps)
+    ]
+
+
 def test_two_crates_in_one_program(tmp_path: Path) -> None:
     # `match` is a word of Rust's own.
     package(tmp_path / "match", "rust", "plain", "match")
@@ -63,17 +110,12 @@ def test_two_crates_in_one_program(tmp_path: Path) -> None:
     (use / "Cargo.toml").write_text(
         MANIFEST + 'tcuq_match = { path = "../match" }\ntcuq_cam = { path = "../cam" }\n'
     )
-    (use / "src" / "main.rs").write_text(
-        "fn main() {\n    tcuq_match::selfcheck(&mut [0; tcuq_match::RING_WORDS]).unwrap();\n"
-        "    tcuq_cam::selfcheck(&mut [0; tcuq_cam::RING_WORDS]).unwrap();\n"
-        "    let mut monitor = tcuq_match::Monitor::new().unwrap();\n"
-        "    let step = monitor.step(&[127, -128, -128, -128, -128]);\n"
-        "    let other = tcuq_cam::Monitor::new().unwrap().step(\n"
-        "        &tcuq_cam::softmax(&[0, 0, 0, 90, 0, 0, 0]),\n"
-        "        &tcuq_cam::project(&[1; tcuq_cam::WIDE_FEATURES]),\n    );\n"
-        '    println!("{} {} {}", step.label, other.label, tcuq_cam::NAMES[3]);\n}\n'
-    )
-    assert cargo(use, "run", "--offline", "--quiet") == "0 3 n2\\\n"
+    (use / "src" / "main.rs").write_text(PROGRAM.replace("STEPS", "200"))
+    first, *said = cargo(use, "run", "--offline", "--quiet").splitlines()
+    assert first == "3 n2\\"
+    wanted = expected(200)
+    assert said == wanted
+    assert len({line.split("[")[1] for line in wanted}) >= 3  # a stream on which something happens
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ struct stub_type {
 };
 
 #define MP_BUFFER_READ 1
+#define BYTEARRAY_TYPECODE 1
 #define MP_TYPE_FLAG_NONE 0
 #define MP_ERROR_TEXT(text) (text)
 #define MP_ROM_QSTR(name) ((mp_const_obj_t)(uintptr_t)(name))
