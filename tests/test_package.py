@@ -132,6 +132,8 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("out/*.whl")
     with zipfile.ZipFile(wheel) as content:
         modules = [name for name in content.namelist() if name.endswith(".py")]
+        templates = [name for name in content.namelist() if "/templates/" in name]
+    assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*/*.in")]) > 0
     assert not [name for name in modules if name.startswith("tcuq_lab")]
     assert len(modules) <= 250
     assert wheel.stat().st_size <= 700_000

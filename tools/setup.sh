@@ -46,6 +46,11 @@ if [ "$kind" = test ]; then
     fi
     have g++ || fetch g++ || true
     have valgrind || fetch valgrind || true
+    # What builds exported packages.
+    { have cmake && have ninja; } || fetch cmake ninja-build || true
+    have cargo || fetch cargo || true
+    have avr-gcc || fetch gcc-avr avr-libc || true
+    have simavr || fetch simavr || true
     have chromium || fetch chromium || true
     # Both architectures must give the same bits: the other one runs in an emulator. Instruction counts are
     # promised for x86-64 and counted there as well.

@@ -11,7 +11,7 @@ from places import CORE, CORE_SOURCES, ROOT
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.device.cost.stock import standard
-from tcuq.export import check_name, export, sources
+from tcuq.export import FORMS, check_name, export, sources
 from tcuq.monitor.instant_head import InstantHead
 
 CC, CXX = shutil.which("cc"), shutil.which("c++")
@@ -407,7 +407,7 @@ def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
 
 def test_all_that_is_exported_is_ascii():
     # No character that an editor shows as something else, or not at all, reaches a compiler.
-    for form in ("c", "arduino"):
+    for form in FORMS:
         for file, text in sources(CASES["extended"], form=form, logits_scale=0.1).items():
             assert text.isascii(), file
 

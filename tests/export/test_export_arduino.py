@@ -9,49 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cortex import CROSS, HERE, compile_for_m4, link_for_m4, need, run_on_m4
+from exported import FULL, LIBRARIES, PLAIN, package
 from places import CORE
 
 import tcuq
-from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Params
 from tcuq.cli import main
-from tcuq.export import export, integer_projection
+from tcuq.export import export
 from tcuq.export.contents import Contents
 from tcuq.export.vector import vector
-from tcuq.monitor.instant_head import InstantHead
 
-ALARM = Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0))
-PLAIN = Params(classes=5, alarm=ALARM, level=0.3, budget=0.2)
-FULL = Params(
-    classes=7,
-    features=6,
-    feature_zero_point=-9,
-    feature_scale=0.1,
-    signals=SIGNALS,
-    anchor="belief",
-    coef=dict.fromkeys(SIGNALS, 0.75),
-    alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
-    evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7, bet=(0.9, 0.2)),
-    about="answer",
-    instant=InstantHead({"odds": 2.0}, -1.0, [0.2, *[0.1] * 5, 0.3]),
-    centers=[[k, 2 * k, 0, 0, 9, -k] for k in range(7)],
-    horizon=64,
-    expected_start=0.9,
-    names=["0 first", *(f"n{k}\\" for k in range(6))],
-)
-PROJECTION = integer_projection(
-    np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
-)
-LIBRARIES = {
-    "plain": (PLAIN, {}),
-    "everything": (FULL, {"logits_scale": 0.12, "projection": PROJECTION}),
-}
 FUNCTION = re.compile(r"^((?:static )?\w[\w *]*\([^)]*\))\n\{", re.M)
 
 
 def library(folder: Path, which: str, name: str = "kws") -> Path:
-    params, more = LIBRARIES[which]
-    export(params, folder, name, form="arduino", force=folder.exists(), **more)
-    return folder
+    return package(folder, "arduino", which, name)
 
 
 def sketch_as_cpp(text: str) -> str:
@@ -169,8 +140,8 @@ def test_a_library_replaces_nothing_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "other" / "examples").write_text("mine")
     with pytest.raises(ValueError, match="examples: is a file, expected a folder"):
         export(PLAIN, tmp_path / "other", form="arduino", force=True)
-    with pytest.raises(ValueError, match="form 'rust' is unknown"):
-        export(PLAIN, tmp_path / "other", form="rust")
+    with pytest.raises(ValueError, match="form 'rusty' is unknown"):
+        export(PLAIN, tmp_path / "other", form="rusty")
 
 
 def test_the_command_writes_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

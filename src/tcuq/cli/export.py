@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import TYPE_CHECKING
 
+from ..base.platforms import PLATFORMS
 from .common import answer, declare, need_files
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
     example = "tcuq export monitor.json firmware/ --name camera_monitor"
-    parser = declare(subparsers, "export", "write a monitor as C or as an Arduino library", example, command)
+    parser = declare(subparsers, "export", "write a monitor as a package for firmware", example, command)
     parser.add_argument("params", metavar="PARAMS", help="parameter file")
     parser.add_argument("folder", metavar="FOLDER", help="where to write; made when it does not exist")
     parser.add_argument(
@@ -23,9 +23,10 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--form",
-        choices=("c", "arduino"),
+        choices=PLATFORMS,
         default="c",
-        help="C files in one folder, or an Arduino library (default: c)",
+        metavar="F",
+        help="; ".join(f"{name}: {about}" for name, about in PLATFORMS.items()) + " (default: c)",
     )
     parser.add_argument(
         "--logits-scale", type=float, metavar="S", help="add a softmax for int8 logits of this scale"
@@ -44,7 +45,7 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Write the package."""
-    from ..export import export, load_projection
+    from ..export import FORMS, export, load_projection
     from ..export.contents import Contents
     from ..monitor.params import Params
 
@@ -53,14 +54,7 @@ def command(args: argparse.Namespace) -> int:
     projection = None if args.projection is None else load_projection(args.projection, params)
     files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
     contents = Contents(params, args.name, args.logits_scale, projection)
-    if args.form == "c":
-        compiled = " ".join(contents.sources)
-        hints = [
-            f"try it: cd {shlex.quote(args.folder)} && cc -std=c99 main.c {compiled} -o try_{args.name}",
-            f"smaller: compile with {contents.flags}",
-        ]
-    else:
-        hints = ["try it: put the folder among the libraries of your sketchbook and open its example Watch"]
+    hints = FORMS[args.form].hints(contents, args.folder)
     found = {
         "files": [str(file) for file in files],
         "name": args.name,

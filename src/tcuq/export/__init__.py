@@ -1,10 +1,11 @@
-"""A monitor as a package for firmware: C files, or an Arduino library."""
+"""A monitor as a package for firmware: C files, or a library of a platform."""
 
 from __future__ import annotations
 
 from ..monitor.logits import posteriors, softmax_table
 from .contents import check_name
-from .package import FORMS, export, sources
+from .forms import FORMS
+from .package import export, sources
 from .projection import IntegerProjection, integer_projection, load_projection
 
 __all__ = [

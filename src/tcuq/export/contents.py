@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._version import VERSION
+from ..monitor.cost import cost
 from ..monitor.logits import softmax_table
 from ..monitor.params import Params
 from .projection import IntegerProjection, check_outputs
 from .tables import check_names
+from .versions import release_of, semver_of
 
 PARAMS_BYTES, EVIDENCE_BYTES, INSTANT_BYTES = 180, 60, 48
 """`sizeof` tcuq_params_t, tcuq_evidence_t and tcuq_instant_t with 32-bit pointers."""
@@ -98,11 +101,45 @@ class Contents:
         return (*own, *(file for file in self.core_files if file.endswith(".c")))
 
     @property
+    def shared(self) -> dict[str, list[str]]:
+        """Sources that monitors share, by part: the core, and what not every monitor has."""
+        compiled = [file for file in self.core_files if file.endswith(".c")]
+        apart = {
+            part: [f"tcuq_{part}.c"] for part in ("softmax", "projection") if f"tcuq_{part}.c" in compiled
+        }
+        return {"core": [file for file in compiled if [file] not in apart.values()], **apart}
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """What a program includes."""
+        own = [f"{self.name}.h", f"{self.name}_selfcheck.h"]
+        own += [f"{self.name}_names.h"] if self.params.names is not None else []
+        shared = (file for file in self.core_files if file.endswith(".h") and file not in CORE_PRIVATE)
+        return (*own, *shared)
+
+    @property
+    def shape(self) -> str:
+        """Classes and features in words."""
+        features = self.params.features
+        return f"{self.params.classes} classes" + (f" and {features} features" if features else "")
+
+    @property
+    def sentence(self) -> str:
+        """What it is, in the words of a list of packages."""
+        classes = self.params.classes
+        return f"Watches a classifier of {classes} classes without labels: accept, abstain, alarm."
+
+    @property
+    def definitions(self) -> tuple[str, ...]:
+        """Macros that leave out the code of signals which are not used."""
+        found = [f"TCUQ_SIGNALS=0x{self.params.integers()['signals']:03X}u"]
+        found += ["TCUQ_EVIDENCE=1"] if self.params.evidence else []
+        return (*found, *(["TCUQ_PERSISTENCE=1"] if self.params.instant else []))
+
+    @property
     def flags(self) -> str:
-        """Flags of the compiler that leave out the code of signals which are not used."""
-        mask = f"-DTCUQ_SIGNALS=0x{self.params.integers()['signals']:03X}u"
-        evidence = " -DTCUQ_EVIDENCE=1" if self.params.evidence else ""
-        return mask + evidence + (" -DTCUQ_PERSISTENCE=1" if self.params.instant else "")
+        """The same as flags of a compiler."""
+        return " ".join(f"-D{macro}" for macro in self.definitions)
 
     @property
     def constant_bytes(self) -> int:
@@ -121,23 +158,31 @@ class Contents:
             found += PROJECTION_BYTES + through.matrix.size + 5 * through.outputs
         return found
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Everything about this monitor that a text may name."""
+        params = self.params
+        return {
+            "name": self.name,
+            "NAME": self.macro,
+            "version": VERSION,
+            "semver": semver_of(VERSION),
+            "release": release_of(VERSION),
+            "sentence": self.sentence,
+            "classes": params.classes,
+            "features": params.features,
+            "width": self.width,
+            "ring": params.ring_bytes,
+            "state": params.state_bytes,
+            "ram": cost(params).ram_bytes,
+            "flags": self.flags,
+            "mask": f"0x{params.integers()['signals']:03X}u",
+            "sources": " ".join(self.sources),
+        }
+
     def fill(self, text: str, **more: Any) -> str:
         """Put this monitor's values into a text with fields in braces."""
-        params, name = self.params, self.name
-        return text.format(
-            **{
-                "name": name,
-                "NAME": self.macro,
-                "classes": params.classes,
-                "features": params.features,
-                "width": self.width,
-                "ring": params.ring_bytes,
-                "state": params.state_bytes,
-                "flags": self.flags,
-                "mask": f"0x{params.integers()['signals']:03X}u",
-                **more,
-            }
-        )
+        return text.format(**{**self.fields, **more})
 
 
 MAX_NAME = 31

@@ -123,7 +123,6 @@ def main_text(contents: Contents) -> str:
         row_text += f" and {contents.width} {'features' if contents.projection is None else 'wide features'}"
     return banner() + contents.fill(
         _MAIN,
-        sources=" ".join(contents.sources),
         row_text=row_text,
         row_size=f"{macro}_CLASSES + {wide}",
         row_width=contents.params.classes + contents.width,

@@ -8,16 +8,13 @@ from pathlib import Path
 from ..base.checks import known
 from ..base.whole_folders import recover, write_folder
 from ..monitor.params import Params
-from .arduino import library_files
 from .contents import Contents
 from .csource import monitor_header, monitor_source, names_header
-from .example import main_text
+from .forms import FORMS, Form
 from .projection import IntegerProjection
 from .readme import readme
 from .selfcheck import selfcheck_header, selfcheck_source
-from .vector import vector
-
-FORMS = ("c", "arduino")
+from .vector import Vector, vector
 
 
 def sources(
@@ -34,8 +31,9 @@ def sources(
     params : Params
     name : str
         Name of the constant, and of its header and source.
-    form : {"c", "arduino"}
-        Plain C files in one folder, or an Arduino library.
+    form : str
+        "c" for plain C files in one folder, or the platform that the package is for: "arduino",
+        "platformio", "zephyr", "espidf", "cmake", "micropython", "rust".
     logits_scale : float, optional
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
@@ -50,24 +48,27 @@ def sources(
     """
     known("form", form, FORMS)
     contents = Contents(params, name, logits_scale, projection)
-    checked = vector(contents)
+    FORMS[form].check_name(name)
+    return arranged(contents, vector(contents), FORMS[form])
+
+
+def arranged(contents: Contents, checked: Vector, form: Form) -> dict[str, str]:
+    """Return the files of a monitor whose self-check is known, as one form has them."""
+    name = contents.name
     texts = {
         f"{name}.h": monitor_header(contents),
         f"{name}.c": monitor_source(contents),
         f"{name}_selfcheck.h": selfcheck_header(contents, checked),
         f"{name}_selfcheck.c": selfcheck_source(contents, checked),
     }
-    if params.names is not None:
+    if contents.params.names is not None:
         texts[f"{name}_names.h"] = names_header(contents)
     package = resources.files("tcuq")
     for file in contents.core_files:
         core, more = package / "core" / file, package / "export" / "c" / file
         texts[file] = (core if core.is_file() else more).read_text(encoding="utf-8")
-    if form == "arduino":
-        texts = {f"src/{file}": text for file, text in texts.items()} | library_files(contents)
-    else:
-        texts["main.c"] = main_text(contents)
-    texts["README.md"] = readme(contents, checked, form)
+    texts = {form.place(contents, file): text for file, text in texts.items()} | form.files(contents)
+    texts["README.md"] = readme(contents, checked, form, texts)
     return texts
 
 

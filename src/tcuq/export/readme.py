@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .._version import VERSION
-from ..monitor.cost import cost
+from collections.abc import Collection
+
 from .contents import Contents
+from .forms.form import Form
 from .selfcheck import about_steps
 from .vector import Vector
 
@@ -20,10 +21,8 @@ _FILES = {
     "tcuq_sound.h, tcuq_tables.h": "private to them too",
     "tcuq_softmax.h, tcuq_softmax.c": "posteriors from int8 logits",
     "tcuq_projection.h, tcuq_projection.c": "wide features to those of the monitor",
-    "main.c": "an example for a computer; no part of a firmware",
-    "examples/Watch/Watch.ino": "an example sketch",
-    "tcuq_LICENSE.txt": "the license of everything here (MIT)",
 }
+_LICENSE = {"tcuq_LICENSE.txt": "the license of everything here (MIT)"}
 
 _README = """\
 # {title}
@@ -54,7 +53,7 @@ for the files of `tcuq` leaves out what this monitor does not use.
 
 ## Self-check
 
-`{name}_selfcheck()` tells you whether this compiler, with these flags, on this chip, gives the same bits
+`{selfcheck}` tells you whether this compiler, with these flags, on this chip, gives the same bits
 as the computer that exported the monitor. Run it on every new board, compiler or set of flags. It replays
 {steps} steps ({about}).
 It compares every field and every signal of every step{saves}. It returns 0, the step by which something
@@ -62,7 +61,7 @@ differs, or a negative error. `{name}_selfcheck.h` lists what the stored stream 
 
 ## Several monitors in one program
 
-They share the files that begin with `tcuq`: compile those once. {several}
+{several}
 A mask in `TCUQ_SIGNALS` must then have the bits of all monitors; a header whose bits are missing says so.
 """
 
@@ -70,95 +69,33 @@ _CHECK_RAM = """\
 | RAM: buffer of the self-check, if linked; `-DTCUQ_SELFCHECK_SAVE=0` leaves it out | {state:,} |
 """
 
-_C_USE = """\
-## Use
 
-```c
-#include "{name}.h"
-#include "{name}_selfcheck.h"
-
-static uint32_t memory[{NAME}_RING_BYTES / 4u];
-static tcuq_t watch;
-
-int start(void)
-{{
-    int status = {name}_selfcheck(memory, sizeof memory);
-    return status != 0 ? status : tcuq_init(&watch, &{name}, memory, sizeof memory);
-}}
-```
-
-After every inference, with `{outputs}` as int8{features}:
-
-```c
-{calls}
-/* step.abstain: do not act on step.answer. step.alarm: the stream has become worse. */
-{said}```
-
-Build as C99 or as C++11 and later, with no flags in particular:
-
-    arm-none-eabi-gcc -mthumb -mcpu=cortex-m4 -Os -c {sources}
-
-On a computer, rows of integers in, decisions out (the self-check runs first):
-
-    cc -std=c99 main.c {sources} -o try_{name} && ./try_{name} < rows.txt
-"""
-
-_ARDUINO_USE = """\
-## Use
-
-Put this folder among the libraries of your sketchbook, restart the editor, open File > Examples >
-tcuq_{name} > Watch. The sketch runs the self-check in `setup()` and takes a step in `loop()`; replace what
-`read_model()` does by the outputs of your model: `{outputs}` as int8{features}.
-
-```cpp
-#include <{name}_arduino.h>
-```
-
-On AVR boards constants are copied to RAM, tables included: count them as RAM there.
-"""
-
-_TOGETHER = {
-    "c": """Export
-into one folder (the second time with `--force`; README.md and main.c are then those of the last one), or into
-two and compile the `tcuq` files of one of them: those of both would define every function twice, which the
-linker refuses.""",
-    "arduino": """Export
-the second one into this very folder with `--force` (the card, this page and the example are then those of
-the last one); as two libraries in one sketch they would define every function twice, which the linker
-refuses.""",
-}
-
-
-def readme(contents: Contents, found: Vector, form: str) -> str:
-    """Return the README of a package of one form."""
+def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]) -> str:
+    """Return the README of a package of one form that has these files."""
     params = contents.params
-    price = cost(params)
-    d = params.features
-    shape = f"{params.classes} classes" + (f" and {d} features" if d else "")
     summary = (
-        f"A label-free monitor for a classifier of {shape}: after every inference it says\nACCEPT or"
+        f"A label-free monitor for a classifier of {contents.shape}: after every inference it says\nACCEPT or"
         " ABSTAIN, and raises an ALARM when the stream has become worse. Signals:\n"
         f"{', '.join(params.signals)}."
     )
     return contents.fill(
         _README,
-        title=contents.name if form == "c" else f"tcuq_{contents.name}",
+        title=contents.fill(form.title, **form.more(contents)),
         summary=summary,
-        version=VERSION,
-        use=_use(contents, _C_USE if form == "c" else _ARDUINO_USE),
-        files="\n".join(_files(contents, form)),
-        ram=price.ram_bytes,
+        use=_use(contents, form),
+        files="\n".join(_rows(contents, form, paths)),
         constants=contents.constant_bytes,
         check=found.bytes,
         check_ram=contents.fill(_CHECK_RAM) if found.state else "",
         saves=", and the saved state" if found.state else "",
         steps=len(found),
         about=about_steps(found),
-        several=_TOGETHER[form],
+        selfcheck=contents.fill(form.selfcheck),
+        several=contents.fill(form.together, **form.more(contents)),
     )
 
 
-def _use(contents: Contents, text: str) -> str:
+def _use(contents: Contents, form: Form) -> str:
     name, macro = contents.name, contents.macro
     outputs = "posteriors" if contents.logits_scale is None else "logits"
     calls, argument = [], "features" if contents.params.features else "NULL"
@@ -188,24 +125,25 @@ def _use(contents: Contents, text: str) -> str:
             f"/* step.expected_accuracy / 65536.0: over about the last {contents.params.horizon} steps. */\n"
         )
     return contents.fill(
-        text,
+        form.use,
+        **form.more(contents),
         outputs=outputs,
-        features=extra,
+        inputs=extra,
         calls="\n".join(calls),
         said=said,
-        sources=" ".join(contents.sources),
     )
 
 
-def _files(contents: Contents, form: str) -> list[str]:
-    """Return a row for every file or pair of files that this package has."""
-    had = {*contents.core_files, *contents.sources, f"{contents.name}.h"}
-    had |= {f"{contents.name}_names.h"} if contents.params.names is not None else set()
-    had |= {"main.c"} if form == "c" else {f"{contents.name}_arduino.h", "examples/Watch/Watch.ino"}
-    rows = []
-    for names, what in _FILES.items():
-        files = contents.fill(names).split(", ")
-        if files[-1] in had:
-            folder = "src/" if form == "arduino" and not files[0].startswith("examples") else ""
-            rows.append(f"| {', '.join(f'`{folder}{file}`' for file in files)} | {what} |")
-    return rows
+def _rows(contents: Contents, form: Form, paths: Collection[str]) -> list[str]:
+    """Return a row for every file or group of files that this package has."""
+    placed = [
+        ([form.place(contents, file) for file in contents.fill(names).split(", ")], what)
+        for names, what in _FILES.items()
+    ]
+    placed += [(contents.fill(names).split(", "), what) for names, what in form.rows.items()]
+    placed += [([form.place(contents, file)], what) for file, what in _LICENSE.items()]
+    return [
+        f"| {', '.join(f'`{file}`' for file in files)} | {contents.fill(what)} |"
+        for files, what in placed
+        if files[-1] in paths
+    ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .._version import VERSION
-from ..monitor.cost import cost
-from .contents import Contents
-from .csource import banner
+from ..contents import Contents
+from ..csource import banner
+from ..watch import parts
+from .form import Form
 
 # Names that the Arduino core, or the headers that it brings, have already, and those of the sketch.
 _WORDS = """
@@ -23,7 +23,7 @@ name=tcuq_{name}
 version={version}
 author=The tcuq developers
 maintainer=The tcuq developers
-sentence=Watches a classifier of {classes} classes without labels: accept, abstain, alarm.
+sentence={sentence}
 paragraph=One call after every inference, {ram} bytes of RAM, integers only. Written by tcuq export.
 category=Data Processing
 url=
@@ -46,8 +46,7 @@ _UMBRELLA = """\
 _SKETCH = """\
 // Watch a model: check the monitor once, then take one step after every inference.
 // read_model() is a placeholder; put the outputs of your own model there.
-#include <{name}_arduino.h>
-
+{includes}
 static tcuq_t {name}_state;
 static uint32_t {name}_ring[{NAME}_RING_BYTES / 4u];
 static int8_t {name}_outputs[{NAME}_CLASSES];
@@ -96,35 +95,25 @@ _FUNCTIONS = (
 _CONSTANTS = ("TCUQ_OK", "TCUQ_REASON_NONE", "TCUQ_ALARM_RISE", "TCUQ_ALARM_FALL")
 
 
-def check_arduino_name(name: str) -> str:
-    """Return a name that the Arduino core has not taken; refuse others.
-
-    Examples
-    --------
-    >>> check_arduino_name("setup")
-    Traceback (most recent call last):
-    ...
-    ValueError: name is 'setup', a word that Arduino sketches use already; choose another one
-    """
-    if name in TAKEN:
-        raise ValueError(f"name is {name!r}, a word that Arduino sketches use already; choose another one")
-    return name
+def _place(contents: Contents, file: str) -> str:
+    return f"src/{file}"
 
 
-def library_files(contents: Contents) -> dict[str, str]:
+def _hints(contents: Contents, folder: str) -> list[str]:
+    return ["try it: put the folder among the libraries of your sketchbook and open its example Watch"]
+
+
+def _files(contents: Contents) -> dict[str, str]:
     """Return what makes a folder with sources in src/ an Arduino library, text by path."""
-    check_arduino_name(contents.name)
     before = ("tcuq_softmax.h", "tcuq_projection.h")
     more = "".join(f'#include "{file}"\n' for file in contents.core_files if file in before)
     if contents.params.names is not None:
         more += f'#include "{contents.name}_names.h"\n'
     return {
-        "library.properties": contents.fill(
-            _PROPERTIES, version=VERSION, ram=cost(contents.params).ram_bytes
-        ),
+        "library.properties": contents.fill(_PROPERTIES),
         "keywords.txt": _keywords(contents),
         f"src/{contents.name}_arduino.h": banner() + contents.fill(_UMBRELLA, more=more),
-        "examples/Watch/Watch.ino": _sketch(contents),
+        "examples/Watch/Watch.ino": sketch(contents, f"#include <{contents.name}_arduino.h>\n"),
     }
 
 
@@ -147,41 +136,52 @@ def _keywords(contents: Contents) -> str:
     return "".join(f"{word}\t{kind}\n" for kind, words in kinds for word in words)
 
 
-def _sketch(contents: Contents) -> str:
-    name, macro, params = contents.name, contents.macro, contents.params
-    buffers = features = before = ""
-    argument = "NULL"
-    if contents.width:
-        wide = "wide_features" if contents.projection else "features"
-        buffers = f"static int8_t {name}_{wide}[{macro}_{wide.upper()}];\n"
-        features = (
-            f"  // {'Wide features' if contents.projection else 'Features'} as int8, as the model has them.\n"
-            f"  for (size_t i = 0; i < {macro}_{wide.upper()}; i++) {{\n"
-            f"    {name}_{wide}[i] = (int8_t)(i % 16u);\n  }}\n"
-        )
-        argument = f"{name}_features"
-    if contents.logits_scale is not None:
-        before += f"  tcuq_softmax({name}_softmax, {name}_outputs, {macro}_CLASSES, {name}_outputs);\n"
-    if contents.projection is not None:
-        buffers += f"static int8_t {name}_features[{macro}_FEATURES];\n"
-        before += f"  tcuq_project(&{name}_projection, {name}_wide_features, {name}_features);\n"
+def sketch(contents: Contents, includes: str) -> str:
+    """Return an Arduino program that watches a model."""
+    params = contents.params
     more = ""
     if params.evidence is not None:
         more += '  Serial.print(" severity x100 ");\n  Serial.print((int)(step.severity * 25L / 16384L));\n'
     if params.horizon:
         percent = "(int)((100uL * step.expected_accuracy + 32768uL) >> 16)"
         more += f'  Serial.print(" expected accuracy % ");\n  Serial.print({percent});\n'
-    logits = f"Logits as int8, scale {contents.logits_scale:g}." if contents.logits_scale is not None else ""
-    rest = 64 // max(1, params.classes - 1)
     return contents.fill(
         _SKETCH,
-        outputs_text=logits or "Posteriors as an int8 softmax leaves them: scale 1/256, zero point -128.",
-        first=64,
-        rest=0 if logits else rest - 128,
-        buffers=buffers,
-        features=features,
-        before=before,
-        argument=argument,
-        answer=f"{name}_names[step.answer]" if params.names is not None else "step.answer",
+        includes=includes,
+        **parts(contents, "  ", "// {}"),
+        answer=f"{contents.name}_names[step.answer]" if params.names is not None else "step.answer",
         more=more,
     )
+
+
+_USE = """\
+## Use
+
+Put this folder among the libraries of your sketchbook, restart the editor, open File > Examples >
+tcuq_{name} > Watch. The sketch runs the self-check in `setup()` and takes a step in `loop()`; replace what
+`read_model()` does by the outputs of your model: `{outputs}` as int8{inputs}.
+
+```cpp
+#include <{name}_arduino.h>
+```
+
+On AVR boards constants are copied to RAM, tables included: count them as RAM there.
+"""
+
+_TOGETHER = """\
+They share the files that begin with `tcuq`: compile those once. Export
+the second one into this very folder with `--force` (the card, this page and the example are then those of
+the last one); as two libraries in one sketch they would define every function twice, which the linker
+refuses."""
+
+ARDUINO = Form(
+    name="arduino",
+    files=_files,
+    hints=_hints,
+    use=_USE,
+    together=_TOGETHER,
+    rows={"examples/Watch/Watch.ino": "an example sketch"},
+    place=_place,
+    platform="Arduino sketches use",
+    taken=TAKEN,
+)

@@ -1,0 +1,92 @@
+"""What tells one platform's package from another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..contents import Contents
+
+
+def plain_place(contents: Contents, file: str) -> str:
+    """Return where a file of the monitor goes when all of them lie in one folder."""
+    return file
+
+
+def nothing_more(contents: Contents) -> dict[str, Any]:
+    """Return no fields."""
+    return {}
+
+
+def split_place(contents: Contents, file: str) -> str:
+    """Return where it goes when headers that programs include have a folder of their own."""
+    if file == "tcuq_LICENSE.txt":
+        return "LICENSE"
+    return f"include/{file}" if file in contents.headers else f"src/{file}"
+
+
+@dataclass(frozen=True)
+class Form:
+    """The package of one platform: where the monitor's files go, what is added, what its page says.
+
+    Texts have the fields of `Contents.fields` in braces.
+
+    Parameters
+    ----------
+    name : str
+        What `--form` takes, one of `tcuq.base.platforms.PLATFORMS`.
+    files : callable
+        Contents to what is added to the files of the monitor, text by path.
+    hints : callable
+        Contents and folder to the lines that follow an export.
+    use : str
+        Section of the README: from the folder to the first step.
+    together : str
+        Sentence of the README on several monitors in one program.
+    rows : mapping
+        What each added file is, by path or by paths with commas between them, for the README.
+    more : callable
+        Contents to fields of these texts beside those that all have.
+    place : callable
+        Contents and name of a file of the monitor to its path in the package.
+    title : str
+        Heading of the README.
+    selfcheck : str
+        How a user calls the self-check.
+    platform : str
+        Who uses the words below, for a refusal.
+    taken, starts, ends : collection of str
+        Names that the platform has already, and what such names begin or end with.
+    """
+
+    name: str
+    files: Callable[[Contents], dict[str, str]]
+    hints: Callable[[Contents, str], list[str]]
+    use: str
+    together: str
+    rows: Mapping[str, str] = field(default_factory=dict)
+    more: Callable[[Contents], dict[str, Any]] = nothing_more
+    place: Callable[[Contents, str], str] = plain_place
+    title: str = "tcuq_{name}"
+    selfcheck: str = "{name}_selfcheck()"
+    platform: str = ""
+    taken: frozenset[str] = frozenset()
+    starts: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+
+    def check_name(self, name: str) -> str:
+        """Return a name that this platform has not taken; refuse others."""
+        if name in self.taken:
+            raise ValueError(f"name is {name!r}, a word that {self.platform} already; choose another one")
+        for what, texts, found in (
+            ("begin", self.starts, name.startswith(self.starts)),
+            ("end", self.ends, name.endswith(self.ends)),
+        ):
+            if found:
+                listed = ", ".join(texts)
+                raise ValueError(
+                    f"name is {name!r}, but {self.platform} names that {what} with {listed};"
+                    " choose another one"
+                )
+        return name

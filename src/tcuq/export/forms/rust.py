@@ -1,0 +1,245 @@
+"""A Rust crate: the C with a thin safe wrapper, without `std` and without other crates."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from ..contents import Contents
+from ..csource import banner
+from ..templates import lines, render
+from .form import Form
+from .rust_sys import layout_source, sys_module
+from .texts import two_folders
+
+_USE = """\
+## Use
+
+Name this folder in the `Cargo.toml` of your firmware:
+
+```toml
+[dependencies]
+{crate} = {{ path = "path/to/{crate}" }}
+```
+
+Check the build once, then take a step after every inference, with posteriors as int8 (scale 1/256, zero
+point -128, as an int8 softmax leaves them){rust_inputs}:
+
+```rust
+use {crate}::{{selfcheck, Monitor, RING_WORDS}};
+
+selfcheck(&mut [0; RING_WORDS]).unwrap();
+let mut monitor = Monitor::new().unwrap();
+
+{rust_calls}
+// step.abstain: do not act on step.answer. step.alarm: the stream has become worse.
+```
+
+Try it on this computer:
+
+    cargo test
+    cargo run --example watch
+
+The crate is `no_std`, has no dependencies and needs no network; Rust 1.63 or later. `build.rs` compiles
+`csrc/` with the C compiler of the target: `cc` here, `arm-none-eabi-gcc` for Cortex-M,
+`riscv64-unknown-elf-gcc` for RISC-V. `CC_thumbv7em_none_eabi`, `AR_...` and `CFLAGS_...` name others, as for
+the crate `cc`. The feature `trim` leaves out the code of signals that this monitor does not use. It was not
+tried with the MSVC tool chain.
+"""
+
+_NAMES = """
+/// Names of the classes.
+pub const NAMES: [&str; CLASSES] = [
+{entries}];
+"""
+
+_WIDE = """\
+/// Features that the network gives, for [`project`].
+pub const WIDE_FEATURES: usize = {width};
+"""
+
+_SOFTMAX = """
+/// Posteriors from int8 logits of scale {scale:g}, of any zero point.
+pub fn softmax(logits: &[i8; CLASSES]) -> [i8; CLASSES] {{
+    let mut probs = [0; CLASSES];
+    // SAFETY: a constant table, and arrays of the stated length.
+    unsafe {{
+        sys::tcuq_softmax(addr_of!(sys::SOFTMAX).cast(), logits.as_ptr(), CLASSES, probs.as_mut_ptr())
+    }};
+    probs
+}}
+"""
+
+_PROJECT = """
+/// Features of the monitor from those of the network.
+pub fn project(wide: &[i8; WIDE_FEATURES]) -> [i8; FEATURES] {
+    let mut features = [0; FEATURES];
+    // SAFETY: a constant projection, and arrays of the lengths that it has.
+    unsafe { sys::tcuq_project(addr_of!(sys::PROJECTION), wide.as_ptr(), features.as_mut_ptr()) };
+    features
+}
+"""
+
+
+def crate_of(contents: Contents) -> str:
+    """Return the name of the crate; Rust wants no capitals in it."""
+    return f"tcuq_{contents.name.lower()}"
+
+
+def _lib(contents: Contents) -> str:
+    functions = ""
+    if contents.logits_scale is not None:
+        functions += _SOFTMAX.format(scale=contents.logits_scale)
+    if contents.projection is not None:
+        functions += _PROJECT
+    names = contents.params.names
+    entries = "".join(f"    {rust_string(name)},\n" for name in names or ())
+    has = contents.params.features > 0
+    return render(
+        "rust/lib.rs",
+        contents,
+        slash_banner=banner("// {}"),
+        crate=crate_of(contents),
+        ring_words=contents.params.ring_bytes // 4,
+        wide_constant=contents.fill(_WIDE) if contents.projection is not None else "",
+        names_constant=_NAMES.format(entries=entries) if names is not None else "",
+        functions=functions,
+        doc_features_lines=f"//! let features = [0; {crate_of(contents)}::FEATURES];\n" if has else "",
+        doc_features=", &features" if has else "",
+        step_doc=f",\n    /// and features of zero point {contents.params.feature_zero_point}" if has else "",
+        step_argument=", features: &[i8; FEATURES]" if has else "",
+        step_pointer="features.as_ptr()" if has else "core::ptr::null()",
+        tests_features="\n    const FEATURE_ROW: [i8; FEATURES] = [5; FEATURES];\n" if has else "",
+        test_features=", &FEATURE_ROW" if has else "",
+    )
+
+
+def _watch(contents: Contents) -> str:
+    logits, through = contents.logits_scale is not None, contents.projection is not None
+    uses = ["selfcheck", "Monitor", "CLASSES", "RING_WORDS"]
+    uses += ["softmax"] if logits else []
+    uses += ["project", "WIDE_FEATURES"] if through else ["FEATURES"] if contents.width else []
+    uses += ["NAMES"] if contents.params.names is not None else []
+    width = "WIDE_FEATURES" if through else "FEATURES"
+    kind = f"([i8; CLASSES], [i8; {width}])" if contents.width else "[i8; CLASSES]"
+    rest = 0 if logits else 64 // max(1, contents.params.classes - 1) - 128
+    about = f"Logits as int8, scale {contents.logits_scale:g}" if logits else "Posteriors as int8"
+    read = (
+        f"/// {about}{', and features as int8' if contents.width else ''}.\n"
+        f"fn read_model() -> {kind} {{\n    let mut outputs = [{rest}; CLASSES];\n    outputs[0] = 64;\n"
+        f"    {f'(outputs, [5; {width}])' if contents.width else 'outputs'}\n}}\n"
+    )
+    probs = "&softmax(&outputs)" if logits else "&outputs"
+    features = (", &project(&features)" if through else ", &features") if contents.width else ""
+    step = [
+        f"let {'(outputs, features)' if contents.width else 'outputs'} = read_model();",
+        f"let step = monitor.step({probs}{features});",
+    ]
+    return render(
+        "rust/watch.rs",
+        contents,
+        slash_banner=banner("// {}"),
+        crate=crate_of(contents),
+        watch_uses=", ".join(sorted(uses, key=lambda word: (word.isupper(), not word.islower(), word))),
+        watch_read=read,
+        watch_step=lines(step, 8),
+        watch_answer="NAMES[usize::from(step.answer)]" if "NAMES" in uses else "step.answer",
+    )
+
+
+def rust_string(text: str) -> str:
+    r"""Return a text as a Rust string literal of printable ASCII.
+
+    Examples
+    --------
+    >>> print(rust_string('a "b" \u00f6'))
+    "a \"b\" \u{f6}"
+    """
+    plain = {sign: sign for sign in map(chr, range(32, 127))} | {'"': r"\"", "\\": r"\\"}
+    # Half of a surrogate pair, which JSON can say, is no character.
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    shown = "".join(plain.get(sign, "\\u{" + format(ord(sign), "x") + "}") for sign in whole)
+    return f'"{shown}"'
+
+
+def _place(contents: Contents, file: str) -> str:
+    return "LICENSE" if file == "tcuq_LICENSE.txt" else f"csrc/{file}"
+
+
+def _files(contents: Contents) -> dict[str, str]:
+    crate, compiled = crate_of(contents), (*contents.sources, f"{contents.name}_rust_layout.c")
+    build = render(
+        "rust/build.rs",
+        contents,
+        slash_banner=banner("// {}"),
+        crate=crate,
+        source_count=len(compiled),
+        sources_lines=lines([f'"{file}",' for file in compiled]),
+        trim_count=len(contents.definitions),
+        trim_list=", ".join(f'"{macro}"' for macro in contents.definitions),
+    )
+    card = render(
+        "rust/Cargo.toml",
+        contents,
+        banner=banner("# {}"),
+        crate=crate,
+        sentence_quoted=json.dumps(contents.sentence),
+    )
+    return {
+        "Cargo.toml": card,
+        "build.rs": build,
+        "src/lib.rs": _lib(contents),
+        "src/sys.rs": sys_module(contents),
+        "examples/watch.rs": _watch(contents),
+        f"csrc/{contents.name}_rust_layout.c": layout_source(contents),
+    }
+
+
+def _hints(contents: Contents, folder: str) -> list[str]:
+    return [
+        f"try it: cd {shlex.quote(folder)} && cargo test && cargo run --example watch",
+        f'use it: {crate_of(contents)} = {{ path = "..." }} under [dependencies] of your Cargo.toml',
+    ]
+
+
+def _more(contents: Contents) -> dict[str, Any]:
+    """Return what the page says of a step."""
+    logits, through = contents.logits_scale is not None, contents.projection is not None
+    inputs, calls = "", []
+    if logits:
+        calls.append("let probs = {crate}::softmax(&logits); // [i8; CLASSES]")
+    if through:
+        inputs = f", and {contents.width} wide features"
+        calls.append("let features = {crate}::project(&wide); // [i8; WIDE_FEATURES]")
+    elif contents.width:
+        inputs = f", and {contents.width} features of zero point {contents.params.feature_zero_point}"
+    calls.append(f"let step = monitor.step(&probs{', &features' if contents.width else ''});")
+    crate = crate_of(contents)
+    return {
+        "crate": crate,
+        "rust_inputs": inputs,
+        "rust_calls": "\n".join(calls).replace("{crate}", crate),
+    }
+
+
+RUST = Form(
+    name="rust",
+    files=_files,
+    more=_more,
+    hints=_hints,
+    use=_USE,
+    together=two_folders("Depend on both crates: the linker takes the core from the first."),
+    rows={
+        "Cargo.toml, build.rs": "the crate, and how it compiles its C",
+        "src/lib.rs": "`Monitor`, `Step` and the self-check, safe to call",
+        "src/sys.rs": "the functions and structs of C, private to the crate",
+        "csrc/{name}_rust_layout.c": "sizes and offsets of structs, for a test",
+        "examples/watch.rs": "an example for a computer, which begins with the self-check",
+    },
+    place=_place,
+    title="{crate}",
+    selfcheck="selfcheck()",
+    platform="the crate uses",
+    ends=("_rust_layout",),
+)

@@ -1,0 +1,8 @@
+/* Starts what ESP-IDF would start. */
+void app_main(void);
+
+int main(void)
+{
+    app_main();
+    return 0;
+}

@@ -1,0 +1,2 @@
+/* All of it is in runtime.h. */
+#include "py/runtime.h"

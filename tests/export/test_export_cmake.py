@@ -1,0 +1,201 @@
+"""The CMake package as its users have it, and the build files of Zephyr, ESP-IDF and MicroPython."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
+from exported import package
+
+USE = """
+#include <stdio.h>
+#include "{first}.h"
+#include "{first}_selfcheck.h"
+#include "Cam.h"
+#include "Cam_selfcheck.h"
+static uint32_t one[{FIRST}_RING_BYTES / 4u], two[CAM_RING_BYTES / 4u];
+int main(void) {{ return {first}_selfcheck(one, sizeof one) || Cam_selfcheck(two, sizeof two); }}
+"""
+
+
+def cmake(*arguments: str | Path) -> None:
+    tool = need("cmake", "cmake ninja-build")
+    done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def build(source: Path, target: Path, *more: str) -> Path:
+    need("ninja", "cmake ninja-build")
+    cmake("-S", source, "-B", target, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", *more)
+    cmake("--build", target)
+    return target
+
+
+def project(folder: Path, lines: str, program: str) -> Path:
+    folder.mkdir()
+    (folder / "use.c").write_text(program)
+    (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.14)\nproject(use C)\n{lines}")
+    return folder
+
+
+def test_build_test_install_and_find(tmp_path: Path) -> None:
+    # `test` and `all` are targets of CMake's own.
+    first = package(tmp_path / "first", "cmake", "plain", "test")
+    made = build(first, tmp_path / "made")
+    ctest = need("ctest", "cmake ninja-build")
+    done = subprocess.run([ctest, "--test-dir", made], capture_output=True, text=True)
+    assert done.returncode == 0 and "100% tests passed, 0 tests failed out of 1" in done.stdout
+    cmake("--install", made, "--prefix", tmp_path / "prefix")
+    second = build(
+        package(tmp_path / "second", "cmake", "everything", "Cam"),
+        tmp_path / "made2",
+        "-DTCUQ_CAM_EXAMPLE=OFF",
+    )
+    cmake("--install", second, "--prefix", tmp_path / "prefix")
+    installed = {path.name for path in (tmp_path / "prefix").rglob("*") if path.is_file()}
+    assert {"test.h", "libtcuq_test.a", "tcuq_testConfig.cmake"} <= installed
+    assert "tcuq_internal.h" not in installed
+    use = project(
+        tmp_path / "use",
+        "find_package(tcuq_test 0.2 REQUIRED)\nfind_package(tcuq_Cam REQUIRED)\nadd_executable(use use.c)\n"
+        "target_link_libraries(use PRIVATE tcuq::test tcuq::Cam)\n",
+        USE.format(first="test", FIRST="TEST"),
+    )
+    found = build(use, tmp_path / "use_made", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}")
+    subprocess.run([found / "use"], check=True)
+    # A version that is not there is not found.
+    (use / "CMakeLists.txt").write_text((use / "CMakeLists.txt").read_text().replace(" 0.2 ", " 0.1 "))
+    with pytest.raises(AssertionError, match="compatible with requested version"):
+        cmake("-S", use, "-B", found)
+
+
+def test_as_part_of_another_project(tmp_path: Path) -> None:
+    package(tmp_path / "kws", "cmake", "plain")
+    package(tmp_path / "cam", "cmake", "everything", "Cam")
+    use = project(
+        tmp_path / "use",
+        "include(FetchContent)\nadd_subdirectory(../kws kws)\n"
+        "FetchContent_Declare(tcuq_Cam SOURCE_DIR ${CMAKE_CURRENT_SOURCE_DIR}/../cam)\n"
+        "FetchContent_MakeAvailable(tcuq_Cam)\nadd_executable(use use.c)\n"
+        "target_link_libraries(use PRIVATE tcuq::kws tcuq::Cam)\n"
+        "get_target_property(options tcuq_kws INTERFACE_COMPILE_OPTIONS)\n"
+        "get_target_property(definitions tcuq_kws INTERFACE_COMPILE_DEFINITIONS)\n"
+        'if(options OR definitions)\n  message(FATAL_ERROR "flags for the user")\nendif()\n'
+        'if(TARGET tcuq_kws_watch)\n  message(FATAL_ERROR "an example that nobody asked for")\nendif()\n',
+        USE.format(first="kws", FIRST="KWS"),
+    )
+    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
+
+
+def test_a_trimmed_library_still_passes_its_self_check(tmp_path: Path) -> None:
+    made = build(package(tmp_path / "kws", "cmake", "plain"), tmp_path / "made", "-DTCUQ_KWS_TRIM=ON")
+    subprocess.run([made / "tcuq_kws_watch"], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_library_for_a_cortex_m_runs_under_emulation(tmp_path: Path) -> None:
+    folder = package(tmp_path / "kws", "cmake", "everything")
+    compiler = need("arm-none-eabi-gcc", CROSS)
+    made = build(
+        folder,
+        tmp_path / "made",
+        "-DCMAKE_SYSTEM_NAME=Generic",
+        "-DCMAKE_SYSTEM_PROCESSOR=arm",
+        f"-DCMAKE_C_COMPILER={compiler}",
+        "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+        f"-DCMAKE_C_FLAGS={' '.join(M4)}",
+        "-DTCUQ_KWS_EXAMPLE=OFF",
+    )
+    check = tmp_path / "check.c"
+    check.write_text(
+        '#include "kws.h"\n#include "kws_selfcheck.h"\nstatic uint32_t ring[KWS_RING_BYTES / 4u];\n'
+        "int main(void) { return kws_selfcheck(ring, sizeof ring) == 0 ? 42 : 1; }\n"
+    )
+    main = compile_for_m4(check, tmp_path / "check.o", f"-I{folder / 'include'}")
+    program = link_for_m4([main, made / "libtcuq_kws.a"], tmp_path / "check.elf")
+    assert run_on_m4(program)[0] == 42
+
+
+# What the platforms' own functions do as far as these files use them; Zephyr links whole libraries.
+PLATFORM_FUNCTIONS = """
+set(linked "")
+macro(zephyr_library_named name)
+  add_library(${name} STATIC)
+  set(current ${name})
+  set(linked ${linked} ${name} PARENT_SCOPE)
+  set(linked ${linked} ${name})
+endmacro()
+macro(zephyr_library_sources)
+  target_sources(${current} PRIVATE ${ARGN})
+endmacro()
+macro(zephyr_library_sources_ifdef condition)
+  if(${condition})
+    target_sources(${current} PRIVATE ${ARGN})
+  endif()
+endmacro()
+macro(zephyr_include_directories)
+  foreach(folder ${ARGN})
+    target_include_directories(everyone INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+  endforeach()
+endmacro()
+macro(zephyr_compile_definitions)
+  target_compile_definitions(everyone INTERFACE ${ARGN})
+endmacro()
+add_library(everyone INTERFACE)
+link_libraries(everyone)
+function(idf_component_register)
+  cmake_parse_arguments(given "" "" "SRCS;INCLUDE_DIRS;PRIV_INCLUDE_DIRS" ${ARGN})
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  add_library(idf_${folder} STATIC ${given_SRCS})
+  target_include_directories(idf_${folder} PUBLIC ${given_INCLUDE_DIRS} PRIVATE ${given_PRIV_INCLUDE_DIRS})
+  set(COMPONENT_LIB idf_${folder} PARENT_SCOPE)
+endfunction()
+"""
+
+
+def test_two_zephyr_modules_share_one_core(tmp_path: Path) -> None:
+    # The name of a part that monitors share.
+    package(tmp_path / "kws", "zephyr", "plain", "core")
+    package(tmp_path / "cam", "zephyr", "everything", "Cam")
+    use = project(
+        tmp_path / "use",
+        PLATFORM_FUNCTIONS + "set(CONFIG_TCUQ_CORE y)\nset(CONFIG_TCUQ_CAM y)\n"
+        "set(CONFIG_TCUQ_CORE_SELFCHECK y)\nset(CONFIG_TCUQ_CAM_SELFCHECK y)\n"
+        "add_subdirectory(../kws/zephyr kws)\nadd_subdirectory(../cam/zephyr cam)\n"
+        "add_executable(use use.c)\n"
+        "target_link_libraries(use PRIVATE -Wl,--whole-archive ${linked} -Wl,--no-whole-archive)\n",
+        USE.format(first="core", FIRST="CORE"),
+    )
+    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
+
+
+def test_two_components_of_esp_idf_link(tmp_path: Path) -> None:
+    package(tmp_path / "kws", "espidf", "plain")
+    package(tmp_path / "cam", "espidf", "everything", "Cam")
+    use = project(
+        tmp_path / "use",
+        PLATFORM_FUNCTIONS + "add_subdirectory(../kws kws)\nadd_subdirectory(../cam cam)\n"
+        "add_executable(use use.c)\ntarget_link_libraries(use PRIVATE idf_kws idf_cam)\n",
+        USE.format(first="kws", FIRST="KWS"),
+    )
+    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)
+
+
+def test_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
+    package(tmp_path / "kws", "micropython", "plain", "softmax")
+    package(tmp_path / "cam", "micropython", "everything", "Cam")
+    # The modules themselves need an interpreter; what they wrap does not.
+    use = project(
+        tmp_path / "use",
+        "add_library(usermod INTERFACE)\n"
+        "include(../kws/micropython.cmake)\ninclude(../cam/micropython.cmake)\n"
+        "get_target_property(parts usermod INTERFACE_LINK_LIBRARIES)\nset(files use.c)\nset(folders)\n"
+        "foreach(part ${parts})\n  get_target_property(more ${part} INTERFACE_SOURCES)\n"
+        "  list(APPEND files ${more})\n  get_target_property(more ${part} INTERFACE_INCLUDE_DIRECTORIES)\n"
+        "  if(more)\n    list(APPEND folders ${more})\n  endif()\nendforeach()\n"
+        'list(FILTER files EXCLUDE REGEX "/modtcuq_")\nadd_executable(use ${files})\n'
+        "target_include_directories(use PRIVATE ${folders})\n",
+        USE.format(first="softmax", FIRST="SOFTMAX"),
+    )
+    subprocess.run([build(use, tmp_path / "made") / "use"], check=True)

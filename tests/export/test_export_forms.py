@@ -1,0 +1,270 @@
+"""Every form of a package: the same C, a self-check that passes, an example, a page, a version."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from cortex import need
+from exported import LIBRARIES, PLAIN, contents_of, files_of, package
+from places import ROOT
+
+from tcuq import Params
+from tcuq.base.platforms import PLATFORMS
+from tcuq.cli import main
+from tcuq.export import FORMS, export, sources
+from tcuq.export import contents as contents_module
+from tcuq.export.versions import release_of, semver_of
+
+HERE = ROOT / "tests" / "c"
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+EXAMPLES = {
+    "c": "main.c",
+    "arduino": "examples/Watch/Watch.ino",
+    "platformio": "examples/native/src/main.c",
+    "zephyr": "samples/watch/src/main.c",
+    "espidf": "examples/watch/main/watch_main.c",
+    "cmake": "examples/watch.c",
+    "micropython": "examples/watch.py",
+    "rust": "examples/watch.rs",
+}
+STAND_INS = {
+    "zephyr": [f"-I{HERE / 'zephyr'}"],
+    "espidf": [f"-I{HERE / 'freertos'}", str(HERE / "freertos" / "main.c")],
+}
+"""What a computer lacks of a platform, for its example."""
+each_form = pytest.mark.parametrize("form", FORMS)
+each_pair = pytest.mark.parametrize("which", LIBRARIES)
+
+CHECK = """
+#include <stdio.h>
+#include "{name}.h"
+#include "{name}_selfcheck.h"
+static uint32_t ring[{macro}_RING_BYTES / 4u];
+int main(void) {{ int status = {name}_selfcheck(ring, sizeof ring);
+printf(status ? "self-check failed\\n" : "self-check passed\\n"); return status != 0; }}
+"""
+
+
+def test_the_help_names_every_form() -> None:
+    assert list(FORMS) == list(PLATFORMS) == list(EXAMPLES)
+    page = (ROOT / "docs" / "EXPORT.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.M)[: len(FORMS)] == list(FORMS)
+
+
+@each_form
+@each_pair
+def test_every_form_is_the_same_c_with_a_page_and_a_version(form: str, which: str) -> None:
+    texts, plain = files_of(form, which), files_of("c", which)
+    for file, text in plain.items():
+        if file not in ("main.c", "README.md"):
+            assert texts[FORMS[form].place(contents_of(which), file)] == text
+    assert "selfcheck" in texts[EXAMPLES[form]]
+    page = texts["README.md"]
+    assert contents_module.VERSION in page and "selfcheck()` tells you" in page
+    assert not re.search(r"\{\w*\}", page)
+    described = {
+        file for row in re.findall(r"^\| (`.*?`) \|", page, re.M) for file in row.strip("`").split("`, `")
+    }
+    assert described <= set(texts)
+    unexplained = set(texts) - described - {"README.md", "library.properties", "keywords.txt"}
+    assert not unexplained
+
+
+@each_form
+def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, form: str) -> None:
+    compiler = need("cc", "gcc")
+    folder = package(tmp_path / "p", form, "everything")
+    contents, place = contents_of("everything"), FORMS[form].place
+    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
+    compiled = [str(folder / place(contents, file)) for file in contents.sources]
+    example = folder / EXAMPLES[form]
+    if example.suffix != ".c":
+        example = tmp_path / "check.c"
+        example.write_text(CHECK.format(name="kws", macro="KWS"))
+    extra = STAND_INS.get(form, [])
+    program = str(tmp_path / "program")
+    command = [compiler, *STRICT, *include, *extra, str(example), *compiled, "-o", program]
+    subprocess.run(command, check=True)
+    done = subprocess.run([program], input="", capture_output=True, text=True)
+    assert done.returncode == 0 and (form == "c" or done.stdout.startswith("self-check passed\n"))
+    if EXAMPLES[form].endswith(".c") and form != "c":
+        assert len(re.findall("^0 first A", done.stdout, re.M)) == 10
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("c", "arduino")])
+@each_pair
+def test_the_code_on_a_page_compiles(tmp_path: Path, form: str, which: str) -> None:
+    folder = package(tmp_path / "p", form, which)
+    blocks = re.findall(r"```c\n(.*?)```", (folder / "README.md").read_text(), re.S)
+    if form in ("micropython", "rust"):
+        assert not blocks
+        return
+    start, step = blocks
+    given = ("posteriors", "logits", "features", "wide")
+    arguments = ", ".join(
+        f"const int8_t *{name}" for name in given if not re.search(rf"int8_t {name}\[", step)
+    )
+    unused = "".join(f"(void){name};" for name in given)
+    text = (
+        f"{start}\nint use({arguments});\nint use({arguments})\n{{\n{step}{unused}return step.abstain;\n}}\n"
+    )
+    (tmp_path / "use.c").write_text(text)
+    command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only", "use.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_the_micropython_module_compiles_for_a_declared_interpreter(tmp_path: Path) -> None:
+    # The module itself was run in MicroPython (docs/EXPORT.md); this finds what a change of the text breaks.
+    for which in LIBRARIES:
+        folder = package(tmp_path / which, "micropython", which)
+        module = (folder / "modtcuq_kws.c").read_text()
+        names = sorted(set(re.findall(r"\bMP_QSTR_\w+", module)))
+        (tmp_path / "qstrs.h").write_text("enum {" + ", ".join(names) + "};\n")
+        include = [f"-I{path}" for path in (HERE / "micropython", tmp_path, folder / "src")]
+        strict = [flag for flag in STRICT if flag != "-Wconversion"]
+        command = [need("cc", "gcc"), *strict, *include, "-fsyntax-only", str(folder / "modtcuq_kws.c")]
+        subprocess.run(command, check=True)
+        compile((folder / "examples" / "watch.py").read_text(), "watch.py", "exec")
+
+
+def test_makefiles_of_two_micropython_modules_name_every_file_once(tmp_path: Path) -> None:
+    make = need("make", "make")
+    for which, name in (("plain", "core"), ("everything", "Cam")):
+        package(tmp_path / name, "micropython", which, name)
+    (tmp_path / "Makefile").write_text(
+        "".join(
+            f"USERMOD_DIR := {tmp_path / name}\ninclude {tmp_path / name}/micropython.mk\n"
+            for name in ("core", "Cam")
+        )
+        + "all:\n\t@echo $(SRC_USERMOD_C) $(SRC_USERMOD_LIB_C)\n\t@echo $(CFLAGS_USERMOD)\n"
+    )
+    out = subprocess.run([make, "-s"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    named = [Path(file) for file in out.splitlines()[0].split()]
+    assert all(file.is_file() for file in named)
+    basenames = [file.name for file in named]
+    assert len(basenames) == len(set(basenames)) and {"tcuq.c", "tcuq_softmax.c", "core.c", "Cam.c"} <= set(
+        basenames
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "why"),
+    [
+        ("platformio", "Serial", "the examples use"),
+        ("platformio", "read_model", "the examples use"),
+        ("cmake", "watch_params", "the example uses"),
+        ("cmake", "a_watch", "the example uses names that end with _watch"),
+        ("zephyr", "printk", "Zephyr uses"),
+        ("zephyr", "k_monitor", "Zephyr uses names that begin with k_"),
+        ("zephyr", "a_trim", "Zephyr uses names that end with _trim"),
+        ("espidf", "app_main", "ESP-IDF uses"),
+        ("espidf", "esp_camera", "ESP-IDF uses names that begin with esp_"),
+        ("micropython", "mp_camera", "MicroPython uses names that begin with mp_"),
+        ("micropython", "check", "MicroPython uses"),
+        ("rust", "a_rust_layout", "the crate uses names that end with _rust_layout"),
+    ],
+)
+def test_names_that_a_platform_has_taken(tmp_path: Path, form: str, name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"name is '{name}', .*{why}.*; choose another one"):
+        export(PLAIN, tmp_path / "p", name, form=form)
+    assert not (tmp_path / "p").exists()
+    export(PLAIN, tmp_path / "p", name)
+
+
+@pytest.mark.parametrize(
+    "name", ["monitor", "step", "status", "count", "i", "said", "given", "items", "self"]
+)
+def test_names_that_examples_use_inside_functions(tmp_path: Path, name: str) -> None:
+    for form in ("cmake", "zephyr", "espidf"):
+        folder = package(tmp_path / form, form, "everything", name)
+        include = [f"-I{folder / 'include'}", *(STAND_INS.get(form, [])[:1])]
+        command = [need("cc", "gcc"), *STRICT, *include, "-fsyntax-only", str(folder / EXAMPLES[form])]
+        subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize("version", ["0.3.0.dev4", "0.3.0rc1", "1.2.3.post1", "0.3.0a2.dev1+local.7", "2.0"])
+def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(contents_module, "VERSION", version)
+    semver = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?(\+[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?")
+    found = {
+        "Cargo.toml": (files_of("rust", "plain"), r'(?m)^version = "(.*)"$', semver),
+        "library.json": (files_of("platformio", "plain"), r'"version": "(.*)"', semver),
+        "idf_component.yml": (files_of("espidf", "plain"), r'(?m)^version: "(.*)"$', semver),
+        "CMakeLists.txt": (files_of("cmake", "plain"), r"VERSION (\S+) DESC", re.compile(r"\d+\.\d+\.\d+")),
+    }
+    for file, (texts, pattern, allowed) in found.items():
+        (said,) = re.findall(pattern, texts[file])
+        assert allowed.fullmatch(said), (file, said)
+        assert said.split("-")[0].split("+")[0] == release_of(version)
+
+
+def test_a_version_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="version is 'one', expected numbers"):
+        semver_of("one")
+
+
+def test_a_class_name_of_any_script_reaches_rust() -> None:
+    names = ['a "b"', "Köln", "猫\\", "{}"]
+    text = sources(Params(classes=4, names=names), form="rust")["src/lib.rs"]
+    assert text.isascii()
+    said = re.findall(r"^    \"(.*)\",$", text, re.M)
+    decode = [re.sub(r"\\u\{(\w+)\}", lambda found: chr(int(found[1], 16)), each) for each in said]
+    assert [re.sub(r"\\(.)", r"\1", each) for each in decode] == names
+
+
+@each_form
+def test_the_command_writes_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    PLAIN.save(tmp_path / "m.json")
+    target = tmp_path / "a folder"
+    assert main(["export", str(tmp_path / "m.json"), str(target), "--name", "kws", "--form", form]) == 0
+    out = capsys.readouterr().out
+    assert "\ntry it: " in out and (target / EXAMPLES[form]).is_file()
+    assert "{" not in out.replace("{ path", "")
+
+
+def test_esp_idf_takes_the_name_of_a_component_from_the_folder() -> None:
+    said = FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/firmware")
+    assert said[0] == "name the folder tcuq_kws: ESP-IDF takes the name of a component from it"
+    assert len(FORMS["espidf"].hints(contents_of("plain", "Kws"), "some/tcuq_kws")) == len(said) - 1
+
+
+def test_an_unknown_form_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "m.json", str(tmp_path / "p"), "--form", "rusty"]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1 and "'rust'" in said
+
+
+def test_the_self_check_passes_on_an_emulated_avr(tmp_path: Path) -> None:
+    # int has 16 bits there, and constants lie in RAM.
+    compiler, simulator = need("avr-gcc", "gcc-avr avr-libc"), need("simavr", "simavr")
+    folder = package(tmp_path / "p", "arduino", "plain")
+    (tmp_path / "check.c").write_text(
+        "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdio.h>\n"
+        '#include "kws_arduino.h"\n'
+        "static int put(char sign, FILE *file) { (void)file; while (!(UCSR0A & (1 << UDRE0))) {}\n"
+        "UDR0 = (uint8_t)sign; return 0; }\n"
+        "static FILE out = FDEV_SETUP_STREAM(put, NULL, _FDEV_SETUP_WRITE);\n"
+        "static uint32_t ring[KWS_RING_BYTES / 4u];\n"
+        "int main(void) { UCSR0B = 1 << TXEN0; stdout = &out;\n"
+        'printf("self-check %d\\n", kws_selfcheck(ring, sizeof ring)); cli(); sleep_enable(); sleep_cpu();\n'
+        "return 0; }\n"
+    )
+    flags = ["-mmcu=atmega2560", "-DF_CPU=16000000", "-Os", "-std=gnu11", "-Wall", "-Wextra", "-Werror"]
+    files = [str(tmp_path / "check.c"), *map(str, sorted((folder / "src").glob("*.c")))]
+    program = str(tmp_path / "check.elf")
+    subprocess.run([compiler, *flags, f"-I{folder / 'src'}", *files, "-o", program], check=True)
+    command = [simulator, "-m", "atmega2560", "-f", "16000000", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "self-check 0." in done.stdout + done.stderr
+
+
+def test_the_arduino_example_of_platformio_compiles(tmp_path: Path) -> None:
+    compiler = shutil.which("c++") or need("g++", "g++")
+    folder = package(tmp_path / "p", "platformio", "everything")
+    include = [f"-I{folder / 'include'}", f"-I{HERE / 'arduino'}"]
+    command = [compiler, "-std=gnu++11", "-Wall", "-Wextra", "-Werror", *include, "-fsyntax-only"]
+    subprocess.run([*command, str(folder / "examples" / "arduino" / "src" / "main.cpp")], check=True)

@@ -1,0 +1,72 @@
+"""Monitors to export: one with as little as possible, one with everything that a package can carry."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Params
+from tcuq.export import FORMS, integer_projection
+from tcuq.export.contents import Contents
+from tcuq.export.package import arranged
+from tcuq.export.vector import Vector, vector
+from tcuq.monitor.instant_head import InstantHead
+
+PLAIN = Params(
+    classes=5,
+    alarm=Alarm(0.4, AlarmSide(0.02, 2.0), AlarmSide(0.02, 2.0)),
+    level=0.3,
+    budget=0.2,
+)
+FULL = Params(
+    classes=7,
+    features=6,
+    feature_zero_point=-9,
+    feature_scale=0.1,
+    signals=SIGNALS,
+    anchor="belief",
+    coef=dict.fromkeys(SIGNALS, 0.75),
+    alarm=Alarm(0.4, AlarmSide(0.02, 2.0)),
+    evidence=EvidenceHead({"doubt": 4.0}, [-1.0] * 7, bet=(0.9, 0.2)),
+    about="answer",
+    instant=InstantHead({"odds": 2.0}, -1.0, [0.2, *[0.1] * 5, 0.3]),
+    centers=[[k, 2 * k, 0, 0, 9, -k] for k in range(7)],
+    horizon=64,
+    expected_start=0.9,
+    names=["0 first", *(f"n{k}\\" for k in range(6))],
+)
+PROJECTION = integer_projection(
+    np.random.default_rng(0).normal(size=(48, 6)) / 7, np.linspace(-1, 1, 6), 0.05, -128, FULL
+)
+LIBRARIES: dict[str, tuple[Params, dict[str, Any]]] = {
+    "plain": (PLAIN, {}),
+    "everything": (FULL, {"logits_scale": 0.12, "projection": PROJECTION}),
+}
+
+
+def contents_of(which: str, name: str = "kws") -> Contents:
+    """Return the description of one of them."""
+    params, more = LIBRARIES[which]
+    return Contents(params, name, **more)
+
+
+@cache
+def checked(which: str) -> Vector:
+    """Return the self-check of one of them, which takes longer than all the rest and has no name in it."""
+    return vector(contents_of(which))
+
+
+def files_of(form: str, which: str, name: str = "kws") -> dict[str, str]:
+    """Return the files of one of them, text by path."""
+    return arranged(contents_of(which, name), checked(which), FORMS[form])
+
+
+def package(folder: Path, form: str, which: str, name: str = "kws") -> Path:
+    """Write one of them, over what is there."""
+    for file, text in files_of(form, which, name).items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder
