@@ -113,10 +113,14 @@ def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
 
 @pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])
 @pytest.mark.parametrize("overlap", [True, False])
-def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool) -> None:
+@pytest.mark.parametrize("keep_input", [True, False])
+def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool, keep_input: bool) -> None:
     graph = whole(make)
-    found = lay_out(graph, overlap)
+    found = lay_out(graph, overlap, keep_input)
     lives: dict[str, tuple[int, int, int]] = {}
+    if not keep_input:
+        read = [number for number, step in enumerate(graph.steps) if graph.input in sources_of(step)]
+        lives[graph.input] = (graph.tensors[graph.input].size, 0, max(read))
     for number, step in enumerate(graph.steps):
         last = max(
             [n for n, later in enumerate(graph.steps) if step.target in sources_of(later)], default=number
@@ -145,6 +149,17 @@ def test_known_networks_fit() -> None:
     assert lay_out(pictures).size == lay_out(pictures).bound == 34496
     assert lay_out(words).size == lay_out(words).bound == 8512
     assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
+    for graph in (pictures, words):
+        assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
+
+
+def test_an_input_that_is_an_output_is_kept() -> None:
+    make = Maker((4,), 1)
+    graph = make.graph(y=make.softmax("input"), x="input")
+    offsets = lay_out(graph).offsets
+    assert sorted(offsets.values()) == [0, 4]
+    x = make.input(3)
+    assert np.array_equal(Network(graph).run(x)["x"], x)
 
 
 # Text.
@@ -157,8 +172,13 @@ def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
     header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
     values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
     arena = str(lay_out(graph).size)
-    assert values == {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
-    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in header
+    at = str(lay_out(graph).offsets["input"])
+    sizes = {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
+    assert values == {**sizes, "INPUT_AT": at}
+    assert "void tiny_run(int8_t *arena, tiny_outputs *out);" in header
+    kept = sources(graph, "tiny", keep_input=True)["tiny.h"]
+    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in kept
+    assert "INPUT_AT" not in kept
     assert "made for a test" in header
 
 

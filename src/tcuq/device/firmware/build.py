@@ -69,10 +69,11 @@ def build(
     network_files = {
         path
         for name, graph in zip(firmware.names(), firmware.graphs, strict=True)
-        for path in write(graph, work, name)
+        for path in write(graph, work, name, firmware.keeps_input)
         if path.suffix == ".c"
     }
-    arena = max((lay_out(graph).bytes for graph in firmware.graphs), default=0)
+    layouts = [lay_out(graph, keep_input=firmware.keeps_input) for graph in firmware.graphs]
+    arena = max((layout.bytes for layout in layouts), default=0)
     texts = rule.texts()
     for name, text in {
         **texts,
