@@ -119,6 +119,8 @@ def run_cost(args: argparse.Namespace) -> int:
         f"{args.params} on {on.title} at -{args.level}, added to a firmware without a monitor:",
         f"  flash         {found['overhead']['flash']:,} bytes (less if your firmware links the C library)",
         f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
+        f"  stack         at most {found['ram']['stack_bound']:,} bytes (static bound), "
+        f"{found['ram']['stack']:,} measured; all of the firmware's",
         f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
         f"  cycles        {_estimate(spans, ',.0f', 'a step')}",
         f"  energy        {_estimate(joules, '.2f', 'microjoules a step')}",
@@ -137,6 +139,7 @@ def build(args: argparse.Namespace) -> int:
     from ..device.firmware.decision import Label, Rule, Watch
     from ..device.firmware.firmware import Firmware
     from ..device.firmware.image import TooLarge
+    from ..device.firmware.stack import bound_of
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
@@ -157,6 +160,7 @@ def build(args: argparse.Namespace) -> int:
             image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
         except TooLarge as error:
             raise UsageError(str(error)) from None
+        most = bound_of(image)
         if args.out:
             write_whole(args.out, image.path.read_bytes())
     sizes = image.sizes
@@ -168,10 +172,13 @@ def build(args: argparse.Namespace) -> int:
         "ram_limit": on.ram_bytes,
         "arena": sizes.arena,
         "stack_reserved": on.stack_bytes,
+        "stack_bound": most.bytes,
+        "stack_path": [list(each) for each in most.path],
     }
     text = (
         f"{on.title}: flash {sizes.flash:,} of {on.flash_bytes:,} bytes, RAM {sizes.ram:,} of "
-        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack"
+        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack, which takes at "
+        f"most {most.bytes:,} (static bound)"
     )
     answer(args, found, text)
     return 0

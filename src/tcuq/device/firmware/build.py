@@ -18,6 +18,7 @@ from ..tools import PACKAGE, PACKAGES, MissingTool, call, path_of
 from .decision import CORE, FIRMWARE
 from .firmware import Firmware, plan_header, plan_source
 from .image import Image, TooLarge, sizes_of
+from .stack import OPTION
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ def link(
     for files, options in groups:
         for file in files:
             target = work / f"{file.stem}.o"
-            flags = [*STRICT, *SPLIT, *board.compiler, *options]
+            flags = [*STRICT, *SPLIT, *board.compiler, *options, OPTION]
             _compile(file, target, flags, seen, kept)
             objects.append(target)
     over = _link(board, work, objects, "image.elf", wide=False)
@@ -216,10 +217,13 @@ def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str
         known = kept / f"{file.stem}-{mark}.o"
         if known.exists():
             shutil.copyfile(known, target)
+            shutil.copyfile(known.with_suffix(".su"), target.with_suffix(".su"))
             return
     call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
     if kept is not None:
-        # Whole or not at all: another build would take half a file for one that was compiled.
+        # Whole or not at all: another build would take half a file for one that was compiled. The usage file
+        # first: whoever sees the other finds both.
+        write_whole(known.with_suffix(".su"), target.with_suffix(".su").read_bytes())
         write_whole(known, target.read_bytes())
 
 

@@ -1,9 +1,9 @@
 """Where the tensors of a graph lie in one block of memory: places are used again, and overlap where they can.
 
 A tensor lives from the step that makes it to the last that reads it; the input lives from the beginning, and
-outputs of the graph live to the end. A step's scratch lives for that step. What never lives together may share
-bytes. Beyond that, a target may lie over a source that its step reads for the last time, where the order of the
-kernel allows it:
+outputs of the graph live to the end. A step's scratch lives for that step. What never lives together may
+share bytes. Beyond that, a target may lie over a source that its step reads for the last time, where the
+order of the kernel allows it:
 
 - a convolution writes pixels in their order and never looks further back than the kernel reaches, so its
   target may begin some rows before the source and run into it;
