@@ -37,7 +37,8 @@ OUTSIDE = (
 
 def test_limits_are_those_of_the_chips() -> None:
     memories = {name: (board(name).flash_bytes >> 10, board(name).ram_bytes >> 10) for name in names()}
-    assert memories == {"stm32l432kc": (256, 64), "stm32f767zi": (2048, 512), "microbit": (256, 16)}
+    known = {"stm32l432kc": (256, 64), "stm32f767zi": (2048, 512), "microbit": (256, 16)}
+    assert memories == {**known, "netduinoplus2": (1024, 128)}
 
 
 def test_models_have_sources_or_are_blank() -> None:
@@ -51,7 +52,7 @@ def test_models_have_sources_or_are_blank() -> None:
 
 
 def test_the_harness_lies_beyond_the_board() -> None:
-    for name in ("stm32l432kc", "stm32f767zi"):
+    for name in ("stm32l432kc", "stm32f767zi", "netduinoplus2"):
         at = board(name).emulated
         assert at.harness_flash is not None and at.harness_flash[0] >= at.flash + board(name).flash_bytes
         assert at.harness_ram is not None and at.harness_ram[0] >= at.ram + board(name).ram_bytes
@@ -195,7 +196,10 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     for options, message in [
         ([str(tmp_path / "wide.npz")], "bytes"),
         ([str(tmp_path / "logits.npz")], "outputs of graph wide are logits; probs is needed in a firmware"),
-        ([str(graph), "--board", "stm32f7"], "expected one of microbit, stm32f767zi, stm32l432kc"),
+        (
+            [str(graph), "--board", "stm32f7"],
+            "expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc",
+        ),
         ([str(params)], "params.json"),
     ]:
         assert main(["device", "build", *options]) == 2
@@ -237,7 +241,7 @@ def test_a_rule_of_your_own(tmp_path: Path) -> None:
     [
         (
             ["--board", "esp32", "--check"],
-            "board is 'esp32', expected one of microbit, stm32f767zi, stm32l432kc",
+            "board is 'esp32', expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc",
         ),
         (["--steps", "0"], "--steps is 0, expected 1 to 100000"),
         (["--check"], OUTSIDE),

@@ -153,7 +153,7 @@ FIRMWARES = {
 }
 
 
-@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi"])
+@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi", "netduinoplus2"])
 @pytest.mark.parametrize("firmware", FIRMWARES)
 def test_no_stack_is_deeper_than_its_bound(name: str, firmware: str) -> None:
     found, _ = measure(FIRMWARES[firmware], board(name), pictures(4))

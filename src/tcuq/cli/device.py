@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, note, print_json, progress
+from .device_emit import add as add_emit
 from .edge import UsageError
 from .moved import add_device as add_moved
 
@@ -52,7 +53,12 @@ def add(subparsers: Subparsers) -> None:
         run_bench,
     )
     option = bench.add_argument
-    option("--board", action="append", metavar="B", help="measure this board; again for more (default: all)")
+    option(
+        "--board",
+        action="append",
+        metavar="B",
+        help="measure this board; again for more (default: one a core)",
+    )
     option("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
     option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
     # Where the file was before; one release.
@@ -70,6 +76,7 @@ def add(subparsers: Subparsers) -> None:
     built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
     built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
     built.add_argument("--out", metavar="FILE", help="where the image goes")
+    add_emit(actions)
     add_moved(actions)
 
 
@@ -79,8 +86,9 @@ def list_boards(args: argparse.Namespace) -> int:
 
     found = [board(name) for name in names()]
     lines = [
-        f"{each.name:<12} {each.title:<21} {each.core:<11} {each.flash_bytes // 1024:>5} KB flash "
-        f"{each.ram_bytes // 1024:>4} KB RAM {each.clock_mhz:>4} MHz, emulated as {each.emulated.machine}"
+        f"{each.name:<13} {each.title:<27} {each.core:<11} {each.flash_bytes // 1024:>5} KB flash "
+        f"{each.ram_bytes // 1024:>4} KB RAM {each.clock_mhz:>4} MHz, counted on {each.emulated.machine}"
+        + ("; emit" if each.chip else "")
         for each in found
     ]
     shown = [

@@ -32,6 +32,29 @@ class Emulated:
 
 
 @dataclass(frozen=True)
+class Chip:
+    """What an image that is flashed needs to know: memories as the chip has them, and its start-up.
+
+    Parameters
+    ----------
+    machine : str
+        The emulator's machine with these memories and this UART.
+    flash, ram : int
+        Where the memories begin.
+    files : str
+        Folder of start-up, clock and UART, in C.
+    uart : str
+        In words.
+    """
+
+    machine: str
+    flash: int
+    ram: int
+    files: str
+    uart: str
+
+
+@dataclass(frozen=True)
 class Cycles:
     """What is known of the cycles that instructions take.
 
@@ -95,6 +118,9 @@ class Board:
     compiler : tuple of str
         Options that choose the core.
     emulated : Emulated
+        Where instructions are counted.
+    chip : Chip, optional
+        For boards that `tcuq device emit` knows.
     cycles : Cycles, optional
     energy : Energy, optional
     """
@@ -108,6 +134,7 @@ class Board:
     clock_mhz: float
     compiler: tuple[str, ...]
     emulated: Emulated
+    chip: Chip | None
     cycles: Cycles | None
     energy: Energy | None
 
@@ -118,7 +145,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('microbit', 'stm32f767zi', 'stm32l432kc')
+    ('microbit', 'netduinoplus2', 'stm32f767zi', 'stm32l432kc')
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
@@ -138,12 +165,13 @@ def board(name: str) -> Board:
     >>> board("esp32")
     Traceback (most recent call last):
     ...
-    ValueError: board is 'esp32', expected one of microbit, stm32f767zi, stm32l432kc
+    ValueError: board is 'esp32', expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc
     """
     if name not in names():
         raise ValueError(f"board is {name!r}, expected one of {', '.join(names())}")
     content = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
     machine, cycles, energy = content.pop("emulated"), content.pop("cycles"), content.pop("energy")
+    chip = content.pop("chip", None)
     return Board(
         **{**content, "compiler": tuple(content["compiler"])},
         emulated=Emulated(
@@ -153,6 +181,9 @@ def board(name: str) -> Board:
             _region(machine["harness_flash"]),
             _region(machine["harness_ram"]),
         ),
+        chip=None
+        if chip is None
+        else Chip(**{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}),
         cycles=None if cycles is None else _cycles(cycles),
         energy=None if energy is None else Energy(**energy),
     )
