@@ -252,7 +252,7 @@ def render(found: Mapping[str, Any]) -> str:
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
-        "cycles and energy: estimates",
+        "cycles and energy: estimates without wait states",
         f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
         f"{'cycles':>15} {'microjoules':>12}",
     ]
@@ -277,12 +277,10 @@ def render(found: Mapping[str, Any]) -> str:
 
 def _estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
     if ends[0] is None:
-        return "unknown: the board's file names no source"
-    return f"{_range(ends, form)} {unit}, an estimate"
+        return "unknown: the board's file has no source for it"
+    return f"{_range(ends, form)} {unit}, an estimate without wait states"
 
 
 def _range(ends: Sequence[float | None], form: str) -> str:
     low, high = ends
-    if low is None:
-        return "unknown"
-    return f"from {low:{form}}" if high is None else f"{low:{form}}-{high:{form}}"
+    return "unknown" if low is None else f"{low:{form}}-{high:{form}}"

@@ -61,17 +61,14 @@ class Cycles:
     Parameters
     ----------
     source, assumes : str
-    least : float, optional
-        Cycles that an instruction takes at least, on average.
     each : mapping of str to (least, most)
-        By kind of instruction, see `tcuq.device.cost.cycles`; empty where no table is published.
+        By kind of instruction, see `tcuq.device.cost.cycles`.
     word : int
         What a register adds to an instruction that moves several.
     """
 
     source: str
     assumes: str
-    least: float | None
     each: Mapping[str, tuple[int, int]]
     word: int
 
@@ -122,6 +119,7 @@ class Board:
     chip : Chip, optional
         For boards that `tcuq device emit` knows.
     cycles : Cycles, optional
+        None where the core's manual has no table.
     energy : Energy, optional
     """
 
@@ -194,7 +192,5 @@ def _region(value: Any) -> tuple[int, int] | None:
 
 
 def _cycles(content: Mapping[str, Any]) -> Cycles:
-    each = {kind: (int(low), int(high)) for kind, (low, high) in content.get("each", {}).items()}
-    return Cycles(
-        content["source"], content["assumes"], content.get("least"), each, int(content.get("word", 0))
-    )
+    each = {kind: (int(low), int(high)) for kind, (low, high) in content["each"].items()}
+    return Cycles(content["source"], content["assumes"], each, int(content["word"]))
