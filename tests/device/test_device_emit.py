@@ -19,7 +19,7 @@ from tcuq import Params
 from tcuq.cli import main
 from tcuq.device.emit import feed
 from tcuq.device.emit.application import Application, load_inputs, made_inputs, quantized
-from tcuq.device.emit.image import flashable
+from tcuq.device.emit.image import build_package, flashable
 from tcuq.device.emit.package import emit
 from tcuq.device.emit.text import groups, texts
 from tcuq.device.firmware.build import STRICT
@@ -259,6 +259,18 @@ def test_a_fault_is_told(built, tmp_path: Path) -> None:
     content[at : at + 2] = b"\xff\xde"
     (tmp_path / "broken.elf").write_bytes(bytes(content))
     link = feed.emulator(tmp_path / "broken.elf")
+    try:
+        with pytest.raises(ValueError, match=r"^the board took a fault$"):
+            link.greeted()
+    finally:
+        link.close()
+
+
+@tooled
+def test_a_stack_that_overflows_is_told(tmp_path: Path) -> None:
+    """It lies where RAM begins: below is nothing that could be overwritten."""
+    made, small = application(), replace(BOARD, stack_bytes=256)
+    link = feed.emulator(build_package(made, texts(made, small), small, tmp_path / "build").path)
     try:
         with pytest.raises(ValueError, match=r"^the board took a fault$"):
             link.greeted()

@@ -49,7 +49,7 @@ for (;;) {{
 ```
 
 `{name}.h` explains every function and has all sizes as macros. A byte of the input is worth
-(byte - {zero}) * {scale!r}.
+(byte - ({zero})) * {scale!r}.
 
 ## On a computer
 
@@ -75,8 +75,9 @@ The same image in an emulator, without a board:
 
     python3 feed.py --qemu build-board/{name}.elf inputs.npz
 
-UART: {uart}. `board/board.h` has crystal, pins and rate as macros. No interrupt is used, no semihosting.
-Without a crystal that starts, the chip stays on its internal oscillator of 16 MHz.
+UART: {uart}.
+`board/board.h` has crystal, pins and rate as macros. No interrupt is used, no semihosting. Without a crystal
+that starts, the chip stays on its internal oscillator of 16 MHz.
 
 {figures}
 ## What the board says
@@ -107,7 +108,9 @@ _FIGURES = """\
 | stack, kept free by the linker, at the beginning of RAM | {stack_bytes:,} |
 | stack, static bound for every input | {bound:,} |
 
-{compiler}. The bound follows `{path}`; an interrupt of your own adds its frames and up to 104 bytes.
+{compiler}. The bound follows
+`{path}`.
+An interrupt of your own adds its frames and up to 104 bytes.
 """
 
 

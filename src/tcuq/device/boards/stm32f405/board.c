@@ -62,7 +62,8 @@ static int run_fast(void)
     if (!comes(&FLASH_ACR, 0xFu, 5u)) {
         return 0;
     }
-    RCC_PLLCFGR = BOARD_CRYSTAL_MHZ | 336u << 6 | 1u << 22 | 7u << 24;
+    /* Bit 29 is reserved and keeps its value. */
+    RCC_PLLCFGR = BOARD_CRYSTAL_MHZ | 336u << 6 | 1u << 22 | 7u << 24 | 1u << 29;
     RCC_CR |= 1u << 24;
     if (!comes(&RCC_CR, 1u << 25, 1u << 25)) {
         return 0;
@@ -72,12 +73,15 @@ static int run_fast(void)
     return comes(&RCC_CFGR, 3u << 2, 2u << 2);
 }
 
-/* Back to the oscillator that the chip begins with. */
+/* To the oscillator that the chip begins with: a boot loader may have left another clock. */
 static void run_slow(void)
 {
+    RCC_CR |= 1u;
+    (void)comes(&RCC_CR, 1u << 1, 1u << 1);
     RCC_CFGR = 0u;
     (void)comes(&RCC_CFGR, 3u << 2, 0u);
     RCC_CR &= ~(1u << 24 | 1u << 16);
+    (void)comes(&RCC_CR, 1u << 25, 0u);
     FLASH_ACR = 0x700u;
 }
 
@@ -90,6 +94,7 @@ static void choose(volatile uint32_t *at, uint32_t pin, uint32_t width, uint32_t
 void board_start(void)
 {
     uint32_t pin, bus;
+    run_slow();
     if (run_fast()) {
         clock_hz = FAST_HZ;
         bus = FAST_HZ / 2u;
