@@ -25,7 +25,7 @@ def add(actions: Subparsers) -> None:
     )
     option = parser.add_argument
     option(
-        "graph", metavar="GRAPH", help="int8 graph, as `tcuq device import` or `tcuq-lab boards` writes it"
+        "graph", metavar="GRAPH", help="int8 graph of tcuq (.npz)"
     )
     option("params", metavar="PARAMS", help="parameter file of the monitor, fitted to a log of this network")
     option("-o", "--out", required=True, metavar="FOLDER", help="where to write; made when it does not exist")
