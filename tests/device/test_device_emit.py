@@ -365,6 +365,11 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, capsys: pytest
         (graph, params.replace(feature_scale=made.scale * 1.01), refit),
         (graph, params.replace(feature_zero_point=made.zero + 1), refit),
         (replace(graph, outputs={"logits": graph.outputs["probs"]}), params, "are logits; probs is needed"),
+        (
+            replace(graph, outputs={**graph.outputs, "probs": "t3"}),
+            params,
+            "expected 1/256 and -128: the output of a softmax is needed",
+        ),
         (graph_of(heads=3), params, "gives 3 posteriors, expected one"),
         (graph_of(drop=True), params, "drops values at random, expected a network that does not"),
     ]:

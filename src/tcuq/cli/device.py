@@ -75,7 +75,7 @@ def add(subparsers: Subparsers) -> None:
     built.add_argument("graph", metavar="GRAPH", help="file that `tcuq-lab boards quantize` wrote")
     built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
     built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
-    built.add_argument("--out", metavar="FILE", help="where the image goes")
+    built.add_argument("--out", metavar="FILE", help="where the image goes; it is for the emulator, see emit")
     add_emit(actions)
     add_moved(actions)
 

@@ -91,6 +91,12 @@ def _check_graph(graph: Graph) -> None:
         raise ValueError(f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; probs is needed")
     if len(posteriors(graph)) > 1:
         raise ValueError(f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one")
+    probs = graph.tensors[graph.outputs["probs"]]
+    if probs.zero != -128 or abs(256 * probs.scale - 1) > TOLERANCE:
+        raise ValueError(
+            f"the posterior of graph {graph.name} has scale {probs.scale:g} and zero {probs.zero}, "
+            "expected 1/256 and -128: the output of a softmax is needed"
+        )
     if takes_random(graph):
         raise ValueError(f"graph {graph.name} drops values at random, expected a network that does not")
 
