@@ -159,7 +159,9 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert found["overhead"]["flash"] > 3000 and found["rule"]["instructions"]["steps"] == 50
     assert main(["device", "cost", str(tmp_path / "m.json"), "--steps", "5", "--board", "microbit"]) == 0
-    assert "cycles        unknown: the board's file" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "cycles        unknown: the board's file" in out
+    assert re.search(r"stack         at most (\d+) bytes \(static bound\), \d+ measured", out)
 
 
 @tooled
@@ -187,6 +189,7 @@ def test_building_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["device", "build", *arguments]) == 0
     said = json.loads(capsys.readouterr().out)
     assert 5000 < said["flash"] < 40_000 and said["ram"] < 10_000 and out.read_bytes()[:4] == b"\x7fELF"
+    assert 300 < said["stack_bound"] == sum(frame for _, frame in said["stack_path"]) < said["stack_reserved"]
     side = 400
     wide = {"x": Tensor("x", (side, side, 1), 1.0, 0), "probs": Tensor("probs", (side, side, 1), 1.0, 0)}
     one = np.ones(1, np.int32)
