@@ -36,7 +36,7 @@ def frame(content: bytes) -> bytes:
     Examples
     --------
     >>> frame(b"ab").hex()
-    '545102000000616261424e9e'
+    '54510200000061626d48839e'
     """
     return b"TQ" + struct.pack("<I", len(content)) + content + struct.pack("<I", zlib.crc32(content))
 
