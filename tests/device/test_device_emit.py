@@ -249,6 +249,17 @@ def test_the_protocol(built) -> None:
         link.close()
 
 
+def test_the_bytes_that_are_flashed_run(built, tmp_path: Path) -> None:
+    """Nothing but what a programmer writes to 0x08000000."""
+    (tmp_path / "kws.bin").write_bytes(flashable(built, "binary"))
+    link = feed.emulator(tmp_path / "kws.bin")
+    try:
+        said, _ = link.greeted()
+    finally:
+        link.close()
+    assert said[2:4] == ["selfcheck 0", "init 0"]
+
+
 def test_a_fault_is_told(built, tmp_path: Path) -> None:
     """An instruction that is none, in the place of the first one of a step."""
     content = bytearray(built.path.read_bytes())

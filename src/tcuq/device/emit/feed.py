@@ -26,6 +26,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+FLASH = 0x08000000
+"""Where the flash of the emulated chip begins."""
 TIMEOUT = 60.0
 """Seconds without a word from the board that are too many."""
 
@@ -112,9 +114,10 @@ class Link:
 
 
 def emulator(image: str | Path, machine: str = "netduinoplus2", program: str = "qemu-system-arm") -> Link:
-    """Start an image in the emulator; its UART is the link."""
-    command = [program, "-M", machine, "-kernel", str(image), "-serial", "stdio", "-display", "none"]
-    command += ["-monitor", "none"]
+    """Start an image in the emulator, ELF or the bytes of flash (.bin); its UART is the link."""
+    flash = f"loader,file={image},addr={FLASH:#x},force-raw=on"
+    what = ["-device", flash] if Path(image).suffix == ".bin" else ["-kernel", str(image)]
+    command = [program, "-M", machine, *what, "-serial", "stdio", "-display", "none", "-monitor", "none"]
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     except FileNotFoundError:
