@@ -14,6 +14,7 @@ import pytest
 from device_graphs import Maker, dscnn, expected, resnet8, whole
 from device_programs import WARNINGS, kernels_in
 
+from tcuq.device.boards import board
 from tcuq.device.generate.arena import SCRATCH, lag_of, lay_out
 from tcuq.device.generate.pack import scratch_of
 from tcuq.device.generate.source import KERNELS, sources, write
@@ -151,6 +152,30 @@ def test_known_networks_fit() -> None:
     assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
     for graph in (pictures, words):
         assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
+
+
+def test_a_large_input_fits_since_it_shares_the_arena() -> None:
+    """MobileNet, a quarter of its channels, pictures of 96 x 96 x 3: 65,760 bytes with a buffer for them."""
+    make = Maker((96, 96, 3), 1)
+    x = make.conv("input", 8, (3, 3), 2, (0, 0, 1, 1))
+    ones = [(1, 128)] * 5
+    for stride, channels in (
+        (1, 16),
+        (2, 32),
+        (1, 32),
+        (2, 64),
+        (1, 64),
+        (2, 128),
+        *ones,
+        (2, 256),
+        (1, 256),
+    ):
+        x = make.depthwise(x, (3, 3), stride, (1, 1, 1, 1) if stride == 1 else (0, 0, 1, 1))
+        x = make.conv(x, channels, (1, 1))
+    graph = make.graph(probs=make.softmax(make.dense(make.mean(x), 2)))
+    small = board("stm32l432kc").ram_bytes
+    apart = lay_out(graph, keep_input=True).size + graph.tensors["input"].size
+    assert lay_out(graph).size <= 38_600 < small - 16_384 and apart > small
 
 
 def test_an_input_that_is_an_output_is_kept() -> None:
