@@ -34,9 +34,10 @@ softmax included)."""
 
 COMPARED = (
     "Softmax included, kernels at `-O3`, counted in the emulator. With the same third-party weights in both "
-    "engines our kernels take 2.3 to 2.5 times fewer instructions than CMSIS-NN (commit 99f736a; 2.4 to 2.5 "
-    "without its inline assembler for requantizing), with one rounding instead of two. Cycles are about half "
-    "by a hand model; that is in the range of the best published engines, and was not measured on silicon."
+    "engines our kernels take 2.3 to 2.5 times fewer instructions than CMSIS-NN (commit 99f736a; 2.3 to 2.4 "
+    "with its inline assembler for requantizing, 2.4 to 2.5 without), with one rounding instead of two. That is "
+    "an estimate of about half the cycles, in the range of the best published engines; it was not measured on "
+    "silicon."
 )
 
 INTRODUCTION = (
