@@ -33,11 +33,11 @@ CMSIS-NN, commit 99f736a at -O3 under the same compiler and the same count, with
 softmax included)."""
 
 COMPARED = (
-    "Softmax included, kernels at `-O3`, counted in the emulator. With the same third-party weights in both "
-    "engines our kernels take 2.3 to 2.5 times fewer instructions than CMSIS-NN (commit 99f736a; 2.3 to 2.4 "
-    "with its inline assembler for requantizing, 2.4 to 2.5 without), with one rounding instead of two. By "
-    "an estimate that is about half the cycles, in the range of the best published engines; it was not measured "
-    "on silicon."
+    "Softmax included, kernels at `-O3`, counted in the emulator. With the same third-party weights in "
+    "both engines our kernels take 2.3 to 2.5 times fewer instructions than CMSIS-NN (commit 99f736a; 2.3 "
+    "to 2.4 with its inline assembler for requantizing, 2.4 to 2.5 without), with one rounding instead of "
+    "two. By an estimate that is about half the cycles, in the range of the best published engines; it "
+    "was not measured on silicon."
 )
 
 INTRODUCTION = (
