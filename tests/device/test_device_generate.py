@@ -14,6 +14,7 @@ import pytest
 from device_graphs import Maker, dscnn, expected, resnet8, whole
 from device_programs import WARNINGS, kernels_in
 
+from tcuq.device.boards import board
 from tcuq.device.generate.arena import SCRATCH, lag_of, lay_out
 from tcuq.device.generate.pack import scratch_of
 from tcuq.device.generate.source import KERNELS, sources, write
@@ -115,10 +116,14 @@ def test_a_depthwise_step_overwrites_its_input_only_where_it_has_read() -> None:
 
 @pytest.mark.parametrize("make", [small(), resnet8(), dscnn()])
 @pytest.mark.parametrize("overlap", [True, False])
-def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool) -> None:
+@pytest.mark.parametrize("keep_input", [True, False])
+def test_only_what_a_step_may_overwrite_shares_memory(make: Maker, overlap: bool, keep_input: bool) -> None:
     graph = whole(make)
-    found = lay_out(graph, overlap)
+    found = lay_out(graph, overlap, keep_input)
     lives: dict[str, tuple[int, int, int]] = {}
+    if not keep_input:
+        read = [number for number, step in enumerate(graph.steps) if graph.input in sources_of(step)]
+        lives[graph.input] = (graph.tensors[graph.input].size, 0, max(read))
     for number, step in enumerate(graph.steps):
         last = max(
             [n for n, later in enumerate(graph.steps) if step.target in sources_of(later)], default=number
@@ -147,6 +152,41 @@ def test_known_networks_fit() -> None:
     assert lay_out(pictures).size == lay_out(pictures).bound == 34496
     assert lay_out(words).size == lay_out(words).bound == 8512
     assert lay_out(pictures, overlap=False).size <= 3 * 16384 + 1200
+    for graph in (pictures, words):
+        assert lay_out(graph, keep_input=True).size == lay_out(graph).size, "the input lies in it for nothing"
+
+
+def test_a_large_input_fits_since_it_shares_the_arena() -> None:
+    """MobileNet, a quarter of its channels, pictures of 96 x 96 x 3: 65,760 bytes with a buffer for them."""
+    make = Maker((96, 96, 3), 1)
+    x = make.conv("input", 8, (3, 3), 2, (0, 0, 1, 1))
+    ones = [(1, 128)] * 5
+    for stride, channels in (
+        (1, 16),
+        (2, 32),
+        (1, 32),
+        (2, 64),
+        (1, 64),
+        (2, 128),
+        *ones,
+        (2, 256),
+        (1, 256),
+    ):
+        x = make.depthwise(x, (3, 3), stride, (1, 1, 1, 1) if stride == 1 else (0, 0, 1, 1))
+        x = make.conv(x, channels, (1, 1))
+    graph = make.graph(probs=make.softmax(make.dense(make.mean(x), 2)))
+    small = board("stm32l432kc").ram_bytes
+    apart = lay_out(graph, keep_input=True).size + graph.tensors["input"].size
+    assert lay_out(graph).size <= 38_600 < small - 16_384 and apart > small
+
+
+def test_an_input_that_is_an_output_is_kept() -> None:
+    make = Maker((4,), 1)
+    graph = make.graph(y=make.softmax("input"), x="input")
+    offsets = lay_out(graph).offsets
+    assert sorted(offsets.values()) == [0, 4]
+    x = make.input(3)
+    assert np.array_equal(Network(graph).run(x)["x"], x)
 
 
 # Text.
@@ -159,8 +199,13 @@ def test_files_and_what_the_header_declares(tmp_path: Path) -> None:
     header = (tmp_path / "new" / "folder" / "tiny.h").read_text()
     values = dict(re.findall(r"#define TINY_(\w+) (\d+)", header))
     arena = str(lay_out(graph).size)
-    assert values == {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
-    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in header
+    at = str(lay_out(graph).offsets["input"])
+    sizes = {"ARENA": arena, "INPUT": "108", "CLASSES": "5", "FEATURES": "8", "RANDOM": "0"}
+    assert values == {**sizes, "INPUT_AT": at}
+    assert "void tiny_run(int8_t *arena, tiny_outputs *out);" in header
+    kept = sources(graph, "tiny", keep_input=True)["tiny.h"]
+    assert "void tiny_run(const int8_t *input, int8_t *arena, tiny_outputs *out);" in kept
+    assert "INPUT_AT" not in kept
     assert "made for a test" in header
 
 

@@ -46,7 +46,8 @@ def prepare(cases: Sequence[GraphCase], folder: Path) -> None:
             f"    for (i = 0; i < {len(x)}; i++) {{\n"
             f"        int8_t *arena = take({name.upper()}_ARENA);\n"
             f"        memset(arena, 0xA5 + 90 * i, {name.upper()}_ARENA);\n"
-            f"        {name}_run({name}_inputs[i], arena, &out{random});\n"
+            f"        memcpy(arena + {name.upper()}_INPUT_AT, {name}_inputs[i], {name.upper()}_INPUT);\n"
+            f"        {name}_run(arena, &out{random});\n"
             + "".join(f"        emit(out.{purpose}, {size});\n" for purpose, size in sizes)
             + f"        give_back(arena, {name.upper()}_ARENA);\n    }}\n}}\n"
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, note, print_json, progress
+from .device_emit import add as add_emit
 from .edge import UsageError
 from .moved import add_device as add_moved
 
@@ -52,7 +53,12 @@ def add(subparsers: Subparsers) -> None:
         run_bench,
     )
     option = bench.add_argument
-    option("--board", action="append", metavar="B", help="measure this board; again for more (default: all)")
+    option(
+        "--board",
+        action="append",
+        metavar="B",
+        help="measure this board; again for more (default: one a core)",
+    )
     option("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
     option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
     # Where the file was before; one release.
@@ -69,7 +75,8 @@ def add(subparsers: Subparsers) -> None:
     built.add_argument("graph", metavar="GRAPH", help="file that `tcuq-lab boards quantize` wrote")
     built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
     built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
-    built.add_argument("--out", metavar="FILE", help="where the image goes")
+    built.add_argument("--out", metavar="FILE", help="where the image goes; it is for the emulator, see emit")
+    add_emit(actions)
     add_moved(actions)
 
 
@@ -79,8 +86,9 @@ def list_boards(args: argparse.Namespace) -> int:
 
     found = [board(name) for name in names()]
     lines = [
-        f"{each.name:<12} {each.title:<21} {each.core:<11} {each.flash_bytes // 1024:>5} KB flash "
-        f"{each.ram_bytes // 1024:>4} KB RAM {each.clock_mhz:>4} MHz, emulated as {each.emulated.machine}"
+        f"{each.name:<13} {each.title:<27} {each.core:<11} {each.flash_bytes // 1024:>5} KB flash "
+        f"{each.ram_bytes // 1024:>4} KB RAM {each.clock_mhz:>4} MHz, counted on {each.emulated.machine}"
+        + ("; emit" if each.chip else "")
         for each in found
     ]
     shown = [
@@ -119,6 +127,8 @@ def run_cost(args: argparse.Namespace) -> int:
         f"{args.params} on {on.title} at -{args.level}, added to a firmware without a monitor:",
         f"  flash         {found['overhead']['flash']:,} bytes (less if your firmware links the C library)",
         f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
+        f"  stack         at most {found['ram']['stack_bound']:,} bytes (static bound), "
+        f"{found['ram']['stack']:,} measured; all of the firmware's",
         f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
         f"  cycles        {_estimate(spans, ',.0f', 'a step')}",
         f"  energy        {_estimate(joules, '.2f', 'microjoules a step')}",
@@ -137,6 +147,7 @@ def build(args: argparse.Namespace) -> int:
     from ..device.firmware.decision import Label, Rule, Watch
     from ..device.firmware.firmware import Firmware
     from ..device.firmware.image import TooLarge
+    from ..device.firmware.stack import bound_of
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
@@ -157,6 +168,7 @@ def build(args: argparse.Namespace) -> int:
             image = build_image(Firmware(graph.name, [graph], rule=rule), on, Path(folder) / "build")
         except TooLarge as error:
             raise UsageError(str(error)) from None
+        most = bound_of(image)
         if args.out:
             write_whole(args.out, image.path.read_bytes())
     sizes = image.sizes
@@ -168,10 +180,13 @@ def build(args: argparse.Namespace) -> int:
         "ram_limit": on.ram_bytes,
         "arena": sizes.arena,
         "stack_reserved": on.stack_bytes,
+        "stack_bound": most.bytes,
+        "stack_path": [list(each) for each in most.path],
     }
     text = (
         f"{on.title}: flash {sizes.flash:,} of {on.flash_bytes:,} bytes, RAM {sizes.ram:,} of "
-        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack"
+        f"{on.ram_bytes:,} (arena {sizes.arena:,}), beside {on.stack_bytes:,} for the stack, which takes at "
+        f"most {most.bytes:,} (static bound)"
     )
     answer(args, found, text)
     return 0
@@ -237,7 +252,7 @@ def render(found: Mapping[str, Any]) -> str:
     lines = [
         f"{found['compiler']}; {found['emulator']}",
         "flash and RAM: what a monitor adds to a firmware with a network; instructions: counted; "
-        "cycles and energy: estimates",
+        "cycles and energy: estimates without wait states",
         f"{'board':<12} {'monitor':<27} {'level':<5} {'flash':>6} {'RAM':>5} {'instructions a step':>24} "
         f"{'cycles':>15} {'microjoules':>12}",
     ]
@@ -262,12 +277,10 @@ def render(found: Mapping[str, Any]) -> str:
 
 def _estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
     if ends[0] is None:
-        return "unknown: the board's file names no source"
-    return f"{_range(ends, form)} {unit}, an estimate"
+        return "unknown: the board's file has no source for it"
+    return f"{_range(ends, form)} {unit}, an estimate without wait states"
 
 
 def _range(ends: Sequence[float | None], form: str) -> str:
     low, high = ends
-    if low is None:
-        return "unknown"
-    return f"from {low:{form}}" if high is None else f"{low:{form}}-{high:{form}}"
+    return "unknown" if low is None else f"{low:{form}}-{high:{form}}"

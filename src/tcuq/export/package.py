@@ -101,7 +101,24 @@ def export(
     list of Path
         The files, sorted.
     """
-    texts = sources(params, name, form, logits_scale, projection)
+    return put(sources(params, name, form, logits_scale, projection), folder, force)
+
+
+def put(texts: dict[str, str], folder: str | Path, force: bool = False) -> list[Path]:
+    """Write the files of a package, all of them or none.
+
+    Parameters
+    ----------
+    texts : dict of str to str
+        Text by path inside the package.
+    folder, force
+        As for `export`.
+
+    Returns
+    -------
+    list of Path
+        The files, sorted.
+    """
     target = Path(folder)
     if not target.parent.is_dir():
         raise ValueError(f"{target}: folder {target.parent} does not exist; make it first")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .board import Board, Cycles, Emulated, Energy, board, names
+from .board import Board, Chip, Cycles, Emulated, Energy, board, names
 
-__all__ = ["Board", "Cycles", "Emulated", "Energy", "board", "names"]
+__all__ = ["Board", "Chip", "Cycles", "Emulated", "Energy", "board", "names"]

@@ -32,23 +32,43 @@ class Emulated:
 
 
 @dataclass(frozen=True)
+class Chip:
+    """What an image that is flashed needs to know: memories as the chip has them, and its start-up.
+
+    Parameters
+    ----------
+    machine : str
+        The emulator's machine with these memories and this UART.
+    flash, ram : int
+        Where the memories begin.
+    files : str
+        Folder of start-up, clock and UART, in C.
+    uart : str
+        In words.
+    """
+
+    machine: str
+    flash: int
+    ram: int
+    files: str
+    uart: str
+
+
+@dataclass(frozen=True)
 class Cycles:
     """What is known of the cycles that instructions take.
 
     Parameters
     ----------
     source, assumes : str
-    least : float, optional
-        Cycles that an instruction takes at least, on average.
     each : mapping of str to (least, most)
-        By kind of instruction, see `tcuq.device.cost.cycles`; empty where no table is published.
+        By kind of instruction, see `tcuq.device.cost.cycles`.
     word : int
         What a register adds to an instruction that moves several.
     """
 
     source: str
     assumes: str
-    least: float | None
     each: Mapping[str, tuple[int, int]]
     word: int
 
@@ -95,7 +115,11 @@ class Board:
     compiler : tuple of str
         Options that choose the core.
     emulated : Emulated
+        Where instructions are counted.
+    chip : Chip, optional
+        For boards that `tcuq device emit` knows.
     cycles : Cycles, optional
+        None where the core's manual has no table.
     energy : Energy, optional
     """
 
@@ -108,6 +132,7 @@ class Board:
     clock_mhz: float
     compiler: tuple[str, ...]
     emulated: Emulated
+    chip: Chip | None
     cycles: Cycles | None
     energy: Energy | None
 
@@ -118,7 +143,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('microbit', 'stm32f767zi', 'stm32l432kc')
+    ('microbit', 'netduinoplus2', 'stm32f767zi', 'stm32l432kc')
     """
     files = (entry.name for entry in resources.files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in files if name.endswith(".json")))
@@ -138,12 +163,13 @@ def board(name: str) -> Board:
     >>> board("esp32")
     Traceback (most recent call last):
     ...
-    ValueError: board is 'esp32', expected one of microbit, stm32f767zi, stm32l432kc
+    ValueError: board is 'esp32', expected one of microbit, netduinoplus2, stm32f767zi, stm32l432kc
     """
     if name not in names():
         raise ValueError(f"board is {name!r}, expected one of {', '.join(names())}")
     content = json.loads((resources.files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
     machine, cycles, energy = content.pop("emulated"), content.pop("cycles"), content.pop("energy")
+    chip = content.pop("chip", None)
     return Board(
         **{**content, "compiler": tuple(content["compiler"])},
         emulated=Emulated(
@@ -153,6 +179,9 @@ def board(name: str) -> Board:
             _region(machine["harness_flash"]),
             _region(machine["harness_ram"]),
         ),
+        chip=None
+        if chip is None
+        else Chip(**{**chip, "flash": int(chip["flash"], 0), "ram": int(chip["ram"], 0)}),
         cycles=None if cycles is None else _cycles(cycles),
         energy=None if energy is None else Energy(**energy),
     )
@@ -163,7 +192,5 @@ def _region(value: Any) -> tuple[int, int] | None:
 
 
 def _cycles(content: Mapping[str, Any]) -> Cycles:
-    each = {kind: (int(low), int(high)) for kind, (low, high) in content.get("each", {}).items()}
-    return Cycles(
-        content["source"], content["assumes"], content.get("least"), each, int(content.get("word", 0))
-    )
+    each = {kind: (int(low), int(high)) for kind, (low, high) in content["each"].items()}
+    return Cycles(content["source"], content["assumes"], each, int(content["word"]))

@@ -89,25 +89,19 @@ def cycles(image: Image, counts: Counts) -> dict[str, Any] | None:
     Returns
     -------
     dict, optional
-        `least` and `most` a step on average, `most` None where nothing is known of it; milliseconds and
-        microjoules alike. None where the file has no model.
+        `least` and `most` a step on average, without wait states of the memories; milliseconds and
+        microjoules alike. None where the file has no table: that of the Cortex-M7 is not published, and what
+        can be said of it (two instructions a cycle, one multiplication) is too far from what it takes.
     """
     board, steps = image.board, len(counts.instructions)
     if board.cycles is None or steps == 0:
         return None
-    mean = sum(counts.instructions) / steps
-    least, most = mean * (board.cycles.least or 0), None
-    if board.cycles.each:
-        least, most = (total / steps for total in _totals(board.cycles, _listing(image), counts))
+    least, most = (total / steps for total in _totals(board.cycles, _listing(image), counts))
     found: dict[str, Any] = {"estimate": True, "least": least, "most": most}
-    found["milliseconds"] = [_scaled(value, 1 / (board.clock_mhz * 1e3)) for value in (least, most)]
+    found["milliseconds"] = [value * (1 / (board.clock_mhz * 1e3)) for value in (least, most)]
     if board.energy is not None:
-        found["microjoules"] = [_scaled(value, board.energy.nanojoules / 1e3) for value in (least, most)]
+        found["microjoules"] = [value * (board.energy.nanojoules / 1e3) for value in (least, most)]
     return found
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
 
 
 def _listing(image: Image) -> dict[int, tuple[str, str]]:

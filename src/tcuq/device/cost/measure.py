@@ -16,6 +16,7 @@ from ..emulate.emulator import REGIONS, Ran, emulate
 from ..firmware.build import Levels, build
 from ..firmware.firmware import Firmware
 from ..firmware.image import Image, MemorySizes, TooLarge
+from ..firmware.stack import bound_of
 from .cycles import cycles
 
 Int8 = npt.NDArray[np.int8]
@@ -68,7 +69,11 @@ def measure(
                 f"the stack of {firmware.name} on {board.title} is {depth} bytes deep or more, "
                 f"expected less than {board.stack_bytes}"
             )
+        most = bound_of(image).bytes
+        if depth > most:
+            raise ValueError(f"the stack of {firmware.name} was {depth} bytes deep, expected at most {most}")
         found |= _memories(image.sizes, depth)
+        found["ram"]["stack_bound"] = most
         found |= {region: _region(image, ran, region) for region in REGIONS}
         return found, ran
 

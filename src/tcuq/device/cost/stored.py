@@ -31,7 +31,8 @@ def result(name: str, measured: list[dict[str, Any]]) -> dict[str, Any]:
         "emulator": version("qemu-system-arm"),
         "notes": {
             "instructions": "counted in the emulator, exact",
-            "cycles": "estimates from the board's file, see its sources; time and energy follow from them",
+            "cycles": "estimates without wait states from the board's file, see its sources; time and "
+            "energy follow from them",
         },
         "measured": measured,
     }

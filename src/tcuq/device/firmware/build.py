@@ -18,6 +18,7 @@ from ..tools import PACKAGE, PACKAGES, MissingTool, call, path_of
 from .decision import CORE, FIRMWARE
 from .firmware import Firmware, plan_header, plan_source
 from .image import Image, TooLarge, sizes_of
+from .stack import OPTION
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ def build(
     network_files = {
         path
         for name, graph in zip(firmware.names(), firmware.graphs, strict=True)
-        for path in write(graph, work, name)
+        for path in write(graph, work, name, firmware.keeps_input)
         if path.suffix == ".c"
     }
-    arena = max((lay_out(graph).bytes for graph in firmware.graphs), default=0)
+    layouts = [lay_out(graph, keep_input=firmware.keeps_input) for graph in firmware.graphs]
+    arena = max((layout.bytes for layout in layouts), default=0)
     texts = rule.texts()
     for name, text in {
         **texts,
@@ -196,7 +198,7 @@ def link(
     for files, options in groups:
         for file in files:
             target = work / f"{file.stem}.o"
-            flags = [*STRICT, *SPLIT, *board.compiler, *options]
+            flags = [*STRICT, *SPLIT, *board.compiler, *options, OPTION]
             _compile(file, target, flags, seen, kept)
             objects.append(target)
     over = _link(board, work, objects, "image.elf", wide=False)
@@ -215,10 +217,13 @@ def _compile(file: Path, target: Path, flags: Sequence[str], names: Sequence[str
         known = kept / f"{file.stem}-{mark}.o"
         if known.exists():
             shutil.copyfile(known, target)
+            shutil.copyfile(known.with_suffix(".su"), target.with_suffix(".su"))
             return
     call("arm-none-eabi-gcc", [*flags, *names, "-c", file, "-o", target])
     if kept is not None:
-        # Whole or not at all: another build would take half a file for one that was compiled.
+        # Whole or not at all: another build would take half a file for one that was compiled. The usage file
+        # first: whoever sees the other finds both.
+        write_whole(known.with_suffix(".su"), target.with_suffix(".su").read_bytes())
         write_whole(known, target.read_bytes())
 
 

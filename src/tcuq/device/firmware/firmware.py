@@ -99,6 +99,11 @@ class Firmware:
             return self.graphs[0].tensors[self.graphs[0].input].size
         return self.classes + self.features
 
+    @property
+    def keeps_input(self) -> bool:
+        """Whether several runs read one input, which then has a buffer beside the arena."""
+        return len(self.graphs) > 1 or self.passes > 1
+
     def names(self) -> list[str]:
         """Return a C name for every network, unique also where two graphs have one."""
         return [f"network{number}" for number in range(len(self.graphs))]
@@ -123,7 +128,7 @@ def plan_header(firmware: Firmware) -> str:
 
 
 def plan_source(firmware: Firmware, arena: int) -> str:
-    """Return plan.c: the function that runs the networks.
+    """Return plan.c: where an input goes, and the function that runs the networks.
 
     Parameters
     ----------
@@ -133,26 +138,35 @@ def plan_source(firmware: Firmware, arena: int) -> str:
     """
     names = firmware.names()
     lines = ['#include "rule.h"', *(f'#include "{name}.h"' for name in names), ""]
+    apart = not names or firmware.keeps_input
+    if apart:
+        # Words, because a network may read several bytes at once.
+        lines.append("static uint32_t input[(PLAN_INPUT + 3u) / 4u];")
     if not names:
-        body = ["*probs = input;", f"*features = {'input + PLAN_CLASSES' if firmware.features else 'NULL'};"]
+        second = "(const int8_t *)input + PLAN_CLASSES" if firmware.features else "NULL"
+        body = ["*probs = (const int8_t *)input;", f"*features = {second};"]
     else:
         lines += ["static union {", "    uint32_t words;", f"    int8_t bytes[{arena}];", "} arena;"]
         if any(takes_random(graph) for graph in firmware.graphs):
             lines.append(f"static uint32_t random_state = {SEED}u;")
         body = _several(firmware, lines) if firmware.members > 1 else _one(firmware)
-    lines += ["", "void network_run(const int8_t *input, const int8_t **probs, const int8_t **features)", "{"]
+    place = "(int8_t *)input" if apart else f"arena.bytes + {names[0].upper()}_INPUT_AT"
+    lines += ["", "int8_t *network_input(void)", "{", f"    return {place};", "}"]
+    lines += ["", "void network_run(const int8_t **probs, const int8_t **features)", "{"]
     return "\n".join([*lines, *(f"    {line}" for line in body), "}", ""])
 
 
-def _call(name: str, graph: Graph) -> str:
-    return f"{name}_run(input, arena.bytes, &{name}_out{', &random_state' if takes_random(graph) else ''});"
+def _call(name: str, graph: Graph, apart: bool) -> str:
+    given = "(const int8_t *)input, " if apart else ""
+    random = ", &random_state" if takes_random(graph) else ""
+    return f"{name}_run({given}arena.bytes, &{name}_out{random});"
 
 
 def _one(firmware: Firmware) -> list[str]:
     (name,), (graph,) = firmware.names(), firmware.graphs
     return [
         f"{name}_outputs {name}_out;",
-        _call(name, graph),
+        _call(name, graph, firmware.keeps_input),
         f"*probs = {name}_out.probs;",
         f"*features = {f'{name}_out.features' if firmware.features else 'NULL'};",
     ]
@@ -178,7 +192,8 @@ def _several(firmware: Firmware, lines: list[str]) -> list[str]:
     if firmware.passes > 1:
         body.append(f"for (i = 0; i < {firmware.passes}u; i++) {{")
     for name, graph in pairs:
-        calls = [_call(name, graph), *(f"add({name}_out.{output});" for output in posteriors(graph))]
+        run = _call(name, graph, firmware.keeps_input)
+        calls = [run, *(f"add({name}_out.{output});" for output in posteriors(graph))]
         body += [f"    {call}" for call in calls] if firmware.passes > 1 else calls
     if firmware.passes > 1:
         body.append("}")

@@ -24,7 +24,7 @@ class MemorySizes:
     zeroed : int
         RAM that begins as zero, `arena` and `input` among it.
     arena, input : int
-        The networks' working memory and the buffer of an input.
+        The networks' working memory and the buffer of an input that lies beside it.
     library : int
         Of the code, functions of the compiler's libraries: copying, clearing, division.
     """

@@ -4,9 +4,6 @@
 #include "report.h"
 #include "rule.h"
 
-/* Words, because a network may read several bytes at once. */
-static uint32_t input[(PLAN_INPUT + 3u) / 4u];
-
 int main(void)
 {
     const int8_t *probs;
@@ -21,10 +18,10 @@ int main(void)
     network_end();
     rule_begin();
     rule_end();
-    while (harness_read(input, PLAN_INPUT)) {
+    while (harness_read(network_input(), PLAN_INPUT)) {
         harness_paint();
         network_begin();
-        network_run((const int8_t *)input, &probs, &features);
+        network_run(&probs, &features);
         network_end();
         rule_begin();
         rule_step(probs, features, &decision);

@@ -18,9 +18,12 @@ typedef struct {
 } decision_t;
 #endif
 
-/* The network or networks: `probs` and `features` stay valid until the next call. `features` is NULL where there
- * are none. Written by build.py. */
-void network_run(const int8_t *input, const int8_t **probs, const int8_t **features);
+/* Where the next input goes, PLAN_INPUT bytes aligned to 4. A run may overwrite it. Written by build.py. */
+int8_t *network_input(void);
+
+/* The network or networks: `probs` and `features` stay valid until the next input. `features` is NULL where there
+ * are none. */
+void network_run(const int8_t **probs, const int8_t **features);
 
 /* Begin; return 0 when all is well. */
 int rule_start(void);

@@ -1,8 +1,9 @@
 """Where the tensors of a graph lie in one block of memory: places are used again, and overlap where they can.
 
-A tensor lives from the step that makes it to the last that reads it; outputs of the graph live to the end. A
-step's scratch lives for that step. What never lives together may share bytes. Beyond that, a target may lie
-over a source that its step reads for the last time, where the order of the kernel allows it:
+A tensor lives from the step that makes it to the last that reads it; the input lives from the beginning, and
+outputs of the graph live to the end. A step's scratch lives for that step. What never lives together may
+share bytes. Beyond that, a target may lie over a source that its step reads for the last time, where the
+order of the kernel allows it:
 
 - a convolution writes pixels in their order and never looks further back than the kernel reaches, so its
   target may begin some rows before the source and run into it;
@@ -82,23 +83,28 @@ class ArenaLayout:
         return self.offsets[f"{SCRATCH}{step}"]
 
 
-def lay_out(graph: Graph, overlap: bool = True) -> ArenaLayout:
-    """Return where everything lies; the input of the graph is the caller's and has no place.
+def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> ArenaLayout:
+    """Return where everything lies, the input among it: a run overwrites it once it has been read.
 
     Parameters
     ----------
     graph : Graph
     overlap : bool
         Whether targets may lie over sources.
+    keep_input : bool
+        Leave the input out: it lies elsewhere, and a run does not change it.
 
     Examples
     --------
     >>> tensors = {name: Tensor(name, (100,), 1.0, 0) for name in "xab"}
     >>> steps = [Drop("x", "a", 0, 1 << 15), Drop("a", "b", 0, 1 << 15)]
-    >>> lay_out(Graph("g", tensors, steps, "x", {"b": "b"})).size
-    100
+    >>> graph = Graph("g", tensors, steps, "x", {"b": "b"})
+    >>> lay_out(graph).size, lay_out(graph, overlap=False).size
+    (100, 200)
+    >>> sorted(lay_out(graph, keep_input=True).offsets)
+    ['a', 'b']
     """
-    places = _places(graph)
+    places = _places(graph, keep_input)
     shifts = _shifts(graph, {place.name: place for place in places}) if overlap else {}
     bound = _bound(places, shifts)
     best: dict[str, int] = {}
@@ -157,9 +163,9 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     return bool((written <= read).all())
 
 
-def _places(graph: Graph) -> list[Place]:
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+def _places(graph: Graph, keep_input: bool) -> list[Place]:
+    first: dict[str, int] = {graph.input: 0}
+    last: dict[str, int] = {graph.input: 0}
     found = []
     for number, step in enumerate(graph.steps):
         first[step.target] = last[step.target] = number
@@ -170,6 +176,8 @@ def _places(graph: Graph) -> list[Place]:
             found.append(Place(f"{SCRATCH}{number}", up4(size), number, number))
     for name in graph.outputs.values():
         last[name] = len(graph.steps)
+    if keep_input:
+        del first[graph.input]
     found += [Place(name, up4(graph.tensors[name].size), first[name], last[name]) for name in first]
     return found
 
@@ -182,7 +190,7 @@ def _shifts(graph: Graph, places: Mapping[str, Place]) -> _Shifts:
     found: _Shifts = {}
     for number, step in enumerate(graph.steps):
         for name in sources_of(step):
-            if name == graph.input or places[name].last != number:
+            if name not in places or places[name].last != number:
                 continue
             source, target = graph.tensors[name], graph.tensors[step.target]
             lag = lag_of(step, source, target)

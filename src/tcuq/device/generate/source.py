@@ -35,7 +35,7 @@ extern "C" {{
 
 #define {NAME}_ARENA {arena} /* bytes, aligned to 4 */
 #define {NAME}_INPUT {input} /* bytes: {input_text} */
-#define {NAME}_CLASSES {classes}
+{input_at}#define {NAME}_CLASSES {classes}
 #define {NAME}_FEATURES {features}
 #define {NAME}_RANDOM {random} /* whether a run takes a generator */
 
@@ -64,11 +64,14 @@ _SOURCE = """\
 """
 
 _RUN_TEXT = """\
-/* Run the network on one input. `arena` is aligned to 4 bytes, needs no contents before, and holds the
+/* Run the network on one input. `arena` is aligned to 4 bytes, {before}, and holds the
  * outputs after. An arena is for one thread at a time."""
 
+_IN_ARENA = "holds the input at its INPUT_AT before, which is\n * overwritten"
+_ELSEWHERE = "needs no contents before"
 
-def sources(graph: Graph, name: str) -> dict[str, str]:
+
+def sources(graph: Graph, name: str, keep_input: bool = False) -> dict[str, str]:
     """Return the files of a network, text by file name.
 
     Parameters
@@ -76,6 +79,9 @@ def sources(graph: Graph, name: str) -> dict[str, str]:
     graph : Graph
     name : str
         Of the files, the function and its types.
+    keep_input : bool
+        Read the input where the caller has it and leave it as it is, for several runs over one input. Else it
+        lies in the arena, at the offset NAME_INPUT_AT, and is overwritten.
 
     Raises
     ------
@@ -91,11 +97,13 @@ def sources(graph: Graph, name: str) -> dict[str, str]:
     >>> sorted(set(texts) - set(KERNELS))
     ['twice.c', 'twice.h']
     >>> print(texts["twice.c"].splitlines()[-3].strip())
+    tcuq_nn_add(&y_sum, arena + TWICE_INPUT_AT, arena + TWICE_INPUT_AT, arena + y_at, 4);
+    >>> print(sources(graph, "twice", keep_input=True)["twice.c"].splitlines()[-3].strip())
     tcuq_nn_add(&y_sum, input, input, arena + y_at, 4);
     """
     check_name(name)
     check(graph)
-    where = lay_out(graph)
+    where = lay_out(graph, keep_input=keep_input)
     folder = resources.files("tcuq") / "device" / "kernels"
     texts = {file: (folder / file).read_text(encoding="utf-8") for file in KERNELS}
     texts[f"{name}.h"] = _header(graph, name, where)
@@ -103,7 +111,7 @@ def sources(graph: Graph, name: str) -> dict[str, str]:
     return texts
 
 
-def write(graph: Graph, folder: str | Path, name: str) -> list[Path]:
+def write(graph: Graph, folder: str | Path, name: str, keep_input: bool = False) -> list[Path]:
     """Write a network as C, beside the kernels that it calls.
 
     Parameters
@@ -111,15 +119,15 @@ def write(graph: Graph, folder: str | Path, name: str) -> list[Path]:
     graph : Graph
     folder : path
         Made when it does not exist; files of the same names are replaced.
-    name : str
-        Of the files, the function and its types.
+    name, keep_input
+        As for `sources`.
 
     Returns
     -------
     list of Path
         The files, sorted.
     """
-    texts = sources(graph, name)
+    texts = sources(graph, name, keep_input)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
@@ -151,16 +159,18 @@ def _plain(text: str) -> str:
     return "".join(each if " " <= each <= "~" or each == "\n" else f"<U+{ord(each):04X}>" for each in text)
 
 
-def _signature(graph: Graph, name: str) -> str:
+def _signature(graph: Graph, name: str, where: ArenaLayout) -> str:
+    before = "" if graph.input in where.offsets else "const int8_t *input, "
     extra = ", uint32_t *random" if takes_random(graph) else ""
-    return f"void {name}_run(const int8_t *input, int8_t *arena, {name}_outputs *out{extra})"
+    return f"void {name}_run({before}int8_t *arena, {name}_outputs *out{extra})"
 
 
 def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
     shape = graph.tensors[graph.input].shape
     sizes = {purpose: graph.tensors[tensor].size for purpose, tensor in graph.outputs.items()}
     draws = takes_random(graph)
-    run_text = _RUN_TEXT + (
+    at = where.offsets.get(graph.input)
+    run_text = _RUN_TEXT.format(before=_ELSEWHERE if at is None else _IN_ARENA) + (
         "\n * *random is the state of the generator of dropped values: any seed but 0, kept by the caller. */"
         if draws
         else " */"
@@ -172,12 +182,13 @@ def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
         arena=where.bytes,
         input=graph.tensors[graph.input].size,
         input_text=" x ".join(map(str, shape)),
+        input_at="" if at is None else f"#define {name.upper()}_INPUT_AT {at} /* offset in the arena */\n",
         classes=sizes.get("probs", 0),
         features=sizes.get("features", 0),
         random=int(draws),
         outputs="".join(f"    const int8_t *{purpose}; /* {size} */\n" for purpose, size in sizes.items()),
         run_text=run_text,
-        run=_signature(graph, name),
+        run=_signature(graph, name, where),
     )
 
 
@@ -213,12 +224,13 @@ def _rows(values: npt.NDArray[Any], form: str) -> str:
 def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
     constants = _Constants()
     calls = []
+    places = {tensor: f"arena + {tensor}_at" for tensor in graph.tensors}
+    places[graph.input] = f"arena + {name.upper()}_INPUT_AT" if graph.input in where.offsets else "input"
     for number, step in enumerate(graph.steps):
-        pointers = [_pointer(graph, source) for source in sources_of(step)]
-        pointers.append(_pointer(graph, step.target))
+        pointers = [places[tensor] for tensor in (*sources_of(step), step.target)]
         scratch = f"arena + {where.scratch(number)}" if _needs_scratch(graph, step) else ""
         calls.append(_call(graph, step, constants, pointers, scratch))
-    calls += [f"out->{purpose} = {_pointer(graph, tensor)};" for purpose, tensor in graph.outputs.items()]
+    calls += [f"out->{purpose} = {places[tensor]};" for purpose, tensor in graph.outputs.items()]
     if not graph.steps:
         calls.append("(void)arena;")
     return _SOURCE.format(
@@ -226,13 +238,15 @@ def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
         name=name,
         constants="".join(constants.text),
         places=_places(graph, where),
-        run=_signature(graph, name),
+        run=_signature(graph, name, where),
         calls="".join(f"    {call}\n" for call in calls),
     )
 
 
 def _places(graph: Graph, where: ArenaLayout) -> str:
-    found = [(name, where.offsets[name]) for name in graph.tensors if name in where.offsets]
+    found = [
+        (name, where.offsets[name]) for name in graph.tensors if name in where.offsets and name != graph.input
+    ]
     if not found:
         return ""
     text = (
@@ -243,10 +257,6 @@ def _places(graph: Graph, where: ArenaLayout) -> str:
         comma = "" if name == found[-1][0] else ","
         text += f"    {name}_at = {offset}{comma} /* {' x '.join(map(str, graph.tensors[name].shape))} */\n"
     return text + "};\n\n"
-
-
-def _pointer(graph: Graph, tensor: str) -> str:
-    return "input" if tensor == graph.input else f"arena + {tensor}_at"
 
 
 def _needs_scratch(graph: Graph, step: Step) -> bool:

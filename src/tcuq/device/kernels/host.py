@@ -42,7 +42,7 @@ class Network:
     Attributes
     ----------
     arena : int
-        Bytes that a run needs beside its input.
+        Bytes that a run needs, its input among them.
 
     Raises
     ------
@@ -95,7 +95,9 @@ class _Run:
     def __init__(self, graph: Graph, function: Any, seed: int = 1) -> None:
         function.restype = None
         self._function, self._graph = function, graph
-        self._memory = (ctypes.c_uint32 * (lay_out(graph).size // 4 + 1))()
+        where = lay_out(graph)
+        self._memory = (ctypes.c_uint32 * (where.size // 4 + 1))()
+        self._input = ctypes.addressof(self._memory) + where.offsets[graph.input]
         self._outputs = (ctypes.c_void_p * len(graph.outputs))()
         self._random = ctypes.c_uint32(seed)
 
@@ -104,7 +106,8 @@ class _Run:
         found = {purpose: np.empty((len(x), *part), np.int8) for purpose, part in shapes.items()}
         extra: list[Any] = [ctypes.byref(self._random)] if takes_random(self._graph) else []
         for row, one in enumerate(np.ascontiguousarray(x)):
-            self._function(ctypes.c_void_p(one.ctypes.data), self._memory, self._outputs, *extra)
+            ctypes.memmove(self._input, one.ctypes.data, one.size)
+            self._function(self._memory, self._outputs, *extra)
             for at, target in zip(self._outputs, found.values(), strict=True):
                 ctypes.memmove(target[row : row + 1].ctypes.data, at, target[row].size)
         return found

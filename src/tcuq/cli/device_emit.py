@@ -1,0 +1,92 @@
+"""`tcuq device emit`: a network and its monitor as C files that can be compiled, flashed and fed."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from .common import answer, declare, need_files, note
+from .edge import UsageError
+
+if TYPE_CHECKING:
+    from .common import Subparsers
+
+
+def add(actions: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        actions,
+        "emit",
+        "write network and monitor as one C package for a board",
+        "tcuq device emit model.npz params.json -o firmware --name kws",
+        command,
+        "cmake -S firmware -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake && cmake --build build",
+    )
+    option = parser.add_argument
+    option("graph", metavar="GRAPH", help="int8 graph of tcuq (.npz)")
+    option("params", metavar="PARAMS", help="parameter file of the monitor, fitted to a log of this network")
+    option("-o", "--out", required=True, metavar="FOLDER", help="where to write; made when it does not exist")
+    option("--name", default="app", metavar="N", help="begins all names of the package (default: app)")
+    option(
+        "--board",
+        default="netduinoplus2",
+        metavar="B",
+        help="board whose start-up goes along, or none (default: netduinoplus2)",
+    )
+    option(
+        "--inputs",
+        metavar="FILE",
+        help="NPZ of inputs; the first ones are kept in flash for the self-check (default: made up)",
+    )
+    option("--force", action="store_true", help="replace files that are there already; your own files stay")
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write the package and say what its image takes."""
+    from ..device.emit.application import MOST_STORED, Application, load_inputs
+    from ..device.emit.package import emit, flashed_board
+    from ..device.firmware.image import TooLarge
+    from ..device.graph.storage import load_graph
+    from ..monitor.params import Params
+
+    need_files(args, "GRAPH", "PARAMS", "--out", "--inputs")
+    on = flashed_board(args.board)
+    graph = load_graph(args.graph)
+    stored = None if args.inputs is None else load_inputs(args.inputs, graph)[:MOST_STORED]
+    application = Application(graph, Params.load(args.params), args.name, stored)
+    try:
+        done = emit(application, args.out, on, args.force)
+    except TooLarge as error:
+        raise UsageError(str(error)) from None
+    found: dict[str, Any] = {"files": [str(file) for file in done.files], "name": args.name}
+    found["board"] = None if on is None else on.name
+    lines = [f"{len(done.files)} files in {args.out}; read {args.out}/README.md"]
+    if done.missing:
+        note(args, f"not built, so sizes are unknown: {done.missing}")
+    if done.figures is not None and on is not None:
+        sizes, stack = done.figures.sizes, done.figures.stack
+        found |= {
+            "flash": sizes.flash,
+            "flash_limit": on.flash_bytes,
+            "ram": sizes.ram + on.stack_bytes,
+            "ram_limit": on.ram_bytes,
+            "arena": sizes.arena,
+            "stack_reserved": on.stack_bytes,
+            "stack_bound": stack.bytes,
+            "stack_path": [list(each) for each in stack.path],
+        }
+        lines += [
+            f"{on.title}: flash {sizes.flash:,} of {on.flash_bytes:,} bytes, RAM {found['ram']:,} of "
+            f"{on.ram_bytes:,} (arena {sizes.arena:,}, stack {on.stack_bytes:,})",
+            f"stack at most {stack.bytes:,} bytes (static bound)",
+        ]
+    folder = shlex.quote(args.out)
+    lines.append(
+        f"on a computer: cmake -S {folder} -B build && cmake --build build && ctest --test-dir build"
+    )
+    if on is not None:
+        chain = "-DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake"
+        lines.append(f"for the board: cmake -S {folder} -B build-board {chain} && cmake --build build-board")
+    answer(args, found, "\n".join(lines))
+    return 0

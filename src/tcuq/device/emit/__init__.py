@@ -1,0 +1,1 @@
+"""A network and its monitor as one C package: what a user compiles, flashes and feeds."""
