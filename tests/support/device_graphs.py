@@ -5,11 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from device_steps import evaluate_step
 
 from tcuq.device.graph.model import Graph, Tensor
-from tcuq.device.graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
+from tcuq.device.graph.steps import (
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
 
 CLASSES, FEATURES = 10, 32
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
 
 
 def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
@@ -28,6 +49,8 @@ def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
 
 
 def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: list[int]) -> np.ndarray:
+    if isinstance(step, (MeanPool, *WITHOUT_WEIGHTS)) and getattr(step, "shift", 0) is not None:
+        return evaluate_step(step, values, graph)
     x = values[sources_of(step)[0]].astype(np.int64)
     target = graph.tensors[step.target]
     if isinstance(step, (Conv, Depthwise)):

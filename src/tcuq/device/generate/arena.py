@@ -6,10 +6,15 @@ over a source that its step reads for the last time, where the order of the kern
 
 - a convolution writes pixels in their order and never looks further back than the kernel reaches, so its
   target may begin some rows before the source and run into it;
-- sums, dropout and softmax go from the first value to the last: the target may begin where the source does;
+- sums, products, tables, dropout and softmax go from the first value to the last: the target may begin where
+  a source of its size does;
+- a pool writes pixels in their order, as a convolution does, but begins to write before it has read all of
+  the first;
 - a depthwise convolution reads a row ahead of what it writes, channel by channel: the target may begin where
   the source does, and only there, unless it is wider;
 - a dense step reads all before it writes.
+
+A view has the bytes of its source, and a constant has none here.
 """
 
 from __future__ import annotations
@@ -21,8 +26,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph.model import Graph, Tensor
-from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
+from ..graph.steps import (
+    Add,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    Mul,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
 from .pack import kernel_of, scratch_of, up4
+from .views import by_name, merged, shared
 
 SCRATCH = "scratch of step "
 """Begins the name of a place that is no tensor; no tensor's name has a blank."""
@@ -98,8 +120,8 @@ def lay_out(graph: Graph, overlap: bool = True) -> ArenaLayout:
     >>> lay_out(Graph("g", tensors, steps, "x", {"b": "b"})).size
     100
     """
-    places = _places(graph)
-    shifts = _shifts(graph, {place.name: place for place in places}) if overlap else {}
+    places = merged(graph, _places(graph))
+    shifts = _shifts(graph, by_name(graph, places)) if overlap else {}
     bound = _bound(places, shifts)
     best: dict[str, int] = {}
     size = 0
@@ -110,7 +132,7 @@ def lay_out(graph: Graph, overlap: bool = True) -> ArenaLayout:
             best, size = offsets, found
         if size <= bound:
             break
-    return ArenaLayout(best, size, bound)
+    return ArenaLayout(shared(graph, best), size, bound)
 
 
 def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
@@ -127,11 +149,13 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     >>> lag_of(Conv("x", "y", w, n, n, (1, 1), (1, 1, 1, 1), np.zeros(16, np.int8)), x, y)
     528
     """
-    if isinstance(step, (Add, Drop, Softmax)):
+    if isinstance(step, (Add, Drop, Softmax, Table, FixedSoftmax)):
         return 0
+    if isinstance(step, (TableAdd, Mul)):
+        return 0 if source.size == target.size else None
     if isinstance(step, Dense):
         return -source.size
-    if not isinstance(step, Conv):
+    if not isinstance(step, (Conv, Pool)):
         return None
     height, width, channels = source.shape
     y = np.clip(np.arange(target.shape[0]) * step.stride[0] - step.padding[0], 0, height)
@@ -140,7 +164,7 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     begin = ((y[:, None] * width + x[None, :]) * channels).ravel()
     later = np.minimum.accumulate(begin[::-1])[::-1][1:]
     written = np.arange(1, len(begin)) * target.shape[2]
-    return int((written - later).max(initial=-source.size))
+    return int((written - later).max(initial=0 if isinstance(step, Pool) else -source.size))
 
 
 def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
@@ -157,6 +181,13 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     return bool((written <= read).all())
 
 
+def scratch_in(graph: Graph, step: Step) -> int:
+    """Return the bytes of scratch that a step of a graph takes."""
+    if isinstance(step, (View, Constant)):
+        return 0
+    return scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target])
+
+
 def _places(graph: Graph) -> list[Place]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -165,7 +196,7 @@ def _places(graph: Graph) -> list[Place]:
         first[step.target] = last[step.target] = number
         for source in sources_of(step):
             last[source] = number
-        size = scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target])
+        size = scratch_in(graph, step)
         if size:
             found.append(Place(f"{SCRATCH}{number}", up4(size), number, number))
     for name in graph.outputs.values():
@@ -182,14 +213,15 @@ def _shifts(graph: Graph, places: Mapping[str, Place]) -> _Shifts:
     found: _Shifts = {}
     for number, step in enumerate(graph.steps):
         for name in sources_of(step):
-            if name == graph.input or places[name].last != number:
+            if name not in places or places[name].last != number:
                 continue
             source, target = graph.tensors[name], graph.tensors[step.target]
             lag = lag_of(step, source, target)
+            root = places[name].name
             if lag is not None:
-                found[step.target, name] = lag
+                found[step.target, root] = lag
             elif _keeps_place(step, source, target):
-                found[step.target, name] = "same"
+                found[step.target, root] = "same"
     return found
 
 

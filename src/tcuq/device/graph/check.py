@@ -11,8 +11,15 @@ import numpy as np
 
 from ...base.checks import integer
 from ...export.contents import TAKEN
+from .check_moves import MOVES
+from .check_sums import SUMS
+from .check_values import array as _array
+from .check_values import pair as _pair
+from .check_values import picture as _picture
+from .check_values import same as _same
+from .check_values import within as _within
 from .model import Graph, Tensor
-from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
+from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
@@ -106,8 +113,8 @@ def _tensor(name: str, tensor: Tensor) -> None:
     _identifier("name of a tensor", name)
     if not isinstance(tensor, Tensor) or tensor.name != name:
         raise ValueError(f"tensor {name} is filed under another name or is none")
-    if not isinstance(tensor.shape, tuple) or len(tensor.shape) not in (1, 3):
-        raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one or three dimensions")
+    if not isinstance(tensor.shape, tuple) or not 1 <= len(tensor.shape) <= 3:
+        raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one to three dimensions")
     for each in tensor.shape:
         integer(f"tensor {name}: dimension", each, 1, 65535)
     if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
@@ -127,40 +134,6 @@ def _named(graph: Graph, step: Step, ready: set[str]) -> None:
         raise ValueError(f"target {step.target} is made twice or is the input")
 
 
-def _array(what: str, value: Any, kind: Any, shape: tuple[int | None, ...]) -> None:
-    """Refuse what is no array of a type and shape; None stands for any length."""
-    fits = (
-        isinstance(value, np.ndarray)
-        and value.dtype == kind
-        and value.ndim == len(shape)
-        and all(wanted in (None, found) for wanted, found in zip(shape, value.shape, strict=True))
-        and value.size > 0
-    )
-    if not fits:
-        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        wanted = ", ".join("n" if each is None else str(each) for each in shape)
-        raise ValueError(f"{what} is {found}, expected {np.dtype(kind).name} ({wanted})")
-
-
-def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    if found != wanted:
-        raise ValueError(f"{what} is {found}, expected {wanted}")
-
-
-def _pair(what: str, value: Any, least: int, most: int) -> None:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise ValueError(f"{what} is {value!r}, expected (down, across)")
-    for each in value:
-        integer(what, each, least, most)
-
-
-def _picture(tensor: Tensor) -> tuple[int, int, int]:
-    if len(tensor.shape) != 3:
-        raise ValueError(f"source {tensor.name} has shape {tensor.shape}, expected (height, width, channels)")
-    height, width, channels = tensor.shape
-    return height, width, channels
-
-
 def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
     """Refuse multipliers that are out of range, and sums that could leave 32 bits in whatever order."""
     for what in ("bias", "multiplier"):
@@ -169,11 +142,6 @@ def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -
         raise ValueError(f"multiplier is {step.multiplier.min()}, expected 0 to {HIGHEST}")
     weight = np.abs(step.weights.astype(np.int64)).sum(axis=axes)
     _within(int((np.abs(step.bias.astype(np.int64)) + 128 * weight).max()))
-
-
-def _within(largest: int) -> None:
-    if largest > HIGHEST:
-        raise ValueError(f"a sum can reach {largest}, expected {HIGHEST}")
 
 
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
@@ -229,14 +197,6 @@ def _add(graph: Graph, step: Add) -> None:
     _within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
 
 
-def _mean(graph: Graph, step: MeanPool) -> None:
-    height, width, channels = _picture(graph.tensors[step.source])
-    _same("target's shape", graph.tensors[step.target].shape, (channels,))
-    integer("bias", step.bias, -(2**31), HIGHEST)
-    integer("multiplier", step.multiplier, 0, HIGHEST)
-    _within(128 * height * width + abs(step.bias))
-
-
 def _drop(graph: Graph, step: Drop) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
     _same("target's shape", target.shape, source.shape)
@@ -265,7 +225,8 @@ _CHECKS: dict[type, Any] = {
     Depthwise: _depthwise,
     Dense: _dense,
     Add: _add,
-    MeanPool: _mean,
     Drop: _drop,
     Softmax: _softmax,
+    **SUMS,
+    **MOVES,
 }

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...base.checks import integer
 from .model import Graph
+from .oracle_steps import WITHOUT_WEIGHTS, moved
 from .steps import Add, Conv, Dense, Depthwise, Drop, Int8, MeanPool, Softmax, Step, UInt16, sources_of
 
 Int64 = npt.NDArray[np.int64]
@@ -106,7 +107,10 @@ def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
     values = {graph.input: x}
     drawn = _drawn(graph, len(x), random)
     for step in graph.steps:
-        values[step.target] = _step(graph, step, values, drawn)
+        if isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
+            values[step.target] = moved(graph, step, values, len(x))
+        else:
+            values[step.target] = _step(graph, step, values, drawn)
     return values
 
 
@@ -132,7 +136,8 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
         flat = x.reshape(len(x), step.weights.shape[1])
         return _sat8(_scaled(_product(flat, step.weights) + step.bias, step.multiplier) + zero)
     if isinstance(step, MeanPool):
-        return _sat8(_scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero)
+        mean = _scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero
+        return np.asarray(np.clip(mean, step.low, step.high), dtype=np.int8)
     if isinstance(step, Drop):
         center = graph.tensors[step.source].zero
         scaled = (((x.astype(np.int64) - center) * step.multiplier + 2**14) >> 15) + center

@@ -164,7 +164,8 @@ class Mul:
 class MeanPool:
     """The mean over a picture, a value a channel: acc = sum of the raw values + bias.
 
-    In general the source is read as (`outer`, n, inner), and the mean is one over n. `shift` rounds `twice`.
+    In general the source is read as (`outer`, n, inner, `tail`), and the mean is one over n and the tail.
+    `shift` rounds `twice`.
     """
 
     source: str
@@ -175,6 +176,7 @@ class MeanPool:
     low: int = -128
     high: int = 127
     outer: int = 1
+    tail: int = 1
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,76 @@ void tcuq_nn_drop(const int8_t *in, int8_t *out, int32_t count, int32_t threshol
  * The table has 256 entries, the first 65535; at most 32000 values. `out` may be `in`. */
 void tcuq_nn_softmax(const int8_t *in, int8_t *out, int32_t count, const uint16_t *table);
 
+/* How two tensors are read beside each other: `lengths` of the target in three dimensions, and how many values
+ * apart the next one lies in each; 0 where a tensor is repeated. The last distance is 0 or 1. */
+typedef struct {
+    int32_t lengths[3], first[3], second[3];
+} tcuq_nn_pairs;
+
+/* twice(acc, m, shift), the way in which TFLite's reference kernels rescale, has two roundings: the upper half of
+ * 2 * acc * 2^max(shift, 0) * m, half upwards, then its shift right by max(-shift, 0), half away from zero. */
+
+/* Twice what every byte stands for, at one scale: the byte b at right[b & 255] and, where `left` is there, the byte a
+ * at left[a & 255]; where it is NULL, a stands for a * factor. No sum leaves 31 bits. */
+typedef struct {
+    const int32_t *left, *right;
+    int32_t factor, multiplier, shift, zero;
+} tcuq_nn_tables;
+
+/* Zeros of both tensors and of the target. */
+typedef struct {
+    int32_t first, second, multiplier, shift, zero;
+} tcuq_nn_product;
+
+/* out = sat8(twice((left[a] + right[b]) / 2, multiplier, shift) + zero). `out` may be a tensor that is not repeated,
+ * or begin before it. */
+void tcuq_nn_table_add(const tcuq_nn_tables *t, const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b,
+                       int8_t *out);
+
+/* out = sat8(twice((a - first) * (b - second), multiplier, shift) + zero), placed like a table_add. */
+void tcuq_nn_mul(const tcuq_nn_product *m, const tcuq_nn_pairs *p, const int8_t *a, const int8_t *b, int8_t *out);
+
+/* The source is read as (outer, count, inner, tail). */
+typedef struct {
+    int32_t outer, count, inner, tail;
+    int32_t bias, multiplier, shift, zero;
+} tcuq_nn_means;
+
+/* out = sat8(twice(sum over count and tail + bias, multiplier, shift) + zero), (outer, inner). */
+void tcuq_nn_mean_twice(const tcuq_nn_means *m, const int8_t *in, int8_t *out);
+
+/* A window that moves over a picture. What lies outside does not count; some of it always lies inside. */
+typedef struct {
+    int32_t height, width, channels;
+    int32_t rows, columns; /* of the output */
+    int32_t window_rows, window_columns, stride_rows, stride_columns;
+    int32_t top, left;
+} tcuq_nn_pool;
+
+/* The mean of a window, half away from zero, or its largest value. Pixels are written one after the other, and a
+ * channel after its window was read: `out` may lie before `in` and run into it as far as that allows. */
+void tcuq_nn_pool_mean(const tcuq_nn_pool *p, const int8_t *in, int8_t *out);
+void tcuq_nn_pool_max(const tcuq_nn_pool *p, const int8_t *in, int8_t *out);
+
+/* out = table[in & 255]. `out` may be `in`, or begin before it. */
+void tcuq_nn_table(const int8_t *in, int8_t *out, int32_t count, const int8_t *table);
+
+/* Lengths of the source in three dimensions, and what is added before and after. */
+typedef struct {
+    int32_t lengths[3], before[3], after[3];
+    int32_t value;
+} tcuq_nn_frame;
+
+void tcuq_nn_pad(const tcuq_nn_frame *f, const int8_t *in, int8_t *out);
+
+/* Copy rows of so many bytes; those of `out` begin `apart` bytes after each other. */
+void tcuq_nn_rows(const int8_t *in, int8_t *out, int32_t rows, int32_t bytes, int32_t apart);
+
+/* Posteriors of rows as TFLite takes them, from a table of exponentials by distance from the largest logit of the row:
+ * 256 entries with 31 bits behind the point, the first 2^31 - 1, not negative, 0 for what does not count. At most
+ * 4095 columns. `out` may be `in`, or begin before it. */
+void tcuq_nn_fixed_softmax(const int8_t *in, int8_t *out, int32_t rows, int32_t columns, const int32_t *table);
+
 #ifdef __cplusplus
 }
 #endif

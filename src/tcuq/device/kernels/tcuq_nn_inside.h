@@ -137,4 +137,10 @@ static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
 
 #endif
 
+/* A value of any size, plus a zero, as a byte. */
+static inline int8_t near_zero(int32_t value, int32_t zero)
+{
+    return (int8_t)sat8((value < -256 ? -256 : value > 256 ? 256 : value) + zero);
+}
+
 #endif
