@@ -16,18 +16,21 @@ import numpy.typing as npt
 from ..graph import model as own
 from ..graph import steps
 from ..graph.check import check
-from .check import axes_of
+from .convert_moves import MOVES
+from .convert_sums import SUMS
 from .geometry import spread
+from .made import Made as _Made
 from .model import Model, Operator, Tensor
+from .outputs import Asked, outputs_of
 
 Int64 = npt.NDArray[np.int64]
 
 
-def graph_of(model: Model, name: str = "model") -> own.Graph:
-    """Return a model as a graph.
+def graph_of(model: Model, name: str = "model", asked: Asked | None = None) -> own.Graph:
+    """Return a model as a graph, whose tensor t5 is the model's tensor 5.
 
-    Its outputs are `probs` where the model ends in a softmax, with `features`, the vector before the last
-    fully connected layer; else `output_1` and so on.
+    Its outputs are as `outputs.outputs_of` chooses them: `probs` and `features` for the monitor, if the
+    model has them.
 
     Parameters
     ----------
@@ -35,6 +38,8 @@ def graph_of(model: Model, name: str = "model") -> own.Graph:
         As `read_model` gives it.
     name : str
         Of the graph, a C identifier.
+    asked : Asked, optional
+        Which outputs.
 
     Raises
     ------
@@ -50,7 +55,7 @@ def graph_of(model: Model, name: str = "model") -> own.Graph:
     >>> tensors = [tensor((1, 2), 0.5), tensor((1, 2), 0.25, weights), tensor((1, 1), 0.5)]
     >>> graph = graph_of(Model(tensors, [Operator("FULLY_CONNECTED", (0, 1), (2,))], (0,), (2,)))
     >>> graph.steps[0].multiplier.tolist(), graph.outputs
-    ([1073741824], {'output_1': 't2'})
+    ([1073741824], {'output_1': 't2', 'features': 't0'})
     """
     if len(model.inputs) != 1:
         raise ValueError(f"the model has {len(model.inputs)} inputs, expected one")
@@ -66,52 +71,8 @@ def graph_of(model: Model, name: str = "model") -> own.Graph:
             _STEPS[operator.code](made, operator)
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
-    return check(own.Graph(name, made.tensors, made.steps, made.names[model.inputs[0]], made.outputs()))
-
-
-class _Made:
-    """The graph so far."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.tensors: dict[str, own.Tensor] = {}
-        self.steps: list[steps.Step] = []
-        self.names: dict[int, str] = {}
-        self.add(model.inputs[0])
-
-    def add(self, number: int, shape: tuple[int, ...] | None = None) -> str:
-        tensor = self.model.tensors[number]
-        name = f"t{number}"
-        self.names[number] = name
-        self.tensors[name] = own.Tensor(name, shape or _shape(tensor), float(tensor.scale), tensor.zero)
-        return name
-
-    def source(self, operator: Operator, at: int = 0) -> tuple[str, Tensor]:
-        number = operator.inputs[at]
-        if number not in self.names:
-            raise ValueError(f"input {at} is a constant, expected a tensor that is computed")
-        return self.names[number], self.model.tensors[number]
-
-    def target(self, operator: Operator) -> Tensor:
-        return self.model.tensors[operator.outputs[0]]
-
-    def outputs(self) -> dict[str, str]:
-        names = [self.names[each] for each in self.model.outputs]
-        last = self.steps[-1] if self.steps else None
-        if len(names) != 1 or not isinstance(last, steps.Softmax) or last.target != names[0]:
-            return {f"output_{at}": each for at, each in enumerate(names, 1)}
-        before = [
-            each.source for each in self.steps if isinstance(each, steps.Dense) and each.target == last.source
-        ]
-        vectors = [each for each in before if len(self.tensors[each].shape) == 1]
-        return {"probs": names[0]} | ({"features": vectors[0]} if vectors else {})
-
-
-def _shape(tensor: Tensor) -> tuple[int, ...]:
-    """Return a shape without its batch, as a picture or a vector."""
-    if len(tensor.shape) not in (2, 4) or tensor.shape[0] != 1:
-        raise ValueError(f"shape is {tensor.shape}, expected (1, height, width, channels) or (1, channels)")
-    return tensor.shape[1:]
+    outputs = outputs_of(made, asked or Asked())
+    return check(own.Graph(name, made.tensors, made.steps, made.names[model.inputs[0]], outputs))
 
 
 def _unclamped(operator: Operator, target: Tensor) -> None:
@@ -201,67 +162,10 @@ def _dense(made: _Made, operator: Operator) -> None:
     made.steps.append(steps.Dense(name, target, weights, bias, multiplier))
 
 
-def _add(made: _Made, operator: Operator) -> None:
-    (first, a), (second, b) = made.source(operator), made.source(operator, 1)
-    target = made.target(operator)
-    _unclamped(operator, target)
-    factors = float(a.scale) / float(target.scale), float(b.scale) / float(target.scale)
-    # The largest shift whose multipliers fit 16 bits, and whose sums fit 32.
-    for shift in range(24, 0, -1):
-        left, right = (math.floor(each * 2**shift + 0.5) for each in factors)
-        offset = (target.zero << shift) + (1 << (shift - 1)) - left * a.zero - right * b.zero
-        if max(left, right) < 2**15 and 128 * (left + right) + abs(offset) <= steps.HIGHEST:
-            break
-    else:
-        raise ValueError(f"rescales by {max(factors):g}, expected below 16384")
-    made.steps.append(steps.Add(first, second, made.add(operator.outputs[0]), left, right, offset, shift))
-
-
-def _mean(made: _Made, operator: Operator) -> None:
-    """Convert a mean over the whole picture, as MEAN or as a pool with one window."""
-    name, source = made.source(operator)
-    target = made.target(operator)
-    _unclamped(operator, target)
-    if operator.code == "MEAN":
-        axes = made.model.tensors[operator.inputs[1]].data
-        assert axes is not None
-        whole = len(source.shape) == 4 and axes_of(axes, 4) == (1, 2)
-    else:
-        whole = target.shape[1:3] == (1, 1) and operator.options.window == source.shape[1:3]
-    if not whole:
-        raise ValueError("the mean is not one over the whole picture")
-    count = source.shape[1] * source.shape[2]
-    multiplier = int(_multiplier(float(source.scale) / (float(target.scale) * count)))
-    vector = made.add(operator.outputs[0], (source.shape[3],))
-    made.steps.append(steps.MeanPool(name, vector, -source.zero * count, multiplier))
-
-
-def _same(made: _Made, operator: Operator) -> None:
-    """Convert a change of shape: the bytes stay; a vector may stand for any of them."""
-    name, source = made.source(operator)
-    target = made.target(operator)
-    kept = made.tensors[name].shape
-    ones = [each for each in target.shape if each != 1]
-    if len(ones) > 1 and target.shape[1:] != kept:
-        raise ValueError(f"shape {source.shape} becomes {target.shape}, expected a vector")
-    made.names[operator.outputs[0]] = name
-
-
-def _softmax(made: _Made, operator: Operator) -> None:
-    name, source = made.source(operator)
-    distances = np.arange(256) * float(source.scale) * operator.options.beta
-    table = np.floor(65535 * np.exp(-distances) + 0.5).astype(np.uint16)
-    made.steps.append(steps.Softmax(name, made.add(operator.outputs[0]), table))
-
-
 _STEPS: dict[str, Callable[[_Made, Operator], None]] = {
-    "ADD": _add,
-    "AVERAGE_POOL_2D": _mean,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
     "FULLY_CONNECTED": _dense,
-    "MEAN": _mean,
-    "RESHAPE": _same,
-    "SOFTMAX": _softmax,
-    "SQUEEZE": _same,
+    **SUMS,
+    **MOVES,
 }
