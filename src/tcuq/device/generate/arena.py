@@ -12,7 +12,7 @@ over a source that its step reads for the last time, where the order of the kern
   the first;
 - a depthwise convolution reads a row ahead of what it writes, channel by channel: the target may begin where
   the source does, and only there, unless it is wider;
-- a dense step reads all before it writes.
+- a dense step reads a row before it writes one.
 
 A view has the bytes of its source, and a constant has none here.
 """
@@ -43,7 +43,7 @@ from ..graph.steps import (
     View,
     sources_of,
 )
-from .pack import kernel_of, scratch_of, up4
+from .pack import is_spread, kernel_of, scratch_of, up4
 from .views import by_name, merged, shared
 
 SCRATCH = "scratch of step "
@@ -154,12 +154,19 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     if isinstance(step, (TableAdd, Mul)):
         return 0 if source.size == target.size else None
     if isinstance(step, Dense):
-        return -source.size
+        outputs, inputs = step.weights.shape
+        rows = np.arange(1, source.size // inputs)
+        return int((rows * (outputs - inputs)).max(initial=-source.size))
     if not isinstance(step, (Conv, Pool)):
         return None
-    height, width, channels = source.shape
-    y = np.clip(np.arange(target.shape[0]) * step.stride[0] - step.padding[0], 0, height)
-    x = np.clip(np.arange(target.shape[1]) * step.stride[1] - step.padding[1], 0, width)
+    dilation = step.dilation if isinstance(step, Conv) else (1, 1)
+    corners = [np.arange(target.shape[at]) * step.stride[at] - step.padding[at] for at in (0, 1)]
+    # The first row and column of each kernel that may lie inside.
+    y, x = (
+        np.minimum(np.where(corner < 0, corner % dilation[at], corner), source.shape[at])
+        for at, corner in enumerate(corners)
+    )
+    _, width, channels = source.shape
     # First byte that each pixel reads, and the lowest of all pixels after it.
     begin = ((y[:, None] * width + x[None, :]) * channels).ravel()
     later = np.minimum.accumulate(begin[::-1])[::-1][1:]
@@ -173,7 +180,7 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     Each four channels go through the whole picture before the next, and a value lands on one of its own
     channel. So only rows matter: what is written must not lie beyond the rows that have been read.
     """
-    if not isinstance(step, Depthwise):
+    if not isinstance(step, Depthwise) or is_spread(step):
         return False
     rows = np.arange(target.shape[0])
     read = rows * step.stride[0] - step.padding[0] + kernel_of(step)[0] - 1

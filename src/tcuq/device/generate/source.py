@@ -31,7 +31,7 @@ from ..graph.steps import (
 from .arena import ArenaLayout, lay_out, scratch_in
 from .calls import call_of
 from .constants import Constants as _Constants
-from .pack import kernel_of, pack_affine, pack_fours, pack_pairs
+from .pack import factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
 from .views import in_flash, roots
 
 KERNELS = (
@@ -44,6 +44,7 @@ KERNELS = (
     "tcuq_nn_pool.c",
     "tcuq_nn_shape.c",
     "tcuq_nn_softmax.c",
+    "tcuq_nn_spread.c",
 )
 """Compile and link the files of C among them with a network."""
 
@@ -217,6 +218,7 @@ def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
         pointers = [places[tensor] for tensor in (*sources_of(step), step.target)]
         scratch = f"arena + {where.scratch(number)}" if scratch_in(graph, step) else ""
         calls.append(_call(graph, step, constants, pointers, scratch))
+        calls += _clamped(graph, step, places)
     calls += [f"out->{purpose} = {places[tensor]};" for purpose, tensor in graph.outputs.items()]
     calls += [
         f"(void){each};"
@@ -259,6 +261,15 @@ def _borrowed(graph: Graph, places: Mapping[str, str], constants: _Constants) ->
     return {name: found[root] for name, root in whose.items() if root != name or name in in_flash(graph)}
 
 
+def _clamped(graph: Graph, step: Step, places: Mapping[str, str]) -> list[str]:
+    """Return what confines a step's target to a range that saturation alone does not give."""
+    low, high = getattr(step, "low", -128), getattr(step, "high", 127)
+    if (low, high) == (-128, 127):
+        return []
+    size = graph.tensors[step.target].size
+    return [f"tcuq_nn_clamp({places[step.target]}, {size}, {low}, {high});"]
+
+
 def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], scratch: str) -> str:
     """Define what a step needs, and return the call that runs it."""
     name = step.target
@@ -266,14 +277,20 @@ def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], 
     among = ", ".join(pointers)
     if isinstance(step, (Conv, Depthwise)):
         window = _window(graph, step, constants)
+        twice = "" if step.shift is None else "_twice"
+        if isinstance(step, Depthwise) and is_spread(step):
+            return f"tcuq_nn_spread{twice}(&{window}, {among});"
         kernel = "conv" if isinstance(step, Conv) else "depthwise"
-        return f"tcuq_nn_{kernel}(&{window}, {among}, {scratch});"
+        kernel += "_dilated" if step.dilation != (1, 1) else ""
+        return f"tcuq_nn_{kernel}{twice}(&{window}, {among}, {scratch});"
     if isinstance(step, Dense):
+        outputs, inputs = step.weights.shape
         weights = constants.array("uint32_t", f"{name}_weights", pack_pairs(step.weights), "x")
-        affine = constants.array("int32_t", f"{name}_affine", pack_affine(step.bias, step.multiplier, 2))
-        lines = [weights, affine, f"{source.size}, {target.size}", f"{target.zero}"]
+        affine = constants.array("int32_t", f"{name}_affine", pack_affine(step, 2))
+        lines = [weights, affine, f"{source.size // inputs}, {inputs}, {outputs}", f"{target.zero}"]
         matrix = constants.record("tcuq_nn_matrix", f"{name}_matrix", lines)
-        return f"tcuq_nn_dense(&{matrix}, {among}, {scratch});"
+        once = "" if step.shift is None else "_once"
+        return f"tcuq_nn_dense{once}(&{matrix}, {among}, {scratch});"
     if isinstance(step, Add):
         record = constants.record(
             "tcuq_nn_sum", f"{name}_sum", [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
@@ -299,16 +316,19 @@ def _window(graph: Graph, step: Conv | Depthwise, constants: _Constants) -> str:
         packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2
     else:
         packed, group = pack_fours(step.weights), 4
-    affine = pack_affine(step.bias, step.multiplier, group)
+    affine = pack_affine(step, group)
+    general = step.shift is not None and bool((factors(step)[1] <= 0).any())
     lines = [
         constants.array("uint32_t", f"{name}_weights", packed, "x"),
         constants.array("int32_t", f"{name}_affine", affine),
         constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
         ", ".join(map(str, source.shape)) + ", /* input */",
         ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, {step.stride[0]}, /* kernel, stride */",
+        f"{rows}, {columns}, /* kernel */",
+        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
         f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
         f"{target.zero}",
+        f"{int(general)}",
     ]
     # Lines with a comment bring their own comma.
     body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)

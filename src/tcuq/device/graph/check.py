@@ -140,23 +140,37 @@ def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -
         _array(what, getattr(step, what), np.int32, (outputs,))
     if step.multiplier.min() < 0:
         raise ValueError(f"multiplier is {step.multiplier.min()}, expected 0 to {HIGHEST}")
-    weight = np.abs(step.weights.astype(np.int64)).sum(axis=axes)
-    _within(int((np.abs(step.bias.astype(np.int64)) + 128 * weight).max()))
+    largest = np.abs(step.bias.astype(np.int64)) + 128 * np.abs(step.weights.astype(np.int64)).sum(axis=axes)
+    if step.shift is not None:
+        _array("shift", step.shift, np.int32, (outputs,))
+        for each in (int(step.shift.min()), int(step.shift.max())):
+            integer("shift", each, -31, 30)
+        shifts = np.maximum(step.shift, 0).tolist()
+        _within(max(each << shift for each, shift in zip(largest.tolist(), shifts, strict=True)))
+    _within(int(largest.max()))
+    _ends(step)
+
+
+def _ends(step: Conv | Depthwise | Dense) -> None:
+    integer("low", step.low, -128, 127)
+    integer("high", step.high, step.low, 127)
 
 
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
     """Return the shape that a convolution gives."""
     height, width, channels = _picture(source)
     _pair("stride", step.stride, 1, 16)
+    _pair("dilation", step.dilation, 1, 255)
     if not isinstance(step.padding, tuple) or len(step.padding) != 4:
         raise ValueError(f"padding is {step.padding!r}, expected (top, left, bottom, right)")
     for each in step.padding:
         integer("padding", each, 0, 255)
     _array("pad", step.pad, np.int8, (channels,))
     top, left, bottom, right = step.padding
-    spare = (top + height + bottom - kernel[0], left + width + right - kernel[1])
+    reach = tuple((each - 1) * by + 1 for each, by in zip(kernel, step.dilation, strict=True))
+    spare = (top + height + bottom - reach[0], left + width + right - reach[1])
     if min(spare) < 0:
-        raise ValueError(f"kernel is {kernel}, expected at most the padded picture")
+        raise ValueError(f"kernel is {reach}, expected at most the padded picture")
     return spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, outputs
 
 
@@ -171,8 +185,10 @@ def _conv(graph: Graph, step: Conv) -> None:
 
 def _depthwise(graph: Graph, step: Depthwise) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None, _picture(source)[2]))
+    _array("weights", step.weights, np.int8, (None, None, None))
     *kernel, outputs = step.weights.shape
+    if outputs % _picture(source)[2]:
+        raise ValueError(f"weights are for {outputs} outputs, expected a multiple of {source.shape[2]}")
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
     _same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (0, 1))
@@ -180,9 +196,14 @@ def _depthwise(graph: Graph, step: Depthwise) -> None:
 
 def _dense(graph: Graph, step: Dense) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, source.size))
-    outputs = len(step.weights)
-    _same("target's shape", graph.tensors[step.target].shape, (outputs,))
+    _array("weights", step.weights, np.int8, (None, None))
+    outputs, inputs = step.weights.shape
+    if source.size % inputs:
+        raise ValueError(f"weights are for rows of {inputs}, expected {source.size} or a part of it")
+    # The target may have any shape whose last dimension is a row.
+    rows, shape = source.size // inputs, graph.tensors[step.target].shape
+    if shape[-1] != outputs or graph.tensors[step.target].size != rows * outputs:
+        raise ValueError(f"target's shape is {shape}, expected {(rows, outputs) if rows > 1 else (outputs,)}")
     _sums(step, outputs, (1,))
 
 

@@ -115,8 +115,10 @@ def _posteriors(made: Made, name: str, code: str, asked: Asked) -> tuple[str | N
             raise ValueError("ends in a softmax already; leave out `softmax`")
         return "probs", made.vector(name)
     if asked.softmax:
-        if not 2 <= tensor.size <= MOST_CLASSES:
-            raise ValueError(f"has {tensor.size} outputs, expected 2 to {MOST_CLASSES} logits for a softmax")
+        if not 2 <= tensor.shape[-1] == tensor.size <= MOST_CLASSES:
+            raise ValueError(
+                f"the output has shape {tensor.shape}, expected a row of 2 to {MOST_CLASSES} logits"
+            )
         logits = made.vector(name)
         target = made.extra((tensor.size,), 1 / 256, -128)
         made.steps.append(steps.Softmax(logits, target, softmax_table(tensor.scale)))
@@ -131,7 +133,7 @@ def _posteriors(made: Made, name: str, code: str, asked: Asked) -> tuple[str | N
     if code == "LOGISTIC":
         asked.notes.append(f"outputs are {tensor.size} sigmoids, not posteriors: a monitor cannot read them")
         return None, name
-    if tensor.size > 1:
+    if 1 < tensor.size == tensor.shape[-1]:
         asked.notes.append(
             "the model has no softmax: its output is `logits`. For a monitor, add one (`softmax`)"
         )
