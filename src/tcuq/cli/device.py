@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, note, print_json, progress
+from .device_import import add as add_import
 from .edge import UsageError
 from .moved import add_device as add_moved
 
@@ -66,10 +67,13 @@ def add(subparsers: Subparsers) -> None:
         "tcuq device build cnn4.graph.npz --params params.json --board stm32l432kc --out firmware.elf",
         build,
     )
-    built.add_argument("graph", metavar="GRAPH", help="file that `tcuq-lab boards quantize` wrote")
+    built.add_argument(
+        "graph", metavar="GRAPH", help="file that `tcuq device import` or `tcuq-lab boards quantize` wrote"
+    )
     built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
     built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
     built.add_argument("--out", metavar="FILE", help="where the image goes")
+    add_import(actions)
     add_moved(actions)
 
 

@@ -44,6 +44,7 @@ def graph_of(model: Model, name: str = "model", asked: Asked | None = None) -> o
 
     Examples
     --------
+    >>> from tcuq.device.tflite.model import Tensor
     >>> def tensor(shape: tuple[int, ...], scale: float, data: Any = None) -> Tensor:
     ...     quantized = np.array([scale], np.float32), np.zeros(1, np.int64)
     ...     return Tensor("t", shape, "int8", *quantized, data=data)
@@ -165,7 +166,7 @@ def _depthwise(made: Made, operator: Operator) -> None:
 
 
 def _dense(made: Made, operator: Operator) -> None:
-    name, source = made.source(operator)
+    name, _ = made.source(operator)
     weights = _weights(made, operator)
     bias = _bias(made, operator, weights.astype(np.int64)).astype(np.int32)
     multiplier, shift = _factors(made, operator, len(weights))
