@@ -77,7 +77,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     if x.dtype != np.int8 or x.shape[1:] != shape:
         raise ValueError(f"input is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})")
     source = random or Random(1)
-    kept = list(graph.tensors) if every else list(graph.outputs.values())
+    kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}
     for part in (x[at : at + BATCH] for at in range(0, max(len(x), 1), BATCH)):
         values = _forward(graph, part, source)
