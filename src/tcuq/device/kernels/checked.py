@@ -16,6 +16,7 @@ from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
+from .window_cases import window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -166,6 +167,7 @@ def cases() -> Iterator[KernelCase]:
     for about, classes, fall in SOFTMAXES:
         softmax = Softmax("x", target(), _falling(fall))
         yield case("Softmax", about, (classes,), softmax, (classes,), zero=-128, scale=1 / 256)
+    yield from (KernelCase(*each) for each in window_cases())
 
 
 def _falling(ratio: int) -> UInt16:
