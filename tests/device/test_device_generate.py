@@ -266,7 +266,7 @@ BREAKS = {
         "column = x + j; int inside",
     ),
     "Depthwise, by TFLite, 2 outputs": ("x[(first + i) / each]", "x[(first + i) % each]"),
-    "Dense, by TFLite": ("(int64_t)1 << (30 - shift)", "(int64_t)0 << (30 - shift)"),
+    "Dense, by TFLite": ("(int32_t)1 << (-2 - shift)", "(int32_t)1 << (-1 - shift)"),
 }
 
 
