@@ -20,6 +20,7 @@ from tcuq.device.graph import oracle
 from tcuq.device.graph.check import check as check_graph
 from tcuq.device.graph.model import Graph, Tensor
 from tcuq.device.graph.steps import FixedSoftmax, Mul, Pool, TableAdd
+from tcuq.device.kernels import host
 from tcuq.device.kernels.host import Network
 
 SLOW = pytest.mark.slow
@@ -194,6 +195,39 @@ def test_same_bits_on_every_core(core: str, written: Path, tmp_path: Path) -> No
         f"-Wl,-T,{HERE / 'board.ld'}",
     ]
     check(run_on(machine, compile_with(command, written, tmp_path / "program")), cases())
+
+
+BREAKS = {
+    "TableAdd": ("(first + t->right[b & 255]) / 2", "(first - t->right[b & 255]) / 2"),
+    "Mul": (
+        "(b[i * by_b] - m->second);\n        out[i] = near",
+        "(b[i * by_b] + m->second);\n        out[i] = near",
+    ),
+    "MeanPool of all kinds": ("sum += from[j];", "sum += j & 1 ? 0 : from[j];"),
+    "Pool": ("sum < 0 ? -(count / 2) : count / 2", "count / 2"),
+    "Table": ("out[i] = table[in[i] & 255];", "out[i] = table[in[i] & 127];"),
+    "Pad": ("f->after[1] * line", "f->after[1] * bytes"),
+    "Concat": ("rows--, in += bytes, out += apart", "rows--, in += bytes, out += bytes"),
+    "FixedSoftmax": (
+        "for (i = 0; i < 3; i++) {\n        int32_t missing",
+        "for (i = 0; i < 1; i++) {\n        int32_t missing",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", BREAKS)
+def test_a_compiler_that_breaks_a_kernel_is_refused(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = BREAKS[operator]
+    texts = host.kernel_texts()
+    assert sum(text.count(old) for text in texts.values()) == 1
+    monkeypatch.setattr(
+        host, "kernel_texts", lambda: {file: text.replace(old, new) for file, text in texts.items()}
+    )
+    make = StepMaker((4,), 1)
+    graph = make.graph(y=make.table("input"))
+    with pytest.raises(ValueError, match=f"breaks the kernel {operator}"):
+        Network(graph, flags=["-std=c99", "-O1", f"-DBROKEN_STEP_{operator.split()[0]}"])
 
 
 def test_pairs_are_as_few_dimensions_as_will_do() -> None:

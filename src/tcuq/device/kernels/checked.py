@@ -17,6 +17,7 @@ from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
 from .step_cases import step_cases
+from .window_cases import window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -169,6 +170,7 @@ def cases() -> Iterator[KernelCase]:
         softmax = Softmax("x", target(), _falling(fall))
         yield case("Softmax", about, (classes,), softmax, (classes,), zero=-128, scale=1 / 256)
     yield from (KernelCase(*each) for each in step_cases())
+    yield from (KernelCase(*each) for each in window_cases())
 
 
 def _falling(ratio: int) -> UInt16:

@@ -72,7 +72,12 @@ static inline int32_t twice(int32_t acc, int32_t multiplier, int32_t shift)
 /* acc * multiplier * 2^(shift - 31), rounded at the end alone, half upwards. acc * 2^shift stays within 32 bits. */
 static inline int32_t once(int32_t acc, int32_t multiplier, int32_t shift)
 {
-    return (int32_t)(((int64_t)acc * multiplier + ((int64_t)1 << (30 - shift))) >> (31 - shift));
+    int64_t product = (int64_t)acc * multiplier;
+    if (shift < -1) {
+        /* What is added has no bits in the lower half, which is cut off: 32 bits are enough. */
+        return ((int32_t)(product >> 32) + ((int32_t)1 << (-2 - shift))) >> (-1 - shift);
+    }
+    return (int32_t)((product + ((int64_t)1 << (30 - shift))) >> (31 - shift));
 }
 
 #if DSP
