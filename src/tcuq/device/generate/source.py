@@ -30,7 +30,7 @@ from ..graph.steps import (
 )
 from .arena import ArenaLayout, lay_out, scratch_in
 from .calls import call_of
-from .constants import Constants as _Constants
+from .constants import Constants
 from .pack import factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
 from .views import in_flash, roots
 
@@ -207,7 +207,7 @@ def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
 
 
 def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
-    constants = _Constants()
+    constants = Constants()
     calls = []
     places = {tensor: f"arena + {tensor}_at" for tensor in graph.tensors}
     places[graph.input] = "input"
@@ -249,7 +249,7 @@ def _places(graph: Graph, where: ArenaLayout) -> str:
     return text + "};\n\n"
 
 
-def _borrowed(graph: Graph, places: Mapping[str, str], constants: _Constants) -> dict[str, str]:
+def _borrowed(graph: Graph, places: Mapping[str, str], constants: Constants) -> dict[str, str]:
     """Define constant tensors, and return where these and views lie."""
     flash = {
         step.target: constants.array("int8_t", f"{step.target}_values", step.values.ravel())
@@ -270,7 +270,7 @@ def _clamped(graph: Graph, step: Step, places: Mapping[str, str]) -> list[str]:
     return [f"tcuq_nn_clamp({places[step.target]}, {size}, {low}, {high});"]
 
 
-def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], scratch: str) -> str:
+def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], scratch: str) -> str:
     """Define what a step needs, and return the call that runs it."""
     name = step.target
     source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
@@ -308,7 +308,7 @@ def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], 
     return call_of(graph, step, constants, pointers)
 
 
-def _window(graph: Graph, step: Conv | Depthwise, constants: _Constants) -> str:
+def _window(graph: Graph, step: Conv | Depthwise, constants: Constants) -> str:
     name = step.target
     source, target = graph.tensors[step.source], graph.tensors[name]
     rows, columns = kernel_of(step)

@@ -13,11 +13,7 @@ from ...base.checks import integer
 from ...export.contents import TAKEN
 from .check_moves import MOVES
 from .check_sums import SUMS
-from .check_values import array as _array
-from .check_values import pair as _pair
-from .check_values import picture as _picture
-from .check_values import same as _same
-from .check_values import within as _within
+from .check_values import array, confined, pair, picture, same, sides, within
 from .model import Graph, Tensor
 from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
 
@@ -137,36 +133,27 @@ def _named(graph: Graph, step: Step, ready: set[str]) -> None:
 def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
     """Refuse multipliers that are out of range, and sums that could leave 32 bits in whatever order."""
     for what in ("bias", "multiplier"):
-        _array(what, getattr(step, what), np.int32, (outputs,))
+        array(what, getattr(step, what), np.int32, (outputs,))
     if step.multiplier.min() < 0:
         raise ValueError(f"multiplier is {step.multiplier.min()}, expected 0 to {HIGHEST}")
     largest = np.abs(step.bias.astype(np.int64)) + 128 * np.abs(step.weights.astype(np.int64)).sum(axis=axes)
     if step.shift is not None:
-        _array("shift", step.shift, np.int32, (outputs,))
+        array("shift", step.shift, np.int32, (outputs,))
         for each in (int(step.shift.min()), int(step.shift.max())):
             integer("shift", each, -31, 30)
         shifts = np.maximum(step.shift, 0).tolist()
-        _within(max(each << shift for each, shift in zip(largest.tolist(), shifts, strict=True)))
-    _within(int(largest.max()))
-    _ends(step)
-
-
-def _ends(step: Conv | Depthwise | Dense) -> None:
-    integer("low", step.low, -128, 127)
-    integer("high", step.high, step.low, 127)
+        within(max(each << shift for each, shift in zip(largest.tolist(), shifts, strict=True)))
+    within(int(largest.max()))
+    confined(step.low, step.high)
 
 
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
     """Return the shape that a convolution gives."""
-    height, width, channels = _picture(source)
-    _pair("stride", step.stride, 1, 16)
-    _pair("dilation", step.dilation, 1, 255)
-    if not isinstance(step.padding, tuple) or len(step.padding) != 4:
-        raise ValueError(f"padding is {step.padding!r}, expected (top, left, bottom, right)")
-    for each in step.padding:
-        integer("padding", each, 0, 255)
-    _array("pad", step.pad, np.int8, (channels,))
-    top, left, bottom, right = step.padding
+    height, width, channels = picture(source)
+    pair("stride", step.stride, 1, 16)
+    pair("dilation", step.dilation, 1, 255)
+    top, left, bottom, right = sides(step.padding, 255)
+    array("pad", step.pad, np.int8, (channels,))
     reach = tuple((each - 1) * by + 1 for each, by in zip(kernel, step.dilation, strict=True))
     spare = (top + height + bottom - reach[0], left + width + right - reach[1])
     if min(spare) < 0:
@@ -176,27 +163,27 @@ def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], out
 
 def _conv(graph: Graph, step: Conv) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None, None, _picture(source)[2]))
+    array("weights", step.weights, np.int8, (None, None, None, picture(source)[2]))
     outputs, *kernel, _ = step.weights.shape
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (1, 2, 3))
 
 
 def _depthwise(graph: Graph, step: Depthwise) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None, None))
+    array("weights", step.weights, np.int8, (None, None, None))
     *kernel, outputs = step.weights.shape
-    if outputs % _picture(source)[2]:
+    if outputs % picture(source)[2]:
         raise ValueError(f"weights are for {outputs} outputs, expected a multiple of {source.shape[2]}")
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (0, 1))
 
 
 def _dense(graph: Graph, step: Dense) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None))
+    array("weights", step.weights, np.int8, (None, None))
     outputs, inputs = step.weights.shape
     if source.size % inputs:
         raise ValueError(f"weights are for rows of {inputs}, expected {source.size} or a part of it")
@@ -209,18 +196,18 @@ def _dense(graph: Graph, step: Dense) -> None:
 
 def _add(graph: Graph, step: Add) -> None:
     shape = graph.tensors[step.first].shape
-    _same("second's shape", graph.tensors[step.second].shape, shape)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("second's shape", graph.tensors[step.second].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     integer("left", step.left, -(2**15), 2**15 - 1)
     integer("right", step.right, -(2**15), 2**15 - 1)
     integer("offset", step.offset, -(2**31), HIGHEST)
     integer("shift", step.shift, 0, 31)
-    _within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
+    within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
 
 
 def _drop(graph: Graph, step: Drop) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
-    _same("target's shape", target.shape, source.shape)
+    same("target's shape", target.shape, source.shape)
     if target.zero != source.zero:
         raise ValueError(f"target's zero is {target.zero}, expected {source.zero}, as of its source,")
     integer("threshold", step.threshold, 0, 255)
@@ -233,10 +220,10 @@ def _softmax(graph: Graph, step: Softmax) -> None:
         raise ValueError(
             f"source {source.name} has shape {source.shape}, expected 2 to {MOST_CLASSES} classes"
         )
-    _same("target's shape", target.shape, source.shape)
+    same("target's shape", target.shape, source.shape)
     if (target.scale, target.zero) != (1 / 256, -128):
         raise ValueError(f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128")
-    _array("table", step.table, np.uint16, (256,))
+    array("table", step.table, np.uint16, (256,))
     if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
         raise ValueError(f"table begins with {step.table[0]} or rises, expected 65535, falling,")
 
