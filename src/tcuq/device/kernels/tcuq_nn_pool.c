@@ -4,6 +4,13 @@
 
 #if DSP
 
+/* Add four bytes to sums of 16 bits. */
+static inline void add_pairs(uint32_t *even, uint32_t *odd, uint32_t word)
+{
+    __asm__("sxtab16 %0, %0, %1" : "+r"(*even) : "r"(word));
+    __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(*odd) : "r"(word));
+}
+
 /* Add up four channels of pixels that lie `apart` bytes after each other. */
 static inline void add_fours(int32_t *sums, const int8_t *at, int32_t pixels, int32_t apart)
 {
@@ -13,9 +20,7 @@ static inline void add_fours(int32_t *sums, const int8_t *at, int32_t pixels, in
         uint32_t even = 0, odd = 0;
         pixels -= some;
         for (; some > 0; some--, at += apart) {
-            uint32_t word = word_at(at);
-            __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
-            __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
+            add_pairs(&even, &odd, word_at(at));
         }
         sums[0] += (int16_t)even;
         sums[1] += (int16_t)odd;
@@ -86,14 +91,20 @@ void tcuq_nn_pool_mean(const tcuq_nn_pool *p, const int8_t *in, int8_t *out)
             int32_t count = tall * wide;
             channel = 0;
 #if DSP
-            for (; channel + 4 <= p->channels; channel += 4) {
-                int32_t four[4] = {0, 0, 0, 0};
-                for (i = 0; i < tall; i++) {
-                    add_fours(four, first + i * line + channel, wide, p->channels);
+            /* No sum of up to 256 values leaves 16 bits, so that two of them fit a word. */
+            for (; count <= 256 && channel + 4 <= p->channels; channel += 4) {
+                const int8_t *begin = first + channel;
+                uint32_t even = 0, odd = 0;
+                for (i = 0; i < tall; i++, begin += line) {
+                    const int8_t *at = begin;
+                    for (j = 0; j < wide; j++, at += p->channels) {
+                        add_pairs(&even, &odd, word_at(at));
+                    }
                 }
-                for (i = 0; i < 4; i++) {
-                    out[channel + i] = mean(four[i], count);
-                }
+                out[channel] = mean((int16_t)even, count);
+                out[channel + 1] = mean((int16_t)odd, count);
+                out[channel + 2] = mean((int16_t)(even >> 16), count);
+                out[channel + 3] = mean((int16_t)(odd >> 16), count);
             }
 #endif
             for (; channel < p->channels; channel++) {
