@@ -22,7 +22,7 @@ import numpy as np
 
 from ..graph.model import Graph, Tensor
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
-from .pack import is_spread, kernel_of, scratch_of, up4
+from .pack import as_called, is_spread, kernel_of, scratch_of, up4
 
 SCRATCH = "scratch of step "
 """Begins the name of a place that is no tensor; no tensor's name has a blank."""
@@ -157,6 +157,7 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     """
     if not isinstance(step, Depthwise) or is_spread(step):
         return False
+    step, source, target = as_called(step, source, target)
     rows = np.arange(target.shape[0])
     read = rows * step.stride[0] - step.padding[0] + kernel_of(step)[0] - 1
     written = ((rows + 1) * target.shape[1] - 1) // source.shape[1]

@@ -15,10 +15,10 @@ from ..._version import VERSION
 from ...base.whole_files import write_whole
 from ...export.contents import check_name
 from ..graph.check import check
-from ..graph.model import Graph
+from ..graph.model import Graph, Tensor
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
 from .arena import ArenaLayout, lay_out
-from .pack import factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs, scratch_of
+from .pack import as_called, factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs, scratch_of
 
 KERNELS = (
     "tcuq_nn.c",
@@ -276,7 +276,7 @@ def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], 
     source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
     among = ", ".join(pointers)
     if isinstance(step, (Conv, Depthwise)):
-        window = _window(graph, step, constants)
+        window = _window(*as_called(step, source, target), constants)
         twice = "" if step.shift is None else "_twice"
         if isinstance(step, Depthwise) and is_spread(step):
             return f"tcuq_nn_spread{twice}(&{window}, {among});"
@@ -308,9 +308,8 @@ def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], 
     raise ValueError(f"step {name} is a {type(step).__name__}, which has no kernel")
 
 
-def _window(graph: Graph, step: Conv | Depthwise, constants: _Constants) -> str:
+def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: _Constants) -> str:
     name = step.target
-    source, target = graph.tensors[step.source], graph.tensors[name]
     rows, columns = kernel_of(step)
     if isinstance(step, Conv):
         packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2
