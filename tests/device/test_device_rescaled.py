@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import need_compiler
+from compilers import builds, need_compiler
 from device_graphs import expected
 from device_programs import WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
 from device_rescaled import KINDS, random_step, roundings
@@ -31,8 +31,8 @@ EACH = 12
 def cases() -> list[GraphCase]:
     found = [roundings(kind, 1500, 5, f"h{kind}_") for kind in ("conv", "depthwise", "dense")]
     for kind in KINDS:
-        found += [random_step(kind, seed, f"{kind}{seed}_") for seed in range(EACH)]
-    return found + [random_step(kind, 500, f"p{kind}_", shifted=False) for kind in KINDS]
+        found += [random_step(kind, seed, f"{kind.replace(' ', '_')}{seed}_") for seed in range(EACH)]
+    return found + [random_step(kind, 500, f"p{kind.replace(' ', '_')}_", shifted=False) for kind in KINDS]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_the_oracle_rounds_as_another_arithmetic(kind: str) -> None:
         checked(graph)
         found = oracle.run(graph, x)["y"]
         assert np.array_equal(found, expected(graph, x)["y"])
-        assert len(np.unique(found)) > 200
+        assert len(np.unique(found)) > 150
 
 
 def test_cases_need_both_ways_to_round() -> None:
@@ -111,8 +111,7 @@ def test_two_products_are_two_roundings(shift: int) -> None:
         assert np.array_equal(found, wanted), multiplier
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
 def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
@@ -159,7 +158,7 @@ def survives(step: Conv | Dense, source: Tensor, target: Tensor, lag: int) -> bo
     return True
 
 
-@pytest.mark.parametrize("kind", ["conv", "dense"])
+@pytest.mark.parametrize("kind", ["conv", "conv line", "dense"])
 def test_a_lag_is_enough(kind: str) -> None:
     tight = several = 0
     for seed in range(150):
@@ -178,7 +177,7 @@ def test_a_lag_is_enough(kind: str) -> None:
 
 def test_only_plain_depthwise_steps_keep_their_place() -> None:
     same = 0
-    for kind in ("depthwise", "spread"):
+    for kind in ("depthwise", "depthwise line", "spread"):
         for seed in range(60):
             graph, _ = random_step(kind, seed)
             step = graph.steps[-1]

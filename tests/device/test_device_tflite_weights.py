@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import need_compiler
+from compilers import builds, need_compiler
 from device_graphs import expected
 from device_programs import WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
 from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
@@ -148,8 +148,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
 def test_every_byte_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]

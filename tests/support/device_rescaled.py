@@ -12,7 +12,7 @@ from tcuq.device.graph.steps import Conv, Dense, Depthwise, Drop, Step
 
 GraphCase = tuple[Graph, np.ndarray]
 Draw = np.random.Generator
-KINDS = ("conv", "depthwise", "spread", "dense")
+KINDS = ("conv", "depthwise", "spread", "dense", "conv line", "depthwise line")
 
 
 def factors(draw: Draw, outputs: int, largest: np.ndarray, typical: float) -> tuple[np.ndarray, np.ndarray]:
@@ -54,8 +54,9 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
 
     Parameters
     ----------
-    kind : {"conv", "depthwise", "spread", "dense"}
-        "spread" is a depthwise step with dilation or several outputs a channel.
+    kind : str
+        One of `KINDS`: "spread" is a depthwise step with dilation or several outputs a channel, "line" goes
+        over a picture of one column.
     seed : int
     prefix : str
         Begins the names of tensors.
@@ -74,8 +75,11 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
     else:
         shape = (int(draw.integers(1, 11)), int(draw.integers(1, 11)), int(draw.integers(1, 10)))
         kernel = (3, 3) if draw.random() < 0.5 else tuple(int(side) for side in draw.integers(1, 6, 2))
+        line = kind.endswith("line")
+        if line:
+            shape, kernel = (int(draw.integers(3, 40)), 1, int(draw.integers(1, 20))), (kernel[0], 1)
         dilation = (1, 1)
-        if kind == "spread" or (kind == "conv" and draw.random() < 0.3):
+        if kind == "spread" or (kind.startswith("conv") and draw.random() < 0.3):
             dilation = tuple(int(by) for by in draw.integers(1, 4, 2))
         stride = (1, 1) if draw.random() < 0.4 else tuple(int(by) for by in draw.integers(1, 4, 2))
         reach = [(side - 1) * by + 1 for side, by in zip(kernel, dilation, strict=True)]
@@ -84,6 +88,8 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
             max(int(draw.integers(0, side + 1)), side - length - first)
             for side, length, first in zip(reach, shape, before, strict=False)
         ]
+        if line:
+            before[1] = behind[1] = 0
         made = tuple((shape[at] + before[at] + behind[at] - reach[at]) // stride[at] + 1 for at in (0, 1))
         window = {
             "stride": stride,
@@ -91,7 +97,7 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
             "pad": draw.integers(-128, 128, shape[2]).astype(np.int8),
             "dilation": dilation,
         }
-        if kind == "conv":
+        if kind.startswith("conv"):
             outputs = int(draw.integers(1, 14))
             weights = draw.integers(-128, 128, (outputs, *kernel, shape[2])).astype(np.int8)
             flat = weights.reshape(outputs, -1)
@@ -108,7 +114,13 @@ def random_step(kind: str, seed: int, prefix: str = "t", shifted: bool = True) -
         copy: Tensor(copy, shape, 1.0, int(zeros[0])),
         target: Tensor(target, made, 1.0, int(zeros[1])),
     }
-    graph = Graph(f"{kind}_{seed}", tensors, [Drop("input", copy, 0, 2**15), step], "input", {"y": target})
+    graph = Graph(
+        f"{kind.replace(' ', '_')}_{seed}",
+        tensors,
+        [Drop("input", copy, 0, 2**15), step],
+        "input",
+        {"y": target},
+    )
     return graph, draw.integers(-128, 128, (1, *shape)).astype(np.int8)
 
 

@@ -43,7 +43,7 @@ from ..graph.steps import (
     View,
     sources_of,
 )
-from .pack import is_spread, kernel_of, scratch_of, up4
+from .pack import as_called, is_spread, kernel_of, scratch_of, up4
 from .views import by_name, merged, shared
 
 SCRATCH = "scratch of step "
@@ -182,6 +182,7 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     """
     if not isinstance(step, Depthwise) or is_spread(step):
         return False
+    step, source, target = as_called(step, source, target)
     rows = np.arange(target.shape[0])
     read = rows * step.stride[0] - step.padding[0] + kernel_of(step)[0] - 1
     written = ((rows + 1) * target.shape[1] - 1) // source.shape[1]

@@ -14,7 +14,7 @@ from ..._version import VERSION
 from ...base.whole_files import write_whole
 from ...export.contents import check_name
 from ..graph.check import check
-from ..graph.model import Graph
+from ..graph.model import Graph, Tensor
 from ..graph.steps import (
     Add,
     Constant,
@@ -31,7 +31,7 @@ from ..graph.steps import (
 from .arena import ArenaLayout, lay_out, scratch_in
 from .calls import call_of
 from .constants import Constants
-from .pack import factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
+from .pack import as_called, factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
 from .views import in_flash, roots
 
 KERNELS = (
@@ -276,7 +276,7 @@ def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], s
     source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
     among = ", ".join(pointers)
     if isinstance(step, (Conv, Depthwise)):
-        window = _window(graph, step, constants)
+        window = _window(*as_called(step, source, target), constants)
         twice = "" if step.shift is None else "_twice"
         if isinstance(step, Depthwise) and is_spread(step):
             return f"tcuq_nn_spread{twice}(&{window}, {among});"
@@ -308,9 +308,8 @@ def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], s
     return call_of(graph, step, constants, pointers)
 
 
-def _window(graph: Graph, step: Conv | Depthwise, constants: Constants) -> str:
+def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: Constants) -> str:
     name = step.target
-    source, target = graph.tensors[step.source], graph.tensors[name]
     rows, columns = kernel_of(step)
     if isinstance(step, Conv):
         packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2

@@ -217,19 +217,10 @@ ASSEMBLER void four_columns_twice(const block_t *b __attribute__((unused)))
     __asm__(EIGHT_BYTES);
 }
 
-FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
-{
-    if (way == SCALED) {
-        four_columns_scaled(b);
-    } else {
-        four_columns_twice(b);
-    }
-}
-
 #elif (defined(__SSE2__) || defined(__ARM_NEON)) && !defined(TCUQ_NN_PLAIN)
 
 /* For computers: eight sums an output, those of a pair's two numbers apart, which compilers turn into vectors. */
-FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
+FOR_EACH_WAY void four_columns_plain(int32_t way, const block_t *b)
 {
     const uint32_t *weights = b->weights;
     const int32_t *affine = b->affine;
@@ -260,7 +251,7 @@ FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
 
 #else
 
-FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
+FOR_EACH_WAY void four_columns_plain(int32_t way, const block_t *b)
 {
     const uint32_t *weights = b->weights;
     const int32_t *affine = b->affine;
@@ -287,6 +278,29 @@ FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
 }
 
 #endif
+
+#if !DSP
+
+ONCE void four_columns_scaled(const block_t *b)
+{
+    four_columns_plain(SCALED, b);
+}
+
+ONCE void four_columns_twice(const block_t *b)
+{
+    four_columns_plain(ROUNDED_TWICE, b);
+}
+
+#endif
+
+FOR_EACH_WAY void four_columns(int32_t way, const block_t *b)
+{
+    if (way == SCALED) {
+        four_columns_scaled(b);
+    } else {
+        four_columns_twice(b);
+    }
+}
 
 #if DSP
 

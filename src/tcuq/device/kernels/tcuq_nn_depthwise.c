@@ -154,22 +154,40 @@ FOR_EACH_WAY void depthwise_row(int32_t way, const tcuq_nn_window *c, const rows
                                 const int32_t *affine, int32_t line, int8_t *out)
 {
     const int16_t *corner = w->cells + line * CELL;
-    int32_t column, i;
+    /* Cells under the kernel lie beside each other where the window has no other rows. */
+    int32_t places = c->kernel_rows * c->kernel_columns, gap = (w->slots - c->kernel_rows) * CELL;
+    int32_t run = gap == 0 ? places : c->kernel_rows, column, i;
     for (column = 0; column < c->columns; column++, out += c->outputs) {
-        int32_t sums[4] = {affine[0], affine[1], affine[2], affine[3]};
+        int32_t sums[4] = {affine[0], affine[1], affine[2], affine[3]}, last[4];
         const int16_t *x = corner, *t = taps;
-        for (i = 0; i < c->kernel_columns; i++, x += (w->slots - c->kernel_rows) * CELL) {
+        for (i = places; i > 0; i -= run, x += gap) {
             int32_t k;
-            for (k = 0; k < c->kernel_rows; k++, x += CELL, t += CELL) {
+            for (k = run; k > 0; k--, x += CELL, t += CELL) {
                 ONE_BY_ONE;
                 add_products(sums, x, t);
             }
         }
+        /* A copy, so that sums, which nobody counts through, stay in registers. */
+        for (i = 0; i < 4; i++) {
+            last[i] = sums[i];
+        }
         for (i = 0; i < w->lanes; i++) {
-            out[i] = finished(way, sums[i], affine + i, 4, c->zero);
+            out[i] = finished(way, last[i], affine + i, 4, c->zero);
         }
         corner += c->across * w->slots * CELL;
     }
+}
+
+ONCE void row_scaled(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine, int32_t line,
+                     int8_t *out)
+{
+    depthwise_row(SCALED, c, w, taps, affine, line, out);
+}
+
+ONCE void row_twice(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine, int32_t line,
+                    int8_t *out)
+{
+    depthwise_row(ROUNDED_TWICE, c, w, taps, affine, line, out);
 }
 
 #if DSP
@@ -324,7 +342,12 @@ FOR_EACH_WAY void depthwise_rows(int32_t way, const tcuq_nn_window *c, const row
     }
 #endif
     for (i = 0; i < lines; i++) {
-        depthwise_row(way, c, w, taps, affine, i, out + i * c->columns * c->outputs);
+        int8_t *to = out + i * c->columns * c->outputs;
+        if (way == SCALED) {
+            row_scaled(c, w, taps, affine, i, to);
+        } else {
+            row_twice(c, w, taps, affine, i, to);
+        }
     }
 }
 
