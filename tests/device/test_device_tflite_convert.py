@@ -249,6 +249,14 @@ def whole(values: Any) -> Tensor:
             tensor((1, 2, 3), data=np.ones((1, 2, 3), np.int8)),
             axis=1,
         ),
+        alone("EXPAND_DIMS", tensor((1, 4)), tensor((1, 1, 4)), whole(1)),
+        alone(
+            "PADV2",
+            tensor((1, 4)),
+            tensor((1, 6)),
+            whole([[0, 0], [1, 1]]),
+            tensor((1,), data=np.array([-9], np.int8)),
+        ),
         alone("SOFTMAX", tensor((1, 4, 3), 0.2), tensor((1, 4, 3), 1 / 256, -128)),
     ],
 )

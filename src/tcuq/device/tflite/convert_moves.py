@@ -69,8 +69,10 @@ def _softmax(made: Made, operator: Operator) -> None:
 
 MOVES: dict[str, Callable[[Made, Operator], None]] = {
     "CONCATENATION": _concat,
+    "EXPAND_DIMS": _view,
     "LOGISTIC": _table,
     "PAD": _pad,
+    "PADV2": _pad,
     "QUANTIZE": _table,
     "RELU": _table,
     "RELU6": _table,
