@@ -9,7 +9,9 @@
 
 #ifdef BOARD
 
+#ifndef LARGEST
 #define LARGEST 40000
+#endif
 
 static uint32_t memory[LARGEST / 4 + 1];
 

@@ -42,6 +42,7 @@ CORES = {
     "m4_small": ("mps2-an386", ["-mcpu=cortex-m4", "-Os"]),
     "m7": ("mps2-an500", ["-mcpu=cortex-m7"]),
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
+    "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
 }
 
 MACHINES = {

@@ -1,10 +1,12 @@
-"""Skipping what needs a compiler that is not there."""
+"""Compilers that tests build with, and skipping what needs one that is not there."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,3 +27,13 @@ def need_compiler(compiler: str, mode: str, folder: Path) -> None:
         pytest.skip(
             f"{compiler} has no sanitizer runtime: install the Debian package {SANITIZER_PACKAGE[compiler]}"
         )
+
+
+def builds(modes: Iterable[str]) -> list[Any]:
+    """Return (compiler, mode) for all of both; each mode is quick with one compiler, slow with the other."""
+    found = []
+    for at, mode in enumerate(modes):
+        for place, compiler in enumerate(("gcc", "clang")):
+            marks = () if at % 2 == place else (pytest.mark.slow,)
+            found.append(pytest.param(compiler, mode, marks=marks, id=f"{compiler}-{mode}"))
+    return found

@@ -5,17 +5,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from device_steps import evaluate_step
 
 from tcuq.device.graph.model import Graph, Tensor
-from tcuq.device.graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
+from tcuq.device.graph.steps import (
+    Add,
+    Concat,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    MeanPool,
+    Mul,
+    Pad,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
 
 CLASSES, FEATURES = 10, 32
+WITHOUT_WEIGHTS = (TableAdd, Mul, Pool, Table, Pad, Concat, View, Constant, FixedSoftmax)
 
 
 def requantized(acc: np.ndarray, multiplier: np.ndarray | int, zero: int) -> np.ndarray:
     assert np.abs(acc).max() < 2**31
     scaled = (acc * np.asarray(multiplier, np.int64) + 2**31) >> 32
     return np.clip(scaled + zero, -128, 127)
+
+
+def finished(step: Conv | Depthwise | Dense, acc: np.ndarray, zero: int) -> np.ndarray:
+    """Return sums as a step leaves them: rounded once, twice, or once by TFLite's rule, and confined."""
+    if step.shift is None:
+        return np.clip(requantized(acc, step.multiplier, zero), step.low, step.high)
+    shift, multiplier = step.shift.astype(np.int64), step.multiplier.astype(np.int64)
+    assert (np.abs(acc) << np.maximum(shift, 0)).max() < 2**31
+    if isinstance(step, Dense):
+        made = np.floor_divide(acc * multiplier + (np.int64(1) << (30 - shift)), np.int64(1) << (31 - shift))
+    else:
+        product = np.floor_divide((acc << np.maximum(shift, 0)) * multiplier + 2**30, 2**31)
+        whole = np.int64(1) << np.maximum(-shift, 0)
+        up, down = (product + whole // 2) // whole, -((whole // 2 - product) // whole)
+        made = np.where(product < 0, down, up)
+    return np.clip(made + zero, step.low, step.high)
 
 
 def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
@@ -28,6 +65,8 @@ def padded(step: Conv | Depthwise, x: np.ndarray) -> np.ndarray:
 
 
 def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: list[int]) -> np.ndarray:
+    if isinstance(step, (MeanPool, *WITHOUT_WEIGHTS)) and getattr(step, "shift", 0) is not None:
+        return evaluate_step(step, values, graph)
     x = values[sources_of(step)[0]].astype(np.int64)
     target = graph.tensors[step.target]
     if isinstance(step, (Conv, Depthwise)):
@@ -37,15 +76,17 @@ def evaluate(step: Step, values: dict[str, np.ndarray], graph: Graph, random: li
         kernel = step.weights.shape[1:3] if isinstance(step, Conv) else step.weights.shape[:2]
         for i in range(kernel[0]):
             for j in range(kernel[1]):
-                seen = whole[i :: step.stride[0], j :: step.stride[1]][:rows, :columns]
+                corner = whole[i * step.dilation[0] :, j * step.dilation[1] :]
+                seen = corner[:: step.stride[0], :: step.stride[1]][:rows, :columns]
                 if isinstance(step, Conv):
                     acc += seen @ step.weights[:, i, j].astype(np.int64).T
                 else:
-                    acc += seen * step.weights[i, j]
-        return requantized(acc, step.multiplier, target.zero)
+                    channels = np.arange(target.shape[2]) // (target.shape[2] // x.shape[2])
+                    acc += seen[..., channels] * step.weights[i, j]
+        return finished(step, acc, target.zero)
     if isinstance(step, Dense):
-        acc = step.weights.astype(np.int64) @ x.ravel() + step.bias
-        return requantized(acc, step.multiplier, target.zero)
+        acc = x.reshape(-1, step.weights.shape[1]) @ step.weights.astype(np.int64).T + step.bias
+        return finished(step, acc, target.zero)
     if isinstance(step, Add):
         total = x * step.left + values[step.second].astype(np.int64) * step.right + step.offset
         return np.clip(total >> step.shift, -128, 127)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, note, print_json, progress
 from .device_emit import add as add_emit
+from .device_import import add as add_import
 from .edge import UsageError
 from .moved import add_device as add_moved
 
@@ -72,10 +73,13 @@ def add(subparsers: Subparsers) -> None:
         "tcuq device build cnn4.graph.npz --params params.json --board stm32l432kc --out firmware.elf",
         build,
     )
-    built.add_argument("graph", metavar="GRAPH", help="file that `tcuq-lab boards quantize` wrote")
+    built.add_argument(
+        "graph", metavar="GRAPH", help="file that `tcuq device import` or `tcuq-lab boards quantize` wrote"
+    )
     built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
     built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
     built.add_argument("--out", metavar="FILE", help="where the image goes; it is for the emulator, see emit")
+    add_import(actions)
     add_emit(actions)
     add_moved(actions)
 

@@ -7,10 +7,15 @@ order of the kernel allows it:
 
 - a convolution writes pixels in their order and never looks further back than the kernel reaches, so its
   target may begin some rows before the source and run into it;
-- sums, dropout and softmax go from the first value to the last: the target may begin where the source does;
+- sums, products, tables, dropout and softmax go from the first value to the last: the target may begin where
+  a source of its size does;
+- a pool writes pixels in their order, as a convolution does, but begins to write before it has read all of
+  the first;
 - a depthwise convolution reads a row ahead of what it writes, channel by channel: the target may begin where
   the source does, and only there, unless it is wider;
-- a dense step reads all before it writes.
+- a dense step reads a row before it writes one.
+
+A view has the bytes of its source, and a constant has none here.
 """
 
 from __future__ import annotations
@@ -22,8 +27,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph.model import Graph, Tensor
-from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
-from .pack import kernel_of, scratch_of, up4
+from ..graph.steps import (
+    Add,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    FixedSoftmax,
+    Mul,
+    Pool,
+    Softmax,
+    Step,
+    Table,
+    TableAdd,
+    View,
+    sources_of,
+)
+from .pack import as_called, is_spread, kernel_of, scratch_of, up4
+from .views import by_name, merged, shared
 
 SCRATCH = "scratch of step "
 """Begins the name of a place that is no tensor; no tensor's name has a blank."""
@@ -104,8 +126,8 @@ def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> Are
     >>> sorted(lay_out(graph, keep_input=True).offsets)
     ['a', 'b']
     """
-    places = _places(graph, keep_input)
-    shifts = _shifts(graph, {place.name: place for place in places}) if overlap else {}
+    places = merged(graph, _places(graph, keep_input))
+    shifts = _shifts(graph, by_name(graph, places)) if overlap else {}
     bound = _bound(places, shifts)
     best: dict[str, int] = {}
     size = 0
@@ -116,7 +138,7 @@ def lay_out(graph: Graph, overlap: bool = True, keep_input: bool = False) -> Are
             best, size = offsets, found
         if size <= bound:
             break
-    return ArenaLayout(best, size, bound)
+    return ArenaLayout(shared(graph, best), size, bound)
 
 
 def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
@@ -133,20 +155,29 @@ def lag_of(step: Step, source: Tensor, target: Tensor) -> int | None:
     >>> lag_of(Conv("x", "y", w, n, n, (1, 1), (1, 1, 1, 1), np.zeros(16, np.int8)), x, y)
     528
     """
-    if isinstance(step, (Add, Drop, Softmax)):
+    if isinstance(step, (Add, Drop, Softmax, Table, FixedSoftmax)):
         return 0
+    if isinstance(step, (TableAdd, Mul)):
+        return 0 if source.size == target.size else None
     if isinstance(step, Dense):
-        return -source.size
-    if not isinstance(step, Conv):
+        outputs, inputs = step.weights.shape
+        rows = np.arange(1, source.size // inputs)
+        return int((rows * (outputs - inputs)).max(initial=-source.size))
+    if not isinstance(step, (Conv, Pool)):
         return None
-    height, width, channels = source.shape
-    y = np.clip(np.arange(target.shape[0]) * step.stride[0] - step.padding[0], 0, height)
-    x = np.clip(np.arange(target.shape[1]) * step.stride[1] - step.padding[1], 0, width)
+    dilation = step.dilation if isinstance(step, Conv) else (1, 1)
+    corners = [np.arange(target.shape[at]) * step.stride[at] - step.padding[at] for at in (0, 1)]
+    # The first row and column of each kernel that may lie inside.
+    y, x = (
+        np.minimum(np.where(corner < 0, corner % dilation[at], corner), source.shape[at])
+        for at, corner in enumerate(corners)
+    )
+    _, width, channels = source.shape
     # First byte that each pixel reads, and the lowest of all pixels after it.
     begin = ((y[:, None] * width + x[None, :]) * channels).ravel()
     later = np.minimum.accumulate(begin[::-1])[::-1][1:]
     written = np.arange(1, len(begin)) * target.shape[2]
-    return int((written - later).max(initial=-source.size))
+    return int((written - later).max(initial=0 if isinstance(step, Pool) else -source.size))
 
 
 def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
@@ -155,12 +186,20 @@ def _keeps_place(step: Step, source: Tensor, target: Tensor) -> bool:
     Each four channels go through the whole picture before the next, and a value lands on one of its own
     channel. So only rows matter: what is written must not lie beyond the rows that have been read.
     """
-    if not isinstance(step, Depthwise):
+    if not isinstance(step, Depthwise) or is_spread(step):
         return False
+    step, source, target = as_called(step, source, target)
     rows = np.arange(target.shape[0])
     read = rows * step.stride[0] - step.padding[0] + kernel_of(step)[0] - 1
     written = ((rows + 1) * target.shape[1] - 1) // source.shape[1]
     return bool((written <= read).all())
+
+
+def scratch_in(graph: Graph, step: Step) -> int:
+    """Return the bytes of scratch that a step of a graph takes."""
+    if isinstance(step, (View, Constant)):
+        return 0
+    return scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target])
 
 
 def _places(graph: Graph, keep_input: bool) -> list[Place]:
@@ -171,7 +210,7 @@ def _places(graph: Graph, keep_input: bool) -> list[Place]:
         first[step.target] = last[step.target] = number
         for source in sources_of(step):
             last[source] = number
-        size = scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target])
+        size = scratch_in(graph, step)
         if size:
             found.append(Place(f"{SCRATCH}{number}", up4(size), number, number))
     for name in graph.outputs.values():
@@ -194,10 +233,11 @@ def _shifts(graph: Graph, places: Mapping[str, Place]) -> _Shifts:
                 continue
             source, target = graph.tensors[name], graph.tensors[step.target]
             lag = lag_of(step, source, target)
+            root = places[name].name
             if lag is not None:
-                found[step.target, name] = lag
+                found[step.target, root] = lag
             elif _keeps_place(step, source, target):
-                found[step.target, name] = "same"
+                found[step.target, root] = "same"
     return found
 
 

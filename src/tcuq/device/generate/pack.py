@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +12,7 @@ from ..graph.model import Tensor
 from ..graph.steps import Conv, Dense, Depthwise, Int8, Int32, Step
 
 Words = npt.NDArray[np.uint32]
+Window = TypeVar("Window", bound="Conv | Depthwise")
 
 
 def up4(count: int) -> int:
@@ -55,22 +59,45 @@ def pack_fours(weights: Int8) -> Words:
     return _words(whole.reshape(height, width, -1, 4).transpose(2, 1, 0, 3))
 
 
-def pack_affine(bias: Int32, multiplier: Int32, group: int) -> Int32:
-    """Return groups of biases, each with its multipliers behind it; what a group lacks is 0.
+def pack_affine(step: Conv | Depthwise | Dense, group: int) -> Int32:
+    """Return groups of biases, each with its other numbers behind it; what a group lacks is 0.
 
     Examples
     --------
-    >>> pack_affine(np.array([1, 2, 3], np.int32), np.array([7, 8, 9], np.int32), 2).tolist()
+    >>> bias, multiplier = np.array([1, 2, 3], np.int32), np.array([7, 8, 9], np.int32)
+    >>> pack_affine(Dense("x", "y", np.zeros((3, 1), np.int8), bias, multiplier), 2).tolist()
     [1, 2, 7, 8, 3, 0, 9, 0]
     """
-    groups = -(-len(bias) // group)
-    both = np.zeros((2, groups * group), np.int32)
-    both[:, : len(bias)] = bias, multiplier
-    return both.reshape(2, groups, group).transpose(1, 0, 2).ravel()
+    numbers = [step.bias, step.multiplier]
+    if step.shift is not None:
+        more = (step.multiplier, step.shift) if isinstance(step, Dense) else factors(step)
+        numbers = [step.bias, *more]
+    groups = -(-len(step.bias) // group)
+    whole = np.zeros((len(numbers), groups * group), np.int32)
+    whole[:, : len(step.bias)] = numbers
+    return whole.reshape(len(numbers), groups, group).transpose(1, 0, 2).ravel()
+
+
+def factors(step: Conv | Depthwise) -> tuple[Int32, Int32]:
+    """Return what a kernel multiplies a sum with to round it twice: factors, and powers of two.
+
+    Examples
+    --------
+    >>> multiplier, shift = np.array([2**30 + 5, 2**30], np.int32), np.array([-8, -1], np.int32)
+    >>> rest = {"stride": (1, 1), "padding": (0, 0, 0, 0), "pad": np.zeros(1, np.int8), "shift": shift}
+    >>> step = Conv("x", "y", np.zeros((2, 1, 1, 1), np.int8), np.zeros(2, np.int32), multiplier, **rest)
+    >>> [found.tolist() for found in factors(step)]
+    [[-2147483638, 1073741824], [16777216, -31]]
+    """
+    multiplier, shift = step.multiplier.astype(np.int64), np.asarray(step.shift, np.int64)
+    fast = (multiplier >= 2**30) & (shift <= -2)
+    factor = np.where(fast, 2 * multiplier - 2**32, multiplier)
+    power = np.where(fast, 1 << np.where(fast, 32 + shift, 0), -32 - shift)
+    return factor.astype(np.int32), power.astype(np.int32)
 
 
 def is_padded(step: Conv | Depthwise, source: Tensor, target: Tensor) -> bool:
-    """Return whether the kernel ever leaves the picture."""
+    """Return whether the kernel, without dilation, ever leaves the picture."""
     rows, columns = kernel_of(step)
     below = (target.shape[0] - 1) * step.stride[0] + rows - step.padding[0] > source.shape[0]
     beside = (target.shape[1] - 1) * step.stride[1] + columns - step.padding[1] > source.shape[1]
@@ -83,17 +110,57 @@ def kernel_of(step: Conv | Depthwise) -> tuple[int, int]:
     return (shape[1], shape[2]) if isinstance(step, Conv) else (shape[0], shape[1])
 
 
+def as_called(step: Window, source: Tensor, target: Tensor) -> tuple[Window, Tensor, Tensor]:
+    """Return a step and its tensors as the kernel sees them: a picture of one column is turned into one row.
+
+    In memory both are the same, and kernels go faster along rows. A depthwise kernel widens a row as a whole,
+    so it stays a column where that would take more memory than the picture.
+
+    Examples
+    --------
+    >>> step = Depthwise("x", "y", np.zeros((9, 1, 16), np.int8), *(np.zeros(16, np.int32),) * 2,
+    ...     (2, 1), (4, 0, 4, 0), np.zeros(16, np.int8))
+    >>> turned, *tensors = as_called(step, Tensor("x", (60, 1, 16), 1.0, 0), Tensor("y", (30, 1, 16), 1.0, 0))
+    >>> turned.weights.shape, turned.stride, turned.padding, [each.shape for each in tensors]
+    ((1, 9, 16), (1, 2), (0, 4, 0, 4), [(1, 60, 16), (1, 30, 16)])
+    """
+    top, left, bottom, right = step.padding
+    length = top + source.shape[0] + bottom
+    column = source.shape[1] == target.shape[1] == kernel_of(step)[1] == 1 and left == right == 0
+    if not column or (isinstance(step, Depthwise) and 8 * length > source.size):
+        return step, source, target
+    at = 1 if isinstance(step, Conv) else 0
+    turned = replace(
+        step,
+        weights=step.weights.swapaxes(at, at + 1),
+        stride=step.stride[::-1],
+        padding=(left, top, right, bottom),
+        dilation=step.dilation[::-1],
+    )
+    row, made = (replace(each, shape=(1, each.shape[0], each.shape[2])) for each in (source, target))
+    return turned, row, made
+
+
+def is_spread(step: Depthwise) -> bool:
+    """Return whether a depthwise step needs the general kernel: dilation, or several outputs a channel."""
+    return step.dilation != (1, 1) or step.weights.shape[2] != len(step.pad)
+
+
 def scratch_of(step: Step, source: Tensor, target: Tensor) -> int:
     """Return the bytes of scratch that a step's kernel takes, as its header says."""
     if isinstance(step, Dense):
         return 2 * up4(step.weights.shape[1])
+    if isinstance(step, (Conv, Depthwise)):
+        step, source, target = as_called(step, source, target)
     if isinstance(step, Conv):
         rows, columns = kernel_of(step)
         row = columns * source.shape[2]
         values = up4(rows * row)
+        if step.dilation != (1, 1):
+            return 12 * values
         ragged = 4 * values if source.shape[2] % 4 else 0
         return 8 * values + ragged + (up4(row) if is_padded(step, source, target) else 0)
-    if isinstance(step, Depthwise):
+    if isinstance(step, Depthwise) and not is_spread(step):
         rows, columns = kernel_of(step)
         slots = 4 if (rows, columns, step.stride) == (3, 3, (1, 1)) else rows
         return 8 * (((target.shape[1] - 1) * step.stride[1] + columns) * slots + rows * columns)

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._version import VERSION
 from ...base.whole_files import write_whole
 from ...export.contents import check_name
 from ..graph.check import check
-from ..graph.model import Graph
-from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
-from .arena import ArenaLayout, lay_out
-from .pack import kernel_of, pack_affine, pack_fours, pack_pairs, scratch_of
+from ..graph.model import Graph, Tensor
+from ..graph.steps import (
+    Add,
+    Constant,
+    Conv,
+    Dense,
+    Depthwise,
+    Drop,
+    MeanPool,
+    Softmax,
+    Step,
+    View,
+    sources_of,
+)
+from .arena import ArenaLayout, lay_out, scratch_in
+from .calls import call_of
+from .constants import Constants
+from .pack import as_called, factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
+from .views import in_flash, roots
 
-KERNELS = ("tcuq_nn.c", "tcuq_nn.h", "tcuq_nn_conv.c", "tcuq_nn_depthwise.c", "tcuq_nn_inside.h")
+KERNELS = (
+    "tcuq_nn.c",
+    "tcuq_nn.h",
+    "tcuq_nn_conv.c",
+    "tcuq_nn_depthwise.c",
+    "tcuq_nn_inside.h",
+    "tcuq_nn_pairs.c",
+    "tcuq_nn_pool.c",
+    "tcuq_nn_shape.c",
+    "tcuq_nn_softmax.c",
+    "tcuq_nn_spread.c",
+)
 """Compile and link the files of C among them with a network."""
 
 _HEADER = """\
@@ -192,47 +217,25 @@ def _header(graph: Graph, name: str, where: ArenaLayout) -> str:
     )
 
 
-class _Constants:
-    """Definitions of constants; equal arrays are defined once."""
-
-    def __init__(self) -> None:
-        self.text: list[str] = []
-        self._known: dict[tuple[str, bytes], str] = {}
-
-    def array(self, kind: str, name: str, values: npt.NDArray[Any], form: str = "d") -> str:
-        key = (kind, values.tobytes())
-        if key not in self._known:
-            self._known[key] = name
-            self.text.append(f"static const {kind} {name}[{len(values)}] = {{\n{_rows(values, form)}}};\n")
-        return self._known[key]
-
-    def record(self, kind: str, name: str, lines: Iterable[str]) -> str:
-        body = "".join(f"    {line},\n" for line in lines)
-        self.text.append(f"static const {kind} {name} = {{\n{body}}};\n\n")
-        return name
-
-
-def _rows(values: npt.NDArray[Any], form: str) -> str:
-    if form == "x":
-        texts = [f"0x{value:08X}u" for value in values.tolist()]
-    else:
-        # The lowest number of 32 bits cannot be written as one literal of its type.
-        texts = ["-2147483647 - 1" if value == -(2**31) else str(value) for value in values.tolist()]
-    return textwrap.fill(", ".join(texts), 106, initial_indent="    ", subsequent_indent="    ") + ",\n"
-
-
 def _source(graph: Graph, name: str, where: ArenaLayout) -> str:
-    constants = _Constants()
+    constants = Constants()
     calls = []
     places = {tensor: f"arena + {tensor}_at" for tensor in graph.tensors}
     places[graph.input] = f"arena + {name.upper()}_INPUT_AT" if graph.input in where.offsets else "input"
+    places |= _borrowed(graph, places, constants)
     for number, step in enumerate(graph.steps):
+        if isinstance(step, (View, Constant)):
+            continue
         pointers = [places[tensor] for tensor in (*sources_of(step), step.target)]
-        scratch = f"arena + {where.scratch(number)}" if _needs_scratch(graph, step) else ""
+        scratch = f"arena + {where.scratch(number)}" if scratch_in(graph, step) else ""
         calls.append(_call(graph, step, constants, pointers, scratch))
+        calls += _clamped(graph, step, places)
     calls += [f"out->{purpose} = {places[tensor]};" for purpose, tensor in graph.outputs.items()]
-    if not graph.steps:
-        calls.append("(void)arena;")
+    calls += [
+        f"(void){each};"
+        for each in ("input", "arena")
+        if f"*{each}" in _signature(graph, name, where) and not re.search(rf"\b{each}\b", "".join(calls))
+    ]
     return _SOURCE.format(
         banner=_banner(graph),
         name=name,
@@ -259,31 +262,54 @@ def _places(graph: Graph, where: ArenaLayout) -> str:
     return text + "};\n\n"
 
 
-def _needs_scratch(graph: Graph, step: Step) -> bool:
-    return scratch_of(step, graph.tensors[sources_of(step)[0]], graph.tensors[step.target]) > 0
+def _borrowed(graph: Graph, places: Mapping[str, str], constants: Constants) -> dict[str, str]:
+    """Define constant tensors, and return where these and views lie."""
+    flash = {
+        step.target: constants.array("int8_t", f"{step.target}_values", step.values.ravel())
+        for step in graph.steps
+        if isinstance(step, Constant)
+    }
+    found = {**places, **flash}
+    whose = roots(graph)
+    return {name: found[root] for name, root in whose.items() if root != name or name in in_flash(graph)}
 
 
-def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], scratch: str) -> str:
+def _clamped(graph: Graph, step: Step, places: Mapping[str, str]) -> list[str]:
+    """Return what confines a step's target to a range that saturation alone does not give."""
+    low, high = getattr(step, "low", -128), getattr(step, "high", 127)
+    if (low, high) == (-128, 127):
+        return []
+    size = graph.tensors[step.target].size
+    return [f"tcuq_nn_clamp({places[step.target]}, {size}, {low}, {high});"]
+
+
+def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], scratch: str) -> str:
     """Define what a step needs, and return the call that runs it."""
     name = step.target
     source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
     among = ", ".join(pointers)
     if isinstance(step, (Conv, Depthwise)):
-        window = _window(graph, step, constants)
+        window = _window(*as_called(step, source, target), constants)
+        twice = "" if step.shift is None else "_twice"
+        if isinstance(step, Depthwise) and is_spread(step):
+            return f"tcuq_nn_spread{twice}(&{window}, {among});"
         kernel = "conv" if isinstance(step, Conv) else "depthwise"
-        return f"tcuq_nn_{kernel}(&{window}, {among}, {scratch});"
+        kernel += "_dilated" if step.dilation != (1, 1) else ""
+        return f"tcuq_nn_{kernel}{twice}(&{window}, {among}, {scratch});"
     if isinstance(step, Dense):
+        outputs, inputs = step.weights.shape
         weights = constants.array("uint32_t", f"{name}_weights", pack_pairs(step.weights), "x")
-        affine = constants.array("int32_t", f"{name}_affine", pack_affine(step.bias, step.multiplier, 2))
-        lines = [weights, affine, f"{source.size}, {target.size}", f"{target.zero}"]
+        affine = constants.array("int32_t", f"{name}_affine", pack_affine(step, 2))
+        lines = [weights, affine, f"{source.size // inputs}, {inputs}, {outputs}", f"{target.zero}"]
         matrix = constants.record("tcuq_nn_matrix", f"{name}_matrix", lines)
-        return f"tcuq_nn_dense(&{matrix}, {among}, {scratch});"
+        once = "" if step.shift is None else "_once"
+        return f"tcuq_nn_dense{once}(&{matrix}, {among}, {scratch});"
     if isinstance(step, Add):
         record = constants.record(
             "tcuq_nn_sum", f"{name}_sum", [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
         )
         return f"tcuq_nn_add(&{record}, {among}, {target.size});"
-    if isinstance(step, MeanPool):
+    if isinstance(step, MeanPool) and step.shift is None:
         size = f"{source.shape[0] * source.shape[1]}, {source.shape[2]}"
         return f"tcuq_nn_mean({among}, {size}, {step.bias}, {step.multiplier}, {target.zero});"
     if isinstance(step, Drop):
@@ -292,27 +318,29 @@ def _call(graph: Graph, step: Step, constants: _Constants, pointers: list[str], 
     if isinstance(step, Softmax):
         table = constants.array("uint16_t", f"{name}_table", step.table)
         return f"tcuq_nn_softmax({among}, {target.size}, {table});"
-    raise ValueError(f"step {name} is a {type(step).__name__}, which has no kernel")
+    return call_of(graph, step, constants, pointers)
 
 
-def _window(graph: Graph, step: Conv | Depthwise, constants: _Constants) -> str:
+def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: Constants) -> str:
     name = step.target
-    source, target = graph.tensors[step.source], graph.tensors[name]
     rows, columns = kernel_of(step)
     if isinstance(step, Conv):
         packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2
     else:
         packed, group = pack_fours(step.weights), 4
-    affine = pack_affine(step.bias, step.multiplier, group)
+    affine = pack_affine(step, group)
+    general = step.shift is not None and bool((factors(step)[1] <= 0).any())
     lines = [
         constants.array("uint32_t", f"{name}_weights", packed, "x"),
         constants.array("int32_t", f"{name}_affine", affine),
         constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
         ", ".join(map(str, source.shape)) + ", /* input */",
         ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, {step.stride[0]}, /* kernel, stride */",
+        f"{rows}, {columns}, /* kernel */",
+        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
         f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
         f"{target.zero}",
+        f"{int(general)}",
     ]
     # Lines with a comment bring their own comma.
     body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)

@@ -11,8 +11,11 @@ import numpy as np
 
 from ...base.checks import integer
 from ...export.contents import TAKEN
+from .check_moves import MOVES
+from .check_sums import SUMS
+from .check_values import array, confined, pair, picture, same, sides, within
 from .model import Graph, Tensor
-from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, MeanPool, Softmax, Step, sources_of
+from .steps import HIGHEST, Add, Conv, Dense, Depthwise, Drop, Softmax, Step, sources_of
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 RESERVED = frozenset(
@@ -106,8 +109,8 @@ def _tensor(name: str, tensor: Tensor) -> None:
     _identifier("name of a tensor", name)
     if not isinstance(tensor, Tensor) or tensor.name != name:
         raise ValueError(f"tensor {name} is filed under another name or is none")
-    if not isinstance(tensor.shape, tuple) or len(tensor.shape) not in (1, 3):
-        raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one or three dimensions")
+    if not isinstance(tensor.shape, tuple) or not 1 <= len(tensor.shape) <= 3:
+        raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one to three dimensions")
     for each in tensor.shape:
         integer(f"tensor {name}: dimension", each, 1, 65535)
     if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
@@ -127,119 +130,84 @@ def _named(graph: Graph, step: Step, ready: set[str]) -> None:
         raise ValueError(f"target {step.target} is made twice or is the input")
 
 
-def _array(what: str, value: Any, kind: Any, shape: tuple[int | None, ...]) -> None:
-    """Refuse what is no array of a type and shape; None stands for any length."""
-    fits = (
-        isinstance(value, np.ndarray)
-        and value.dtype == kind
-        and value.ndim == len(shape)
-        and all(wanted in (None, found) for wanted, found in zip(shape, value.shape, strict=True))
-        and value.size > 0
-    )
-    if not fits:
-        found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        wanted = ", ".join("n" if each is None else str(each) for each in shape)
-        raise ValueError(f"{what} is {found}, expected {np.dtype(kind).name} ({wanted})")
-
-
-def _same(what: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    if found != wanted:
-        raise ValueError(f"{what} is {found}, expected {wanted}")
-
-
-def _pair(what: str, value: Any, least: int, most: int) -> None:
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise ValueError(f"{what} is {value!r}, expected (down, across)")
-    for each in value:
-        integer(what, each, least, most)
-
-
-def _picture(tensor: Tensor) -> tuple[int, int, int]:
-    if len(tensor.shape) != 3:
-        raise ValueError(f"source {tensor.name} has shape {tensor.shape}, expected (height, width, channels)")
-    height, width, channels = tensor.shape
-    return height, width, channels
-
-
 def _sums(step: Conv | Depthwise | Dense, outputs: int, axes: tuple[int, ...]) -> None:
     """Refuse multipliers that are out of range, and sums that could leave 32 bits in whatever order."""
     for what in ("bias", "multiplier"):
-        _array(what, getattr(step, what), np.int32, (outputs,))
+        array(what, getattr(step, what), np.int32, (outputs,))
     if step.multiplier.min() < 0:
         raise ValueError(f"multiplier is {step.multiplier.min()}, expected 0 to {HIGHEST}")
-    weight = np.abs(step.weights.astype(np.int64)).sum(axis=axes)
-    _within(int((np.abs(step.bias.astype(np.int64)) + 128 * weight).max()))
-
-
-def _within(largest: int) -> None:
-    if largest > HIGHEST:
-        raise ValueError(f"a sum can reach {largest}, expected {HIGHEST}")
+    largest = np.abs(step.bias.astype(np.int64)) + 128 * np.abs(step.weights.astype(np.int64)).sum(axis=axes)
+    if step.shift is not None:
+        array("shift", step.shift, np.int32, (outputs,))
+        for each in (int(step.shift.min()), int(step.shift.max())):
+            integer("shift", each, -31, 30)
+        shifts = np.maximum(step.shift, 0).tolist()
+        within(max(each << shift for each, shift in zip(largest.tolist(), shifts, strict=True)))
+    within(int(largest.max()))
+    confined(step.low, step.high)
 
 
 def _window(step: Conv | Depthwise, source: Tensor, kernel: tuple[int, int], outputs: int) -> tuple[int, ...]:
     """Return the shape that a convolution gives."""
-    height, width, channels = _picture(source)
-    _pair("stride", step.stride, 1, 16)
-    if not isinstance(step.padding, tuple) or len(step.padding) != 4:
-        raise ValueError(f"padding is {step.padding!r}, expected (top, left, bottom, right)")
-    for each in step.padding:
-        integer("padding", each, 0, 255)
-    _array("pad", step.pad, np.int8, (channels,))
-    top, left, bottom, right = step.padding
-    spare = (top + height + bottom - kernel[0], left + width + right - kernel[1])
+    height, width, channels = picture(source)
+    pair("stride", step.stride, 1, 16)
+    pair("dilation", step.dilation, 1, 255)
+    top, left, bottom, right = sides(step.padding, 255)
+    array("pad", step.pad, np.int8, (channels,))
+    reach = tuple((each - 1) * by + 1 for each, by in zip(kernel, step.dilation, strict=True))
+    spare = (top + height + bottom - reach[0], left + width + right - reach[1])
     if min(spare) < 0:
-        raise ValueError(f"kernel is {kernel}, expected at most the padded picture")
+        raise ValueError(f"kernel is {reach}, expected at most the padded picture")
     return spare[0] // step.stride[0] + 1, spare[1] // step.stride[1] + 1, outputs
 
 
 def _conv(graph: Graph, step: Conv) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None, None, _picture(source)[2]))
+    array("weights", step.weights, np.int8, (None, None, None, picture(source)[2]))
     outputs, *kernel, _ = step.weights.shape
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (1, 2, 3))
 
 
 def _depthwise(graph: Graph, step: Depthwise) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, None, _picture(source)[2]))
+    array("weights", step.weights, np.int8, (None, None, None))
     *kernel, outputs = step.weights.shape
+    if outputs % picture(source)[2]:
+        raise ValueError(f"weights are for {outputs} outputs, expected a multiple of {source.shape[2]}")
     shape = _window(step, source, (kernel[0], kernel[1]), outputs)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     _sums(step, outputs, (0, 1))
 
 
 def _dense(graph: Graph, step: Dense) -> None:
     source = graph.tensors[step.source]
-    _array("weights", step.weights, np.int8, (None, source.size))
-    outputs = len(step.weights)
-    _same("target's shape", graph.tensors[step.target].shape, (outputs,))
+    array("weights", step.weights, np.int8, (None, None))
+    outputs, inputs = step.weights.shape
+    if source.size % inputs:
+        raise ValueError(f"weights are for rows of {inputs}, expected {source.size} or a part of it")
+    # The target may have any shape whose last dimension is a row.
+    rows, shape = source.size // inputs, graph.tensors[step.target].shape
+    if shape[-1] != outputs or graph.tensors[step.target].size != rows * outputs:
+        raise ValueError(f"target's shape is {shape}, expected {(rows, outputs) if rows > 1 else (outputs,)}")
     _sums(step, outputs, (1,))
 
 
 def _add(graph: Graph, step: Add) -> None:
     shape = graph.tensors[step.first].shape
-    _same("second's shape", graph.tensors[step.second].shape, shape)
-    _same("target's shape", graph.tensors[step.target].shape, shape)
+    same("second's shape", graph.tensors[step.second].shape, shape)
+    same("target's shape", graph.tensors[step.target].shape, shape)
     integer("left", step.left, -(2**15), 2**15 - 1)
     integer("right", step.right, -(2**15), 2**15 - 1)
     integer("offset", step.offset, -(2**31), HIGHEST)
     integer("shift", step.shift, 0, 31)
-    _within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
-
-
-def _mean(graph: Graph, step: MeanPool) -> None:
-    height, width, channels = _picture(graph.tensors[step.source])
-    _same("target's shape", graph.tensors[step.target].shape, (channels,))
-    integer("bias", step.bias, -(2**31), HIGHEST)
-    integer("multiplier", step.multiplier, 0, HIGHEST)
-    _within(128 * height * width + abs(step.bias))
+    within(128 * (abs(step.left) + abs(step.right)) + abs(step.offset))
 
 
 def _drop(graph: Graph, step: Drop) -> None:
     source, target = graph.tensors[step.source], graph.tensors[step.target]
-    _same("target's shape", target.shape, source.shape)
+    same("target's shape", target.shape, source.shape)
     if target.zero != source.zero:
         raise ValueError(f"target's zero is {target.zero}, expected {source.zero}, as of its source,")
     integer("threshold", step.threshold, 0, 255)
@@ -252,10 +220,10 @@ def _softmax(graph: Graph, step: Softmax) -> None:
         raise ValueError(
             f"source {source.name} has shape {source.shape}, expected 2 to {MOST_CLASSES} classes"
         )
-    _same("target's shape", target.shape, source.shape)
+    same("target's shape", target.shape, source.shape)
     if (target.scale, target.zero) != (1 / 256, -128):
         raise ValueError(f"target has scale {target.scale:g} and zero {target.zero}, expected 1/256 and -128")
-    _array("table", step.table, np.uint16, (256,))
+    array("table", step.table, np.uint16, (256,))
     if step.table[0] != 65535 or (np.diff(step.table.astype(np.int64)) > 0).any():
         raise ValueError(f"table begins with {step.table[0]} or rises, expected 65535, falling,")
 
@@ -265,7 +233,8 @@ _CHECKS: dict[type, Any] = {
     Depthwise: _depthwise,
     Dense: _dense,
     Add: _add,
-    MeanPool: _mean,
     Drop: _drop,
     Softmax: _softmax,
+    **SUMS,
+    **MOVES,
 }

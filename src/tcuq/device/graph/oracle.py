@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...base.checks import integer
 from .model import Graph
+from .oracle_steps import WITHOUT_WEIGHTS, moved
 from .steps import Add, Conv, Dense, Depthwise, Drop, Int8, MeanPool, Softmax, Step, UInt16, sources_of
 
 Int64 = npt.NDArray[np.int64]
@@ -76,7 +77,7 @@ def run(graph: Graph, x: Int8, *, random: Random | None = None, every: bool = Fa
     if x.dtype != np.int8 or x.shape[1:] != shape:
         raise ValueError(f"input is {x.dtype} {x.shape}, expected int8 (n, {', '.join(map(str, shape))})")
     source = random or Random(1)
-    kept = list(graph.tensors) if every else list(graph.outputs.values())
+    kept = list(graph.tensors) if every else list(dict.fromkeys(graph.outputs.values()))
     found: dict[str, list[Int8]] = {name: [] for name in kept}
     for part in (x[at : at + BATCH] for at in range(0, max(len(x), 1), BATCH)):
         values = _forward(graph, part, source)
@@ -106,7 +107,10 @@ def _forward(graph: Graph, x: Int8, random: Random) -> dict[str, Int8]:
     values = {graph.input: x}
     drawn = _drawn(graph, len(x), random)
     for step in graph.steps:
-        values[step.target] = _step(graph, step, values, drawn)
+        if isinstance(step, WITHOUT_WEIGHTS) or (isinstance(step, MeanPool) and step.shift is not None):
+            values[step.target] = moved(graph, step, values, len(x))
+        else:
+            values[step.target] = _step(graph, step, values, drawn)
     return values
 
 
@@ -125,14 +129,15 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
         return _sat8((a * step.left + b * step.right + step.offset) >> step.shift)
     x = values[sources_of(step)[0]]
     if isinstance(step, Conv):
-        return _sat8(_scaled(_convolved(step, x) + step.bias, step.multiplier) + zero)
+        return _finished(step, _convolved(step, x), zero)
     if isinstance(step, Depthwise):
-        return _sat8(_scaled(_filtered(step, x) + step.bias, step.multiplier) + zero)
+        return _finished(step, _filtered(step, x), zero)
     if isinstance(step, Dense):
-        flat = x.reshape(len(x), step.weights.shape[1])
-        return _sat8(_scaled(_product(flat, step.weights) + step.bias, step.multiplier) + zero)
+        found = _finished(step, _product(x.reshape(-1, step.weights.shape[1]), step.weights), zero)
+        return found.reshape(len(x), *graph.tensors[step.target].shape)
     if isinstance(step, MeanPool):
-        return _sat8(_scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero)
+        mean = _scaled(x.sum(axis=(1, 2), dtype=np.int64) + step.bias, step.multiplier) + zero
+        return np.asarray(np.clip(mean, step.low, step.high), dtype=np.int8)
     if isinstance(step, Drop):
         center = graph.tensors[step.source].zero
         scaled = (((x.astype(np.int64) - center) * step.multiplier + 2**14) >> 15) + center
@@ -144,6 +149,31 @@ def _step(graph: Graph, step: Step, values: dict[str, Int8], drawn: Iterator[npt
 
 def _scaled(acc: Int64, multiplier: npt.NDArray[Any] | int) -> Int64:
     return np.asarray((acc * np.asarray(multiplier, dtype=np.int64) + 2**31) >> 32)
+
+
+def _finished(step: Conv | Depthwise | Dense, acc: Int64, zero: int) -> Int8:
+    """Return sums at the scale of their target, within its range."""
+    whole = acc + step.bias
+    if step.shift is None:
+        made = _scaled(whole, step.multiplier)
+    elif isinstance(step, Dense):
+        made = _once(whole, step.multiplier, step.shift)
+    else:
+        made = _twice(whole, step.multiplier, step.shift)
+    return np.asarray(np.clip(made + zero, step.low, step.high), dtype=np.int8)
+
+
+def _twice(acc: Int64, multiplier: npt.NDArray[Any] | int, shift: npt.NDArray[Any] | int) -> Int64:
+    places = np.asarray(shift, dtype=np.int64)
+    up, down = 2 ** np.maximum(places, 0), 2 ** np.maximum(-places, 0)
+    product = (acc * up * np.asarray(multiplier, dtype=np.int64) + 2**30) >> 31
+    # Half away from zero: half upwards, of the absolute value.
+    return np.asarray(np.sign(product) * ((2 * np.abs(product) + down) // (2 * down)))
+
+
+def _once(acc: Int64, multiplier: npt.NDArray[Any] | int, shift: npt.NDArray[Any] | int) -> Int64:
+    bits = 31 - np.asarray(shift, dtype=np.int64)
+    return np.asarray((acc * np.asarray(multiplier, dtype=np.int64) + 2 ** (bits - 1)) >> bits)
 
 
 def _sat8(values: Int64) -> Int8:
@@ -162,21 +192,25 @@ def _framed(x: Int8, padding: tuple[int, int, int, int], pad: Int8) -> Int8:
 def _convolved(step: Conv, x: Int8) -> Int64:
     outputs, height, width, inputs = step.weights.shape
     framed = _framed(x, step.padding, step.pad)
-    windows = np.lib.stride_tricks.sliding_window_view(framed, (height, width), axis=(1, 2))
-    windows = windows[:, :: step.stride[0], :: step.stride[1]].transpose(0, 1, 2, 4, 5, 3)
+    tall, wide = step.dilation
+    reach = (height - 1) * tall + 1, (width - 1) * wide + 1
+    windows = np.lib.stride_tricks.sliding_window_view(framed, reach, axis=(1, 2))
+    windows = windows[:, :: step.stride[0], :: step.stride[1], :, ::tall, ::wide].transpose(0, 1, 2, 4, 5, 3)
     columns = windows.reshape(-1, height * width * inputs)
     return _product(columns, step.weights.reshape(outputs, -1)).reshape(*windows.shape[:3], outputs)
 
 
 def _filtered(step: Depthwise, x: Int8) -> Int64:
-    height, width, channels = step.weights.shape
-    framed = _framed(x, step.padding, step.pad).astype(np.int64)
-    rows = (framed.shape[1] - height) // step.stride[0] + 1
-    columns = (framed.shape[2] - width) // step.stride[1] + 1
-    acc = np.zeros((len(x), rows, columns, channels), dtype=np.int64)
+    height, width, outputs = step.weights.shape
+    tall, wide = step.dilation
+    framed = _framed(x, step.padding, step.pad).astype(np.int64).repeat(outputs // len(step.pad), axis=3)
+    rows = (framed.shape[1] - (height - 1) * tall - 1) // step.stride[0] + 1
+    columns = (framed.shape[2] - (width - 1) * wide - 1) // step.stride[1] + 1
+    acc = np.zeros((len(x), rows, columns, outputs), dtype=np.int64)
     for i in range(height):
         for j in range(width):
-            seen = framed[:, i:, j:][:, :: step.stride[0], :: step.stride[1]][:, :rows, :columns]
+            corner = framed[:, i * tall :, j * wide :]
+            seen = corner[:, :: step.stride[0], :: step.stride[1]][:, :rows, :columns]
             acc += seen * step.weights[i, j].astype(np.int64)
     return acc
 

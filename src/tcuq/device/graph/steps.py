@@ -164,7 +164,8 @@ class Mul:
 class MeanPool:
     """The mean over a picture, a value a channel: acc = sum of the raw values + bias.
 
-    In general the source is read as (`outer`, n, inner), and the mean is one over n. `shift` rounds `twice`.
+    In general the source is read as (`outer`, n, inner, `tail`), and the mean is one over n and the tail.
+    `shift` rounds `twice`.
     """
 
     source: str
@@ -175,6 +176,7 @@ class MeanPool:
     low: int = -128
     high: int = 127
     outer: int = 1
+    tail: int = 1
 
 
 @dataclass(frozen=True)
@@ -278,10 +280,11 @@ class FixedSoftmax:
     """Posteriors of every row as TFLite takes them, scale 1/256 and zero -128.
 
     With top the largest logit of a row, e = table[top - q], an exponential with 31 bits behind its point, 0
-    where TFLite does not count it. s is the sum of e / 2**12, each rounded half away from zero; r = the
-    reciprocal of s shifted up by `room` to lie in [2**31, 2**32), by three steps of Newton's method as in
-    TFLite. The value is (e * r + 2**30) >> 31, divided by 2**(35 - room), rounded half away from zero, - 128,
-    confined to [-128, 127]; -128 where e is 0.
+    where TFLite does not count it. s is the sum of e / 2**12, each rounded half away from zero, shifted up by
+    `room` to lie in [2**31, 2**32). With h(a, b) = (a * b + 2**30) >> 31 and half = s >> 1, its reciprocal r
+    is 1515870810 + h(half, -1010580540) at first, then three times r + 4 * h(r, 2**29 - h(half, r)), then
+    2 * r, every number confined to 32 bits. The value is h(e, r) / 2**(35 - room), rounded half away from
+    zero, - 128, confined to [-128, 127]; -128 where e is 0.
 
     Parameters
     ----------

@@ -16,6 +16,8 @@ from ..graph.model import Graph, Tensor
 from ..graph.oracle import Random
 from ..graph.oracle import run as run_oracle
 from ..graph.steps import Add, Conv, Dense, Depthwise, Drop, Int8, Int32, MeanPool, Softmax, Step, UInt16
+from .step_cases import step_cases
+from .window_cases import window_cases
 
 VECTORS = "vectors.txt"
 SAME = (1, 1, 1, 1)
@@ -104,7 +106,8 @@ def cases() -> Iterator[KernelCase]:
     --------
     >>> operators = {case.name.split(",")[0] for case in cases()}
     >>> sorted(operators)
-    ['Add', 'Conv', 'Dense', 'Depthwise', 'Drop', 'MeanPool', 'Softmax']
+    ['Add', 'Concat', 'Conv', 'Dense', 'Depthwise', 'Drop', 'FixedSoftmax', 'MeanPool', \
+'MeanPool of all kinds', 'Mul', 'Pad', 'Pool', 'Softmax', 'Table', 'TableAdd', 'View']
     """
     draw = _Drawn(1)
     number = 0
@@ -166,6 +169,8 @@ def cases() -> Iterator[KernelCase]:
     for about, classes, fall in SOFTMAXES:
         softmax = Softmax("x", target(), _falling(fall))
         yield case("Softmax", about, (classes,), softmax, (classes,), zero=-128, scale=1 / 256)
+    yield from (KernelCase(*each) for each in step_cases())
+    yield from (KernelCase(*each) for each in window_cases())
 
 
 def _falling(ratio: int) -> UInt16:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..generate.arena import lay_out
-from ..generate.source import KERNELS, takes_random, write
+from ..generate.source import KERNELS, sources, takes_random
 from ..graph.check import check
 from ..graph.model import Graph
 from ..tools import call, version
@@ -156,8 +156,11 @@ def _library(graphs: Mapping[str, Graph], compiler: str, flags: tuple[str, ...])
     """Return graphs by name, compiled and loaded."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        texts: dict[str, str] = {}
         for each, graph in graphs.items():
-            write(graph, folder, each)
+            texts |= sources(graph, each)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
         (folder / "all.c").write_text("".join(f'#include "{each}.c"\n' for each in graphs), encoding="utf-8")
         parts = [folder / "all.c"]
         for file, content in _kernels(compiler, flags).items():

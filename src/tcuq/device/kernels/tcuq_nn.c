@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels without weights: add, mean, drop, softmax. */
+/* The kernels without weights: add, mean, drop, softmax, clamp. */
 #include "tcuq_nn_inside.h"
 
 void tcuq_nn_add(const tcuq_nn_sum *s, const int8_t *a, const int8_t *b, int8_t *out, int32_t count)
@@ -103,5 +103,24 @@ void tcuq_nn_softmax(const int8_t *in, int8_t *out, int32_t count, const uint16_
     for (i = 0; i < count; i++) {
         uint32_t p = (table[top - in[i]] * 512u + sum) / (2u * sum);
         out[i] = (int8_t)((int32_t)(p > 255u ? 255u : p) - 128);
+    }
+}
+
+void tcuq_nn_clamp(int8_t *values, int32_t count, int32_t low, int32_t high)
+{
+    int32_t i = 0;
+#if DSP
+    uint32_t lows = ((uint32_t)low & 0xFFu) * 0x01010101u, highs = ((uint32_t)high & 0xFFu) * 0x01010101u;
+    for (; i + 4 <= count; i += 4) {
+        uint32_t word = word_at(values + i), less;
+        /* SEL takes its first where the difference before it was not negative. */
+        __asm__("ssub8 %1, %0, %2\n\tsel %0, %2, %0" : "+r"(word), "=&r"(less) : "r"(highs));
+        __asm__("ssub8 %1, %0, %2\n\tsel %0, %0, %2" : "+r"(word), "=&r"(less) : "r"(lows));
+        put_word(values + i, word);
+    }
+#endif
+    for (; i < count; i++) {
+        int32_t value = values[i];
+        values[i] = (int8_t)(value < low ? low : value > high ? high : value);
     }
 }

@@ -110,7 +110,7 @@ static void slide(int16_t *to, const int8_t *upper, const int8_t *lower, int32_t
 #endif
 
 /* Move the window down by `by` rows; it then begins at row `y` of the picture. */
-static void advance(const tcuq_nn_window *c, const rows_t *w, int32_t by, int32_t y)
+FOR_EACH_WAY void advance(const tcuq_nn_window *c, const rows_t *w, int32_t by, int32_t y)
 {
     int32_t keep = by < w->slots ? w->slots - by : 0, i;
     if (w->slots == 4 && by == 2 && w->lanes == 4 && w->inside > 0 && y + 2 >= 0 && y + 3 < c->height) {
@@ -150,26 +150,44 @@ static inline void add_products(int32_t *sums, const int16_t *x, const int16_t *
 }
 
 /* One row of the output, for up to four channels; the kernel begins at slot `line`. */
-static void depthwise_row(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
-                          int32_t line, int8_t *out)
+FOR_EACH_WAY void depthwise_row(int32_t way, const tcuq_nn_window *c, const rows_t *w, const int16_t *taps,
+                                const int32_t *affine, int32_t line, int8_t *out)
 {
     const int16_t *corner = w->cells + line * CELL;
-    int32_t column, i;
+    /* Cells under the kernel lie beside each other where the window has no other rows. */
+    int32_t places = c->kernel_rows * c->kernel_columns, gap = (w->slots - c->kernel_rows) * CELL;
+    int32_t run = gap == 0 ? places : c->kernel_rows, column, i;
     for (column = 0; column < c->columns; column++, out += c->outputs) {
-        int32_t sums[4] = {affine[0], affine[1], affine[2], affine[3]};
+        int32_t sums[4] = {affine[0], affine[1], affine[2], affine[3]}, last[4];
         const int16_t *x = corner, *t = taps;
-        for (i = 0; i < c->kernel_columns; i++, x += (w->slots - c->kernel_rows) * CELL) {
+        for (i = places; i > 0; i -= run, x += gap) {
             int32_t k;
-            for (k = 0; k < c->kernel_rows; k++, x += CELL, t += CELL) {
+            for (k = run; k > 0; k--, x += CELL, t += CELL) {
                 ONE_BY_ONE;
                 add_products(sums, x, t);
             }
         }
-        for (i = 0; i < w->lanes; i++) {
-            out[i] = requantize(sums[i], affine[4 + i], c->zero);
+        /* A copy, so that sums, which nobody counts through, stay in registers. */
+        for (i = 0; i < 4; i++) {
+            last[i] = sums[i];
         }
-        corner += c->stride * w->slots * CELL;
+        for (i = 0; i < w->lanes; i++) {
+            out[i] = finished(way, last[i], affine + i, 4, c->zero);
+        }
+        corner += c->across * w->slots * CELL;
     }
+}
+
+ONCE void row_scaled(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine, int32_t line,
+                     int8_t *out)
+{
+    depthwise_row(SCALED, c, w, taps, affine, line, out);
+}
+
+ONCE void row_twice(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine, int32_t line,
+                    int8_t *out)
+{
+    depthwise_row(ROUNDED_TWICE, c, w, taps, affine, line, out);
 }
 
 #if DSP
@@ -201,72 +219,111 @@ typedef struct {
 
 /* A 3 x 3 kernel with stride 1 over a window of four rows: two rows of the output, four channels. `upper` is
  * written last: with both rows at one place it is what stays. */
-ASSEMBLER void two_rows(const two_rows_t *r __attribute__((unused)))
+#define EIGHT_SUMS                                                                                                \
+    ".syntax unified\n"                                                                                           \
+    "push {r4-r11, lr}\n"                                                                                         \
+    "ldmia r0, {r1-r8}\n"                                                                                         \
+    "push {r1-r8}\n"                                                                                              \
+    "mov r12, r1\n"                                                                                               \
+    "mov lr, r2\n"                                                                                                \
+    "1:\n"                                                                                                        \
+    "ldr r8, [sp, #8]\n"                                                                                          \
+    "ldmia r8, {r0-r3}\n"                                                                                         \
+    "mov r4, r0\n"                                                                                                \
+    "mov r5, r1\n"                                                                                                \
+    "mov r6, r2\n"                                                                                                \
+    "mov r7, r3\n" DOWN("0", "8", "16", "24", "0", "8", "16") DOWN("32", "40", "48", "56", "24", "32", "40")       \
+        DOWN("64", "72", "80", "88", "48", "56", "64") "ldrd r10, r11, [sp, #8]\n" /* affine, zero */
+
+#define EIGHT_BYTES                                                                                               \
+    "ssat r0, #8, r0\n"                                                                                           \
+    "ssat r1, #8, r1\n"                                                                                           \
+    "ssat r2, #8, r2\n"                                                                                           \
+    "ssat r3, #8, r3\n"                                                                                           \
+    "ssat r4, #8, r4\n"                                                                                           \
+    "ssat r5, #8, r5\n"                                                                                           \
+    "ssat r6, #8, r6\n"                                                                                           \
+    "ssat r7, #8, r7\n"                                                                                           \
+    "bfi r0, r1, #8, #8\n"                                                                                        \
+    "bfi r4, r5, #8, #8\n"                                                                                        \
+    "bfi r0, r2, #16, #8\n"                                                                                       \
+    "bfi r4, r6, #16, #8\n"                                                                                       \
+    "bfi r0, r3, #24, #8\n"                                                                                       \
+    "bfi r4, r7, #24, #8\n"                                                                                       \
+    "ldrd r8, r9, [sp, #16]\n"   /* upper, lower */                                                               \
+    "ldrd r10, r11, [sp, #24]\n" /* step, count */                                                                \
+    "str r4, [r9]\n"                                                                                              \
+    "str r0, [r8]\n"                                                                                              \
+    "add r8, r8, r10\n"                                                                                           \
+    "add r9, r9, r10\n"                                                                                           \
+    "strd r8, r9, [sp, #16]\n"                                                                                    \
+    "add r12, r12, #32\n"                                                                                         \
+    "subs r11, r11, #1\n"                                                                                         \
+    "str r11, [sp, #28]\n"                                                                                        \
+    "bne.w 1b\n"                                                                                                  \
+    "add sp, sp, #32\n"                                                                                           \
+    "pop {r4-r11, pc}\n"
+
+/* Sums times numbers of `affine`, two channels after the other, plus the zero. */
+#define TIMES(first, second)                                                                                      \
+    "ldrd r8, r9, [r10, #" first "]\n"                                                                            \
+    "smmlar r0, r0, r8, r11\n"                                                                                    \
+    "smmlar r4, r4, r8, r11\n"                                                                                    \
+    "smmlar r1, r1, r9, r11\n"                                                                                    \
+    "smmlar r5, r5, r9, r11\n"                                                                                    \
+    "ldrd r8, r9, [r10, #" second "]\n"                                                                           \
+    "smmlar r2, r2, r8, r11\n"                                                                                    \
+    "smmlar r6, r6, r8, r11\n"                                                                                    \
+    "smmlar r3, r3, r9, r11\n"                                                                                    \
+    "smmlar r7, r7, r9, r11\n"
+
+ASSEMBLER void two_rows_scaled(const two_rows_t *r __attribute__((unused)))
 {
-    __asm__(".syntax unified\n"
-            "push {r4-r11, lr}\n"
-            "ldmia r0, {r1-r8}\n"
-            "push {r1-r8}\n"
-            "mov r12, r1\n"
-            "mov lr, r2\n"
-            "1:\n"
-            "ldr r8, [sp, #8]\n"
-            "ldmia r8, {r0-r3}\n"
-            "mov r4, r0\n"
-            "mov r5, r1\n"
-            "mov r6, r2\n"
-            "mov r7, r3\n");
-    __asm__(DOWN("0", "8", "16", "24", "0", "8", "16"));
-    __asm__(DOWN("32", "40", "48", "56", "24", "32", "40"));
-    __asm__(DOWN("64", "72", "80", "88", "48", "56", "64"));
-    __asm__("ldrd r10, r11, [sp, #8]\n" /* affine, zero */
-            "ldrd r8, r9, [r10, #16]\n"
-            "smmlar r0, r0, r8, r11\n"
-            "smmlar r4, r4, r8, r11\n"
-            "smmlar r1, r1, r9, r11\n"
-            "smmlar r5, r5, r9, r11\n"
+    __asm__(EIGHT_SUMS);
+    __asm__(TIMES("16", "24"));
+    __asm__(EIGHT_BYTES);
+}
+
+/* As twice_scaled() does it. */
+ASSEMBLER void two_rows_twice(const two_rows_t *r __attribute__((unused)))
+{
+    __asm__(EIGHT_SUMS);
+    __asm__("ldrd r8, r9, [r10, #16]\n"
+            "smmlar r0, r0, r8, r0\n"
+            "smmlar r4, r4, r8, r4\n"
+            "smmlar r1, r1, r9, r1\n"
+            "smmlar r5, r5, r9, r5\n"
             "ldrd r8, r9, [r10, #24]\n"
-            "smmlar r2, r2, r8, r11\n"
-            "smmlar r6, r6, r8, r11\n"
-            "smmlar r3, r3, r9, r11\n"
-            "smmlar r7, r7, r9, r11\n"
-            "ssat r0, #8, r0\n"
-            "ssat r1, #8, r1\n"
-            "ssat r2, #8, r2\n"
-            "ssat r3, #8, r3\n"
-            "ssat r4, #8, r4\n"
-            "ssat r5, #8, r5\n"
-            "ssat r6, #8, r6\n"
-            "ssat r7, #8, r7\n"
-            "bfi r0, r1, #8, #8\n"
-            "bfi r4, r5, #8, #8\n"
-            "bfi r0, r2, #16, #8\n"
-            "bfi r4, r6, #16, #8\n"
-            "bfi r0, r3, #24, #8\n"
-            "bfi r4, r7, #24, #8\n"
-            "ldrd r8, r9, [sp, #16]\n"   /* upper, lower */
-            "ldrd r10, r11, [sp, #24]\n" /* step, count */
-            "str r4, [r9]\n"
-            "str r0, [r8]\n"
-            "add r8, r8, r10\n"
-            "add r9, r9, r10\n"
-            "strd r8, r9, [sp, #16]\n"
-            "add r12, r12, #32\n"
-            "subs r11, r11, #1\n"
-            "str r11, [sp, #28]\n"
-            "bne.w 1b\n"
-            "add sp, sp, #32\n"
-            "pop {r4-r11, pc}\n");
+            "smmlar r2, r2, r8, r2\n"
+            "smmlar r6, r6, r8, r6\n"
+            "smmlar r3, r3, r9, r3\n"
+            "smmlar r7, r7, r9, r7\n"
+            "add r0, r0, r0, asr #31\n"
+            "add r1, r1, r1, asr #31\n"
+            "add r2, r2, r2, asr #31\n"
+            "add r3, r3, r3, asr #31\n"
+            "add r4, r4, r4, asr #31\n"
+            "add r5, r5, r5, asr #31\n"
+            "add r6, r6, r6, asr #31\n"
+            "add r7, r7, r7, asr #31\n");
+    __asm__(TIMES("32", "40"));
+    __asm__(EIGHT_BYTES);
+}
+
+/* Whether no output of a four is general. */
+static inline int is_fast(int32_t way, const int32_t *affine)
+{
+    return way == SCALED || (affine[8] > 0 && affine[9] > 0 && affine[10] > 0 && affine[11] > 0);
 }
 
 #endif
 
-static void depthwise_rows(const tcuq_nn_window *c, const rows_t *w, const int16_t *taps, const int32_t *affine,
-                           int32_t lines, int8_t *out)
+FOR_EACH_WAY void depthwise_rows(int32_t way, const tcuq_nn_window *c, const rows_t *w, const int16_t *taps,
+                                 const int32_t *affine, int32_t lines, int8_t *out)
 {
     int32_t i;
 #if DSP
-    if (w->slots == 4 && c->kernel_rows == 3 && w->lanes == 4) {
+    if (w->slots == 4 && c->kernel_rows == 3 && w->lanes == 4 && is_fast(way, affine)) {
         two_rows_t r;
         r.cells = w->cells;
         r.taps = taps;
@@ -276,12 +333,21 @@ static void depthwise_rows(const tcuq_nn_window *c, const rows_t *w, const int16
         r.lower = lines == 2 ? out + c->columns * c->outputs : out;
         r.step = c->outputs;
         r.count = c->columns;
-        two_rows(&r);
+        if (way == SCALED) {
+            two_rows_scaled(&r);
+        } else {
+            two_rows_twice(&r);
+        }
         return;
     }
 #endif
     for (i = 0; i < lines; i++) {
-        depthwise_row(c, w, taps, affine, i, out + i * c->columns * c->outputs);
+        int8_t *to = out + i * c->columns * c->outputs;
+        if (way == SCALED) {
+            row_scaled(c, w, taps, affine, i, to);
+        } else {
+            row_twice(c, w, taps, affine, i, to);
+        }
     }
 }
 
@@ -299,10 +365,10 @@ static void load_taps(int16_t *taps, const uint32_t *weights, int32_t places)
     }
 }
 
-void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+FOR_EACH_WAY void depthwise(int32_t way, const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
 {
-    int32_t two = c->kernel_rows == 3 && c->kernel_columns == 3 && c->stride == 1;
-    int32_t span = (c->columns - 1) * c->stride + c->kernel_columns, places = c->kernel_rows * c->kernel_columns;
+    int32_t two = c->kernel_rows == 3 && c->kernel_columns == 3 && c->down == 1 && c->across == 1;
+    int32_t span = (c->columns - 1) * c->across + c->kernel_columns, places = c->kernel_rows * c->kernel_columns;
     int32_t channel;
     const uint32_t *weights = c->weights;
     const int32_t *affine = c->affine;
@@ -315,7 +381,7 @@ void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, i
     w.inside = least(c->width, span - w.before);
     w.after = span - w.before - w.inside;
     taps = w.cells + span * w.slots * CELL;
-    for (channel = 0; channel < c->channels; channel += 4, affine += 8, weights += places) {
+    for (channel = 0; channel < c->channels; channel += 4, affine += 4 * numbers(way), weights += places) {
         int32_t row = 0, by = w.slots, y = -c->top;
         int8_t *to = out + channel;
         w.in = in + channel;
@@ -325,11 +391,21 @@ void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, i
         while (row < c->rows) {
             int32_t lines = two && c->rows - row > 1 ? 2 : 1;
             advance(c, &w, by, y);
-            depthwise_rows(c, &w, taps, affine, lines, to);
+            depthwise_rows(way, c, &w, taps, affine, lines, to);
             to += lines * c->columns * c->outputs;
             row += lines;
-            by = lines * c->stride;
+            by = lines * c->down;
             y += by;
         }
     }
+}
+
+void tcuq_nn_depthwise(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    depthwise(SCALED, c, in, out, scratch);
+}
+
+void tcuq_nn_depthwise_twice(const tcuq_nn_window *c, const int8_t *in, int8_t *out, int8_t *scratch)
+{
+    depthwise(ROUNDED_TWICE, c, in, out, scratch);
 }

@@ -26,6 +26,29 @@
 #define ONCE static
 #endif
 
+/* Rare: out of the way of the rest. */
+#ifdef __GNUC__
+#define RARE static __attribute__((noinline, unused))
+#else
+#define RARE static inline
+#endif
+
+/* Written once for all ways to round: each caller gets a copy with its own, and a program only those that it calls. */
+#ifdef __GNUC__
+#define FOR_EACH_WAY static inline __attribute__((always_inline))
+#else
+#define FOR_EACH_WAY static inline
+#endif
+
+/* Ways to bring a sum to the scale of its output; see tcuq_nn.h. */
+enum { SCALED, ROUNDED_TWICE, ROUNDED_ONCE };
+
+/* Numbers of `affine` for each output. */
+FOR_EACH_WAY int32_t numbers(int32_t way)
+{
+    return way == SCALED ? 2 : 3;
+}
+
 static inline int32_t up4(int32_t n)
 {
     return (n + 3) & ~3;
@@ -44,6 +67,17 @@ static inline int32_t twice(int32_t acc, int32_t multiplier, int32_t shift)
     int64_t high = ((int64_t)acc * ((int64_t)1 << left) * multiplier + ((int64_t)1 << 30)) >> 31;
     int64_t half = ((int64_t)1 << right) >> 1;
     return (int32_t)((high + half - (half > 0 && high < 0)) >> right);
+}
+
+/* acc * multiplier * 2^(shift - 31), rounded at the end alone, half upwards. acc * 2^shift stays within 32 bits. */
+static inline int32_t once(int32_t acc, int32_t multiplier, int32_t shift)
+{
+    int64_t product = (int64_t)acc * multiplier;
+    if (shift < -1) {
+        /* What is added has no bits in the lower half, which is cut off: 32 bits are enough. */
+        return ((int32_t)(product >> 32) + ((int32_t)1 << (-2 - shift))) >> (-1 - shift);
+    }
+    return (int32_t)((product + ((int64_t)1 << (30 - shift))) >> (31 - shift));
 }
 
 #if DSP
@@ -106,6 +140,17 @@ static inline int8_t requantize(int32_t sum, int32_t multiplier, int32_t zero)
     return (int8_t)sat8(value);
 }
 
+/* Both roundings of twice() for shifts from -31 to -2. `factor` is the doubled multiplier, less 2^32: the sum that is
+ * added in the upper half gives those 2^32 back, so that the doubling comes for free. `power` is 2^(32 + shift). */
+static inline int32_t twice_scaled(int32_t sum, int32_t factor, int32_t power, int32_t zero)
+{
+    int32_t value;
+    __asm__("smmlar %0, %1, %2, %1" : "=r"(value) : "r"(sum), "r"(factor));
+    value += value >> 31;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(value) : "r"(value), "r"(power), "r"(zero));
+    return value;
+}
+
 /* Four bytes, widened, to `to` and `step` numbers on. */
 static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
 {
@@ -127,6 +172,14 @@ static inline int8_t requantize(int32_t sum, int32_t multiplier, int32_t zero)
     return (int8_t)sat8((int32_t)(product >> 32) + zero);
 }
 
+/* `factor` is the doubled multiplier, in 32 bits without sign; `power` is 2^(32 + shift). */
+static inline int32_t twice_scaled(int32_t sum, int32_t factor, int32_t power, int32_t zero)
+{
+    int64_t half = (int64_t)1 << 31, high = ((int64_t)sum * (int64_t)(uint32_t)factor + half) >> 32;
+    high -= high < 0;
+    return (int32_t)((high * power + half) >> 32) + zero;
+}
+
 static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
 {
     to[0] = from[0];
@@ -136,5 +189,32 @@ static inline void widen4(int16_t *to, int32_t step, const int8_t *from)
 }
 
 #endif
+
+/* A value of any size, plus a zero, as a byte. */
+static inline int8_t near_zero(int32_t value, int32_t zero)
+{
+    return (int8_t)sat8((value < -256 ? -256 : value > 256 ? 256 : value) + zero);
+}
+
+RARE int8_t twice_in_general(int32_t sum, int32_t multiplier, int32_t shift, int32_t zero)
+{
+    return near_zero(twice(sum, multiplier, shift), zero);
+}
+
+/* What an output becomes; `affine` are the numbers of its group from its own bias on, `group` apart. */
+FOR_EACH_WAY int8_t finished(int32_t way, int32_t sum, const int32_t *affine, int32_t group, int32_t zero)
+{
+    int32_t multiplier = affine[group];
+    if (way == SCALED) {
+        return requantize(sum, multiplier, zero);
+    }
+    if (way == ROUNDED_ONCE) {
+        return near_zero(once(sum, multiplier, affine[2 * group]), zero);
+    }
+    if (affine[2 * group] > 0) {
+        return (int8_t)sat8(twice_scaled(sum, multiplier, affine[2 * group], zero));
+    }
+    return twice_in_general(sum, multiplier, -32 - affine[2 * group], zero);
+}
 
 #endif

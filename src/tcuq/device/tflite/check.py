@@ -324,6 +324,11 @@ def _pad(operator: Operator, tensors: list[Tensor | None], target: Tensor) -> No
     added = _whole(tensors[1], "padding")
     if added.shape != (len(source.shape), 2) or added.min() < 0:
         raise ValueError(f"padding has shape {added.shape} or is negative, expected ({len(source.shape)}, 2)")
+    if len(tensors) > 2:
+        value = _source(tensors, 2)
+        if value.data is None or value.size != 1:
+            raise ValueError(f"the value is {value.title} {value.shape}, expected one constant")
+        _same_scale(source, value)
     pairs = zip(source.shape, added.tolist(), strict=True)
     _shape(target, tuple(each + before + behind for each, (before, behind) in pairs))
     _same_scale(source, target)
@@ -402,12 +407,14 @@ _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tens
     "CONCATENATION": (1, 32, _joined),
     "CONV_2D": (2, 3, _conv),
     "DEPTHWISE_CONV_2D": (2, 3, _depthwise),
+    "EXPAND_DIMS": (2, 2, _squeezed),
     "FULLY_CONNECTED": (2, 3, _dense),
     "LOGISTIC": (1, 1, _curve),
     "MAX_POOL_2D": (1, 1, _pool),
     "MEAN": (2, 2, _mean),
     "MUL": (2, 2, _mul),
     "PAD": (2, 2, _pad),
+    "PADV2": (3, 3, _pad),
     "QUANTIZE": (1, 1, _scaled),
     "RELU": (1, 1, _scaled),
     "RELU6": (1, 1, _scaled),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .check import check
-from .edges import without_edges
+from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
 from .options import READERS, options_of
@@ -96,7 +96,7 @@ def _model(content: bytes) -> Model:
     codes = [_code(each) for each in file.tables(ModelField.CODES)]
     steps = graphs[0].tables(GraphField.OPERATORS)
     operators = [_operator(number, step, codes, tensors) for number, step in enumerate(steps)]
-    model = without_edges(Model(tensors, operators, inputs, outputs))
+    model = without_edges(without_shapes(Model(tensors, operators, inputs, outputs)))
     _quantized(model)
     if len(graphs) > 1:
         raise ValueError(f"has {len(graphs)} subgraphs, expected one")

@@ -239,7 +239,8 @@ def _mean(step: _Step) -> Int64:
 
 
 def _pad(step: _Step) -> Int64:
-    return np.pad(step.raw(), step.constant(1).tolist(), constant_values=step.target.zero)
+    value = int(step.constant(2).reshape(-1)[0]) if len(step.tensors) > 2 else step.target.zero
+    return np.pad(step.raw(), step.constant(1).tolist(), constant_values=value)
 
 
 def _joined(step: _Step) -> Int64:
@@ -296,12 +297,14 @@ _OPERATORS: dict[str, Callable[[_Step], Int64]] = {
     "CONCATENATION": _joined,
     "CONV_2D": _conv,
     "DEPTHWISE_CONV_2D": _depthwise,
+    "EXPAND_DIMS": _moved,
     "FULLY_CONNECTED": _dense,
     "LOGISTIC": _logistic,
     "MAX_POOL_2D": _max,
     "MEAN": _mean,
     "MUL": _mul,
     "PAD": _pad,
+    "PADV2": _pad,
     "QUANTIZE": _scaled,
     "RELU": _rectified("RELU"),
     "RELU6": _rectified("RELU6"),

@@ -1,0 +1,84 @@
+"""From a TFLite file to a graph that can be saved, with where it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..graph.check import RESERVED
+from ..graph.model import Graph
+from .convert import graph_of
+from .outputs import Asked
+from .read import MOST_BYTES, read_model
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A model as a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    operators : mapping of str to int
+        How often the model has each operator.
+    notes : list of str
+        What the user should know.
+    """
+
+    graph: Graph
+    operators: Counter[str]
+    notes: list[str]
+
+
+def import_model(path: str | Path, name: str | None = None, asked: Asked | None = None) -> Imported:
+    """Read an int8 TFLite file and return it as a graph.
+
+    Parameters
+    ----------
+    path : path
+    name : str, optional
+        Of the graph, a C identifier; made from that of the file by default.
+    asked : Asked, optional
+        Which outputs.
+
+    Raises
+    ------
+    ValueError
+        In one line, naming the file, the operator and the tensor.
+    """
+    path = Path(path)
+    wanted = asked or Asked()
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    model = read_model(content, str(path))
+    try:
+        graph = graph_of(model, name or name_of(path), wanted)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    operators = Counter(each.code for each in model.operators)
+    about = {
+        "file": path.name,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "operators": ", ".join(f"{count} {code}" for code, count in sorted(operators.items())),
+    }
+    return Imported(replace(graph, about=about), operators, wanted.notes)
+
+
+def name_of(path: str | Path) -> str:
+    """Return a C identifier from the name of a file.
+
+    Parameters
+    ----------
+    path : path
+
+    Examples
+    --------
+    >>> name_of("models/Keyword-Spotting v3.int8.tflite"), name_of("8bit.tflite"), name_of("int.tflite")
+    ('keyword_spotting_v3_int8', 'model_8bit', 'model_int')
+    """
+    words = re.sub(r"[^a-z0-9]+", "_", Path(path).stem.lower()).strip("_")[:48]
+    odd = not words or words[0].isdigit() or words in RESERVED or words.startswith("tcuq")
+    return f"model_{words}".rstrip("_") if odd else words
