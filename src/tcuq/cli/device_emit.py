@@ -24,7 +24,7 @@ def add(actions: Subparsers) -> None:
         "cmake -S firmware -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake && cmake --build build",
     )
     option = parser.add_argument
-    option("graph", metavar="GRAPH", help="int8 graph of tcuq (.npz)")
+    option("graph", metavar="GRAPH", help="int8 graph (.npz), as `tcuq device import` makes it")
     option("params", metavar="PARAMS", help="parameter file of the monitor, fitted to a log of this network")
     option("-o", "--out", required=True, metavar="FOLDER", help="where to write; made when it does not exist")
     option("--name", default="app", metavar="N", help="begins all names of the package (default: app)")

@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
+from ..base.platforms import PLATFORMS
 from .common import answer, declare, given, need_files, note, progress
 from .record import add_recording_options, find_own_modules, recording_given
 from .words import OPTIONS, RECORDING, in_options, spoken
@@ -42,6 +43,11 @@ def add(subparsers: Subparsers) -> None:
         help="mean number of clean steps between false alarms (default: 10000)",
     )
     option("--name", metavar="N", help="name of the C constant (default: monitor)")
+    option(
+        "--form",
+        choices=tuple(PLATFORMS),
+        help="package of the monitor in firmware/ (default: c, plain C files)",
+    )
     option("--force", action="store_true", help="replace files that are there already, all at once")
 
 
@@ -50,7 +56,7 @@ def command(args: argparse.Namespace) -> int:
     from ..recording.start import start
 
     need_files(args, "MODEL", "DATA", "--out")
-    options = recording_given(args) | given(args, "steps", "budget", "run_length", "name")
+    options = recording_given(args) | given(args, "steps", "budget", "run_length", "name", "form")
     find_own_modules()
     begin = time.monotonic()
     with progress(args) as bar, spoken(WORDS):

@@ -42,7 +42,11 @@ Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
 learns the pace and the shifts of your device, which a made stream can only guess.
 5. Set how often the monitor may abstain and how rare false alarms must be: \
 `tcuq fit dev.npz -o monitor.json --budget 0.1 --run-length 50000`.
-{notes}"""
+{network}{notes}"""
+
+NETWORK = """6. If the model is int8, put the network itself on the board as well: \
+`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board/`.
+"""
 
 MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
 all is shuffled, clean and degraded in turn. **The degradations are generic. Those of your device will be \
@@ -62,6 +66,7 @@ def readme(found: Mapping[str, Any]) -> str:
     """
     notes = "".join(f"- {each}\n" for each in found["notes"])
     return PAGE.format(
+        network=NETWORK if str(found["model"]).endswith(".tflite") else "",
         model=found["model"],
         version=VERSION,
         seed=found["seed"],

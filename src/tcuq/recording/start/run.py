@@ -101,7 +101,7 @@ def start(
     # What would be refused at the end is refused before the model runs.
     paces_of(stream or True)
     check_name(name)
-    known("form", form, FORMS)
+    FORMS[known("form", form, FORMS)].check_name(name)
     integer("run_length", run_length, 10, 10_000_000)
     Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
