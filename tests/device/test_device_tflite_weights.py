@@ -36,11 +36,20 @@ def operators_of(model: Model) -> list[Operator]:
 
 def alone(model: Model, operator: Operator) -> Graph:
     """Return one operator as a graph of its own."""
-    return graph_of(Model(model.tensors, [operator], operator.inputs[:1], operator.outputs))
+    graph = graph_of(Model(model.tensors, [operator], operator.inputs[:1], operator.outputs))
+    (step,) = (each for each in graph.steps if each.target == f"t{operator.outputs[0]}")
+    assert isinstance(step, (Conv, Depthwise, Dense))
+    tensors = {name: graph.tensors[name] for name in (step.source, step.target)}
+    return Graph("alone", tensors, [step], step.source, {"y": step.target})
 
 
-def of(runs: list[dict[int, np.ndarray]], graph: Graph, number: int) -> np.ndarray:
-    return np.stack([run[number].reshape(graph.tensors[f"t{number}"].shape) for run in runs])
+def ends_of(
+    runs: list[dict[int, np.ndarray]], graph: Graph, operator: Operator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what an operator reads and what it gives, in all runs."""
+    source, target = graph.tensors.values()
+    x = np.stack([run[operator.inputs[0]].reshape(source.shape) for run in runs])
+    return x, np.stack([run[operator.outputs[0]].reshape(target.shape) for run in runs])
 
 
 def compared(model: Model, runs: list[dict[int, np.ndarray]], compiled: bool = False) -> list[type]:
@@ -48,9 +57,9 @@ def compared(model: Model, runs: list[dict[int, np.ndarray]], compiled: bool = F
     kinds: list[type] = []
     for operator in operators_of(model):
         graph = alone(model, operator)
-        x, wanted = (of(runs, graph, each) for each in (operator.inputs[0], operator.outputs[0]))
+        x, wanted = ends_of(runs, graph, operator)
         found = Network(graph).run(x) if compiled else oracle.run(graph, x)
-        assert np.array_equal(found["output_1"], wanted), operator
+        assert np.array_equal(found["y"], wanted), operator
         kinds.append(type(graph.steps[0]))
     return kinds
 
@@ -123,8 +132,8 @@ def cases() -> list[GraphCase]:
             runs = [evaluate(model, [x]) for x in random_inputs(MODELS[name][1], 2)]
             for operator in operators_of(model):
                 graph = alone(model, operator)
-                x, wanted = (of(runs, graph, each) for each in (operator.inputs[0], operator.outputs[0]))
-                assert np.array_equal(expected(graph, x)["output_1"], wanted)
+                x, wanted = ends_of(runs, graph, operator)
+                assert np.array_equal(expected(graph, x)["y"], wanted)
                 found.append((renamed(graph, f"{name}{variant}_"), x))
     return found
 
