@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
-
 from ..._version import VERSION
 from ...base.whole_files import write_whole
 from ...export.contents import check_name
 from ..graph.check import check
-from ..graph.model import Graph, Tensor
+from ..graph.model import Graph
 from ..graph.steps import (
     Add,
     Constant,
@@ -31,8 +29,8 @@ from ..graph.steps import (
 from .arena import ArenaLayout, lay_out, scratch_in
 from .calls import call_of
 from .constants import Constants
-from .pack import as_called, factors, is_spread, kernel_of, pack_affine, pack_fours, pack_pairs
 from .views import in_flash, roots
+from .weighted_calls import weighted_call
 
 KERNELS = (
     "tcuq_nn.c",
@@ -288,22 +286,8 @@ def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], s
     name = step.target
     source, target = graph.tensors[sources_of(step)[0]], graph.tensors[name]
     among = ", ".join(pointers)
-    if isinstance(step, (Conv, Depthwise)):
-        window = _window(*as_called(step, source, target), constants)
-        twice = "" if step.shift is None else "_twice"
-        if isinstance(step, Depthwise) and is_spread(step):
-            return f"tcuq_nn_spread{twice}(&{window}, {among});"
-        kernel = "conv" if isinstance(step, Conv) else "depthwise"
-        kernel += "_dilated" if step.dilation != (1, 1) else ""
-        return f"tcuq_nn_{kernel}{twice}(&{window}, {among}, {scratch});"
-    if isinstance(step, Dense):
-        outputs, inputs = step.weights.shape
-        weights = constants.array("uint32_t", f"{name}_weights", pack_pairs(step.weights), "x")
-        affine = constants.array("int32_t", f"{name}_affine", pack_affine(step, 2))
-        lines = [weights, affine, f"{source.size // inputs}, {inputs}, {outputs}", f"{target.zero}"]
-        matrix = constants.record("tcuq_nn_matrix", f"{name}_matrix", lines)
-        once = "" if step.shift is None else "_once"
-        return f"tcuq_nn_dense{once}(&{matrix}, {among}, {scratch});"
+    if isinstance(step, (Conv, Depthwise, Dense)):
+        return weighted_call(graph, step, constants, among, scratch)
     if isinstance(step, Add):
         record = constants.record(
             "tcuq_nn_sum", f"{name}_sum", [f"{step.left}, {step.right}, {step.offset}, {step.shift}"]
@@ -319,30 +303,3 @@ def _call(graph: Graph, step: Step, constants: Constants, pointers: list[str], s
         table = constants.array("uint16_t", f"{name}_table", step.table)
         return f"tcuq_nn_softmax({among}, {target.size}, {table});"
     return call_of(graph, step, constants, pointers)
-
-
-def _window(step: Conv | Depthwise, source: Tensor, target: Tensor, constants: Constants) -> str:
-    name = step.target
-    rows, columns = kernel_of(step)
-    if isinstance(step, Conv):
-        packed, group = pack_pairs(step.weights.reshape(len(step.weights), -1)), 2
-    else:
-        packed, group = pack_fours(step.weights), 4
-    affine = pack_affine(step, group)
-    general = step.shift is not None and bool((factors(step)[1] <= 0).any())
-    lines = [
-        constants.array("uint32_t", f"{name}_weights", packed, "x"),
-        constants.array("int32_t", f"{name}_affine", affine),
-        constants.array("int8_t", f"{name}_pad", np.asarray(step.pad)),
-        ", ".join(map(str, source.shape)) + ", /* input */",
-        ", ".join(map(str, target.shape)) + ", /* output */",
-        f"{rows}, {columns}, /* kernel */",
-        ", ".join(map(str, (*step.stride, *step.dilation))) + ", /* strides, dilation */",
-        f"{step.padding[0]}, {step.padding[1]}, /* outside: above, left */",
-        f"{target.zero}",
-        f"{int(general)}",
-    ]
-    # Lines with a comment bring their own comma.
-    body = "".join(f"    {line}\n" if line.endswith("*/") else f"    {line},\n" for line in lines)
-    constants.text.append(f"static const tcuq_nn_window {name}_window = {{\n{body}}};\n\n")
-    return f"{name}_window"
