@@ -28,6 +28,8 @@ from tcuq.device.firmware.stack import bound_of
 from tcuq.device.graph.storage import save_graph
 from tcuq.device.tools import call, missing
 from tcuq.export.transcript import step_fields
+from tcuq.recording.inputs import quantized as recording
+from tcuq.recording.model import Format
 
 tooled = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 STEPS = 200
@@ -182,8 +184,8 @@ def test_inputs_of_ones_own(tmp_path: Path) -> None:
     assert [numbers(line) for line in done.stdout.splitlines()] == recorded(made, x[:3])
     for array, said in [
         (x[:, :5], r"x: shape is \(20, 5, 12, 3\), expected \(inputs, 12, 12, 3\)"),
-        (x.astype(np.int64), "x: values are int64, expected int8, or finite real numbers"),
-        (np.full(x.shape, np.nan), "x: values are float64, expected int8, or finite real numbers"),
+        (x > 0, "x: values are bool, expected int8, or finite numbers"),
+        (np.full(x.shape, np.nan), "x: values are float64, expected int8, or finite numbers"),
     ]:
         with pytest.raises(ValueError, match=said):
             quantized(array, graph)
@@ -303,7 +305,7 @@ def test_feeding_by_command(built, tmp_path: Path, capsys: pytest.CaptureFixture
     assert [list(map(int, row.split(",")))[1:] for row in rows] == recorded(made, x[:3])
     capsys.readouterr()
     assert feed.main([str(tmp_path / "x.npy"), *options]) == 2
-    assert "values are int16, expected int8" in capsys.readouterr().err
+    assert "no header says what an input means" in capsys.readouterr().err
     assert feed.main(["nowhere", str(tmp_path / "x.npz")]) == 2
 
 
@@ -446,3 +448,24 @@ def test_the_header_has_the_scale_of_the_input() -> None:
     graph = graph_of()
     tensor = graph.tensors[graph.input]
     assert f"#define KWS_INPUT_SCALE {tensor.scale!r}" in texts(application(), None)["kws.h"]
+
+
+def test_inputs_are_quantized_alike_everywhere(tmp_path: Path) -> None:
+    """As recorded, as stored in flash, as sent over the wire: halves and all."""
+    graph = graph_of()
+    tensor = graph.tensors[graph.input]
+    made = application()
+    folder = written(made, tmp_path / "package")
+    halves = (np.arange(-300, 300) / 2 * tensor.scale).astype(np.float32)
+    x = np.resize(halves, (4, *tensor.shape))
+    np.save(tmp_path / "x.npy", x)
+    sent = b"".join(feed.read_inputs(tmp_path / "x.npy", tensor.size, folder))
+    kept = quantized(x, graph)
+    assert sent == kept.tobytes() == recording(x, Format(tensor.scale, tensor.zero), np.int8)[0].tobytes()
+    pixels = np.resize(np.arange(256), (3, *tensor.shape)).astype(np.uint8)
+    np.savez(tmp_path / "p.npz", x=pixels, y=np.zeros(3))
+    sent = b"".join(feed.read_inputs(tmp_path / "p.npz", tensor.size, folder))
+    assert sent == quantized(pixels, graph).tobytes()
+    np.save(tmp_path / "bad.npy", x > 0)
+    with pytest.raises(ValueError, match="values are bool, expected int8, or finite numbers"):
+        feed.read_inputs(tmp_path / "bad.npy", tensor.size, folder)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.inputs import whole_units
 from .model import Array, Format, Info
 
 WRONG_SCALE, ODD_SCALE = 0.5, 0.05
@@ -30,8 +31,7 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     [-128, -127, -126, -110]
     """
     limits = np.iinfo(dtype)
-    units = x.astype(np.float32) / np.float32(format.scale)
-    whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + format.zero_point
+    whole = whole_units(x, format.scale, format.zero_point)
     outside = float(((whole < limits.min - 1) | (whole > limits.max + 1)).mean()) if whole.size else 0.0
     return np.clip(whole, limits.min, limits.max).astype(dtype), outside
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...base.inputs import whole_units
 from ...export import check_name
 from ...io.npz import arrays_of
 from ...monitor.params import Params
@@ -167,7 +168,7 @@ def load_inputs(path: str | Path, graph: Graph) -> Int8:
 
 
 def quantized(values: npt.NDArray[Any], graph: Graph, where: str = "x") -> Int8:
-    """Return rows of int8 for a network, from int8 or from real numbers.
+    """Return rows of int8 for a network; other numbers than int8 are quantized, as `tcuq record` does it.
 
     Parameters
     ----------
@@ -184,6 +185,6 @@ def quantized(values: npt.NDArray[Any], graph: Graph, where: str = "x") -> Int8:
     rows = values.reshape(len(values), -1)
     if rows.dtype == np.int8:
         return np.ascontiguousarray(rows)
-    if rows.dtype.kind != "f" or not np.isfinite(rows).all():
-        raise ValueError(f"{where}: values are {rows.dtype}, expected int8, or finite real numbers")
-    return np.asarray(np.clip(np.rint(rows / tensor.scale) + tensor.zero, -128, 127), np.int8)
+    if rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
+        raise ValueError(f"{where}: values are {rows.dtype}, expected int8, or finite numbers")
+    return np.clip(whole_units(rows, tensor.scale, tensor.zero), -128, 127).astype(np.int8)

@@ -7,8 +7,9 @@ An input goes out as the letters TQ, its length in bytes (four bytes, lowest fir
 CRC-32 (likewise). The answer is one line. TR forgets the last inputs (a gap in the stream), TI
 begins anew, TS asks how deep the stack was.
 
-INPUTS: NPZ with an array x of int8 (or with one array alone), NPY, or a file of bytes, one input after the
-other. NPZ and NPY need numpy. The board says how many bytes an input has: "ready N".
+INPUTS: NPZ with an array x (or with one array alone), NPY, or a file of bytes, one input after the other.
+int8 is sent as it is; other numbers are quantized by the scale and zero point in the header beside this file.
+NPZ and NPY need numpy. The board says how many bytes an input has: "ready N".
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import select
 import struct
 import subprocess
@@ -26,6 +28,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
+"""The package."""
 FLASH = 0x08000000
 """Where the flash of the emulated chip begins."""
 TIMEOUT = 60.0
@@ -167,7 +171,29 @@ def replay(link: Link, inputs: Iterable[bytes]) -> Iterator[dict[str, int]]:
         yield parsed(link.ask(frame(content)))
 
 
-def read_inputs(path: str | Path, size: int) -> list[bytes]:
+def input_format(folder: Path) -> tuple[float, int]:
+    """Return scale and zero point of an input, from the header of the package."""
+    for file in sorted(folder.glob("*.h")):
+        text = file.read_text(encoding="utf-8")
+        scale = re.search(r"^#define \w+_INPUT_SCALE (\S+)$", text, re.M)
+        zero = re.search(r"^#define \w+_INPUT_ZERO \((-?\d+)\)$", text, re.M)
+        if scale and zero:
+            return float(scale[1]), int(zero[1])
+    raise ValueError(f"{folder}: no header says what an input means; send int8, or keep feed.py where it was")
+
+
+def quantized(x: Any, scale: float, zero: int, where: str) -> Any:
+    """Return numbers as int8; a half is rounded away from zero."""
+    import numpy as np
+
+    if x.dtype.kind not in "iuf" or not np.isfinite(x).all():
+        raise ValueError(f"{where}: values are {x.dtype}, expected int8, or finite numbers")
+    units = x.astype(np.float32) / np.float32(scale)
+    whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + zero
+    return np.clip(whole, -128, 127).astype(np.int8)
+
+
+def read_inputs(path: str | Path, size: int, folder: Path = HERE) -> list[bytes]:
     """Return the inputs of a file."""
     file = Path(path)
     if file.suffix in (".npz", ".npy"):
@@ -180,9 +206,7 @@ def read_inputs(path: str | Path, size: int) -> list[bytes]:
                 raise ValueError(f"{path}: has arrays {', '.join(names) or 'none'}, expected x")
             found = found["x" if "x" in names else names[0]]
         if found.dtype != np.int8:
-            raise ValueError(
-                f"{path}: values are {found.dtype}, expected int8 (see INPUT_SCALE in the header)"
-            )
+            found = quantized(found, *input_format(folder), str(path))
         content = found.tobytes()
     else:
         content = file.read_bytes()
