@@ -166,6 +166,24 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 @tooled
+def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params, graph = tmp_path / "m.json", tmp_path / "g.npz"
+    Params(classes=10, features=32, feature_zero_point=-128).save(params)
+    made = device_graphs.graph_of()
+    save_graph(graph, made)
+    assert main(["device", "cost", str(graph), "--params", str(params), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    counts = found["network"]["instructions"]
+    assert counts["steps"] == 2 and found["macs"] / 2 < counts["mean"] < 20 * found["macs"]
+    assert found["rule"]["instructions"]["mean"] > 1000
+    assert main(["device", "cost", str(graph), "--steps", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "an inference" in out and "and the monitor" not in out and "MACs" in out
+    assert main(["device", "cost", str(params), "--params", str(params)]) == 2
+    assert "--params goes with a network" in capsys.readouterr().err
+
+
+@tooled
 def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     params = Params(classes=1000, features=256, lags=(1, 64), window=64)
     params.save(tmp_path / "m.json")

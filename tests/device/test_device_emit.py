@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_emitted import BOARD, fitting, image, lively, numbers, program, recorded, written
+from device_emitted import BOARD, agree, fitting, image, lively, numbers, program, recorded, written
 from device_graphs import Maker, graph_of, pictures, resnet8, whole
 
 from tcuq import Params
@@ -24,7 +24,6 @@ from tcuq.device.emit.package import emit
 from tcuq.device.emit.text import groups, texts
 from tcuq.device.firmware.build import STRICT
 from tcuq.device.firmware.image import symbols_of
-from tcuq.device.firmware.stack import bound_of
 from tcuq.device.graph.storage import save_graph
 from tcuq.device.tools import call, missing
 from tcuq.export.transcript import step_fields
@@ -40,25 +39,9 @@ def application(profile: str = "standard", name: str = "kws") -> Application:
     return Application(graph, fitting(graph, profile), name)
 
 
-def agree(made: Application, x: np.ndarray, folder: Path) -> list[list[int]]:
-    """Hold Python, the package on this computer and the image in the emulator against each other."""
+def _alike(made: Application, x: np.ndarray, folder: Path) -> list[list[int]]:
     wanted = recorded(made, x)
-    (folder / "inputs.bin").write_bytes(x.tobytes())
-    here = program(made, written(made, folder / "package"))
-    done = subprocess.run([here, folder / "inputs.bin"], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert [numbers(line) for line in done.stdout.splitlines()] == wanted
-    built = image(made, folder / "build")
-    link = feed.emulator(built.path)
-    try:
-        _, size = link.greeted()
-        rows = list(feed.replay(link, feed.read_inputs(folder / "inputs.bin", size)))
-        depth = int(link.ask(b"TS").split()[1])
-    finally:
-        link.close()
-    assert [[row[field] for field in step_fields()] for row in rows] == wanted
-    assert [row["step"] for row in rows] == list(range(len(x)))
-    assert 300 < depth <= bound_of(built).bytes <= BOARD.stack_bytes
+    agree(made, x, wanted, folder)
     return wanted
 
 
@@ -73,7 +56,7 @@ def agree(made: Application, x: np.ndarray, folder: Path) -> list[list[int]]:
 )
 def test_python_the_package_and_the_firmware_decide_alike(profile: str, tmp_path: Path) -> None:
     graph, x = lively()
-    wanted = agree(Application(graph, fitting(graph, profile), "kws"), x, tmp_path)
+    wanted = _alike(Application(graph, fitting(graph, profile), "kws"), x, tmp_path)
     columns = dict(zip(step_fields(), np.array(wanted).T, strict=True))
     assert len(wanted) == STEPS
     for field in ("abstain", "flagged"):
@@ -89,7 +72,7 @@ def test_a_whole_network_decides_alike(tmp_path: Path) -> None:
     """ResNet-8 by its shapes: 2.5 billion instructions in the emulator."""
     make = resnet8()
     graph = whole(make)
-    agree(
+    _alike(
         Application(graph, fitting(graph, "standard, posteriors alone"), "net"), make.input(STEPS), tmp_path
     )
 

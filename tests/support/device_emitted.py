@@ -11,10 +11,12 @@ import numpy as np
 from tcuq import Monitor, Params
 from tcuq.device.boards import board
 from tcuq.device.cost.bench import monitors, small_graph
+from tcuq.device.emit import feed
 from tcuq.device.emit.application import Application
 from tcuq.device.emit.image import build_package
 from tcuq.device.emit.text import OPTIONS, defines, groups, texts
 from tcuq.device.firmware.image import Image
+from tcuq.device.firmware.stack import bound_of
 from tcuq.device.graph.model import Graph
 from tcuq.device.graph.steps import Dense
 from tcuq.device.kernels.host import Network
@@ -87,3 +89,23 @@ def numbers(line: str) -> list[int]:
     words = line.split()
     assert tuple(words[2::2]) == step_fields()
     return [int(word) for word in words[3::2]]
+
+
+def agree(made: Application, x: np.ndarray, wanted: list[list[int]], folder: Path) -> None:
+    """Hold the package on this computer and the image in the emulator against what Python decided."""
+    (folder / "inputs.bin").write_bytes(x.tobytes())
+    here = program(made, written(made, folder / "package"))
+    done = subprocess.run([here, folder / "inputs.bin"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert [numbers(line) for line in done.stdout.splitlines()] == wanted
+    built = image(made, folder / "build")
+    link = feed.emulator(built.path)
+    try:
+        _, size = link.greeted()
+        rows = list(feed.replay(link, feed.read_inputs(folder / "inputs.bin", size)))
+        depth = int(link.ask(b"TS").split()[1])
+    finally:
+        link.close()
+    assert [[row[field] for field in step_fields()] for row in rows] == wanted
+    assert [row["step"] for row in rows] == list(range(len(x)))
+    assert 300 < depth <= bound_of(built).bytes <= BOARD.stack_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -269,3 +269,16 @@ def comma_list(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return the options that were given, so that defaults stay with the function that has them."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
+    """Return a range of estimates in words, or that there is none."""
+    if ends[0] is None:
+        return "unknown: the board's file has no source for it"
+    return f"{span(ends, form)} {unit}, an estimate without wait states"
+
+
+def span(ends: Sequence[float | None], form: str) -> str:
+    """Return two ends as text; the upper one may be unknown."""
+    low, high = ends
+    return "unknown" if low is None else f"{low:{form}}-{high:{form}}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, need_files, note, print_json, progress
+from .common import answer, declare, note, print_json, progress, span
+from .device_cost import MOST_STEPS
+from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
 from .edge import UsageError
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 STORED = "bench/monitors.json"
 """Figures of stock monitors, in a checkout."""
 DEFAULT_BOARD = "stm32l432kc"
-LEVELS = ("Os", "O2", "O3")
-MOST_STEPS = 100_000
 
 
 def add(subparsers: Subparsers) -> None:
@@ -33,19 +33,7 @@ def add(subparsers: Subparsers) -> None:
     )
     actions = group.add_subparsers(metavar="ACTION", required=True)
     declare(actions, "boards", "list the boards", "tcuq device boards", list_boards)
-    cost = declare(
-        actions,
-        "cost",
-        "build a monitor for a board and say what it takes",
-        "tcuq device cost monitor.json --board stm32l432kc",
-        run_cost,
-    )
-    cost.add_argument("params", metavar="PARAMS", help="parameter file")
-    cost.add_argument("--board", default="stm32l432kc", metavar="B", help="board (default: stm32l432kc)")
-    cost.add_argument(
-        "--level", default="O2", choices=LEVELS, help="optimization level of the compiler (default: O2)"
-    )
-    cost.add_argument("--steps", type=int, default=1000, metavar="N", help="steps to count (default: 1000)")
+    add_cost(actions)
     bench = declare(
         actions,
         "bench",
@@ -100,44 +88,6 @@ def list_boards(args: argparse.Namespace) -> int:
         for b in found
     ]
     answer(args, {"boards": shown}, "\n".join(lines))
-    return 0
-
-
-def run_cost(args: argparse.Namespace) -> int:
-    """Measure one monitor on one board."""
-    from ..base.checks import integer
-    from ..device.boards import board
-    from ..device.cost.bench import made_stream
-    from ..device.cost.measure import measure, overhead
-    from ..device.firmware.build import Levels
-    from ..device.firmware.decision import Watch
-    from ..device.firmware.firmware import Firmware
-    from ..monitor.params import Params
-
-    need_files(args, "PARAMS")
-    on, levels = board(args.board), Levels(rule=f"-{args.level}")
-    rows_wanted = integer("--steps", args.steps, 1, MOST_STEPS)
-    params = Params.load(args.params)
-    shape = (params.classes, params.features)
-    rows = made_stream(*shape, rows_wanted)
-    found, _ = measure(Firmware(args.params, rule=Watch(params), shape=shape), on, rows, levels)
-    if "over" in found:
-        raise ValueError(found["said"])
-    bare, _ = measure(Firmware("label", shape=shape), on, rows[:1], levels)
-    found["overhead"] = overhead(found, bare)
-    counts, cycles = found["rule"]["instructions"], found["rule"]["cycles"] or {}
-    spans, joules = [cycles.get("least"), cycles.get("most")], cycles.get("microjoules", [None, None])
-    lines = [
-        f"{args.params} on {on.title} at -{args.level}, added to a firmware without a monitor:",
-        f"  flash         {found['overhead']['flash']:,} bytes (less if your firmware links the C library)",
-        f"  RAM           {found['overhead']['ram']:,} bytes, stack included",
-        f"  stack         at most {found['ram']['stack_bound']:,} bytes (static bound), "
-        f"{found['ram']['stack']:,} measured; all of the firmware's",
-        f"  instructions  {counts['mean']:,.0f} a step ({counts['least']:,} to {counts['most']:,}), counted",
-        f"  cycles        {_estimate(spans, ',.0f', 'a step')}",
-        f"  energy        {_estimate(joules, '.2f', 'microjoules a step')}",
-    ]
-    answer(args, found, "\n".join(lines))
     return 0
 
 
@@ -267,8 +217,8 @@ def render(found: Mapping[str, Any]) -> str:
         cycles = step["cycles"] or {}
         lines.append(
             f"{entry['board']:<12} {entry['name']:<27} {entry['level']:<5} {more['flash']:>6,} "
-            f"{more['ram']:>5,} {mean:>24} {_range([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
-            f"{_range(cycles.get('microjoules', [None, None]), '.2f'):>12}"
+            f"{more['ram']:>5,} {mean:>24} {span([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
+            f"{span(cycles.get('microjoules', [None, None]), '.2f'):>12}"
         )
     for held in found["goals"]:
         words = [
@@ -277,14 +227,3 @@ def render(found: Mapping[str, Any]) -> str:
         ]
         lines.append(f"goals of {held['name']} on stm32l432kc at {held['level']}: {', '.join(words)}")
     return "\n".join(lines)
-
-
-def _estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
-    if ends[0] is None:
-        return "unknown: the board's file has no source for it"
-    return f"{_range(ends, form)} {unit}, an estimate without wait states"
-
-
-def _range(ends: Sequence[float | None], form: str) -> str:
-    low, high = ends
-    return "unknown" if low is None else f"{low:{form}}-{high:{form}}"

@@ -49,7 +49,7 @@ class Firmware:
             if "probs" not in graph.outputs:
                 raise ValueError(
                     f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; "
-                    "probs is needed in a firmware"
+                    "probs is needed in a firmware (`tcuq device import --softmax` makes it from logits)"
                 )
         sizes = {
             (graph.tensors[graph.input].size, graph.tensors[graph.outputs[name]].size)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""From a .tflite file to a board: the recorded log, the C package and the firmware decide alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from device_emitted import agree
+from tiny_models import MODELS, bars
+
+import tcuq
+from tcuq.device.emit.application import Application, quantized
+from tcuq.device.tflite.importing import import_model
+from tcuq.device.tools import missing
+from tcuq.export.transcript import step_fields, take
+
+pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tcuq[tflite]'")
+STEPS = 200
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.parametrize("features", [None, pytest.param(False, marks=pytest.mark.slow)])
+def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
+    features: bool | None, tmp_path: Path
+) -> None:
+    path = MODELS / "int8.tflite"
+    x, y = bars(1500, seed=5, noise=0.9)
+    x[STEPS // 2 : STEPS] *= 0.5  # faint pictures, so that something happens
+    log = tcuq.record(path, x, y, features=features)
+    params = tcuq.fit(log, warmup=20, run_length=100, explain=False, drop_unused=False)
+    assert bool(params.features) == (features is None)
+    rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
+    wanted = take(tcuq.Monitor(params), log.probs[:STEPS], rows).fields.tolist()
+    graph = import_model(path).graph
+    agree(Application(graph, params, "whole"), quantized(x[:STEPS], graph), wanted, tmp_path)
+    columns = dict(zip(step_fields(), np.array(wanted).T, strict=True))
+    assert set(columns["abstain"]) == {0, 1} and len(set(columns["answer"])) > 2
