@@ -62,8 +62,10 @@ def test_every_tensor_in_c_equals_the_reference(name: str) -> None:
         assert np.array_equal(values, found[f"made_{graph.outputs[use]}"]), use
 
 
-@pytest.mark.parametrize("core", ["m4", *(pytest.param(core, marks=SLOW) for core in ("m7", "m0"))])
-def test_every_tensor_on_a_core_equals_the_reference(core: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("core", "count"), [("m4", 3), *(pytest.param(core, 100, marks=SLOW) for core in CORES)]
+)
+def test_every_tensor_on_a_core_equals_the_reference(core: str, count: int, tmp_path: Path) -> None:
     if shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("arm-none-eabi-gcc is missing: install the Debian package gcc-arm-none-eabi")
     cases, wanted = [], []
@@ -71,7 +73,7 @@ def test_every_tensor_on_a_core_equals_the_reference(core: str, tmp_path: Path) 
         model = load_model(FOLDER / f"{name}.tflite")
         # Names of their own: all models go into one file.
         graph = renamed(graph_of(model, name), f"{name}_")
-        inputs = random_inputs(shape, 3)
+        inputs = random_inputs(shape, count)
         runs = [evaluate(model, [each]) for each in inputs]
         numbers = {f"{name}_t{each.outputs[0]}": each.outputs[0] for each in model.operators}
         outputs = {f"made_{tensor}": tensor for tensor in numbers}
