@@ -15,8 +15,9 @@ from device_graphs import Maker, dscnn, expected, resnet8, whole
 from device_programs import WARNINGS, kernels_in
 
 from tcuq.device.boards import board
-from tcuq.device.generate.arena import SCRATCH, lag_of, lay_out
+from tcuq.device.generate.arena import lag_of, lay_out
 from tcuq.device.generate.pack import scratch_of
+from tcuq.device.generate.place import SCRATCH
 from tcuq.device.generate.source import KERNELS, sources, write
 from tcuq.device.graph.model import Graph, Tensor
 from tcuq.device.graph.steps import Add, Conv, Depthwise, Step, sources_of

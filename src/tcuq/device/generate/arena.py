@@ -45,32 +45,11 @@ from ..graph.steps import (
     sources_of,
 )
 from .pack import as_called, is_spread, kernel_of, scratch_of, up4
+from .place import SCRATCH, Place
 from .views import by_name, merged, shared
 
-SCRATCH = "scratch of step "
-"""Begins the name of a place that is no tensor; no tensor's name has a blank."""
 TRIES = 60
 """Orders that are tried when the first ones miss the bound."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Bytes that are needed from one step to another.
-
-    Parameters
-    ----------
-    name : str
-        A tensor, or SCRATCH and the number of the step.
-    size : int
-        Bytes, a multiple of four.
-    first, last : int
-        Numbers of steps, both included.
-    """
-
-    name: str
-    size: int
-    first: int
-    last: int
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from .weighted_calls import weighted_call
 KERNELS = (
     "tcuq_nn.c",
     "tcuq_nn.h",
+    "tcuq_nn_columns.h",
     "tcuq_nn_conv.c",
     "tcuq_nn_depthwise.c",
     "tcuq_nn_inside.h",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..graph.model import Graph
 from ..graph.steps import Constant, View
-
-if TYPE_CHECKING:
-    from .arena import Place
+from .place import Place
 
 
 def roots(graph: Graph) -> dict[str, str]:
