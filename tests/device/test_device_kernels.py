@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import subprocess
 from functools import cache
@@ -15,12 +14,14 @@ from compilers import need_compiler
 from device_graphs import Maker, dscnn, expected, whole
 from device_programs import (
     HERE,
+    MACHINES,
     WARNINGS,
     GraphCase,
     check,
     compile_with,
     kernels_in,
     prepare,
+    run_elsewhere,
     run_here,
     run_on,
 )
@@ -44,12 +45,6 @@ CORES = {
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
     "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
 }
-
-MACHINES = {
-    "x86_64": ("x86_64-linux-gnu-gcc", "qemu-x86_64", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user"),
-    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64", "gcc-aarch64-linux-gnu qemu-user"),
-}
-"""Compilers for computers that this one may not be, and what runs their programs."""
 
 
 def convolutions(extreme: bool) -> list[GraphCase]:
@@ -223,16 +218,7 @@ def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
     """A compiler for aarch64 broke a kernel that those for x86-64 did not: each side looks at the other."""
-    compiler, emulator, packages = MACHINES[machine]
-    if platform.machine() == machine:
-        pytest.skip("this computer is one, and the tests above are of it")
-    if shutil.which(compiler) is None or shutil.which(emulator) is None:
-        pytest.skip(f"{compiler} or {emulator} is missing: install the Debian packages {packages}")
-    command = [compiler, "-static", "-std=c99", *WARNINGS, "-O3", "-Werror"]
-    program = compile_with(command, written, tmp_path / "program")
-    done = subprocess.run([emulator, program], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    check(done.stdout, cases())
+    check(run_elsewhere(machine, written, tmp_path / "program"), cases())
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])

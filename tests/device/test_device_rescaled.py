@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 from compilers import builds, need_compiler
 from device_graphs import expected
-from device_programs import WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
+from device_programs import (
+    MACHINES,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    prepare,
+    run_elsewhere,
+    run_here,
+    run_on,
+)
 from device_rescaled import KINDS, random_step, roundings
 from test_device_kernels import CORES, MODES, arm
 
@@ -217,3 +227,8 @@ def test_the_extension_rounds_where_it_is(written: Path, tmp_path: Path) -> None
     for name in ("four_columns_twice", "two_rows_twice"):
         body = text.split(f"<{name}>:")[1].split("\n\n")[0]
         assert body.count("smmlar") == 16 and "bl\t" not in body and "smull" not in body
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+    check(run_elsewhere(machine, written, tmp_path / "program"), cases())

@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 from compilers import need_compiler
 from device_graphs import expected
-from device_programs import HERE, WARNINGS, GraphCase, check, compile_with, prepare, run_here, run_on
+from device_programs import (
+    HERE,
+    MACHINES,
+    WARNINGS,
+    GraphCase,
+    check,
+    compile_with,
+    prepare,
+    run_elsewhere,
+    run_here,
+    run_on,
+)
 from device_step_maker import StepMaker
 
 from tcuq.device.generate.calls import pairs_of
@@ -287,3 +298,8 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         steps = [*make.steps[:at], step, *make.steps[at + 1 :]]
         with pytest.raises(ValueError, match=message):
             check_graph(replace(graph, steps=steps))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
+    check(run_elsewhere(machine, written, tmp_path / "program"), cases())

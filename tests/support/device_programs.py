@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -74,6 +75,28 @@ def compile_with(
 def run_here(program: Path) -> str:
     environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
     done = subprocess.run([program], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+MACHINES = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "qemu-x86_64", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross qemu-user"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64", "gcc-aarch64-linux-gnu qemu-user"),
+}
+"""Compilers for computers that this one may not be, and what runs their programs."""
+
+
+def run_elsewhere(machine: str, folder: Path, program: Path) -> str:
+    """Build a prepared folder for the other kind of computer, and run it in an emulator."""
+    compiler, emulator, packages = MACHINES[machine]
+    if platform.machine() == machine:
+        pytest.skip("this computer is one, and the tests above are of it")
+    if shutil.which(compiler) is None or shutil.which(emulator) is None:
+        pytest.skip(f"{compiler} or {emulator} is missing: install the Debian packages {packages}")
+    command = [compiler, "-static", "-std=c99", *WARNINGS, "-O3", "-Werror"]
+    done = subprocess.run(
+        [emulator, compile_with(command, folder, program)], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
