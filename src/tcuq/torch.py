@@ -5,6 +5,7 @@ Importing this module imports no PyTorch; `watch` does.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .base.checks import integer
 from .monitor.log import Log
 from .monitor.monitor import Monitor
 from .monitor.params import Params
@@ -86,8 +88,10 @@ class Watch:
             raise TypeError(f"the model is of type {type(model).__name__}, expected a torch.nn.Module")
         if isinstance(params, (str, Path)):
             params = Params.load(params)
-        if keep is not None and keep < 1:
-            raise ValueError(f"keep is {keep}, expected 1 or more, or None for all")
+        if keep is not None:
+            integer("keep", keep, 1, sys.maxsize)
+            if params is None:
+                raise ValueError("keep is for steps, and there are none without params; leave it out")
         self.monitor = params if params is None or isinstance(params, Monitor) else Monitor(params)
         self._torch = import_module("torch")
         self._info = Info(type(model).__name__)
@@ -96,6 +100,7 @@ class Watch:
         used = self.monitor is None or self.monitor.params.features > 0
         self._tap = Tap(model, features if used else False, self._info)
         self._kept: deque[Any] = deque()
+        self._last: Steps | None = None
         self._count = 0
         self._features: list[Any] = []
         self._segment = 0
@@ -123,8 +128,8 @@ class Watch:
     @property
     def last(self) -> Steps:
         """Steps of the last call of the module, one a row."""
-        self._need_monitor()
-        return self._kept[-1] if self._kept else self.steps
+        monitor = self._need_monitor()
+        return Steps.of(np.empty(0, STEP_DTYPE), monitor.params.names) if self._last is None else self._last
 
     @property
     def steps(self) -> Steps:
@@ -186,16 +191,28 @@ class Watch:
             raise ValueError(f"{name}: output {self._output!r} is {type(found).__name__}, expected a tensor")
         return found
 
+    def _rows(self, raw: Any) -> Any:
+        """Return outputs as one row an input; a vector is one input, or one sigmoid an input."""
+        if raw.ndim < 2:
+            classes = None if self.monitor is None else self.monitor.params.classes
+            seen = self._tap.dimensions
+            whole = abs(float(raw.sum()) - 1) < 0.02 and raw.size > 1
+            alone = raw.ndim == 0 or seen == 1 or (seen is None and (whole or raw.size == classes != 2))
+            return raw.reshape(1 if alone else len(raw), -1)
+        if raw.size != raw.shape[0] * raw.shape[1]:
+            raise ValueError(
+                f"{self._info.name}: its output has shape {raw.shape}, expected (inputs, classes)"
+            )
+        return raw.reshape(len(raw), -1)
+
     def _take(self, output: Any) -> None:
         """Add the rows of one call."""
+        self._last = None
         raw = array_of(output)
         if not raw.size:
             return
-        classes = None if self.monitor is None else self.monitor.params.classes
-        # Without a batch, a vector of all classes is one row; else it is one sigmoid a row.
-        alone = raw.ndim == 0 or (raw.ndim == 1 and classes is not None and len(raw) == classes > 2)
-        count = 1 if alone else len(raw)
-        rows = raw.reshape(count, -1)
+        rows = self._rows(raw)
+        count = len(rows)
         features = self._tap.take(count)
         try:
             probs = posteriors(rows, None, self._logits)
@@ -204,7 +221,7 @@ class Watch:
         if not self._kept:  # later rows are judged one by one, by the core or by the fit
             refuse_model(probs, self._info.name)
         if self.monitor is None:
-            self._kept.append(np.asarray(probs, np.float32))
+            self._kept.append(np.array(probs, np.float32))
             self._segments.append(self._segment)
             self._features += [] if features is None else [features]
             return
@@ -212,9 +229,10 @@ class Watch:
             said = f"{self._info.name}: the monitor reads {self.monitor.params.features} features"
             raise ValueError(f"{said}; {self.notes[-1] if self.notes else 'name a module with `features`'}")
         try:
-            self._kept.append(self.monitor.run(probs, features))
+            self._last = self.monitor.run(probs, features)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{self._info.name}: {error}") from None
+        self._kept.append(self._last)
         self._count += count
         while self._keep is not None and self._count - len(self._kept[0]) >= self._keep:
             self._count -= len(self._kept.popleft())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streams import same_steps
 
 import tcuq
+from tcuq import Monitor, Params
 from tcuq.io import InputNote
 
 COUNT = 400
@@ -201,3 +204,28 @@ def test_an_unknown_accuracy_is_null_where_tables_have_that() -> None:
     assert isinstance(steps.to_polars(), polars.DataFrame)
     pytest.importorskip("pyarrow", reason="pip install 'tcuq[tables]'")
     assert steps.to_arrow()["expected_accuracy"].null_count == COUNT
+
+
+def test_columns_beside_the_steps_are_kept_or_refused_by_name() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    steps = Monitor(Params(classes=2, reference=0.3)).run(np.full((3, 2), 0.5))
+    plain = pandas.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, 2024: [7, 8, 9]})
+    assert steps.to_pandas(plain)["2024"].tolist() == [7, 8, 9]
+    with pytest.raises(ValueError, match="'true_label' would be there twice"):
+        steps.to_pandas(plain.assign(label=0, true_label=1))
+    twice = pandas.concat([plain, plain[[2024]]], axis=1)
+    with pytest.raises(ValueError, match="'2024' would be there twice"):
+        steps.to_pandas(twice)
+    with pytest.raises(ValueError, match="beside has 2 rows, expected 3"):
+        steps.to_pandas(plain[["p0", "p1"]][:2])
+    polars = pytest.importorskip("polars", reason="needs polars")
+    other = polars.DataFrame({"p0": [0.5] * 3, "p1": [0.5] * 3, "place": ["a", "b", "c"]})
+    assert steps.to_pandas(other)["place"].tolist() == ["a", "b", "c"]
+    assert steps.to_pandas(other.to_arrow())["place"].tolist() == ["a", "b", "c"]
+
+
+def test_names_of_classes_survive_a_pickle() -> None:
+    steps = Monitor(Params(classes=2, names=("cat", "dog"))).run(np.full((3, 2), 0.5))
+    again = pickle.loads(pickle.dumps(steps))
+    assert again.class_names == ("cat", "dog") and same_steps(again, steps)
+    assert copy.deepcopy(steps).class_names == ("cat", "dog")

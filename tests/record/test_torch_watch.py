@@ -15,6 +15,8 @@ import tcuq
 import tcuq.torch
 
 torch = pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+nn = torch.nn
+watch = tcuq.torch.watch
 X, Y = bars(300, seed=2, noise=0.9)
 T = torch.from_numpy(X)
 
@@ -168,7 +170,7 @@ def test_only_the_last_steps_may_be_kept(params: tcuq.Params) -> None:
             net(T[start : start + 20])
     whole = tcuq.Monitor(params).run(tcuq.record(net, X))
     assert same(watch.steps, whole[-50:]) and len(watch._kept) <= 3
-    with pytest.raises(ValueError, match="keep is 0, expected 1 or more"):
+    with pytest.raises(ValueError, match="keep is 0, expected 1 to "):
         tcuq.torch.watch(net, params, keep=0)
 
 
@@ -219,3 +221,65 @@ def test_the_package_is_not_taken_for_pytorch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "True tcuq.torch\n", done.stderr
+
+
+def test_memory_that_is_used_again_does_not_change_what_was_collected() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3), nn.Softmax(-1))
+    buffer = torch.empty(2, 4)
+    with watch(model) as seen, torch.no_grad():
+        for value in range(3):
+            buffer.fill_(value)
+            model(buffer).mul_(100)
+    log = seen.log()
+    assert log.features is not None and log.features[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
+    np.testing.assert_allclose(log.probs.sum(axis=1), 1, atol=1e-5)
+
+
+def test_features_are_those_before_an_activation_in_place() -> None:
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(4, 5), nn.ReLU(inplace=True), nn.Linear(5, 3), nn.Softmax(-1))
+    x = torch.randn(40, 4)
+    log = tcuq.record(model, x.numpy(), features="0")
+    np.testing.assert_allclose(log.features, model[0](x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_recording_leaves_the_mode_of_every_part() -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 3), nn.Softmax(-1))
+    model.train()
+    model[1].eval()
+    tcuq.record(model, np.zeros((4, 4), np.float32))
+    assert [part.training for part in model] == [True, False, True, True]
+
+
+def test_outputs_without_a_batch() -> None:
+    model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(-1))
+    with watch(model) as seen, torch.no_grad():
+        for _ in range(6):
+            model(torch.randn(4))
+    assert seen.log().probs.shape == (6, 3)
+    pair = nn.Sequential(nn.Linear(4, 2), nn.Softmax(-1))
+    with watch(pair, tcuq.Params(classes=2)) as seen, torch.no_grad():
+        pair(torch.randn(4))
+        assert len(seen.last) == 1
+        pair(torch.randn(0, 4))
+        assert len(seen.last) == 0 and len(seen.steps) == 1
+    sigmoid = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid(), nn.Flatten(0))
+    with watch(sigmoid) as seen, torch.no_grad():
+        sigmoid(torch.randn(5, 4))
+    assert seen.log().probs.shape == (5, 2)
+    cube = nn.Sequential(nn.Linear(4, 3))
+    with watch(cube, logits=True), pytest.raises(ValueError, match=r"shape \(2, 5, 3\), expected"):
+        cube(torch.randn(2, 5, 4))
+    with pytest.raises(ValueError, match="keep is for steps"):
+        watch(model, keep=5)
+
+
+def test_a_function_may_use_its_memory_again() -> None:
+    rows = np.empty((2, 3), np.float32)
+
+    def model(x: Any) -> Any:
+        rows[:] = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+        return rows
+
+    x = np.random.default_rng(1).normal(size=(6, 3))
+    assert len(np.unique(tcuq.record(model, x, batch=2).probs, axis=0)) == 6

@@ -123,7 +123,8 @@ def _from_table(file: TableFile, where: str) -> Decisions:
             columns[name] = values
         told: Told = {}
         if named is not None and "answer" in columns:
-            for answer, text in sorted(set(zip(columns["answer"].tolist(), named.tolist(), strict=True))):
+            texts = [text or "" for text in named.tolist()]
+            for answer, text in sorted(set(zip(columns["answer"].tolist(), texts, strict=True))):
                 _told(told, answer, text)
     return _assemble(columns, lines, where, "row", told)
 

@@ -83,6 +83,13 @@ def names_of(frame: Any) -> list[str]:
     return [str(name) for name in (frame.column_names if _is_arrow(frame) else frame.columns)]
 
 
+def column_at(frame: Any, place: int) -> Any:
+    """Return a column by its place: names may be numbers, or there twice."""
+    if _is_arrow(frame):
+        return frame.column(place)
+    return frame.iloc[:, place] if hasattr(frame, "iloc") else frame[frame.columns[place]]
+
+
 def holds_log(frame: Any) -> bool:
     """Tell whether a table names posteriors; without such names it may be a bare table of them."""
     return not {"p0", "p", "probs"}.isdisjoint(names_of(frame))
@@ -143,8 +150,8 @@ def columns_of(table: Any, layout: Layout) -> Columns:
 
     def values(name: str) -> npt.NDArray[Any]:
         if _is_arrow(table):
-            return _from_arrow(name, table.column(places[name]))
-        return _array(name, table[table.columns[places[name]]])
+            return _from_arrow(name, column_at(table, places[name]))
+        return _array(name, column_at(table, places[name]))
 
     def rows(names: list[str]) -> npt.NDArray[Any] | None:
         if not names:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout
-from .frames import holds_log, is_frame, names_of, opened
+from .frames import column_at, holds_log, is_frame, names_of, opened
 from .signals import SIGNALS
 
 STEP_DTYPE = np.dtype(
@@ -83,6 +83,15 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)
 
+    def __reduce__(self) -> Any:
+        plain: Any = super().__reduce__()
+        made, arguments, state = plain
+        return made, arguments, (state, self.class_names)
+
+    def __setstate__(self, state: Any) -> None:
+        array, self.class_names = state
+        super().__setstate__(array)
+
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
         # One column is numbers, no steps.
@@ -99,8 +108,11 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
             read, such as times and devices; its label is called `true_label`.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
-        index = None if beside is None else beside.index
-        return pandas.DataFrame({**self._kept(beside), **step_columns(self, self.class_names)}, index=index)
+        index = getattr(beside, "index", None)
+        kept = self._kept(beside)
+        if index is None:  # columns of another kind of table
+            kept = {name: np.asarray(values) for name, values in kept.items()}
+        return pandas.DataFrame({**kept, **step_columns(self, self.class_names)}, index=index)
 
     def to_polars(self, beside: Any = None) -> Any:
         """Return the steps as a polars DataFrame; an unknown accuracy is null.
@@ -139,8 +151,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         names = names_of(table)
         read = Layout.of(names, lists=True).known if holds_log(table) else PLAIN
         own = set(step_columns(self[:0], self.class_names))
+        if len(table) != len(self):
+            raise ValueError(f"beside has {len(table)} rows, expected {len(self)}, one a step")
         kept: dict[str, Any] = {}
-        for name in names:
+        for place, name in enumerate(names):
             true = ALIASES.get(name, name) == "label"
             if not true and ALIASES.get(name, name) in read:
                 continue
@@ -148,10 +162,10 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
                 raise ValueError(
                     f"column {name!r} is in the input and in the steps; rename that of the input"
                 )
-            kept["true_label" if true else name] = table[name]
-        for name, values in kept.items():
-            if len(values) != len(self):
-                raise ValueError(f"{name} has {len(values)} rows, expected {len(self)}, one a step")
+            new = "true_label" if true else name
+            if new in kept:
+                raise ValueError(f"column {new!r} would be there twice; rename one of the input")
+            kept[new] = column_at(table, place)
         return kept
 
     def plot(self, log: Any = None, title: str | None = None) -> Any:

@@ -141,7 +141,7 @@ class _Kept:
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
             raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
-        self.probs.append(probs)
+        self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
             rows, self.format = features_of(found.features, self.info.features)
             self.features.append(rows)

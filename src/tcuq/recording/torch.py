@@ -65,12 +65,17 @@ class Tap:
     def _watch(self, name: str, part: Any) -> Any:
         def before(_: Any, given: Any) -> None:
             if given:
-                self._seen, self._name = given[0], f"input of {name or 'the linear layer'}"
+                self._seen, self._name = _copied(given[0]), f"input of {name or 'the linear layer'}"
 
         def after(_: Any, __: Any, output: Any) -> None:
-            self._seen, self._name = output, name
+            self._seen, self._name = _copied(output), name
 
         return part.register_forward_hook(after) if self._asked else part.register_forward_pre_hook(before)
+
+    @property
+    def dimensions(self) -> int | None:
+        """Dimensions of what was seen in the batch that has just run; None where nothing was."""
+        return getattr(self._seen, "ndim", None)
 
     def take(self, count: int) -> Array | None:
         """Return the features of the batch that has just run, and forget them.
@@ -134,7 +139,7 @@ class Torch:
 
     def __call__(self, x: Array) -> Outputs:
         """Run a batch in evaluation mode, without gradients; the module is left as it was."""
-        training = self._model.training
+        modes = [(part, part.training) for part in self._model.modules()]  # parts may differ
         self._tap.start()
         try:
             self._model.eval()
@@ -147,7 +152,8 @@ class Torch:
             ) from None
         finally:
             self._tap.stop()
-            self._model.train(training)
+            for part, training in modes:
+                part.training = training
         if not isinstance(found, self._torch.Tensor):
             raise ValueError(
                 f"{self.info.name}: returns {type(found).__name__}, expected a tensor of posteriors"
@@ -155,6 +161,11 @@ class Torch:
         return Outputs(array_of(found).reshape(len(x), -1), self._tap.take(len(x)))
 
 
+def _copied(value: Any) -> Any:
+    """Return a tensor that later layers, which may work in place, do not change."""
+    return value.detach().clone() if hasattr(value, "detach") else value
+
+
 def array_of(tensor: Any) -> Array:
-    """Return a tensor of any device and kind of float as float32; gradients do not come along."""
-    return np.asarray(tensor.detach().cpu().float().numpy())
+    """Return a copy of a tensor of any device and kind of float as float32: its memory may be used again."""
+    return np.array(tensor.detach().cpu().float().numpy())
