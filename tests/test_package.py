@@ -229,20 +229,15 @@ def test_the_picture_of_the_design_shows_the_contracts() -> None:
     tomllib = pytest.importorskip("tomllib", reason="Python 3.11 or newer reads TOML")
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     design = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
-    picture = design[design.index("tcuq (product)") :].partition("```")[0]
-    lines = [re.split(r"\s{3,}", line.strip(" ")) if line.strip() else [] for line in picture.splitlines()]
+    picture = design[design.index("tcuq (product)") :].partition("```")[0].splitlines()
+    below = next(at for at, line in enumerate(picture) if line.startswith("tcuq.device"))
+    places = {"tcuq": (0, 0), "tcuq_lab": (0, 1), "tcuq.device": (below, 0), "tcuq.recording": (below, 1)}
     for contract in contracts:
         if contract["type"] != "layers":
             continue
         (name,) = contract["containers"]
-        right = name == "tcuq_lab"
-        if name == "tcuq.device":
-            shown = [cells[0] for cells in lines[lines.index(["tcuq.device"]) + 1 :] if cells]
-        else:
-            above = lines[: lines.index(["tcuq.device"])]
-            shown = [
-                line[39:].strip() if right else line[:39].strip()
-                for line in picture.splitlines()[2 : len(above)]
-            ]
-            shown = [each for each in shown if each and "no imports" not in each]
+        row, column = places[name]
+        cells = [line[39:] if column else line[:39] for line in picture[row : below if row == 0 else None]]
+        assert cells[0].strip().split(" ")[0] == name
+        shown = [each.strip() for each in cells[1:] if each.strip() and "no imports" not in each]
         assert shown == contract["layers"], name

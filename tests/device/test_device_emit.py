@@ -223,7 +223,8 @@ def test_the_protocol(built) -> None:
         damaged = bytearray(good[1])
         damaged[20] ^= 1
         assert link.ask(bytes(damaged)) == "error checksum"
-        assert link.ask(b"TQ" + (size + 1).to_bytes(4, "little")) == f"error length {size + 1}"
+        assert link.ask(feed.frame(x[1].tobytes() + b"T")) == f"error length {size + 1}"
+        assert link.ask(b"TQ" + b"\xff" * 4) == "error length -1"
         assert link.ask(b"noise \x00\xff TTT" + good[1]).startswith("step 1 ")
         assert link.ask(b"TR") == "reset" and link.ask(b"TS").startswith("stack ")
         # Half of an input is lost: zeros bring the board back.
@@ -349,7 +350,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, capsys: pytest
     graph, params = graph_of(), fitting(graph_of())
     made = graph.tensors[graph.outputs["features"]]
     bare = replace(graph, outputs={"probs": graph.outputs["probs"]})
-    refit = f"fit it again with --feature-scale {made.scale:.9g} --feature-zero-point {made.zero}"
+    refit = f"with --feature-scale {made.scale:.9g} --feature-zero-point {made.zero})"
     for net, watching, said in [
         (
             graph,
@@ -439,16 +440,55 @@ def test_inputs_are_quantized_alike_everywhere(tmp_path: Path) -> None:
     tensor = graph.tensors[graph.input]
     made = application()
     folder = written(made, tmp_path / "package")
-    halves = (np.arange(-300, 300) / 2 * tensor.scale).astype(np.float32)
+    halves = (np.arange(-20, 540) / 2 * tensor.scale).astype(np.float32)
     x = np.resize(halves, (4, *tensor.shape))
     np.save(tmp_path / "x.npy", x)
     sent = b"".join(feed.read_inputs(tmp_path / "x.npy", tensor.size, folder))
     kept = quantized(x, graph)
     assert sent == kept.tobytes() == recording(x, Format(tensor.scale, tensor.zero), np.int8)[0].tobytes()
-    pixels = np.resize(np.arange(256), (3, *tensor.shape)).astype(np.uint8)
+    pixels = np.resize(np.arange(2), (3, *tensor.shape)).astype(np.uint8)
     np.savez(tmp_path / "p.npz", x=pixels, y=np.zeros(3))
     sent = b"".join(feed.read_inputs(tmp_path / "p.npz", tensor.size, folder))
     assert sent == quantized(pixels, graph).tobytes()
     np.save(tmp_path / "bad.npy", x > 0)
     with pytest.raises(ValueError, match="values are bool, expected int8, or finite numbers"):
         feed.read_inputs(tmp_path / "bad.npy", tensor.size, folder)
+
+
+def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    graph = graph_of()
+    tensor = graph.tensors[graph.input]
+    folder = written(application(), tmp_path / "package")
+    np.savez(tmp_path / "odd.npz", x=np.zeros((64, 3), np.int8))
+    with pytest.raises(ValueError, match=r"shape is \(64, 3\), expected inputs of"):
+        feed.read_inputs(tmp_path / "odd.npz", tensor.size, folder)
+    far = np.full((3, *tensor.shape), 1e6, np.float32)
+    np.save(tmp_path / "far.npy", far)
+    for refused in (
+        lambda: feed.read_inputs(tmp_path / "far.npy", tensor.size, folder),
+        lambda: quantized(far, graph),
+    ):
+        with pytest.raises(ValueError, match=r"values range from 1e\+06 to 1e\+06, expected"):
+            refused()
+    (tmp_path / "bad.npz").write_bytes(b"PK\3\4garbagegarbage")
+    with pytest.raises(ValueError, match="is no NPZ or NPY file, or is damaged"):
+        feed.read_inputs(tmp_path / "bad.npz", tensor.size, folder)
+
+
+@tooled
+def test_a_frame_of_another_length_is_dropped_as_a_whole(tmp_path: Path, built) -> None:
+    x = pictures(3).reshape(3, -1)
+    link = feed.emulator(built.path)
+    try:
+        link.greeted()
+        assert link.ask(feed.frame(x[0].tobytes())).startswith("step 0 ")
+        link.send(feed.frame(b"TI" + x[1].tobytes()))
+        assert link.line().startswith("error length ")
+        assert link.ask(feed.frame(x[2].tobytes())).startswith("step 1 "), "its bytes are no commands"
+    finally:
+        link.close()
+
+
+@tooled
+def test_a_package_may_be_called_like_a_file_of_the_board(tmp_path: Path) -> None:
+    assert image(application(name="startup"), tmp_path / "build").sizes.flash > 5000

@@ -30,7 +30,9 @@ def model(name: str) -> Model:
 
 
 def test_the_models_use_every_supported_operator() -> None:
-    assert {each.code for path in MODELS for each in load_model(path).operators} == set(READERS)
+    # The converter writes others in place of these two, which have tests of their own.
+    rare = {"EXPAND_DIMS", "PADV2"}
+    assert {each.code for path in MODELS for each in load_model(path).operators} == set(READERS) - rare
 
 
 def test_options_of_convolutions() -> None:

@@ -7,6 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+WRONG_SCALE = 0.5
+"""Share of values outside the range of an input from which on data are refused."""
+
+
+def outside(whole: npt.NDArray[Any], low: int, high: int) -> float:
+    """Return the share of units that lie outside a range by more than one.
+
+    Examples
+    --------
+    >>> outside(np.array([-129.0, 0.0, 300.0, 127.0]), -128, 127)
+    0.25
+    """
+    return float(((whole < low - 1) | (whole > high + 1)).mean()) if whole.size else 0.0
+
 
 def whole_units(x: npt.NDArray[Any], scale: float, zero: int) -> npt.NDArray[np.float32]:
     """Return numbers in units of an integer input, not confined to its range yet.

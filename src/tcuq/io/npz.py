@@ -64,9 +64,12 @@ def arrays_of(
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         for key in needed:
             if key not in members:
-                names = ", ".join(needed if accepted is None else accepted[:9])
+                names = ", ".join(needed if accepted is None else accepted[:6])
                 hint = guess(list(members), key)
-                raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}")
+                has = f"; it has {', '.join(list(members)[:6])}" if members else ""
+                if key == "probs" and "x" in members:
+                    has += ": are these inputs? `tcuq record` runs a model over them"
+                raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}{has}")
         wanted = [key for key in members if accepted is None or key in accepted]
         left = max_bytes
         for key in wanted:

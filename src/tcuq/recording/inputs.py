@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.inputs import whole_units
+from ..base.inputs import WRONG_SCALE, outside, whole_units
 from .model import Array, Format, Info
 
-WRONG_SCALE, ODD_SCALE = 0.5, 0.05
-"""Shares of values outside the input's range from which on data are refused, or a note is made."""
+ODD_SCALE = 0.05
+"""Share of values outside the input's range from which on a note is made."""
 
 
 def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
@@ -32,8 +32,8 @@ def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """
     limits = np.iinfo(dtype)
     whole = whole_units(x, format.scale, format.zero_point)
-    outside = float(((whole < limits.min - 1) | (whole > limits.max + 1)).mean()) if whole.size else 0.0
-    return np.clip(whole, limits.min, limits.max).astype(dtype), outside
+    share = outside(whole, limits.min, limits.max)
+    return np.clip(whole, limits.min, limits.max).astype(dtype), share
 
 
 class Preparation:
@@ -94,14 +94,14 @@ class Preparation:
             # The range of pixels on the whole range of the input, whatever numbers that stands for.
             return (x.astype(np.int16) + (np.iinfo(dtype).min if dtype == np.int8 else 0)).astype(dtype)
         numbers = x if self._scale is None else x.astype(np.float32) * np.float32(self._scale)
-        found, outside = quantized(numbers, format, dtype)
+        found, share = quantized(numbers, format, dtype)
         limits = np.iinfo(dtype)
         low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
-        if outside >= ODD_SCALE:
-            share = f"{100 * outside:.0f} % of the values"
-            said = f"{share} lie outside {low:.4g} to {high:.4g}, which the model takes"
+        if share >= ODD_SCALE:
+            much = f"{100 * share:.0f} % of the values"
+            said = f"{much} lie outside {low:.4g} to {high:.4g}, which the model takes"
             hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `scale`"
-            if outside >= WRONG_SCALE:
+            if share >= WRONG_SCALE:
                 raise ValueError(f"{self._name}: {said}: {hint}")
             self._note(f"{said}: {hint} if that is not meant")
         return found

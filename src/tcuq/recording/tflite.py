@@ -114,8 +114,20 @@ class TFLite:
                 last = ", ".join(f"{n} {each['name']}" for n, each in sorted(tensors.items())[-5:])
                 raise ValueError(f"{self.info.name}: has no tensor {chosen!r}; the last ones are {last}")
             found = named[0] if named else tensors[number]
+            self._refuse_constant(found)
         width = int(np.prod(found["shape"])) // max(1, int(self._input["shape"][0]))
         return None if too_wide(self.info, found["name"], width, asked) else found
+
+    def _refuse_constant(self, tensor: dict[str, Any]) -> None:
+        """Refuse weights and the like, which say nothing of an input."""
+        ops = self._runner._get_ops_details()
+        made = {int(self._input["index"]), *(int(each) for op in ops for each in op["outputs"])}
+        if int(tensor["index"]) not in made:
+            numbers = ", ".join(map(str, sorted(made)))
+            raise ValueError(
+                f"{self.info.name}: tensor {tensor['index']} is a constant; choose one that is computed: "
+                f"{numbers}"
+            )
 
     def reset(self) -> None:
         """Forget what earlier inputs left in the model, as at its start."""

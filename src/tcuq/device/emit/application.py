@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...base.inputs import whole_units
+from ...base.inputs import WRONG_SCALE, outside, whole_units
 from ...export import check_name
 from ...io.npz import arrays_of
 from ...monitor.params import Params
@@ -90,7 +90,10 @@ def _digest(content: bytes) -> int:
 
 def _check_graph(graph: Graph) -> None:
     if "probs" not in graph.outputs:
-        raise ValueError(f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; probs is needed")
+        raise ValueError(
+            f"outputs of graph {graph.name} are {', '.join(graph.outputs)}; probs is needed: "
+            "import a model without a softmax with --softmax"
+        )
     if len(posteriors(graph)) > 1:
         raise ValueError(f"graph {graph.name} gives {len(posteriors(graph))} posteriors, expected one")
     probs = graph.tensors[graph.outputs["probs"]]
@@ -119,13 +122,17 @@ def _check_pair(graph: Graph, params: Params) -> None:
         )
     made = graph.tensors[graph.outputs["features"]]
     if params.features != made.size:
-        raise ValueError(f"the monitor reads {params.features} features, the network gives {made.size}")
+        raise ValueError(
+            f"the monitor reads {params.features} features, the network gives {made.size}: "
+            "fit a monitor to a log of this network"
+        )
     ratio = params.feature_scale / made.scale
     if params.feature_zero_point != made.zero or abs(ratio - 1) > TOLERANCE:
         raise ValueError(
             f"the monitor is for features of scale {params.feature_scale:g} and zero "
             f"{params.feature_zero_point}, the network gives scale {made.scale:g} and zero {made.zero}: "
-            f"fit it again with --feature-scale {made.scale:.9g} --feature-zero-point {made.zero}"
+            "fit a monitor to a log of this network (where the log is one, with --feature-scale "
+            f"{made.scale:.9g} --feature-zero-point {made.zero})"
         )
 
 
@@ -187,4 +194,11 @@ def quantized(values: npt.NDArray[Any], graph: Graph, where: str = "x") -> Int8:
         return np.ascontiguousarray(rows)
     if rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
         raise ValueError(f"{where}: values are {rows.dtype}, expected int8, or finite numbers")
-    return np.clip(whole_units(rows, tensor.scale, tensor.zero), -128, 127).astype(np.int8)
+    units = whole_units(rows, tensor.scale, tensor.zero)
+    if outside(units, -128, 127) >= WRONG_SCALE:
+        low, high = (tensor.scale * (each - tensor.zero) for each in (-128, 127))
+        raise ValueError(
+            f"{where}: values range from {rows.min():.4g} to {rows.max():.4g}, "
+            f"expected {low:.4g} to {high:.4g}"
+        )
+    return np.clip(units, -128, 127).astype(np.int8)

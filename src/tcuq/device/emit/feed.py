@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import os
 import re
 import select
@@ -23,6 +24,7 @@ import struct
 import subprocess
 import sys
 import time
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -190,6 +192,11 @@ def quantized(x: Any, scale: float, zero: int, where: str) -> Any:
         raise ValueError(f"{where}: values are {x.dtype}, expected int8, or finite numbers")
     units = x.astype(np.float32) / np.float32(scale)
     whole = np.copysign(np.floor(np.abs(units) + np.float32(0.5)), units) + zero
+    if ((whole < -129) | (whole > 128)).mean() >= 0.5:
+        low, high = scale * (-128 - zero), scale * (127 - zero)
+        raise ValueError(
+            f"{where}: values range from {x.min():.4g} to {x.max():.4g}, expected {low:.4g} to {high:.4g}"
+        )
     return np.clip(whole, -128, 127).astype(np.int8)
 
 
@@ -199,20 +206,26 @@ def read_inputs(path: str | Path, size: int, folder: Path = HERE) -> list[bytes]
     if file.suffix in (".npz", ".npy"):
         import numpy as np
 
-        found = np.load(file, allow_pickle=False)
+        content = io.BytesIO(file.read_bytes())
+        try:
+            found = np.load(content, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile):
+            raise ValueError(f"{path}: is no NPZ or NPY file, or is damaged") from None
         if file.suffix == ".npz":
             names = found.files
             if "x" not in names and len(names) != 1:
                 raise ValueError(f"{path}: has arrays {', '.join(names) or 'none'}, expected x")
             found = found["x" if "x" in names else names[0]]
+        if not len(found) or found[0].size != size:
+            raise ValueError(f"{path}: shape is {found.shape}, expected inputs of {size} values each")
         if found.dtype != np.int8:
             found = quantized(found, *input_format(folder), str(path))
-        content = found.tobytes()
+        sent = found.tobytes()
     else:
-        content = file.read_bytes()
-    if not content or len(content) % size:
-        raise ValueError(f"{path}: has {len(content)} bytes, expected a multiple of {size}")
-    return [content[at : at + size] for at in range(0, len(content), size)]
+        sent = file.read_bytes()
+    if not sent or len(sent) % size:
+        raise ValueError(f"{path}: has {len(sent)} bytes, expected a multiple of {size}")
+    return [sent[at : at + size] for at in range(0, len(sent), size)]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -222,12 +235,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("inputs", help="NPZ, NPY or bytes")
     parser.add_argument("--qemu", metavar="IMAGE", help="start this image in the emulator instead of a port")
     parser.add_argument("--machine", default="netduinoplus2", help="of the emulator (default: netduinoplus2)")
-    parser.add_argument("--baud", type=int, default=115200)
-    parser.add_argument("--steps", type=int, help="send so many inputs at most")
+    parser.add_argument("--baud", type=int, default=115200, help="of the port (default: 115200)")
+    parser.add_argument("--steps", type=int, help="send the first inputs only, so many")
     parser.add_argument("--out", metavar="FILE", help="write answers as CSV instead of printing them")
     args = parser.parse_args(arguments)
     if (args.port is None) == (args.qemu is None):
         parser.error("one of PORT and --qemu is needed")
+    if args.steps is not None and args.steps < 1:
+        parser.error("--steps must be 1 or more")
     link = None
     try:
         link = emulator(args.qemu, args.machine) if args.qemu else port(args.port, args.baud)

@@ -51,7 +51,7 @@ def build_package(
     objects = []
     for group, level in groups(application, board):
         for file in group:
-            target = f"{Path(file).stem}.o"
+            target = f"{Path(file).with_suffix('').as_posix().replace('/', '_')}.o"
             options = [*OPTIONS, *core, *level, OPTION, *defines(application), "-I.", "-Iboard"]
             call(COMPILER, [*options, "-c", file, "-o", target], work)
             objects.append(target)

@@ -167,11 +167,11 @@ def stack_bound(
         return next((usages[name] for name in names if name in usages), None)
 
     def frame_of(function: _Function) -> int:
-        frame = usage(function)
-        frame = function.frame if frame is None else frame
-        if frame is None:
+        stated, listed = usage(function), function.frame
+        if stated is None and listed is None:
             raise NoBound(f"the stack has no bound: the frame of {function.name} depends on data")
-        return frame
+        # The compiler states 0 for a function in assembler; the listing shows what that pushes.
+        return max(stated or 0, listed or 0)
 
     def callees(at: int) -> set[int]:
         function = listing[at]

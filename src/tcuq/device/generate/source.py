@@ -262,14 +262,16 @@ def _places(graph: Graph, where: ArenaLayout) -> str:
 
 
 def _borrowed(graph: Graph, places: Mapping[str, str], constants: Constants) -> dict[str, str]:
-    """Define constant tensors, and return where these and views lie."""
+    """Define constant tensors that are read, and return where these and views lie."""
+    whose = roots(graph)
+    names = [name for step in graph.steps if not isinstance(step, View) for name in sources_of(step)]
+    read = {whose[name] for name in (*names, *graph.outputs.values())}
     flash = {
         step.target: constants.array("int8_t", f"{step.target}_values", step.values.ravel())
         for step in graph.steps
-        if isinstance(step, Constant)
+        if isinstance(step, Constant) and step.target in read
     }
     found = {**places, **flash}
-    whose = roots(graph)
     return {name: found[root] for name, root in whose.items() if root != name or name in in_flash(graph)}
 
 

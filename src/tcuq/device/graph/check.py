@@ -31,6 +31,8 @@ OUTPUT = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")
 """Outputs are members of a struct: a name that a compiler or a header defines would break it."""
 MACRO = re.compile(r"[A-Z0-9_]+|\w+_t")
 """Names in capitals are for macros, and those of types end in _t."""
+MOST_VALUES = 2**24
+"""Of a tensor: more than any microcontroller holds, and few enough to plan for."""
 MOST_CLASSES = 32_000
 """With more, the sum of a softmax would leave 32 bits."""
 
@@ -113,6 +115,8 @@ def _tensor(name: str, tensor: Tensor) -> None:
         raise ValueError(f"tensor {name} has shape {tensor.shape}, expected one to three dimensions")
     for each in tensor.shape:
         integer(f"tensor {name}: dimension", each, 1, 65535)
+    if tensor.size > MOST_VALUES:
+        raise ValueError(f"tensor {name} has {tensor.size:,} values, expected at most {MOST_VALUES:,}")
     if not isinstance(tensor.scale, float) or not math.isfinite(tensor.scale) or tensor.scale <= 0:
         raise ValueError(f"tensor {name} has scale {tensor.scale!r}, expected a positive number")
     integer(f"tensor {name}: zero", tensor.zero, -128, 127)

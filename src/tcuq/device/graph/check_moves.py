@@ -34,7 +34,7 @@ def _pad(graph: Graph, step: Pad) -> None:
 def _concat(graph: Graph, step: Concat) -> None:
     target = graph.tensors[step.target]
     axis = integer("axis", step.axis, 0, len(target.shape) - 1)
-    if not step.sources:
+    if not isinstance(step.sources, tuple) or not step.sources:
         raise ValueError("sources are none; at least one is needed")
     for name in step.sources:
         source = graph.tensors[name]

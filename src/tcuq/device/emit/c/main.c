@@ -34,6 +34,9 @@ static uint32_t checked(uint32_t sum, uint8_t byte)
 }
 
 /* Length, input, checksum; 1 when they agree. The input goes to where the network reads it. */
+/* Bytes of an input of another length that are read and dropped. */
+#define MOST_BYTES 65536u
+
 static int take_input(void)
 {
     int8_t *to = app_input();
@@ -42,6 +45,12 @@ static int take_input(void)
     uint32_t i;
     if (length != APP_INPUT_BYTES) {
         line("error length", (int32_t)length);
+        /* What belongs to the frame must not be taken for commands; a length beyond all reason is noise. */
+        if (length <= MOST_BYTES) {
+            for (i = 0; i < length + 4u; i++) {
+                (void)board_get();
+            }
+        }
         return 0;
     }
     for (i = 0; i < APP_INPUT_BYTES; i++) {
