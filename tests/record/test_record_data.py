@@ -231,3 +231,13 @@ class TestSounds:
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
         with pytest.raises(ValueError, match=r"b/1.wav: is no WAV file of plain PCM, or is damaged"):
             tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
+
+
+def test_labels_below_zero_are_told() -> None:
+    def model(x: Any) -> Any:
+        return np.full((len(x), 2), 0.5)
+
+    log = tcuq.record(model, np.zeros((4, 3)), [0, -1, 1, -1])
+    assert log.notes == (
+        "2 of 4 labels are below 0: inputs of none of the classes, on which every answer counts as wrong",
+    )

@@ -118,16 +118,33 @@ class Preparation:
             raise ValueError(f"{self._name}: x has {x.ndim} dimensions, expected one row an input")
         if shape is None or _fits(given, shape):
             return x
-        if None not in shape:
-            target = [each for each in shape if each is not None]
-            if [each for each in given if each != 1] == [each for each in target if each != 1]:
-                return x.reshape(len(x), *target)
+        found = with_ones(x, shape)
+        if found.shape != x.shape:
+            return found
         wanted = tuple("any" if each is None else each for each in shape)
         hint = ""
         if len(given) == len(shape) == 3 and sorted(given) == sorted(each or 0 for each in shape):
             hint = "; move the channels with numpy.moveaxis"
+        elif None not in shape and np.prod(given) == np.prod([each or 0 for each in shape]):
+            hint = f"; x.reshape(-1, {', '.join(map(str, shape))}) if that is what they are"
         shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
         raise ValueError(f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}")
+
+
+def with_ones(x: Array, shape: tuple[int | None, ...] | None) -> Array:
+    """Return inputs in the shape that a model takes where only lengths of 1 are missing or too many.
+
+    Examples
+    --------
+    >>> with_ones(np.zeros((5, 8, 8)), (8, 8, 1)).shape, with_ones(np.zeros((5, 8)), (4, 2)).shape
+    ((5, 8, 8, 1), (5, 8))
+    """
+    if shape is None or None in shape:
+        return x
+    target = [each for each in shape if each is not None]
+    if [each for each in x.shape[1:] if each != 1] != [each for each in target if each != 1]:
+        return x
+    return x.reshape(len(x), *target)
 
 
 def _fits(given: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..monitor.class_names import numbered
 from ..monitor.log import Log
 from .data import Batch, Data, open_data
 from .folders import Asked
-from .inputs import Preparation
+from .inputs import Preparation, with_ones
 from .model import Array, Features, Info, Model
 from .opening import open_model
 from .outputs import features_of, numbers_of, posteriors, refuse_model
@@ -90,6 +90,9 @@ def open_session(
         info.shape = tuple(integer("input_shape", each, 1, 1 << 30) for each in input_shape)
     texts = info.classes if info.classes and all(isinstance(each, str) for each in info.classes) else None
     data = open_data(x, y, x_name, y_name, Asked(info.shape, names or texts, in_order))
+    take = data.take
+    if take is not None:  # what befalls an input depends on its shape: pictures may lack their one channel
+        data = replace(data, take=lambda places: with_ones(take(places), info.shape))
     return Session(ready, data, factor, logits, names, size)
 
 
@@ -197,12 +200,17 @@ class _Kept:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
         probs = np.concatenate(self.probs)
         refuse_model(probs, self.info.name)
+        notes = [*self.data.notes, *self.info.notes]
+        strangers = 0 if columns["labels"] is None else int((columns["labels"] < 0).sum())
+        if strangers:
+            said = f"{strangers:,} of {self.count:,} labels are below 0"
+            notes.append(f"{said}: inputs of none of the classes, on which every answer counts as wrong")
         try:
             return Log(
                 probs,
                 segments=self.data.segments,
                 shifted=self.data.shifted,
-                notes=(*self.data.notes, *self.info.notes),
+                notes=tuple(notes),
                 names=None if self.names is None else tuple(map(str, self.names)),
                 **columns,
             )
