@@ -164,6 +164,21 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("bare_package")
+def test_shifts_are_counted_as_the_report_counts_them(tmp_path: Path) -> None:
+    x, y = bars(2000, noise=0.85)
+    segments = np.arange(2000) // 100  # two clean recordings, then three of different kinds, and so on
+    shifted = np.maximum(segments % 5 - 1, 0)
+    x[shifted > 0] *= 0.3
+    np.savez(tmp_path / "own.npz", x=x, y=y, segments=segments, shifted=shifted)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    counted = found["shifts"] + found["shifts_already_raised"]
+    assert counted == 6 and found["clean_steps"] == 200
+    told = re.search(r"(\d+) known shifts", re.sub(r"<[^>]+>", " ", page))
+    assert told is not None and int(told[1]) == counted
+
+
+@pytest.mark.usefixtures("bare_package")
 def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", bars(600)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0

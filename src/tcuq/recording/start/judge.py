@@ -47,7 +47,7 @@ def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
     }
     on = np.asarray(steps["alarm"] != 0)
     if log.shifted is not None:
-        found |= _alarms(on, log.shifted)
+        found |= _alarms(on, log.shifted, log.segments)
     else:
         found |= {"alarm_on": float(on.mean())}
     if log.labels is not None:
@@ -55,8 +55,8 @@ def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
     return found
 
 
-def _alarms(on: Bools, shifted: Bools) -> dict[str, Any]:
-    found = detection(on, shifted)
+def _alarms(on: Bools, shifted: Bools, segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+    found = detection(on, shifted, segments)
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]
     return {
