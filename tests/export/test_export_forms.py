@@ -192,6 +192,7 @@ def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, v
     semver = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?(\+[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?")
     found = {
         "Cargo.toml": (files_of("rust", "plain"), r'(?m)^version = "(.*)"$', semver),
+        "library.properties": (files_of("arduino", "plain"), r"(?m)^version=(.*)$", semver),
         "library.json": (files_of("platformio", "plain"), r'"version": "(.*)"', semver),
         "idf_component.yml": (files_of("espidf", "plain"), r'(?m)^version: "(.*)"$', semver),
         "CMakeLists.txt": (files_of("cmake", "plain"), r"VERSION (\S+) DESC", re.compile(r"\d+\.\d+\.\d+")),

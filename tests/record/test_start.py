@@ -77,6 +77,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert {"bar.c", "bar.h", "main.c", "tcuq.c"} <= {each.name for each in Path("out/firmware").iterdir()}
     readme = Path("out/README.md").read_text()
     assert "\n".join(lines[:-1]) in readme and "**The degradations are generic." in readme
+    assert "| `firmware/` | the monitor as C files in one folder, with" in readme
 
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
     assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
@@ -269,11 +270,31 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
 
+def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
+    found: dict[str, Any] = {
+        **{"fit_steps": 600, "steps": 400, "made": False, "fit_kinds": (), "judge_kinds": ()},
+        **{"budget": 0.005, "wrong_model": 0.2, "wrong_answers": 0.2, "abstained": 0.004},
+        **{"sure_by_confidence": 0.2, "sure_by_monitor": 0.19, "auroc_confidence": None},
+        **{"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01, "has_alarm": True},
+        **{"shifts": 2, "shifts_alarmed": 2, "shifts_already_raised": 0, "delay_median": 2.5},
+        **{"false_alarms": 0, "clean_steps": 0, "alarm_on_clean": None, "alarm_on_shifted": 0.9},
+    }
+    text = "\n".join(summary(found))
+    assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
+    assert "after 2.5 steps (median)" in text
+    assert "90% of shifted steps\n" in text and "clean ones" not in text
+    text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
+    assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
+    assert "after 5 steps (median)" in text
+
+
 @pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
     told: list[tuple[int, int, str]] = []
-    found = start(bar_net, x, tmp_path / "out", y, shifts=None, progress=lambda *each: told.append(each))
+    more: dict[str, Any] = {"shifts": None, "form": "rust", "progress": lambda *each: told.append(each)}
+    found = start(bar_net, x, tmp_path / "out", y, **more)
+    assert "the monitor as a Rust crate, with" in (tmp_path / "out" / "README.md").read_text()
     assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
     assert any(text.startswith("fitting: ") for _, _, text in told)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None

@@ -20,7 +20,7 @@ TAKEN = frozenset(_WORDS.split())
 
 _PROPERTIES = """\
 name=tcuq_{name}
-version={version}
+version={semver}
 author=The tcuq developers
 maintainer=The tcuq developers
 sentence={sentence}

@@ -120,7 +120,7 @@ def start(
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
-    found = _findings(session, recorded, params, decided, seed)
+    found = _findings(session, recorded, params, decided, seed) | {"form": form}
     scale = _logits_scale(session, recorded.dev)
 
     def write(folder: Path) -> None:
