@@ -122,6 +122,8 @@ def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest
     x, y = bars(200)
     log = tcuq.record(bar_net, x, y, shifts=[True, dark, {"upside": lambda x, rng: x[::-1]}])
     assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("8 dark, 9 upside")
+    assert log.kinds is not None and len(set(log.kinds.tolist())) < 10
+    assert log.notes[2].startswith("the stream is too short to show ")
     (tmp_path / "shift_functions.py").write_text(
         "def wet(x, rng):\n    return x + rng.normal(0, 9, x.shape)\nBOTH = {'a': wet, 'b': wet}\nx = 3\n"
     )

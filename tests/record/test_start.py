@@ -125,8 +125,38 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
         assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
         assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
         assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
+        assert parts.notes == ()
     assert {tuple(split_kinds(7, seed)[1]) for seed in range(9)} > {tuple(split_kinds(7, 0)[1])}
     assert steps_for(400) == 800
+
+
+def test_only_shifts_that_were_shown_are_named() -> None:
+    x, y = bars(400)
+    data = open_data(x, y, "x", None, Asked())
+    short = 0
+    for seed in range(10):
+        examples = split_examples(data, seed)
+        chosen = choose(True, data, examples[0])
+        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 400, seed)
+        named = set()
+        for plan, names in ((parts.fit, parts.fit_kinds), (parts.judge, parts.judge_kinds)):
+            assert names == tuple(chosen.kinds[each - 1].name for each in np.unique(plan.kinds) if each)
+            named |= set(names)
+        missing = [each.name for each in chosen.kinds if each.name not in named]
+        said = f"the stream is too short to show {', '.join(missing)}; more `steps` make room"
+        assert parts.notes == ((said,) if missing else ())
+        short += bool(missing)
+    assert short > 5
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_shifts_without_room_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--steps", "400", "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert set(found["by_kind"]) == {"clean", *found["judge_kinds"]} and len(found["judge_kinds"]) < 3
+    assert f"it is judged by others: {', '.join(found['judge_kinds'])}." in Path("out/README.md").read_text()
+    assert "the stream is too short to show " in err and "; more --steps make room" in err
 
 
 def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

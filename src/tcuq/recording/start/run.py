@@ -199,7 +199,7 @@ def _made_stream(
     chosen = choose(shifts, data, examples[0])
     parts = plan_parts(data, examples, paces, chosen, length, seed)
     plan = joined(parts.fit, parts.judge)
-    notes = (*without_order(data.notes), *notes, *chosen.notes)
+    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
     log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
     cut = len(parts.fit)
     facts = {
