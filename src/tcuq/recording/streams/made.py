@@ -47,7 +47,7 @@ def streamed(
     integer("seed", seed, 0, 2**31)
     length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
     paces, notes = fitting_paces(data, paces, usual)
-    chosen = choose(shifts, data)
+    chosen = choose(shifts, data, held=any(each.word == "held" for each in paces))
     kinds = range(1, len(chosen.kinds) + 1)
     everything = np.arange(data.total)
     plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
