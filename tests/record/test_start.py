@@ -242,6 +242,10 @@ def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.Ca
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force", "--steps", "400"]) == 0
     assert {each.name for each in Path("out").iterdir()} == FILES | {"mine.txt"}
     assert Path("out/mine.txt").read_text() == "mine"
+    Path("out/firmware/tcuq.h").write_text("")
+    capsys.readouterr()
+    said = refused(capsys, "own_net:net", "data.npz", "-o", "out", "--force", "--form", "zephyr")
+    assert "out/firmware: holds tcuq.h, as --form c writes it; for --form zephyr choose another fold" in said
 
 
 def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -176,6 +176,8 @@ refuses."""
 
 ARDUINO = Form(
     name="arduino",
+    header="src/tcuq.h",
+    manifest="library.properties",
     files=_files,
     hints=_hints,
     use=_USE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.checks import integer, known
 from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, check_name, export
+from ...export import FORMS, check_name, export, refuse_other_form
 from ...fitting import fit
 from ...io import Decisions, write_decisions, write_log
 from ...monitor.log import Log, watch
@@ -102,6 +102,7 @@ def start(
     paces_of(stream or True)
     check_name(name)
     FORMS[known("form", form, FORMS)].check_name(name)
+    refuse_other_form(target / "firmware", FORMS[form])
     integer("run_length", run_length, 10, 10_000_000)
     Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
