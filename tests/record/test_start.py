@@ -22,12 +22,14 @@ from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.shifts import choose
 from tcuq.recording.start import start
+from tcuq.recording.start.judge import judge
 from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
 from tcuq.recording.start.words import summary, verdict
 from tcuq.recording.streams import paces_of
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
+STEP = [("answer", int), ("risk", float), ("abstain", bool), ("alarm", int), ("expected_accuracy", float)]
 FILES = {"README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html", "firmware"}
 
 
@@ -302,6 +304,26 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert same.startswith("no better than confidence") and "(95% interval -2.0 to +1.0)" in same
     worse = verdict(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
+
+
+def test_a_verdict_needs_more_stays_than_a_few() -> None:
+    params, decided = tcuq.Params(classes=2), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        lengths = rng.geometric(1 / 400, 100)
+        # Neither score knows anything, but both stay as they are while a class stays.
+        rate, doubt, risk = (np.repeat(each, lengths)[:4000] for each in rng.random((3, 100)))
+        wrong = rng.random(4000) < rate**2
+        top = 1 - 0.4 * doubt - 0.01 * rng.random(4000)
+        log = tcuq.Log(np.stack([top, 1 - top], axis=1), labels=wrong.astype(np.int64))
+        steps = np.zeros(4000, STEP)
+        steps["risk"] = risk + 0.01 * rng.random(4000)
+        found = judge(params, log, steps, seed, 400.0)
+        decided += not verdict(found).startswith(("no better", "open"))
+    assert decided <= 4, decided
+    found = judge(params, log, steps, 0, 500.0)
+    assert found["gain_low"] is None and found["block"] == 1000
+    assert verdict(found).startswith("open: a class may stay for long, and 4,000 steps are too few blocks of")
 
 
 def test_words_do_not_round_away_what_was_asked_or_measured() -> None:

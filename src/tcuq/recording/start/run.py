@@ -40,6 +40,7 @@ class Recorded(NamedTuple):
     facts: dict[str, Any]
     kinds: tuple[str, ...] = ()
     paces: Any = None
+    stay: float = 1.0
 
 
 def start(
@@ -213,7 +214,8 @@ def _made_stream(
     }
     names = tuple(each.name for each in chosen.kinds)
     shown = np.array([str(each) for each in paces])[parts.judge.paces]
-    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown)
+    stay = max(each.mean for each in paces)
+    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown, stay)
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:
@@ -236,7 +238,7 @@ def _findings(
         "seed": seed,
         "fit_steps": len(recorded.dev),
         **recorded.facts,
-        **judge(params, test, decided, seed),
+        **judge(params, test, decided, seed, recorded.stay),
         "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
     }
     if test.kinds is not None:

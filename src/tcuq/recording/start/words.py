@@ -112,6 +112,11 @@ def verdict(found: Mapping[str, Any]) -> str:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
         return "open: there is no wrong answer on these steps to tell the monitor from confidence"
+    if found["gain_low"] is None:
+        return (
+            f"open: a class may stay for long, and {found['steps']:,} steps are too few blocks of "
+            f"{found['block']:,} to tell the monitor from confidence"
+        )
     kept, points = (
         share(1 - found["budget"]),
         [_points(-found[each]) for each in ("gain_high", "gain_low")],
