@@ -108,8 +108,10 @@ def plan_parts(
         make_plan(groups, own, length, paces, shown, seed, name)
         for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
     )
-    names = [tuple(chosen.kinds[number - 1].name for number in shown_kinds(plan)) for plan in (fit, judge)]
-    return Parts(fit, judge, *names, notes=no_room(chosen, fit, judge))
+    fitted, judged = (
+        tuple(chosen.kinds[number - 1].name for number in shown_kinds(plan)) for plan in (fit, judge)
+    )
+    return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
 
 
 def split_stream(log: Log) -> int:
