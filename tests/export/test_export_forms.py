@@ -17,6 +17,7 @@ from tcuq.base.platforms import PLATFORMS
 from tcuq.cli import main
 from tcuq.export import FORMS, export, sources
 from tcuq.export import contents as contents_module
+from tcuq.export.package import put
 from tcuq.export.versions import release_of, semver_of
 
 HERE = ROOT / "tests" / "c"
@@ -93,6 +94,31 @@ def test_the_c_of_every_form_compiles_and_passes_its_self_check(tmp_path: Path, 
     assert done.returncode == 0 and (form == "c" or done.stdout.startswith("self-check passed\n"))
     if EXAMPLES[form].endswith(".c") and form != "c":
         assert len(re.findall("^0 first A", done.stdout, re.M)) == 10
+
+
+@each_form
+def test_a_package_of_another_form_is_not_mixed_with_this_one(tmp_path: Path, form: str) -> None:
+    folder, texts = tmp_path / "p", files_of(form, "plain")
+    assert {FORMS[form].header, FORMS[form].manifest} <= set(texts)
+    put(texts, folder, form=FORMS[form])
+    (folder / "idf_component.yml").touch()  # of the user
+    put(texts, folder, force=True, form=FORMS[form])
+    if form != "espidf":
+        (folder / "idf_component.yml").unlink()
+    for other in FORMS:
+        if other == form:
+            continue
+        for force in (False, True):
+            with pytest.raises(ValueError, match=f"as --form {form} writes it; for --form {other} choose"):
+                put(files_of(other, "plain"), folder, force, FORMS[other])
+    assert {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} == set(texts)
+
+
+def test_export_refuses_the_folder_of_another_form_even_when_forced(tmp_path: Path) -> None:
+    export(Params(classes=9, reference=0.3), tmp_path / "p", "mon", form="arduino")
+    with pytest.raises(ValueError, match=r"holds src/tcuq\.h, as --form arduino writes it"):
+        export(Params(classes=12, reference=0.3), tmp_path / "p", "mon", form="cmake", force=True)
+    assert not (tmp_path / "p" / "include").exists()
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in ("c", "arduino")])
@@ -192,6 +218,7 @@ def test_versions_are_valid_in_every_manifest(monkeypatch: pytest.MonkeyPatch, v
     semver = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?(\+[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?")
     found = {
         "Cargo.toml": (files_of("rust", "plain"), r'(?m)^version = "(.*)"$', semver),
+        "library.properties": (files_of("arduino", "plain"), r"(?m)^version=(.*)$", semver),
         "library.json": (files_of("platformio", "plain"), r'"version": "(.*)"', semver),
         "idf_component.yml": (files_of("espidf", "plain"), r'(?m)^version: "(.*)"$', semver),
         "CMakeLists.txt": (files_of("cmake", "plain"), r"VERSION (\S+) DESC", re.compile(r"\d+\.\d+\.\d+")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import wave
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import tcuq
 from tcuq.base.rand import Generators
 from tcuq.recording.data import Data, open_data
 from tcuq.recording.folders import Asked
+from tcuq.recording.model import Format, Info
 from tcuq.recording.shifts import Chosen, choose
 
 RNG = np.random.default_rng(5)
@@ -122,6 +124,8 @@ def test_functions_of_ones_own_are_kinds_too(tmp_path: Path, monkeypatch: pytest
     x, y = bars(200)
     log = tcuq.record(bar_net, x, y, shifts=[True, dark, {"upside": lambda x, rng: x[::-1]}])
     assert "`shifted` holds 1 noise," in log.notes[1] and log.notes[1].endswith("8 dark, 9 upside")
+    assert log.kinds is not None and len(set(log.kinds.tolist())) < 10
+    assert log.notes[2].startswith("the stream is too short to show ")
     (tmp_path / "shift_functions.py").write_text(
         "def wet(x, rng):\n    return x + rng.normal(0, 9, x.shape)\nBOTH = {'a': wet, 'b': wet}\nx = 3\n"
     )
@@ -181,3 +185,73 @@ def test_inputs_of_no_family_can_still_be_held() -> None:
     x = np.random.default_rng(0).normal(size=(60, 3, 4, 5))
     log = tcuq.record(lambda b: np.full((len(b), 2), 0.5), x, stream="held=4", shifts=dark)
     assert len(log) == 60 and log.shifted is not None and log.shifted.any()
+
+
+def test_indices_are_neither_shaken_nor_degraded() -> None:
+    table, tokens = RNG.random((100, 4)), RNG.integers(0, 100, (500, 12))
+    seen: list[npt.NDArray[Any]] = []
+
+    def net(batch: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        seen.append(batch)
+        found = table[batch].mean(axis=1)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    y = RNG.integers(0, 4, 500)
+    log = tcuq.record(net, tokens, y, stream=True)
+    given = {row.tobytes() for row in tokens}
+    assert len(log) == 500 and all(row.tobytes() in given for batch in seen for row in batch)
+    assert log.notes[0].startswith("inputs are taken as indices: an example that is held comes again as it i")
+    assert not any("indices" in each for each in tcuq.record(net, tokens, y, stream="dwell=8").notes)
+    with pytest.raises(ValueError, match="x: inputs are whole numbers from 0 on, as indices are, which no"):
+        tcuq.record(net, tokens, y, shifts=True)
+    own = tcuq.record(net, tokens, y, shifts={"typos": lambda x, rng: rng.permutation(x)})
+    assert own.kinds is not None and own.kinds.any()
+    assert len(choose("signals", opened(tokens)).kinds) == 7, "the user knows better"
+
+
+def test_the_model_says_whether_it_takes_indices() -> None:
+    small, wide = (
+        opened(RNG.integers(0, 100, (20, 12)).astype(np.uint8)),
+        opened(RNG.integers(0, 9, (20, 12))),
+    )
+    i64, f32, i8 = (Info("net", input=np.dtype(each)) for each in (np.int64, np.float32, np.int8))
+    with pytest.raises(ValueError, match="as indices are"):
+        choose(True, small, None, i64)
+    i8.quantized = Format(0.5, 0)
+    for data, info in ((small, None), (wide, f32), (wide, i8), (small, i8)):
+        assert len(choose(True, data, None, info).kinds) == 7
+    pictures = opened(RNG.integers(0, 256, (20, 16, 16, 3)))
+    assert len(choose(True, pictures, None, i64).kinds) == 7
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_range_of_signals_in_files_is_that_of_many(tmp_path: Path, first: int) -> None:
+    for each in "ab":
+        (tmp_path / each).mkdir()
+        for number in range(20):
+            with wave.open(str(tmp_path / each / f"{number:02}.wav"), "wb") as file:
+                file.setnchannels(1)
+                file.setsampwidth(2)
+                file.setframerate(8000)
+                loud = 20000 if number % 2 == first else 300
+                file.writeframes((loud * np.sin(np.arange(800) * 0.05)).astype("<i2").tobytes())
+    data = open_data(str(tmp_path), None, "x", None, Asked((800,), None, False))
+    assert data.take is not None
+    x = data.take(np.arange(8))
+    chosen = choose("signals", data)
+    for number, each in enumerate(x):
+        peaks = [
+            float(np.abs(row).max()) for row in (each, chosen.shake(each, Generators(0, "h").at(number)))
+        ]
+        assert abs(peaks[1] - peaks[0]) < 0.2, (
+            "neither cut to a quiet file nor lost in the noise of a loud one"
+        )
+
+
+def test_flags_stay_what_they_are_when_held() -> None:
+    x = RNG.random((60, 3, 4, 5)) < 0.3
+    chosen = choose(lambda x, rng: x + rng.uniform(-0.1, 0.1, x.shape), opened(x))
+    shaken = chosen.shake(x[0], Generators(0, "h").at(0))
+    assert shaken.dtype == np.bool_
+    np.testing.assert_array_equal(shaken, x[0])
+    np.testing.assert_array_equal(chosen.kinds[0].apply(x[0], 1.0, Generators(0, "h").at(1)), x[0])

@@ -22,12 +22,14 @@ from tcuq.recording.data import open_data
 from tcuq.recording.folders import Asked
 from tcuq.recording.shifts import choose
 from tcuq.recording.start import start
+from tcuq.recording.start.judge import judge
 from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
 from tcuq.recording.start.words import summary, verdict
 from tcuq.recording.streams import paces_of
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
 BAD = "seen = []\ndef late(x, rng):\n    seen.append(1)\n    return x if len(seen) < 40 else 1 / 0\n"
+STEP = [("answer", int), ("risk", float), ("abstain", bool), ("alarm", int), ("expected_accuracy", float)]
 FILES = {"README.md", "dev.npz", "test.npz", "monitor.json", "decisions.csv", "report.html", "firmware"}
 
 
@@ -77,6 +79,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     assert {"bar.c", "bar.h", "main.c", "tcuq.c"} <= {each.name for each in Path("out/firmware").iterdir()}
     readme = Path("out/README.md").read_text()
     assert "\n".join(lines[:-1]) in readme and "**The degradations are generic." in readme
+    assert "| `firmware/` | the monitor as C files in one folder, with" in readme
 
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
     assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
@@ -124,8 +127,38 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
         assert set(parts.judge.examples.tolist()) <= set(examples[1].tolist())
         assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
         assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
+        assert parts.notes == ()
     assert {tuple(split_kinds(7, seed)[1]) for seed in range(9)} > {tuple(split_kinds(7, 0)[1])}
     assert steps_for(400) == 800
+
+
+def test_only_shifts_that_were_shown_are_named() -> None:
+    x, y = bars(400)
+    data = open_data(x, y, "x", None, Asked())
+    short = 0
+    for seed in range(10):
+        examples = split_examples(data, seed)
+        chosen = choose(True, data, examples[0])
+        parts = plan_parts(data, examples, paces_of("mixed"), chosen, 400, seed)
+        named = set()
+        for plan, names in ((parts.fit, parts.fit_kinds), (parts.judge, parts.judge_kinds)):
+            assert names == tuple(chosen.kinds[each - 1].name for each in np.unique(plan.kinds) if each)
+            named |= set(names)
+        missing = [each.name for each in chosen.kinds if each.name not in named]
+        said = f"the stream is too short to show {', '.join(missing)}; more `steps` make room"
+        assert parts.notes == ((said,) if missing else ())
+        short += bool(missing)
+    assert short > 5
+
+
+@pytest.mark.usefixtures("bare_package")
+def test_shifts_without_room_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--steps", "400", "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert set(found["by_kind"]) == {"clean", *found["judge_kinds"]} and len(found["judge_kinds"]) < 3
+    assert f"it is judged by others: {', '.join(found['judge_kinds'])}." in Path("out/README.md").read_text()
+    assert "the stream is too short to show " in err and "; more --steps make room" in err
 
 
 def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +197,21 @@ def test_a_stream_of_ones_own_is_respected(place: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("bare_package")
+def test_shifts_are_counted_as_the_report_counts_them(tmp_path: Path) -> None:
+    x, y = bars(2000, noise=0.85)
+    segments = np.arange(2000) // 100  # two clean recordings, then three of different kinds, and so on
+    shifted = np.maximum(segments % 5 - 1, 0)
+    x[shifted > 0] *= 0.3
+    np.savez(tmp_path / "own.npz", x=x, y=y, segments=segments, shifted=shifted)
+    found = start(bar_net, tmp_path / "own.npz", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    counted = found["shifts"] + found["shifts_already_raised"]
+    assert counted == 6 and found["clean_steps"] == 200
+    told = re.search(r"(\d+) known shifts", re.sub(r"<[^>]+>", " ", page))
+    assert told is not None and int(told[1]) == counted
+
+
+@pytest.mark.usefixtures("bare_package")
 def test_without_labels_it_says_what_is_missing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", bars(600)[0])
     assert main(["start", "own_net:net", "x.npy", "-o", "out"]) == 0
@@ -196,6 +244,10 @@ def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.Ca
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force", "--steps", "400"]) == 0
     assert {each.name for each in Path("out").iterdir()} == FILES | {"mine.txt"}
     assert Path("out/mine.txt").read_text() == "mine"
+    Path("out/firmware/tcuq.h").write_text("")
+    capsys.readouterr()
+    said = refused(capsys, "own_net:net", "data.npz", "-o", "out", "--force", "--form", "zephyr")
+    assert "out/firmware: holds tcuq.h, as --form c writes it; for --form zephyr choose another fold" in said
 
 
 def test_errors_are_one_line_and_nothing_is_left(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,17 +306,57 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
 
+def test_a_verdict_needs_more_stays_than_a_few() -> None:
+    params, decided = tcuq.Params(classes=2), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        lengths = rng.geometric(1 / 400, 100)
+        # Neither score knows anything, but both stay as they are while a class stays.
+        rate, doubt, risk = (np.repeat(each, lengths)[:4000] for each in rng.random((3, 100)))
+        wrong = rng.random(4000) < rate**2
+        top = 1 - 0.4 * doubt - 0.01 * rng.random(4000)
+        log = tcuq.Log(np.stack([top, 1 - top], axis=1), labels=wrong.astype(np.int64))
+        steps = np.zeros(4000, STEP)
+        steps["risk"] = risk + 0.01 * rng.random(4000)
+        found = judge(params, log, steps, seed, 400.0)
+        decided += not verdict(found).startswith(("no better", "open"))
+    assert decided <= 4, decided
+    found = judge(params, log, steps, 0, 500.0)
+    assert found["gain_low"] is None and found["block"] == 1000
+    assert verdict(found).startswith("open: a class may stay for long, and 4,000 steps are too few blocks of")
+
+
+def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
+    found: dict[str, Any] = {
+        **{"fit_steps": 600, "steps": 400, "made": False, "fit_kinds": (), "judge_kinds": ()},
+        **{"budget": 0.005, "wrong_model": 0.2, "wrong_answers": 0.2, "abstained": 0.004},
+        **{"sure_by_confidence": 0.2, "sure_by_monitor": 0.19, "auroc_confidence": None},
+        **{"gain": -0.02, "gain_low": -0.03, "gain_high": -0.01, "has_alarm": True},
+        **{"shifts": 2, "shifts_alarmed": 2, "shifts_already_raised": 0, "delay_median": 2.5},
+        **{"false_alarms": 0, "clean_steps": 0, "alarm_on_clean": None, "alarm_on_shifted": 0.9},
+    }
+    text = "\n".join(summary(found))
+    assert "of the surest 99.5% " in text and "(budget 0.5%)" in text and "among the surest 99.5%" in text
+    assert "after 2.5 steps (median)" in text
+    assert "90% of shifted steps\n" in text and "clean ones" not in text
+    text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
+    assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
+    assert "after 5 steps (median)" in text
+
+
 @pytest.mark.usefixtures("bare_package")
 def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     x, y = bars(400, noise=0.05)
     told: list[tuple[int, int, str]] = []
-    found = start(bar_net, x, tmp_path / "out", y, shifts=None, progress=lambda *each: told.append(each))
+    more: dict[str, Any] = {"shifts": None, "form": "rust", "progress": lambda *each: told.append(each)}
+    found = start(bar_net, x, tmp_path / "out", y, **more)
+    assert "the monitor as a Rust crate, with" in (tmp_path / "out" / "README.md").read_text()
     assert (800, 800, "inferences") in told and told[-1] == (0, 1, "writing")
     assert any(text.startswith("fitting: ") for _, _, text in told)
     assert found["wrong_model"] == 0 and found["auroc_confidence"] is None
     assert found["fit_kinds"] == () and summary(found) == found["lines"]
     assert any("open: there is no wrong answer" in line for line in found["lines"])
-    assert found["notes"][0].startswith("the labels are left out of the fit: the log has 0 errors and ")
+    assert found["notes"][1].startswith("the labels are left out of the fit: the log has 0 errors and ")
 
 
 @pytest.mark.usefixtures("bare_package")

@@ -189,7 +189,8 @@ def test_without_labels_examples_are_held_or_shuffled() -> None:
     x, _ = bars(120)
     log = tcuq.record(bar_net, x, stream=True)
     assert log.labels is None and "without labels no class can stay" in log.notes[0]
-    assert log.shifted is None and "no shifted stretches" in log.notes[1]
+    assert log.shifted is None and "no shifted stretches" in log.notes[2]
+    assert log.notes[1].startswith("inputs are taken as pictures of 8 x 8"), "held examples are shaken"
     with pytest.raises(ValueError, match="x: has no labels, by which dwell finds examples of one class"):
         tcuq.record(bar_net, x, stream="dwell=4")
 

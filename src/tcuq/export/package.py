@@ -94,17 +94,20 @@ def export(
     name, form, logits_scale, projection
         As for `sources`.
     force : bool
-        Replace files that are there already.
+        Replace files that are there already. A package of another form is never replaced: what it has and
+        the new one has not would stay, and a compiler may take the old header.
 
     Returns
     -------
     list of Path
         The files, sorted.
     """
-    return put(sources(params, name, form, logits_scale, projection), folder, force)
+    return put(sources(params, name, form, logits_scale, projection), folder, force, FORMS[form])
 
 
-def put(texts: dict[str, str], folder: str | Path, force: bool = False) -> list[Path]:
+def put(
+    texts: dict[str, str], folder: str | Path, force: bool = False, form: Form | None = None
+) -> list[Path]:
     """Write the files of a package, all of them or none.
 
     Parameters
@@ -113,6 +116,8 @@ def put(texts: dict[str, str], folder: str | Path, force: bool = False) -> list[
         Text by path inside the package.
     folder, force
         As for `export`.
+    form : Form, optional
+        A folder that holds another one is refused.
 
     Returns
     -------
@@ -125,6 +130,8 @@ def put(texts: dict[str, str], folder: str | Path, force: bool = False) -> list[
     recover(target)
     if target.exists() and not target.is_dir():
         raise ValueError(f"{target}: is a file, expected a folder; name another one")
+    if form is not None:
+        refuse_other_form(target, form)
     _refuse_other_kinds(texts, target)
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
@@ -133,6 +140,19 @@ def put(texts: dict[str, str], folder: str | Path, force: bool = False) -> list[
         )
     write_folder(target, texts)
     return sorted(target / file for file in texts)
+
+
+def refuse_other_form(folder: Path, form: Form) -> None:
+    """Refuse a folder that holds the monitor as a package for another platform."""
+    found = [each for each in FORMS.values() if (folder / each.header).exists()]
+    whole = [each for each in found if (folder / each.manifest).exists()]
+    for other in (*whole, *found):
+        # Beside a package of this form, the manifest of another one is the user's own.
+        if other.header != form.header or (other in whole and form not in whole):
+            raise ValueError(
+                f"{folder}: holds {other.header}, as --form {other.name} writes it; for --form {form.name} "
+                "choose another folder, or remove this one first"
+            )
 
 
 def _refuse_other_kinds(texts: dict[str, str], target: Path) -> None:

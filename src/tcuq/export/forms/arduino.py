@@ -20,7 +20,7 @@ TAKEN = frozenset(_WORDS.split())
 
 _PROPERTIES = """\
 name=tcuq_{name}
-version={version}
+version={semver}
 author=The tcuq developers
 maintainer=The tcuq developers
 sentence={sentence}
@@ -176,6 +176,8 @@ refuses."""
 
 ARDUINO = Form(
     name="arduino",
+    header="src/tcuq.h",
+    manifest="library.properties",
     files=_files,
     hints=_hints,
     use=_USE,

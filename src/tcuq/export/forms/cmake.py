@@ -68,6 +68,8 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 CMAKE = Form(
     name="cmake",
+    header="include/tcuq.h",
+    manifest="examples/watch.c",
     files=_files,
     hints=_hints,
     use=_USE,

@@ -84,6 +84,8 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 ESPIDF = Form(
     name="espidf",
+    header="include/tcuq.h",
+    manifest="idf_component.yml",
     files=_files,
     hints=_hints,
     use=_USE,

@@ -56,6 +56,8 @@ class Form:
         How a user calls the self-check.
     platform : str
         Who uses the words below, for a refusal.
+    header, manifest : str
+        Where `tcuq.h` is in the package, and a file that forms with the same place have not.
     taken, starts, ends : collection of str
         Names that the platform has already, and what such names begin or end with.
     """
@@ -71,6 +73,8 @@ class Form:
     title: str = "tcuq_{name}"
     selfcheck: str = "{name}_selfcheck()"
     platform: str = ""
+    header: str = "tcuq.h"
+    manifest: str = "main.c"
     taken: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()

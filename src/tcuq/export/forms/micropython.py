@@ -180,6 +180,8 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 MICROPYTHON = Form(
     name="micropython",
+    header="src/tcuq.h",
+    manifest="micropython.mk",
     files=_files,
     hints=_hints,
     use=_USE,

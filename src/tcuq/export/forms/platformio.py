@@ -82,6 +82,8 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 PLATFORMIO = Form(
     name="platformio",
+    header="include/tcuq.h",
+    manifest="library.json",
     files=_files,
     hints=_hints,
     use=_USE,

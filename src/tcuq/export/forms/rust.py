@@ -225,6 +225,8 @@ def _more(contents: Contents) -> dict[str, Any]:
 
 RUST = Form(
     name="rust",
+    header="csrc/tcuq.h",
+    manifest="Cargo.toml",
     files=_files,
     more=_more,
     hints=_hints,

@@ -91,6 +91,8 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 ZEPHYR = Form(
     name="zephyr",
+    header="include/tcuq.h",
+    manifest="zephyr/module.yml",
     files=_files,
     hints=_hints,
     use=_USE,

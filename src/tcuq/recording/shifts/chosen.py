@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Data
-from ..model import Array, first_line
+from ..model import Array, Info, first_line
 from ..opening import is_reference, referred
 from . import pictures, signals, sound
-from .form import FAMILIES, Form, family_of, form_of
+from .form import FAMILIES, Form, are_indices, family_of, form_of
 
 SAMPLE = 256
 """Inputs of an array from which ranges are read."""
+
+FILES = 32
+"""Files of a folder, each of which has to be decoded, from which the range of signals is read."""
 
 MOST = 255
 """Kinds that a log tells apart."""
@@ -52,7 +55,9 @@ class Chosen:
     notes: tuple[str, ...] = ()
 
 
-def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
+def choose(
+    shifts: Shifts, data: Data, among: Array | None = None, info: Info | None = None, held: bool = False
+) -> Chosen:
     """Return the shifts that a user asks for.
 
     Parameters
@@ -63,22 +68,32 @@ def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
         With `take`.
     among : array of int, optional
         The examples from which ranges are read; all by default.
+    info : Info, optional
+        Of the model: one that takes indices is told from one that takes numbers.
+    held : bool
+        Examples will be held, so that what they are taken as matters without shifts as well.
     """
     wanted = listed(shifts)
     named = [each for each in wanted if isinstance(each, str)]
-    sample = _sample(data, among)
-    guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     given = [each for each in named if each in FAMILIES]
     if len(given) > 1:
         raise ValueError(f"shifts are {' and '.join(given)}, expected one family")
+    sample = _sample(data, among, given[0] if given else data.family)
+    guessed = data.family or family_of(sample.shape[1:], sample.dtype)
     family = given[0] if given else guessed
     generic = bool(given) or True in wanted
+    indices = not given and guessed in ("signals", None) and are_indices(sample, info)
+    if indices and generic:
+        raise ValueError(
+            f"{data.name}: inputs are whole numbers from 0 on, as indices are, which no generic shift suits; "
+            "pass your own function as `shifts`, `shifts=none`, or `shifts=signals` if they were measured"
+        )
     if family is None and generic:
         raise ValueError(
             f"{data.name}: an input has shape {sample.shape[1:]}, which is no picture, sound or signal; "
             "pass your own function as `shifts`, or `shifts=none`"
         )
-    form = None if family is None else form_of(family, sample, data.pixels, data.name)
+    form = None if family is None or indices else form_of(family, sample, data.pixels, data.name)
     kinds: list[Kind] = []
     if generic and form is not None:
         kinds += [_generic(each, form) for each in MODULES[str(family)].KINDS]
@@ -87,9 +102,11 @@ def choose(shifts: Shifts, data: Data, among: Array | None = None) -> Chosen:
             kinds += _own(each, data.name)
     _refuse_twins(kinds)
     notes = []
-    if generic and not given and data.family is None and form is not None:
+    if (generic or held) and not given and data.family is None and form is not None:
         notes.append(f"inputs are taken as {form.said}; `shifts` can name another of {', '.join(FAMILIES)}")
-    return Chosen(tuple(kinds), _shake(form, family), tuple(notes))
+    if indices and held:
+        notes.append("inputs are taken as indices: an example that is held comes again as it is, not shaken")
+    return Chosen(tuple(kinds), _same if indices else _shake(form, family), tuple(notes))
 
 
 def listed(shifts: Shifts) -> list[Any]:
@@ -114,10 +131,12 @@ def listed(shifts: Shifts) -> list[Any]:
     raise TypeError(f"shifts is of type {type(shifts).__name__}, expected text, functions or True")
 
 
-def _sample(data: Data, among: Array | None) -> Array:
+def _sample(data: Data, among: Array | None, family: str | None) -> Array:
     assert data.take is not None
     count = data.total if among is None else len(among)
-    wanted = 1 if data.folder else min(SAMPLE, count)
+    # Pictures and sounds of files have the range of their format; signals have what they are seen to have.
+    most = SAMPLE if not data.folder else FILES if family == "signals" else 1
+    wanted = min(most, count)
     places = np.arange(wanted) * count // wanted
     return np.asarray(data.take(places if among is None else np.asarray(among)[places]))
 
@@ -136,6 +155,10 @@ def _shake(form: Form | None, family: str | None) -> Callable[[Array, np.random.
     return lambda x, rng: form.values(shaken(form.numbers(x), rng))
 
 
+def _same(x: Array, rng: np.random.Generator) -> Array:
+    return x
+
+
 def _jitter(x: Array, rng: np.random.Generator) -> Array:
     """Return an input of no known family as it comes again: with noise of a twentieth of its deviation."""
     found = x + 0.05 * float(x.astype(np.float64).std()) * rng.standard_normal(x.shape)
@@ -144,6 +167,8 @@ def _jitter(x: Array, rng: np.random.Generator) -> Array:
 
 def _like(x: Array, found: Array) -> Array:
     """Return numbers in the dtype of an input."""
+    if x.dtype.kind == "b" and found.dtype.kind != "b":
+        return np.asarray(found >= 0.5)  # every other number is true to numpy
     if x.dtype.kind not in "iu" or found.dtype == x.dtype:
         return found.astype(x.dtype)
     limits = np.iinfo(x.dtype)

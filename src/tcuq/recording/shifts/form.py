@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..model import Array
+from ..model import Array, Info
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,6 +80,32 @@ def family_of(shape: tuple[int, ...], dtype: Any) -> str | None:
     if len(shape) == 2 and dtype == np.uint8 and min(shape) >= SMALLEST:
         return "pictures"
     return "signals" if 1 <= len(long) <= 2 else None
+
+
+def are_indices(sample: Array, info: Info | None = None) -> bool:
+    """Tell whether inputs name things, such as the tokens of a text, and are no measured numbers.
+
+    The model decides, if it says what it takes. Else wide whole numbers from 0 on are taken as indices:
+    samples of a sensor are narrow, or below 0 at times, or fractions.
+
+    Parameters
+    ----------
+    sample : array
+        Some inputs.
+    info : Info, optional
+        Of the model.
+
+    Examples
+    --------
+    >>> are_indices(np.array([[7, 0, 3]])), are_indices(np.array([[7, 0, -3]])), are_indices(np.ones((1, 3)))
+    (True, False, False)
+    >>> are_indices(np.array([[7, 0, 3]]), Info("net.tflite", input=np.dtype(np.float32)))
+    False
+    """
+    if info is not None and info.input is not None:
+        taken = np.dtype(info.input)
+        return taken.kind in "iu" and taken.itemsize >= 4 and info.quantized is None
+    return sample.dtype.kind in "iu" and sample.dtype.itemsize >= 4 and int(sample.min()) >= 0
 
 
 def form_of(family: str, sample: Array, pixels: bool, where: str) -> Form:

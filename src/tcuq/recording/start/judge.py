@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from ...monitor.log import Log
 from ...monitor.params import Params
 
 BLOCK, REPLICATES = 100, 400
-"""Of the bootstrap: blocks longer than a class usually stays."""
+"""Of the bootstrap: blocks longer than a class usually stays; shorter ones where steps are few."""
+
+BLOCKS = 5
+"""Blocks that a part must have for an interval."""
 
 FEWEST = 10
 """Errors from which on a ranking is worth a figure."""
@@ -25,7 +29,7 @@ SPAN = 200
 Bools = npt.NDArray[np.bool_]
 
 
-def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
+def judge(params: Params, log: Log, steps: Any, seed: int, stay: float = 1.0) -> dict[str, Any]:
     """Return figures of a monitor's decisions; what needs labels or shifts is there if the log has them.
 
     Parameters
@@ -36,6 +40,8 @@ def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
     steps : structured array
         Decisions, from `tcuq.monitor.log.watch`.
     seed : int
+    stay : float
+        Steps for which a class, or an example, stays on average, where it stays longest.
     """
     found: dict[str, Any] = {
         "steps": len(log),
@@ -47,16 +53,16 @@ def judge(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
     }
     on = np.asarray(steps["alarm"] != 0)
     if log.shifted is not None:
-        found |= _alarms(on, log.shifted)
+        found |= _alarms(on, log.shifted, log.segments)
     else:
         found |= {"alarm_on": float(on.mean())}
     if log.labels is not None:
-        found |= _errors(params, log, steps, seed)
+        found |= _errors(params, log, steps, seed, stay)
     return found
 
 
-def _alarms(on: Bools, shifted: Bools) -> dict[str, Any]:
-    found = detection(on, shifted)
+def _alarms(on: Bools, shifted: Bools, segments: npt.NDArray[Any] | None) -> dict[str, Any]:
+    found = detection(on, shifted, segments)
     clean = int((~shifted).sum())
     raised = [delay for delay in found.delays if delay is not None]
     return {
@@ -72,17 +78,18 @@ def _alarms(on: Bools, shifted: Bools) -> dict[str, Any]:
     }
 
 
-def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
+def _errors(params: Params, log: Log, steps: Any, seed: int, stay: float) -> dict[str, Any]:
     labels, wrong = log.errors(), np.asarray(steps["answer"] != log.labels)
     doubt, risk, kept = 1 - log.confidence(), np.asarray(steps["risk"]), ~steps["abstain"]
     coverage = 1 - params.budget
     rng = np.random.default_rng([seed, 15])
-    block = min(BLOCK, len(log))
+    block = block_for(len(log), stay)
+    enough = len(log) >= BLOCKS * block
 
     def left(errors: Any, score: Any) -> float:
         return left_wrong(errors, score, coverage)
 
-    gain = paired_difference(left, [wrong, risk], [labels, doubt], block, REPLICATES, rng)
+    gain = paired_difference(left, [wrong, risk], [labels, doubt], min(block, len(log)), REPLICATES, rng)
     found: dict[str, Any] = {
         "wrong_model": float(labels.mean()),
         "wrong_answers": float(wrong.mean()),
@@ -90,8 +97,9 @@ def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
         "sure_by_confidence": left(labels, doubt),
         "sure_by_monitor": left(wrong, risk),
         "gain": gain.estimate,
-        "gain_low": gain.low,
-        "gain_high": gain.high,
+        "gain_low": gain.low if enough else None,
+        "gain_high": gain.high if enough else None,
+        "block": block,
         "auroc_confidence": _ranking(doubt, labels),
         "auroc_monitor": _ranking(risk, wrong),
     }
@@ -102,6 +110,17 @@ def _errors(params: Params, log: Log, steps: Any, seed: int) -> dict[str, Any]:
         found |= {"accuracy": float(1 - wrong.mean()), "expected_accuracy": float(expected.mean())}
         found |= {"expected_off": float(np.mean(off))}
     return found
+
+
+def block_for(steps: int, stay: float) -> int:
+    """Return the length of a block: of stays that go on from block to block a bootstrap knows nothing.
+
+    Examples
+    --------
+    >>> block_for(4000, 16), block_for(320, 16), block_for(4000, 400)
+    (100, 64, 800)
+    """
+    return max(1, math.ceil(2 * stay), min(BLOCK, steps // BLOCKS))
 
 
 def _ranking(score: Any, wrong: Bools) -> float | None:

@@ -12,7 +12,7 @@ from ...monitor.log import Log
 from ..data import Data
 from ..shifts import Chosen
 from ..streams import Pace, Plan, make_plan
-from ..streams.made import groups_of
+from ..streams.made import groups_of, no_room, shown_kinds
 from ..streams.pool import Ints
 
 FITTED = 0.6
@@ -32,13 +32,16 @@ class Parts(NamedTuple):
     ----------
     fit, judge : Plan
     fit_kinds, judge_kinds : tuple of str
-        Names of the shifts in each.
+        Names of the shifts that each shows.
+    notes : tuple of str
+        On shifts that neither shows.
     """
 
     fit: Plan
     judge: Plan
     fit_kinds: tuple[str, ...]
     judge_kinds: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def steps_for(examples: int) -> int:
@@ -105,8 +108,10 @@ def plan_parts(
         make_plan(groups, own, length, paces, shown, seed, name)
         for own, length, shown, name in zip(examples, lengths, kinds, ("fit", "judge"), strict=True)
     )
-    names = [tuple(chosen.kinds[number - 1].name for number in each) for each in kinds]
-    return Parts(fit, judge, *names)
+    fitted, judged = (
+        tuple(chosen.kinds[number - 1].name for number in shown_kinds(plan)) for plan in (fit, judge)
+    )
+    return Parts(fit, judge, fitted, judged, no_room(chosen, fit, judge))
 
 
 def split_stream(log: Log) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._version import VERSION
+from ...base.platforms import PLATFORMS
 
 PAGE = """# A monitor for {model}
 
@@ -23,7 +24,7 @@ Made by `tcuq start` (tcuq {version}, seed {seed}) from {data}.
 | --- | --- |
 | `report.html` | the judged stream, step by step: open it in a browser |
 | `monitor.json` | the monitor: `tcuq run`, `tcuq inspect` and `tcuq export` read it |
-| `firmware/` | the monitor as C, with an example and a self-check; its README says how to build it |
+| `firmware/` | the monitor as {package}, with an example and a self-check; its README says how to build it |
 | `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to judge |
 | `decisions.csv` | what the monitor decided on `test.npz` |
 
@@ -68,6 +69,7 @@ def readme(found: Mapping[str, Any]) -> str:
     return PAGE.format(
         network=NETWORK if str(found["model"]).endswith(".tflite") else "",
         model=found["model"],
+        package=PLATFORMS[found["form"]],
         version=VERSION,
         seed=found["seed"],
         data=found["data"],

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.checks import integer, known
 from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, check_name, export
+from ...export import FORMS, check_name, export, refuse_other_form
 from ...fitting import fit
 from ...io import Decisions, write_decisions, write_log
 from ...monitor.log import Log, watch
@@ -40,6 +40,7 @@ class Recorded(NamedTuple):
     facts: dict[str, Any]
     kinds: tuple[str, ...] = ()
     paces: Any = None
+    stay: float = 1.0
 
 
 def start(
@@ -102,6 +103,7 @@ def start(
     paces_of(stream or True)
     check_name(name)
     FORMS[known("form", form, FORMS)].check_name(name)
+    refuse_other_form(target / "firmware", FORMS[form])
     integer("run_length", run_length, 10, 10_000_000)
     Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
@@ -120,7 +122,7 @@ def start(
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
-    found = _findings(session, recorded, params, decided, seed)
+    found = _findings(session, recorded, params, decided, seed) | {"form": form}
     scale = _logits_scale(session, recorded.dev)
 
     def write(folder: Path) -> None:
@@ -196,10 +198,11 @@ def _made_stream(
     paces, notes = fitting_paces(data, paces_of(stream or True), usual)
     length = steps_for(data.total) if steps is None else integer("steps", steps, FEWEST, MOST_STEPS)
     examples = split_examples(data, seed)
-    chosen = choose(shifts, data, examples[0])
+    held = any(each.word == "held" for each in paces)
+    chosen = choose(shifts, data, examples[0], session.model.info, held)
     parts = plan_parts(data, examples, paces, chosen, length, seed)
     plan = joined(parts.fit, parts.judge)
-    notes = (*without_order(data.notes), *notes, *chosen.notes)
+    notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
     log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
     cut = len(parts.fit)
     facts = {
@@ -211,7 +214,8 @@ def _made_stream(
     }
     names = tuple(each.name for each in chosen.kinds)
     shown = np.array([str(each) for each in paces])[parts.judge.paces]
-    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown)
+    stay = max(each.mean for each in paces)
+    return Recorded(log.take(slice(0, cut)), log.take(slice(cut, None)), facts, names, shown, stay)
 
 
 def _own_stream(session: Session, tell: Progress) -> Recorded:
@@ -234,7 +238,7 @@ def _findings(
         "seed": seed,
         "fit_steps": len(recorded.dev),
         **recorded.facts,
-        **judge(params, test, decided, seed),
+        **judge(params, test, decided, seed, recorded.stay),
         "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
     }
     if test.kinds is not None:

@@ -19,11 +19,10 @@ def summary(found: Mapping[str, Any]) -> list[str]:
         ("Judged on", f"{found['steps']:,} {_others(found)}{_kinds(found, 'judge_kinds')}"),
     ]
     rows += _errors(found) if "wrong_model" in found else [("Wrong answers", "unknown without labels")]
-    rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {found['budget']:.0%})"))
+    rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {share(found['budget'])})"))
     rows.append(("Alarm", alarm_words(found)))
     if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
-        clean = f"{found['alarm_on_clean'] or 0:.0%} of clean ones (it takes time to clear)"
-        rows.append(("  on during", f"{found['alarm_on_shifted'] or 0:.0%} of shifted steps, {clean}"))
+        rows.append(("  on during", _during(found["alarm_on_shifted"], found["alarm_on_clean"])))
     if "expected_off" in found:
         rows.append(
             (
@@ -37,6 +36,24 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     return [f"{name:<{width}}{text}" for name, text in rows]
 
 
+def share(part: float) -> str:
+    """Return a share that the user chose in percent, as exactly as it was chosen.
+
+    Examples
+    --------
+    >>> share(0.15), share(1 - 0.005)
+    ('15%', '99.5%')
+    """
+    return f"{100 * part:.6g}%"
+
+
+def _during(shifted: float | None, clean: float | None) -> str:
+    parts = [] if shifted is None else [f"{shifted:.0%} of shifted steps"]
+    if clean is not None:
+        parts.append(f"{clean:.0%} of clean {'ones' if parts else 'steps'} (it takes time to clear)")
+    return ", ".join(parts)
+
+
 def _kinds(found: Mapping[str, Any], key: str) -> str:
     names: Sequence[str] = found[key]
     return f", shifts: {', '.join(names)}" if names else ""
@@ -47,7 +64,7 @@ def _others(found: Mapping[str, Any]) -> str:
 
 
 def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    kept = f"{1 - found['budget']:.0%}"
+    kept = share(1 - found["budget"])
     rows = [
         (
             "Wrong answers",
@@ -76,7 +93,7 @@ def alarm_words(found: Mapping[str, Any]) -> str:
         return f"{false}; no shifts to detect"
     text = f"raised in {found['shifts_alarmed']} of {found['shifts']} shifted stretches"
     if found["delay_median"] is not None:
-        text += f", after {found['delay_median']:.0f} steps (median)"
+        text += f", after {found['delay_median']:g} steps (median)"
     if found["shifts_already_raised"]:
         text += f", still on from before in {found['shifts_already_raised']} more"
     return f"{text}; {false}"
@@ -95,8 +112,13 @@ def verdict(found: Mapping[str, Any]) -> str:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:
         return "open: there is no wrong answer on these steps to tell the monitor from confidence"
+    if found["gain_low"] is None:
+        return (
+            f"open: a class may stay for long, and {found['steps']:,} steps are too few blocks of "
+            f"{found['block']:,} to tell the monitor from confidence"
+        )
     kept, points = (
-        f"{1 - found['budget']:.0%}",
+        share(1 - found["budget"]),
         [_points(-found[each]) for each in ("gain_high", "gain_low")],
     )
     interval = f"95% interval {min(map(abs, points)):.1f} to {max(map(abs, points)):.1f}"

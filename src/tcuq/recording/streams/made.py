@@ -13,7 +13,7 @@ from ..model import Array
 from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
 from .arranged import arrange
-from .plan import make_plan
+from .plan import Plan, make_plan
 from .pool import Ints
 from .words import UNLABELED, Pace
 
@@ -47,11 +47,11 @@ def streamed(
     integer("seed", seed, 0, 2**31)
     length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
     paces, notes = fitting_paces(data, paces, usual)
-    chosen = choose(shifts, data)
+    chosen = choose(shifts, data, held=any(each.word == "held" for each in paces))
     kinds = range(1, len(chosen.kinds) + 1)
     everything = np.arange(data.total)
     plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
-    notes = (*notes, *chosen.notes, *_said(chosen, length, data.total))
+    notes = (*notes, *chosen.notes, *_said(chosen, length, data.total), *no_room(chosen, plan))
     made = arrange(data, plan, chosen, seed)
     return replace(made, notes=(*without_order(data.notes), *notes))
 
@@ -65,6 +65,20 @@ def _said(chosen: Chosen, steps: int, total: int) -> list[str]:
     if steps > 2 * total:
         said.append(f"each of the {total:,} examples is shown about {steps / total:.0f} times")
     return said
+
+
+def shown_kinds(plan: Plan) -> list[int]:
+    """Return the numbers of the shifts that a plan shows: a short one has not room for all."""
+    return [each for each in np.unique(plan.kinds).tolist() if each]
+
+
+def no_room(chosen: Chosen, *plans: Plan) -> tuple[str, ...]:
+    """Say which shifts no plan shows."""
+    shown = {number for plan in plans for number in shown_kinds(plan)}
+    missing = [kind.name for number, kind in enumerate(chosen.kinds, 1) if number not in shown]
+    if not missing:
+        return ()
+    return (f"the stream is too short to show {', '.join(missing)}; more `steps` make room",)
 
 
 def without_order(notes: Sequence[str]) -> tuple[str, ...]:
