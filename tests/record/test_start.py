@@ -128,7 +128,9 @@ def test_parts_share_neither_examples_nor_kinds() -> None:
         assert set(parts.fit.kinds.tolist()) & set(parts.judge.kinds.tolist()) == {0}
         assert set(parts.fit_kinds).isdisjoint(parts.judge_kinds) and len(parts.fit_kinds) == 4
         assert parts.notes == ()
-    assert {tuple(split_kinds(7, seed)[1]) for seed in range(9)} > {tuple(split_kinds(7, 0)[1])}
+    assert {tuple(split_kinds([False] * 7, seed)[1]) for seed in range(9)} > {
+        tuple(split_kinds([False] * 7, 0)[1])
+    }
     assert steps_for(400) == 800
 
 

@@ -33,7 +33,7 @@ def add(subparsers: Subparsers) -> None:
         "--steps",
         type=int,
         metavar="N",
-        help="inferences in all (default: one an example, at most 12,000)",
+        help="inferences in all (default: as many as examples, at most 12,000)",
     )
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     option(

@@ -31,10 +31,20 @@ Shifts = bool | str | Shift | Mapping[str, Shift] | Sequence[Any] | None
 
 
 class Kind(NamedTuple):
-    """A kind of shift: its name, and what it makes of an input, by a severity in (0, 1] and numbers."""
+    """A kind of shift.
+
+    Parameters
+    ----------
+    name : str
+    apply : callable
+        What it makes of an input, by a severity in (0, 1] and numbers.
+    own : bool
+        It is a function of the user.
+    """
 
     name: str
     apply: Callable[[Array, float, np.random.Generator], Array]
+    own: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +213,13 @@ def _checked(name: str, function: Shift, where: str) -> Kind:
             ) from error
         if found.shape != x.shape:
             raise ValueError(f"shift {name}: returns shape {found.shape}, expected {x.shape} as it was given")
-        if found.dtype.kind not in "iufb" or not np.isfinite(found).all():
-            raise ValueError(f"shift {name}: returns {found.dtype} or NaN, expected finite numbers")
+        if found.dtype.kind not in "iufb":
+            raise ValueError(f"shift {name}: returns {found.dtype}, expected numbers")
+        if not np.isfinite(found).all():
+            raise ValueError(f"shift {name}: returns NaN or infinity, expected finite numbers")
         return _like(x, found)
 
-    return Kind(name, apply)
+    return Kind(name, apply, own=True)
 
 
 def _refuse_twins(kinds: Sequence[Kind]) -> None:

@@ -71,18 +71,31 @@ def split_examples(data: Data, seed: int) -> tuple[Ints, Ints]:
     return np.sort(order[first]), np.sort(order[~first])
 
 
-def split_kinds(count: int, seed: int) -> tuple[list[int], list[int]]:
+def split_kinds(own: Sequence[bool], seed: int) -> tuple[list[int], list[int]]:
     """Return the numbers of the shifts to fit with and of those to judge by; a single one is in both.
+
+    Parameters
+    ----------
+    own : sequence of bool
+        Which shifts are the user's: beside generic ones, these are what the monitor is to be judged by.
+    seed : int
 
     Examples
     --------
-    >>> [len(each) for each in split_kinds(7, 0)], split_kinds(1, 0), split_kinds(0, 0)
-    ([4, 3], ([1], [1]), ([], []))
+    >>> fit, judge = split_kinds([False] * 7, 0)
+    >>> len(fit), len(judge), split_kinds([True], 0), split_kinds([], 0)
+    (4, 3, ([1], [1]), ([], []))
+    >>> 8 in split_kinds([False] * 7 + [True], 0)[1]
+    True
     """
+    count = len(own)
     if count < 2:
         return [1] * count, [1] * count
     order = (1 + Numbers(seed, "start/kinds").shuffled(count)[0]).tolist()
-    judged = max(1, 3 * count // 7)
+    least = 0 if all(own) else sum(own)
+    if least:
+        order.sort(key=lambda number: not own[number - 1])  # those of the user first, else as drawn
+    judged = max(1, least, 3 * count // 7)
     return sorted(order[judged:]), sorted(order[:judged])
 
 
@@ -102,7 +115,7 @@ def plan_parts(
         Of both parts together.
     seed : int
     """
-    groups, kinds = groups_of(data), split_kinds(len(chosen.kinds), seed)
+    groups, kinds = groups_of(data), split_kinds([each.own for each in chosen.kinds], seed)
     lengths = round(FITTED * steps), steps - round(FITTED * steps)
     fit, judge = (
         make_plan(groups, own, length, paces, shown, seed, name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...base.checks import integer, known
 from ...base.whole_folders import recover, refuse_fixed, write_folder
@@ -41,6 +42,10 @@ class Recorded(NamedTuple):
     kinds: tuple[str, ...] = ()
     paces: Any = None
     stay: float = 1.0
+
+
+ENOUGH = 50
+"""Errors from which on a fit that fails does so for another reason than too few of them."""
 
 
 def start(
@@ -179,13 +184,19 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
     try:
         return fit(log, progress=show, **options)
     except ValueError as error:
-        if log.labels is None:
+        if log.labels is None or _teaches(log, log.labels):
             raise
         note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
         try:
             return fit(replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)), **options)
         except ValueError:
             raise error from None
+
+
+def _teaches(log: Log, labels: npt.NDArray[Any]) -> bool:
+    """Tell whether labels have enough errors and right answers, of several classes, to learn from."""
+    wrong = int(log.errors().sum())
+    return min(wrong, len(log) - wrong) >= ENOUGH and len(np.unique(labels)) > 1
 
 
 def _made_stream(
