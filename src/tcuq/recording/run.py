@@ -125,7 +125,8 @@ def record(
         return open_session(model, x, y, **wanted).log(progress=progress)
     paces = paces_of(stream or True)
     session = open_session(model, x, y, **wanted)
-    made = streamed(session.data, paces, stream in (None, True, "mixed"), shifts, steps, seed or 0)
+    usual, info = stream in (None, True, "mixed"), session.model.info
+    made = streamed(session.data, paces, usual, shifts, steps, seed or 0, info)
     return session.log(made, progress)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.checks import integer
 from ..data import Data
-from ..model import Array
+from ..model import Array, Info
 from ..shifts import Chosen, choose, listed
 from ..shifts.chosen import Shifts
 from .arranged import arrange
@@ -29,7 +29,7 @@ def asks_for_stream(stream: bool | str | None, shifts: Shifts) -> bool:
 
 
 def streamed(
-    data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int
+    data: Data, paces: Sequence[Pace], usual: bool, shifts: Shifts, steps: int | None, seed: int, info: Info
 ) -> Data:
     """Return data as a stream.
 
@@ -42,12 +42,14 @@ def streamed(
     shifts : Shifts
     steps : int, optional
     seed : int
+    info : Info
+        Of the model: what it takes tells indices from numbers.
     """
     refuse_unfit(data, FEWEST)
     integer("seed", seed, 0, 2**31)
     length = data.total if steps is None else integer("steps", steps, 1, MOST_STEPS)
     paces, notes = fitting_paces(data, paces, usual)
-    chosen = choose(shifts, data, held=any(each.word == "held" for each in paces))
+    chosen = choose(shifts, data, info=info, held=any(each.word == "held" for each in paces))
     kinds = range(1, len(chosen.kinds) + 1)
     everything = np.arange(data.total)
     plan = make_plan(groups_of(data), everything, length, paces, kinds, seed)
