@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compilers import need_compiler
+from compilers import builds, need_compiler
 from device_graphs import Maker, dscnn, expected, whole
 from device_programs import (
     HERE,
@@ -45,6 +45,9 @@ CORES = {
     "m3": ("mps2-an385", ["-mcpu=cortex-m3"]),
     "m0": ("mps2-an385", ["-mcpu=cortex-m0"]),  # a machine that also runs what a Cortex-M0 does
 }
+QUICK = ("m4", "m0")
+QUICK_CORES = [core if core in QUICK else pytest.param(core, marks=pytest.mark.slow) for core in CORES]
+"""The others run in the slow tier."""
 
 
 def convolutions(extreme: bool) -> list[GraphCase]:
@@ -207,8 +210,7 @@ def test_cases_reach_both_ends_and_the_middle() -> None:
     assert {-128, 127} <= set(saturated.ravel().tolist())
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("compiler", "mode"), builds(MODES))
 def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path) -> None:
     need_compiler(compiler, mode, tmp_path)
     command = [compiler, "-std=c99", *WARNINGS, *MODES[mode]]
@@ -221,7 +223,7 @@ def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_pa
     check(run_elsewhere(machine, written, tmp_path / "program"), cases())
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
 def test_same_bits_as_cpp(compiler: str, written: Path, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing: install the Debian package {compiler.replace('++', '')}")
@@ -245,7 +247,7 @@ def arm(core: str, folder: Path, program: Path) -> Path:
     return compile_with(["arm-none-eabi-gcc", *options, *script], folder, program)
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", QUICK_CORES)
 def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
     check(run_on(CORES[core][0], arm(core, written, tmp_path / "program")), cases())
 

@@ -23,7 +23,7 @@ from device_programs import (
     run_on,
 )
 from device_rescaled import KINDS, random_step, roundings
-from test_device_kernels import CORES, MODES, arm
+from test_device_kernels import CORES, MODES, QUICK_CORES, arm
 
 from tcuq.device.generate.arena import lag_of, lay_out
 from tcuq.device.generate.pack import factors, scratch_of
@@ -128,7 +128,7 @@ def test_same_bits_here(compiler: str, mode: str, written: Path, tmp_path: Path)
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
 
 
-@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("core", QUICK_CORES)
 def test_same_bits_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
     check(run_on(CORES[core][0], arm(core, written, tmp_path / "program")), cases())
 
