@@ -14,43 +14,6 @@ typedef struct {
     uint32_t *ring;
 } core_t;
 
-static int open_pair(core_t *self, PyObject *probs, PyObject *features, int dimensions,
-                     table_t *p, table_t *f)
-{
-    f->kind = 0;
-    if (table_open(p, probs, "probs", self->held.params.classes, dimensions) < 0) {
-        return -1;
-    }
-    /* A fit may drop features that no weight reads: as in C, a caller that still passes them loses nothing. */
-    if (features != Py_None && self->held.params.features != 0) {
-        if (table_open(f, features, "features", self->held.params.features, dimensions) < 0) {
-            goto fail;
-        }
-        if (f->kind == 'B') {
-            PyErr_SetString(PyExc_TypeError,
-                            "features are uint8, expected int8, float32 or float64");
-            goto fail;
-        }
-        if (f->rows != p->rows) {
-            PyErr_Format(PyExc_ValueError, "features have %zd rows, probs have %zd", f->rows, p->rows);
-            goto fail;
-        }
-    } else if ((self->held.params.signals & TCUQ_FEATURE_SIGNALS) != 0u) {
-        PyErr_Format(PyExc_ValueError,
-                     "features are missing; these params were fitted with %d of them",
-                     self->held.params.features);
-        goto fail;
-    }
-    if (check_probs(p) < 0 || check_features(f) < 0) {
-        goto fail;
-    }
-    return 0;
-fail:
-    table_close(p);
-    table_close(f);
-    return -1;
-}
-
 /* step(probs, features, want_signals) -> Step */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
@@ -67,7 +30,7 @@ static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t c
         return NULL;
     }
     wanted = PyObject_IsTrue(args[2]);
-    if (wanted < 0 || open_pair(self, args[0], args[1], 1, &p, &f) < 0) {
+    if (wanted < 0 || pair_open(&self->held.params, args[0], args[1], 1, &p, &f) < 0) {
         return NULL;
     }
     tcuq_step(&self->monitor, probs_row(&p, 0, probs_space),
@@ -95,7 +58,7 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
         return NULL;
     }
-    if (open_pair(self, args[0], args[1], 2, &p, &f) < 0) {
+    if (pair_open(&self->held.params, args[0], args[1], 2, &p, &f) < 0) {
         return NULL;
     }
     if (space_open(&out, args[2], p.rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {

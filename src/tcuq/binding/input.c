@@ -133,6 +133,42 @@ int check_features(const table_t *t)
     return 0;
 }
 
+int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, int dimensions, table_t *p, table_t *f)
+{
+    f->kind = 0;
+    if (table_open(p, probs, "probs", params->classes, dimensions) < 0) {
+        return -1;
+    }
+    /* A fit may drop features that no weight reads: as in C, a caller that still passes them loses nothing. */
+    if (features != Py_None && params->features != 0) {
+        if (table_open(f, features, "features", params->features, dimensions) < 0) {
+            goto fail;
+        }
+        if (f->kind == 'B') {
+            PyErr_SetString(PyExc_TypeError,
+                            "features are uint8, expected int8, float32 or float64");
+            goto fail;
+        }
+        if (f->rows != p->rows) {
+            PyErr_Format(PyExc_ValueError, "features have %zd rows, probs have %zd", f->rows, p->rows);
+            goto fail;
+        }
+    } else if ((params->signals & TCUQ_FEATURE_SIGNALS) != 0u) {
+        PyErr_Format(PyExc_ValueError,
+                     "features are missing; these params were fitted with %d of them",
+                     params->features);
+        goto fail;
+    }
+    if (check_probs(p) < 0 || check_features(f) < 0) {
+        goto fail;
+    }
+    return 0;
+fail:
+    table_close(p);
+    table_close(f);
+    return -1;
+}
+
 const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
 {
     Py_ssize_t i;
@@ -145,8 +181,9 @@ const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
         if (t->kind == 'B') {
             u = ((const uint8_t *)t->view.buf)[at];
         } else {
-            u = (int)((double)value_at(t, at) * 256.0 + 0.5);
-            u = u > 255 ? 255 : u;
+            /* Confined before it is an integer: another thread may have changed what was checked. */
+            double units = (double)value_at(t, at) * 256.0 + 0.5;
+            u = units >= 255.0 ? 255 : units >= 0.0 ? (int)units : 0;
         }
         space[i] = (int8_t)(u - 128);
     }
@@ -165,7 +202,7 @@ int scale_ok(double scale)
 static int8_t quantize_feature(float x, float scale, int zero)
 {
     float q = roundf(x / scale) + (float)zero;
-    return (int8_t)(q < -128.0f ? -128.0f : q > 127.0f ? 127.0f : q);
+    return (int8_t)(q >= 127.0f ? 127.0f : q > -128.0f ? q : -128.0f);
 }
 
 const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space)

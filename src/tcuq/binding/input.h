@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "core/tcuq.h"
+
 /* Input of one stream: rows of int8, uint8, float or double. */
 typedef struct {
     Py_buffer view;
@@ -24,6 +26,10 @@ void table_close(table_t *t);
 /* Refuse what is no posterior, or not finite: 0, or -1 with an exception set. Integers are always fine. */
 int check_probs(const table_t *t);
 int check_features(const table_t *t);
+
+/* Open both tables of a monitor, and check them. Features may be None where no signal reads them. Return 0, or -1 with
+ * an exception set and nothing open. */
+int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, int dimensions, table_t *p, table_t *f);
 
 /* A row as int8 (SPEC.md section 13): in place when it is int8, else through `space`. An absent table
  * of features gives NULL. */

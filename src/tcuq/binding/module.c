@@ -2,6 +2,7 @@
 /* Python's door to the integer core, the module `tcuq._core`: buffers in, numbers out. */
 #include <Python.h>
 
+#include "binding/bank.h"
 #include "binding/core.h"
 #include "binding/fields.h"
 #include "binding/input.h"
@@ -46,6 +47,9 @@ PyMODINIT_FUNC PyInit__core(void)
     size_t i;
     if (status == 0) {
         status = add(module, "Core", core_type());
+    }
+    if (status == 0) {
+        status = add(module, "Bank", bank_type());
     }
     if (status == 0) {
         status = add(module, "FIELDS", fields_table());

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/* Many monitors of the same params: records of one size in one block of memory. Loops over events run without
+ * Python's lock; a second thread that comes meanwhile is turned away. */
+#include "binding/bank.h"
+
+#include "binding/fields.h"
+#include "binding/input.h"
+#include "binding/step.h"
+
+#include <string.h>
+
+/* Fetch what an event will need some events before its turn: in a large bank it is far away. */
+#define AHEAD 4
+#if defined(__GNUC__)
+#define FETCH(address) __builtin_prefetch(address, 1)
+#else
+#define FETCH(address) ((void)(address))
+#endif
+#define CACHE_LINE 64u
+
+typedef struct {
+    PyObject_HEAD
+    held_params_t held;
+    float feature_scale;
+    uint8_t *records; /* a tcuq_t each, then its ring */
+    uint8_t *fresh;   /* a record as a new monitor has it */
+    size_t record;    /* bytes, a multiple of 8 */
+    size_t count;
+    int busy;
+} bank_t;
+
+/* Slots of a call, copied: the caller's array may change while the lock is given up. */
+typedef struct {
+    uint32_t *at;
+    size_t count;
+} slots_t;
+
+#define MONITOR_BYTES ((sizeof(tcuq_t) + 7u) & ~(size_t)7u)
+
+static tcuq_t *monitor_at(const bank_t *self, size_t slot)
+{
+    return (tcuq_t *)(void *)(self->records + slot * self->record);
+}
+
+static uint32_t *ring_of(uint8_t *record)
+{
+    return (uint32_t *)(void *)(record + MONITOR_BYTES);
+}
+
+static void renew(bank_t *self, size_t slot)
+{
+    uint8_t *record = self->records + slot * self->record;
+    memcpy(record, self->fresh, self->record);
+    ((tcuq_t *)(void *)record)->ring = ring_of(record);
+}
+
+static int begin(bank_t *self)
+{
+    if (self->busy) {
+        PyErr_SetString(PyExc_RuntimeError, "the bank is in use by another thread; give each thread one of its own");
+        return -1;
+    }
+    self->busy = 1;
+    return 0;
+}
+
+/* Read one dimension of int64, each the number of a monitor. Return 0, or -1 with an exception. */
+static int slots_open(const bank_t *self, slots_t *slots, PyObject *object)
+{
+    Py_buffer view;
+    size_t i;
+    slots->at = NULL;
+    if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+        return -1;
+    }
+    if (view.ndim != 1 || view.itemsize != 8) {
+        PyErr_SetString(PyExc_TypeError, "slots must be one dimension of int64");
+        goto close;
+    }
+    slots->count = (size_t)view.shape[0];
+    slots->at = PyMem_Malloc(slots->count * sizeof *slots->at + 1u);
+    if (slots->at == NULL) {
+        PyErr_NoMemory();
+        goto close;
+    }
+    for (i = 0; i < slots->count; i++) {
+        int64_t slot;
+        memcpy(&slot, (const char *)view.buf + i * sizeof slot, sizeof slot);
+        if (slot < 0 || (uint64_t)slot >= self->count) {
+            PyErr_Format(PyExc_IndexError, "slots[%zu] is %lld, expected 0 to %lld", i, (long long)slot,
+                         (long long)self->count - 1);
+            PyMem_Free(slots->at);
+            slots->at = NULL;
+            break;
+        }
+        slots->at[i] = (uint32_t)slot;
+    }
+close:
+    PyBuffer_Release(&view);
+    return slots->at == NULL ? -1 : 0;
+}
+
+static void events(bank_t *self, const slots_t *slots, const table_t *p, const table_t *f, step_row_t *out,
+                   uint16_t *signals)
+{
+    int8_t probs_space[TCUQ_MAX_CLASSES];
+    int8_t features_space[TCUQ_MAX_FEATURES];
+    const tcuq_params_t *params = &self->held.params;
+    size_t i;
+    for (i = 0; i < slots->count; i++) {
+        tcuq_step_t step;
+        if (i + AHEAD < slots->count) {
+            const uint8_t *next = self->records + slots->at[i + AHEAD] * self->record;
+            size_t at;
+            for (at = 0; at < self->record; at += CACHE_LINE) {
+                FETCH(next + at);
+            }
+        }
+        tcuq_step(monitor_at(self, slots->at[i]), probs_row(p, (Py_ssize_t)i, probs_space),
+                  features_row(f, (Py_ssize_t)i, self->feature_scale, params->zero_point, features_space), &step,
+                  signals == NULL ? NULL : signals + i * TCUQ_SIGNAL_COUNT);
+        step_row(out + i, &step, params->horizon);
+    }
+}
+
+/* run(slots, probs, features, out, signals or None): one event after the other, in their order. */
+static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    bank_t *self = (bank_t *)object;
+    PyObject *result = NULL;
+    Py_buffer out;
+    Py_buffer signals = {0};
+    slots_t slots;
+    table_t p;
+    table_t f;
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "run takes slots, probs, features, out and signals");
+        return NULL;
+    }
+    if (begin(self) < 0) {
+        return NULL;
+    }
+    if (slots_open(self, &slots, args[0]) < 0) {
+        goto end;
+    }
+    if (pair_open(&self->held.params, args[1], args[2], 2, &p, &f) < 0) {
+        goto close_slots;
+    }
+    if ((size_t)p.rows != slots.count) {
+        PyErr_Format(PyExc_ValueError, "probs have %zd rows, expected %zu, one for each of the slots", p.rows, slots.count);
+        goto close_tables;
+    }
+    if (space_open(&out, args[3], p.rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
+        goto close_tables;
+    }
+    if (args[4] != Py_None && space_open(&signals, args[4], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
+        goto close_out;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    events(self, &slots, &p, &f, out.buf, args[4] == Py_None ? NULL : signals.buf);
+    Py_END_ALLOW_THREADS
+    if (args[4] != Py_None) {
+        PyBuffer_Release(&signals);
+    }
+    result = Py_None;
+    Py_INCREF(result);
+close_out:
+    PyBuffer_Release(&out);
+close_tables:
+    table_close(&p);
+    table_close(&f);
+close_slots:
+    PyMem_Free(slots.at);
+end:
+    self->busy = 0;
+    return result;
+}
+
+/* save_many(slots, out): states after each other, as tcuq_save() writes them. */
+static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    bank_t *self = (bank_t *)object;
+    size_t size = tcuq_state_size(&self->held.params);
+    PyObject *result = NULL;
+    Py_buffer out;
+    slots_t slots;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "save_many takes slots and out");
+        return NULL;
+    }
+    if (begin(self) < 0) {
+        return NULL;
+    }
+    if (slots_open(self, &slots, args[0]) < 0) {
+        goto end;
+    }
+    if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
+        goto close_slots;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    {
+        size_t i;
+        for (i = 0; i < slots.count; i++) {
+            tcuq_save(monitor_at(self, slots.at[i]), (uint8_t *)out.buf + i * size, size);
+        }
+    }
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&out);
+    result = Py_None;
+    Py_INCREF(result);
+close_slots:
+    PyMem_Free(slots.at);
+end:
+    self->busy = 0;
+    return result;
+}
+
+/* Load states; the first pass, into a monitor of nobody, only looks whether all are accepted. Return TCUQ_OK, or the
+ * first error with its place. */
+static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const uint8_t *states, size_t size,
+                    size_t *where)
+{
+    int pass;
+    size_t i;
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < slots->count; i++) {
+            tcuq_t *to = pass == 0 ? (tcuq_t *)(void *)spare : monitor_at(self, slots->at[i]);
+            int status = tcuq_load(to, states + i * size, size);
+            if (status != TCUQ_OK) {
+                *where = i;
+                return status;
+            }
+        }
+    }
+    return TCUQ_OK;
+}
+
+/* load_many(slots, states) -> (status of tcuq_load(), place): all, or none where one is refused. */
+static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    bank_t *self = (bank_t *)object;
+    size_t size = tcuq_state_size(&self->held.params);
+    PyObject *result = NULL;
+    Py_buffer states;
+    slots_t slots;
+    uint8_t *spare;
+    size_t where = 0;
+    int status;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "load_many takes slots and states");
+        return NULL;
+    }
+    if (begin(self) < 0) {
+        return NULL;
+    }
+    if (slots_open(self, &slots, args[0]) < 0) {
+        goto end;
+    }
+    if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
+        goto close_slots;
+    }
+    if ((size_t)states.len != slots.count * size) {
+        PyErr_Format(PyExc_ValueError, "states have %zd bytes, expected %zu, which is %zu for each of the slots", states.len,
+                     slots.count * size, size);
+        goto close_states;
+    }
+    spare = PyMem_Malloc(self->record);
+    if (spare == NULL) {
+        PyErr_NoMemory();
+        goto close_states;
+    }
+    memcpy(spare, self->fresh, self->record);
+    ((tcuq_t *)(void *)spare)->ring = ring_of(spare);
+    Py_BEGIN_ALLOW_THREADS
+    status = load_all(self, spare, &slots, states.buf, size, &where);
+    Py_END_ALLOW_THREADS
+    PyMem_Free(spare);
+    result = Py_BuildValue("in", status, (Py_ssize_t)where);
+close_states:
+    PyBuffer_Release(&states);
+close_slots:
+    PyMem_Free(slots.at);
+end:
+    self->busy = 0;
+    return result;
+}
+
+/* After a gap (`anew` false), or as a new monitor. */
+static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
+{
+    bank_t *self = (bank_t *)object;
+    slots_t slots;
+    size_t i;
+    int anew;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "reset takes slots and whether they begin anew");
+        return NULL;
+    }
+    anew = PyObject_IsTrue(args[1]);
+    if (anew < 0 || begin(self) < 0) {
+        return NULL;
+    }
+    self->busy = 0; /* nothing below gives up the lock */
+    if (slots_open(self, &slots, args[0]) < 0) {
+        return NULL;
+    }
+    for (i = 0; i < slots.count; i++) {
+        if (anew) {
+            renew(self, slots.at[i]);
+        } else {
+            tcuq_reset(monitor_at(self, slots.at[i]));
+        }
+    }
+    PyMem_Free(slots.at);
+    Py_RETURN_NONE;
+}
+
+/* grow(count): new monitors behind those that are there. */
+static PyObject *bank_grow(PyObject *object, PyObject *argument)
+{
+    bank_t *self = (bank_t *)object;
+    size_t more = PyLong_AsSize_t(argument);
+    size_t all;
+    uint8_t *records;
+    size_t i;
+    if (PyErr_Occurred() != NULL || begin(self) < 0) {
+        return NULL;
+    }
+    self->busy = 0;
+    all = self->count + more;
+    if (more > UINT32_MAX || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
+        PyErr_Format(PyExc_ValueError, "a bank of %zu monitors is too large", all);
+        return NULL;
+    }
+    records = PyMem_Realloc(self->records, all * self->record + 1u);
+    if (records == NULL) {
+        return PyErr_NoMemory();
+    }
+    self->records = records;
+    for (i = 0; i < self->count; i++) {
+        monitor_at(self, i)->ring = ring_of(records + i * self->record);
+    }
+    for (; self->count < all; self->count++) {
+        renew(self, self->count);
+    }
+    Py_RETURN_NONE;
+}
+
+/* sizes() -> (monitors, bytes of each, bytes of a saved state) */
+static PyObject *bank_sizes(PyObject *object, PyObject *unused)
+{
+    bank_t *self = (bank_t *)object;
+    (void)unused;
+    return Py_BuildValue("nnn", (Py_ssize_t)self->count, (Py_ssize_t)self->record,
+                         (Py_ssize_t)tcuq_state_size(&self->held.params));
+}
+
+/* Bank(fields, feature_scale) */
+static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    bank_t *self;
+    PyObject *fields;
+    double scale = 1.0;
+    size_t ring_bytes;
+    if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
+        PyErr_SetString(PyExc_TypeError, "Bank takes no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale) || !scale_ok(scale)) {
+        return NULL;
+    }
+    self = (bank_t *)alloc(type, 0); /* filled with zeros */
+    if (self == NULL) {
+        return NULL;
+    }
+    self->feature_scale = (float)scale;
+    if (fields_read(&self->held, fields) < 0) {
+        goto fail;
+    }
+    ring_bytes = tcuq_ring_size(&self->held.params);
+    self->record = (MONITOR_BYTES + ring_bytes + 7u) & ~(size_t)7u;
+    self->fresh = PyMem_Calloc(1, self->record);
+    if (self->fresh == NULL) {
+        PyErr_NoMemory();
+        goto fail;
+    }
+    tcuq_init((tcuq_t *)(void *)self->fresh, &self->held.params, ring_of(self->fresh), ring_bytes);
+    return (PyObject *)self;
+fail:
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static void bank_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    bank_t *self = (bank_t *)object;
+    PyMem_Free(self->records);
+    PyMem_Free(self->fresh);
+    fields_free(&self->held);
+    release(object);
+    Py_DECREF((PyObject *)type);
+}
+
+static PyMethodDef bank_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))bank_run, METH_FASTCALL, NULL},
+    {"save_many", (PyCFunction)(void (*)(void))bank_save_many, METH_FASTCALL, NULL},
+    {"load_many", (PyCFunction)(void (*)(void))bank_load_many, METH_FASTCALL, NULL},
+    {"reset", (PyCFunction)(void (*)(void))bank_reset, METH_FASTCALL, NULL},
+    {"grow", bank_grow, METH_O, NULL},
+    {"sizes", bank_sizes, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot bank_slots[] = {{Py_tp_new, (void *)bank_new},
+                                   {Py_tp_dealloc, (void *)bank_dealloc},
+                                   {Py_tp_methods, bank_methods},
+                                   {0, NULL}};
+
+static PyType_Spec bank_spec = {"tcuq._core.Bank", sizeof(bank_t), 0, Py_TPFLAGS_DEFAULT, bank_slots};
+
+PyObject *bank_type(void)
+{
+    return PyType_FromSpec(&bank_spec);
+}
