@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .alarm import Alarm, AlarmSide
+from .bank import Bank
 from .evidence_head import EvidenceHead
 from .instant_head import InstantHead
 from .log import Log
@@ -18,6 +19,7 @@ __all__ = [
     "STEP_DTYPE",
     "Alarm",
     "AlarmSide",
+    "Bank",
     "EvidenceHead",
     "InstantHead",
     "Log",

@@ -161,8 +161,7 @@ class Monitor:
         )
         status = self._core.load(content)
         if status:
-            reason = _LOAD_ERRORS[status].format(size=self.params.state_bytes)
-            raise ValueError(f"state of {len(content)} bytes is refused: {reason}")
+            raise ValueError(f"state of {len(content)} bytes is refused: {refusal(status, self.params)}")
         return self
 
     def verify(self) -> None:
@@ -207,6 +206,11 @@ class Monitor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restore, (self.params, self.save()))
+
+
+def refusal(status: int, params: Params) -> str:
+    """Return why the core did not load a state, in words."""
+    return _LOAD_ERRORS[status].format(size=params.state_bytes)
 
 
 def _restore(params: Params, state: bytes) -> Monitor:

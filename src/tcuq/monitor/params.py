@@ -370,6 +370,10 @@ class Params:
         """Return a fresh core monitor with these parameters."""
         return _core.Core(self._integers, self.feature_scale)
 
+    def bank(self) -> _core.Bank:
+        """Return an empty bank of core monitors with these parameters."""
+        return _core.Bank(self._integers, self.feature_scale)
+
     def replace(self, **changes: Any) -> Params:
         """Return a copy with some fields changed.
 

@@ -1,0 +1,118 @@
+"""`Bank`: many monitors of the same parameters, in one block of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.checks import integer
+from ..base.fixed import ONE
+from .monitor import STEP_DTYPE, refusal
+from .params import Params
+from .quantize import as_rows
+from .signals import SIGNALS
+
+MOST = 2**32 - 1
+"""Monitors of a bank."""
+
+
+class Bank:
+    """Watch many devices that run the same model.
+
+    Monitors are numbered from 0; a number is a slot. Each gives the same bits as a `Monitor` of its own.
+    Other threads run while a bank works; one bank takes one call at a time.
+
+    Parameters
+    ----------
+    params : Params
+    count : int
+        Monitors to begin with.
+
+    Examples
+    --------
+    >>> bank = Bank(Params(classes=2, warmup=0, reference=0.3), 1000)
+    >>> steps = bank.run([7, 999, 7], [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    >>> steps["label"].tolist(), steps["flagged"].tolist()
+    ([0, 0, 1], [False, True, True])
+    """
+
+    def __init__(self, params: Params, count: int = 0) -> None:
+        if not isinstance(params, Params):
+            raise TypeError(f"params is {type(params).__name__}, expected Params")
+        self.params = params
+        self._core = params.bank()
+        self.grow(count)
+
+    def __len__(self) -> int:
+        return self._core.sizes()[0]
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of memory that one monitor takes."""
+        return self._core.sizes()[1]
+
+    def grow(self, count: int) -> range:
+        """Add new monitors; return their slots."""
+        first = len(self)
+        self._core.grow(integer("count", count, 0, MOST))
+        return range(first, len(self))
+
+    def run(
+        self,
+        slots: npt.ArrayLike,
+        probs: npt.ArrayLike,
+        features: npt.ArrayLike | None = None,
+        signals: bool = False,
+    ) -> Any:
+        """Take inferences of many devices, in the order in which they are given.
+
+        Parameters
+        ----------
+        slots : array of n integers
+            Whose inference each row is; a slot may come several times.
+        probs : array of shape (n, L)
+        features : array of shape (n, d), optional
+        signals : bool
+            Also return the signals.
+
+        Returns
+        -------
+        numpy.ndarray
+            As `Monitor.run` gives it, one row an inference.
+        """
+        rows = as_rows("probs", probs)
+        more = None if features is None else as_rows("features", features)
+        steps = np.empty(len(rows), dtype=STEP_DTYPE)
+        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
+        self._core.run(_slots(slots), rows, more, steps.view(np.uint8), raw)
+        return steps if raw is None else (steps, raw / ONE)
+
+    def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
+        """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything."""
+        self._core.reset(_slots(slots), anew)
+
+    def save_many(self, slots: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """Return states, one a row, each as `Monitor.save` gives it."""
+        wanted = _slots(slots)
+        states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)
+        self._core.save_many(wanted, states)
+        return states
+
+    def load_many(self, slots: npt.ArrayLike, states: npt.NDArray[np.uint8]) -> None:
+        """Take over states, one a row; one that does not fit is refused, and then nothing changes."""
+        rows = np.ascontiguousarray(states, dtype=np.uint8)
+        status, place = self._core.load_many(_slots(slots), rows)
+        if status:
+            raise ValueError(f"states[{place}] is refused: {refusal(status, self.params)}")
+
+    def __repr__(self) -> str:
+        return f"Bank(classes={self.params.classes}, features={self.params.features}, count={len(self)})"
+
+
+def _slots(slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    found = np.asarray(slots)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ValueError(f"slots are {found.dtype} {found.shape}, expected one row of integers")
+    return np.ascontiguousarray(found, dtype=np.int64)

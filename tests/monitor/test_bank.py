@@ -1,0 +1,154 @@
+"""A bank of monitors: the same bits as that many monitors, and nothing in the wrong slot."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import int8_stream, learned_params, same_steps
+
+from tcuq import Bank, Monitor, Params
+from tcuq.device.cost.stock import monitors
+
+STOCK = monitors()
+
+
+def events(params: Params, count: int, devices: int, seed: int = 0) -> tuple[Any, Any, Any]:
+    probs, features = int8_stream(count, params.classes, params.features, seed=seed)
+    return np.random.default_rng(seed).integers(0, devices, count), probs, features
+
+
+@pytest.mark.parametrize("name", STOCK)
+def test_a_bank_equals_monitors(name: str) -> None:
+    params, devices = STOCK[name], 17
+    slots, probs, features = events(params, 1500, devices)
+    bank, single = Bank(params, devices), [Monitor(params) for _ in range(devices)]
+    steps, signals = bank.run(slots, probs, features, signals=True)
+    for device in range(devices):
+        mine = slots == device
+        alone, values = single[device].run(probs[mine], None if features is None else features[mine], True)
+        assert same_steps(steps[mine], alone)
+        assert np.array_equal(signals[mine], values)
+    states = bank.save_many(range(devices))
+    assert [row.tobytes() for row in states] == [each.save() for each in single]
+
+
+def test_batches_do_not_matter() -> None:
+    params = learned_params()
+    slots, probs, features = events(params, 600, 5)
+    whole = Bank(params, 5).run(slots, probs, features)
+    bank = Bank(params, 5)
+    for size in (1, 7, 100):
+        bank.reset(range(5), anew=True)
+        parts = [
+            bank.run(
+                slots[at : at + size],
+                probs[at : at + size],
+                None if features is None else features[at : at + size],
+            )
+            for at in range(0, 600, size)
+        ]
+        assert same_steps(np.concatenate(parts), whole)
+
+
+def test_it_grows_and_keeps_what_it_has() -> None:
+    params = STOCK["standard"]
+    slots, probs, features = events(params, 300, 4)
+    bank = Bank(params, 4)
+    bank.run(slots, probs, features)
+    before = bank.save_many(range(4))
+    assert bank.grow(100_000) == range(4, 100_004)
+    assert np.array_equal(bank.save_many(range(4)), before)
+    fresh = Monitor(params).save()
+    assert bank.save_many([4, 100_003])[1].tobytes() == fresh
+    after = bank.run(slots + 4, probs, features)
+    assert same_steps(after, Bank(params, 4).run(slots, probs, features))
+
+
+def test_states_move_between_banks_and_monitors() -> None:
+    params = STOCK["standard"]
+    slots, probs, features = events(params, 400, 3)
+    bank = Bank(params, 3)
+    bank.run(slots, probs, features)
+    states = bank.save_many([2, 0])
+    other = Bank(params, 10)
+    other.load_many([5, 6], states)
+    assert other.save_many([5, 6]).tobytes() == states.tobytes()
+    assert Monitor(params).load(states[0].tobytes()).save() == states[0].tobytes()
+    bank.reset([2])
+    reset = Monitor(params).load(states[0].tobytes())
+    reset.reset()
+    assert bank.save_many([2])[0].tobytes() == reset.save()
+
+
+def test_one_bad_state_changes_nothing() -> None:
+    params = STOCK["standard"]
+    bank = Bank(params, 3)
+    bank.run([0, 1, 2], *(None if each is None else each[:3] for each in events(params, 3, 3)[1:]))
+    before = bank.save_many(range(3))
+    states = Bank(params, 3).save_many(range(3))
+    states[2, 30] ^= 1
+    with pytest.raises(ValueError, match=r"states\[2\] is refused: it is damaged"):
+        bank.load_many(range(3), states)
+    assert np.array_equal(bank.save_many(range(3)), before)
+    with pytest.raises(ValueError, match="other parameters"):
+        bank.load_many([0], Bank(params.replace(budget=0.01), 1).save_many([0]))
+    with pytest.raises(ValueError, match="states have"):
+        bank.load_many([0], states[:, :-1])
+
+
+@pytest.mark.parametrize(
+    ("slots", "message"),
+    [
+        ([3], r"slots\[0\] is 3, expected 0 to 2"),
+        ([-1], r"slots\[0\] is -1"),
+        ([0.5], "slots are float64"),
+        ([[0]], r"slots are int64 \(1, 1\)"),
+        ([0, 1], "probs have 1 rows, expected 2"),
+    ],
+)
+def test_bad_slots(slots: Any, message: str) -> None:
+    bank = Bank(Params(classes=2), 3)
+    with pytest.raises((IndexError, ValueError), match=message):
+        bank.run(slots, [[0.5, 0.5]])
+    assert bank.save_many(range(3)).tobytes() == Bank(Params(classes=2), 3).save_many(range(3)).tobytes()
+
+
+def test_bad_input_is_refused_before_anything_runs() -> None:
+    bank = Bank(Params(classes=2), 1)
+    with pytest.raises(ValueError, match=r"probs\[1, 0\] is nan"):
+        bank.run([0, 0], [[0.5, 0.5], [np.nan, 1.0]])
+    with pytest.raises(ValueError, match="features are missing"):
+        Bank(STOCK["standard"], 1).run([0], np.zeros((1, 10), np.int8))
+    assert bank.save_many([0])[0].tobytes() == Monitor(Params(classes=2)).save()
+    with pytest.raises(TypeError, match="expected Params"):
+        Bank({})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="count is -1"):
+        bank.grow(-1)
+
+
+def test_other_threads_run_meanwhile_and_are_turned_away() -> None:
+    params = STOCK["extended"]
+    slots, probs, features = events(params, 100_000, 50)
+    bank = Bank(params, 50)
+    refused, turns = [], 0
+    worker = threading.Thread(target=bank.run, args=(slots, probs, features))
+    worker.start()
+    while worker.is_alive():
+        turns += 1
+        try:
+            bank.save_many([0])
+        except RuntimeError as error:
+            refused.append(str(error))
+    worker.join()
+    assert turns > 1, "the lock was never given up"
+    assert refused and "in use by another thread" in refused[0]
+    bank.save_many([0])
+
+
+def test_memory_of_a_device() -> None:
+    assert Bank(STOCK["standard, posteriors alone"]).slot_bytes <= 320
+    assert Bank(STOCK["standard, class mix"]).slot_bytes <= 640
+    assert Bank(STOCK["extended"]).slot_bytes <= 640
