@@ -71,7 +71,7 @@ def test_one_version_in_one_place() -> None:
 
 def test_few_names_at_the_top() -> None:
     names = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert len(names) <= 14, names
+    assert len(names) <= 16, names
     known = {"__init__.py", "__main__.py", "_version.py", "torch.py"}
     assert {path.name for path in PACKAGE.glob("*.py")} <= known
     for name in sorted(names - {"core", "binding"}):  # C alone
@@ -135,8 +135,8 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
         templates = [name for name in content.namelist() if "/templates/" in name]
     assert len(templates) == len([*(PACKAGE / "export" / "templates").glob("*/*.in")]) > 0
     assert not [name for name in modules if name.startswith("tcuq_lab")]
-    assert len(modules) <= 300
-    assert wheel.stat().st_size <= 800_000
+    assert len(modules) <= 340
+    assert wheel.stat().st_size <= 1_000_000
 
 
 def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from ..base.checks import integer
 from ..base.fixed import ONE
-from .monitor import STEP_DTYPE, refusal
+from .monitor import refusal
 from .params import Params
 from .quantize import as_rows
 from .signals import SIGNALS
+from .steps import STEP_DTYPE, Steps
 
 MOST = 2**32 - 1
 """Monitors of a bank."""
@@ -79,7 +80,7 @@ class Bank:
 
         Returns
         -------
-        numpy.ndarray
+        Steps
             As `Monitor.run` gives it, one row an inference.
         """
         rows = as_rows("probs", probs)
@@ -87,7 +88,8 @@ class Bank:
         steps = np.empty(len(rows), dtype=STEP_DTYPE)
         raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
         self._core.run(_slots(slots), rows, more, steps.view(np.uint8), raw)
-        return steps if raw is None else (steps, raw / ONE)
+        found = Steps.of(steps, self.params.names)
+        return found if raw is None else (found, raw / ONE)
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything."""

@@ -1,0 +1,1 @@
+"""Many devices at once: events put in order, run through banks of monitors, committed, summed up."""
