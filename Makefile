@@ -10,7 +10,7 @@ help:
 	@echo "make test-product  the same for the product alone, without the lab"
 	@echo "make test-slow     the tests that take longer"
 	@echo "make coverage      all tests but the slow ones, and how many lines they run (half as long again)"
-	@echo "make bench         time the monitor beside its peers"
+	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
 	@echo "make vectors       rewrite the test vectors from the oracles"
@@ -46,6 +46,7 @@ test-slow: .venv/.test
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
+	$(BIN)/python bench/bank.py
 
 # Compares and writes nothing: --write of each command stores new figures, after showing what changes.
 device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
