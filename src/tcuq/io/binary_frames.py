@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor.steps import STEP_DTYPE
+from ..monitor.steps import NO_REASON, STEP_DTYPE
 from .frame_codes import FIELDS, NUMBERS, DecisionBits, content_of, line_bytes, stuffed, unstuffed
 from .frame_items import (
     CRC_BYTES,
@@ -19,6 +19,7 @@ from .frame_items import (
     KINDS,
     MOST_CONTENT,
     MOST_LINE,
+    MOST_STATE,
     POSTERIORS,
     SIZE,
     STATE,
@@ -272,14 +273,10 @@ def encode_decisions(
     if not 2 <= classes <= 1000:
         raise ValueError(f"classes is {classes}, expected 2 to 1000")
     shift = horizon.bit_length() - 1 if horizon else 0
-    columns = [
-        np.rint(np.nan_to_num(steps[name]) * 65536).astype(np.int64)
-        if name in NUMBERS
-        else steps[name].astype(np.int64)
-        for name in FIELDS
-    ]
+    if horizon and horizon not in (1 << power for power in range(4, 13)):
+        raise ValueError(f"horizon is {horizon}, expected 0 or a power of two from 16 to 4096")
+    rows = _decision_rows(steps, classes)
     room, found, at = _room(size, DECISION_BYTES), b"", 0
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     while at < len(rows):
         head = _header(DECISIONS, fingerprint, boot, first + at, classes | shift << 12)
         bits = DecisionBits(classes, shift)
@@ -288,6 +285,26 @@ def encode_decisions(
             at += 1
         found += _framed(head + bits.content())
     return found
+
+
+def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...]]:
+    """Return decisions as integers in the order of `FIELDS`; refuse what no monitor says."""
+    columns, most = [], {"alarm": 4, "reason": 256, "label": classes, "answer": classes}
+    for name in FIELDS:
+        numbers = np.nan_to_num(steps[name]) * 65536 if name in NUMBERS else steps[name]
+        column = np.rint(numbers.astype(np.float64))
+        low, high = (-(2**31), 2**31) if name in ("threshold", "severity") else (0, most.get(name, 65536))
+        bad = np.flatnonzero((column < low) | (column >= high))
+        if len(bad):
+            raise ValueError(
+                f"{name} of row {bad[0]} is {steps[name][bad[0]]}, outside of what a frame can hold"
+            )
+        columns.append(column.astype(np.int64).tolist())
+    for at in np.flatnonzero(~steps["flagged"] & (steps["reason"] != NO_REASON))[:1]:
+        raise ValueError(
+            f"reason of row {at} is {steps['reason'][at]}, expected {NO_REASON}: it is not flagged"
+        )
+    return list(zip(*columns, strict=True))
 
 
 def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int = SIZE) -> bytes:
@@ -305,6 +322,8 @@ def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int 
     >>> Decoder().push(encode_state(7, 1, 41, b"state"))
     [StateFrame(fingerprint=7, boot=1, seq=41, state=b'state')]
     """
+    if len(state) > MOST_STATE:
+        raise ValueError(f"state has {len(state)} bytes, expected at most {MOST_STATE}")
     part, found = _room(size, 4) - HEADER.size - 3, b""
     for at in range(0, len(state), part):
         head = _header(STATE, fingerprint, boot, seq + 1, at)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..monitor.steps import NO_REASON
+
 NUMBERS = (
     "uncertainty",
     "risk",
@@ -22,10 +24,8 @@ WIDTHS = (16, 16, 32, 32, 16, 16, 16)
 """Bits of each number in the first decision of a frame."""
 
 FIRST_ORDER = (12, 12, 1, 11, 8, 1, 1)
-NO_REASON, NONE = 255, 31
-LEAST_BITS = 15
-"""A decision after the first has at least so many bits, more than a last byte can be filled up with."""
-
+NONE = 31
+"""What stands for `NO_REASON` in a frame."""
 WORD = 2**32
 
 

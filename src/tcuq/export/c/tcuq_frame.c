@@ -274,7 +274,7 @@ size_t tcuq_frame_flush(tcuq_frame_t *frame)
         return 0;
     }
     if (frame->kind == TCUQ_FRAME_DECISIONS && frame->bit_count > 0u) {
-        put_bits(frame, 0, (uint8_t)(8u - frame->bit_count));
+        put(frame, (uint8_t)(((uint32_t)frame->bits << (8u - frame->bit_count)) & 0xFFu));
     }
     return finish(frame);
 }
