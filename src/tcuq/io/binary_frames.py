@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .frame_codes import FIELDS, NUMBERS, DecisionBits, content_of, line_bytes, stuffed, unstuffed
+from .frame_codes import FIELDS, NONE, NUMBERS, DecisionBits, content_of, line_bytes, stuffed, unstuffed
 from .frame_items import (
     CRC_BYTES,
     DECISION_BYTES,
@@ -232,11 +232,10 @@ def encode_posteriors(
             raise ValueError(f"features have shape {more.shape}, expected ({len(rows)}, at most 256)")
         rows, shape = np.hstack([rows, more]), classes | more.shape[1] << 12
     a_frame = (_room(size, rows.shape[1]) - HEADER.size) // rows.shape[1]
-    found = b""
-    for at in range(0, len(rows), a_frame):
-        head = _header(POSTERIORS, fingerprint, boot, first + at, shape)
-        found += _framed(head + rows[at : at + a_frame].tobytes())
-    return found
+    return b"".join(
+        _framed(_header(POSTERIORS, fingerprint, boot, first + at, shape) + rows[at : at + a_frame].tobytes())
+        for at in range(0, len(rows), a_frame)
+    )
 
 
 def encode_decisions(
@@ -276,15 +275,15 @@ def encode_decisions(
     if horizon and horizon not in (1 << power for power in range(4, 13)):
         raise ValueError(f"horizon is {horizon}, expected 0 or a power of two from 16 to 4096")
     rows = _decision_rows(steps, classes)
-    room, found, at = _room(size, DECISION_BYTES), b"", 0
+    room, found, at = _room(size, DECISION_BYTES), [], 0
     while at < len(rows):
         head = _header(DECISIONS, fingerprint, boot, first + at, classes | shift << 12)
         bits = DecisionBits(classes, shift)
         while at < len(rows) and len(head) + len(bits.text) // 8 + DECISION_BYTES <= room:
             bits.add(rows[at])
             at += 1
-        found += _framed(head + bits.content())
-    return found
+        found.append(_framed(head + bits.content()))
+    return b"".join(found)
 
 
 def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...]]:
@@ -300,10 +299,10 @@ def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...
                 f"{name} of row {bad[0]} is {steps[name][bad[0]]}, outside of what a frame can hold"
             )
         columns.append(column.astype(np.int64).tolist())
-    for at in np.flatnonzero(~steps["flagged"] & (steps["reason"] != NO_REASON))[:1]:
-        raise ValueError(
-            f"reason of row {at} is {steps['reason'][at]}, expected {NO_REASON}: it is not flagged"
-        )
+    reason = steps["reason"]
+    known = (reason == NO_REASON) | (steps["flagged"] & (reason < NONE))
+    for at in np.flatnonzero(~known)[:1]:
+        raise ValueError(f"reason of row {at} is {reason[at]}, expected {NO_REASON} or, if flagged, a signal")
     return list(zip(*columns, strict=True))
 
 
@@ -324,11 +323,11 @@ def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int 
     """
     if len(state) > MOST_STATE:
         raise ValueError(f"state has {len(state)} bytes, expected at most {MOST_STATE}")
-    part, found = _room(size, 4) - HEADER.size - 3, b""
+    part, found = _room(size, 4) - HEADER.size - 3, []
     for at in range(0, len(state), part):
         head = _header(STATE, fingerprint, boot, seq + 1, at)
-        found += _framed(head + len(state).to_bytes(3, "little") + state[at : at + part])
-    return found
+        found.append(_framed(head + len(state).to_bytes(3, "little") + state[at : at + part]))
+    return b"".join(found)
 
 
 def _room(size: int, row: int) -> int:

@@ -174,9 +174,9 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
     return None if steps is None else DecisionsFrame(fingerprint, boot, seq, _step_rows(steps, other))
 
 
-def _step_rows(steps: list[tuple[int, ...]], shift: int) -> npt.NDArray[Any]:
+def _step_rows(steps: npt.NDArray[np.int64], shift: int) -> npt.NDArray[Any]:
     rows = np.zeros(len(steps), dtype=STEP_DTYPE)
-    for name, values in zip(FIELDS, np.array(steps, dtype=np.int64).T, strict=True):
+    for name, values in zip(FIELDS, steps.T, strict=True):
         rows[name] = values / 65536.0 if name in NUMBERS else values
     if not shift:
         rows["expected_accuracy"] = np.nan
