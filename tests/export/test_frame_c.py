@@ -12,12 +12,14 @@ import pytest
 from compilers import builds, need_compiler
 from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
 from cross import COMPILER, EMULATOR, need_other
+from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
 from oracle_frames import DECISIONS, POSTERIORS, made_up
 from places import CORE_SOURCES
 
 from tcuq import Monitor
 from tcuq.device.cost.stock import standard
+from tcuq.export import FORMS
 from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, encode_posteriors
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
@@ -310,3 +312,32 @@ def test_posteriors_of_python_and_c_fit_the_line() -> None:
     steps[steps == 0] = 1  # zeros save nothing, but this is the worst that can come
     size = len(encode_posteriors(2**32 - 1, 2**32 - 1, 2**48 - 2**40 - 1, steps))
     assert size / len(steps) <= 11 and 1000 * size / len(steps) <= 115200 / 10
+
+
+@pytest.mark.parametrize("form", ["c", "cmake"])
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_the_example_sends_what_the_monitor_decides(form: str, which: str, tmp_path: Path) -> None:
+    folder = package(tmp_path / "p", form, which)
+    contents, place = contents_of(which), FORMS[form].place
+    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
+    compiled = [folder / place(contents, file) for file in contents.sources]
+    command = [need("cc", "gcc"), *STRICT, *include, folder / "examples" / "send_frames.c", *compiled]
+    subprocess.run([*command, "-o", tmp_path / "send"], check=True)
+    decoder = Decoder()
+    frames = decoder.push(subprocess.run([tmp_path / "send"], check=True, capture_output=True).stdout)
+    assert decoder.broken == 0 and [frame.first for frame in frames] == list(range(0, 100, 10))  # type: ignore[union-attr]
+    monitor = Monitor(contents.params)
+    if which == "plain":
+        probs = np.full((100, 5), 16 - 128, dtype=np.int8)
+        probs[:, 0] = 64
+        expected = monitor.run(probs)
+        found = np.concatenate([frame.steps for frame in frames])  # type: ignore[union-attr]
+        for name in ("risk", "threshold", "answer", "abstain", "alarm", "expected_accuracy"):
+            np.testing.assert_array_equal(found[name], np.asarray(expected[name]))
+
+
+@pytest.mark.parametrize("name", ["step", "status", "count", "i", "boot", "size", "bytes", "frame"])
+def test_names_that_the_example_uses_inside_functions(tmp_path: Path, name: str) -> None:
+    folder = package(tmp_path / "p", "cmake", "everything", name)
+    command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only"]
+    subprocess.run([*command, folder / "examples" / "send_frames.c"], check=True)
