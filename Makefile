@@ -62,6 +62,7 @@ results: .venv/.test
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
+	$(BIN)/python vectors/oracle_frames.py
 	$(BIN)/python tools/make_kernel_vectors.py
 
 tables: .venv/.test

@@ -17,6 +17,7 @@ from tcuq.cli import main
 from tcuq.export import export
 from tcuq.export.contents import Contents
 from tcuq.export.vector import vector
+from tcuq.io.binary_frames import DecisionsFrame, Decoder
 
 FUNCTION = re.compile(r"^((?:static )?\w[\w *]*\([^)]*\))\n\{", re.M)
 
@@ -33,11 +34,11 @@ def sketch_as_cpp(text: str) -> str:
     return "#include <Arduino.h>\n" + text[: first.start()] + prototypes + text[first.start() :]
 
 
-def built(folder: Path, work: Path) -> Path:
+def built(folder: Path, work: Path, name: str = "Watch") -> Path:
     """Build the sketch with every source under src/, and link."""
     work.mkdir()
-    sketch = work / "Watch.ino.cpp"
-    sketch.write_text(sketch_as_cpp((folder / "examples" / "Watch" / "Watch.ino").read_text()))
+    sketch = work / f"{name}.ino.cpp"
+    sketch.write_text(sketch_as_cpp((folder / "examples" / name / f"{name}.ino").read_text()))
     include = [f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}"]
     files = [sketch, HERE / "arduino" / "core.cpp", *sorted((folder / "src").rglob("*.c"))]
     objects = [compile_for_m4(file, work / f"{file.stem}.o", *include) for file in files]
@@ -56,6 +57,20 @@ def test_the_sketch_builds_links_and_runs(tmp_path: Path, which: str) -> None:
         assert all(re.search(r" severity x100 -?\d+ expected accuracy % \d+", line) for line in lines), said
 
 
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_the_sketch_that_sends_frames(tmp_path: Path, which: str) -> None:
+    program = built(library(tmp_path / "kws", which), tmp_path / "work", "SendFrames")
+    status, said = run_on_m4(program)
+    assert status == 0
+    params = LIBRARIES[which][0]
+    frames = Decoder().push(bytes.fromhex(said.replace("\n", "")))
+    assert all(isinstance(frame, DecisionsFrame) for frame in frames)
+    found = [(frame.fingerprint, frame.boot, frame.first) for frame in frames]  # type: ignore[union-attr]
+    # Sent after a second or more: the stub's time passes quickly.
+    assert found == [(int(params.fingerprint, 16), 1, first) for first in (0, 2)]
+    assert [frame.steps["answer"].tolist() for frame in frames] == [[0, 0], [0]]  # type: ignore[union-attr]
+
+
 def test_the_sketch_says_when_the_check_fails(tmp_path: Path) -> None:
     folder = library(tmp_path / "kws", "plain")
     sketch = folder / "examples" / "Watch" / "Watch.ino"
@@ -72,8 +87,10 @@ def test_the_parts_of_a_library(tmp_path: Path) -> None:
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     core = (*(path.name for path in CORE.iterdir()), "tcuq_LICENSE.txt")
     more = ("tcuq_softmax.c", "tcuq_softmax.h", "tcuq_projection.c", "tcuq_projection.h")
+    more += ("tcuq_frame.c", "tcuq_frame.h")
     own = ("kws.c", "kws.h", "kws_selfcheck.c", "kws_selfcheck.h", "kws_arduino.h", "kws_names.h")
     top = {"library.properties", "keywords.txt", "README.md", "examples/Watch/Watch.ino"}
+    top.add("examples/SendFrames/SendFrames.ino")
     assert files == top | {f"src/{file}" for file in (*core, *more, *own)}
     card = dict(line.split("=", 1) for line in (folder / "library.properties").read_text().splitlines())
     assert card["version"] == tcuq.__version__ and re.fullmatch(r"\d+\.\d+\.\d+", card["version"])
@@ -111,12 +128,14 @@ def test_one_library_may_hold_two_monitors(tmp_path: Path) -> None:
     assert status == 0 and len(said.splitlines()) == 3
 
 
-@pytest.mark.parametrize("name", ["status", "step", "what", "i", "monitor", "ring"])
+@pytest.mark.parametrize("name", ["status", "step", "what", "i", "monitor", "ring", "boot", "size"])
 def test_names_that_the_sketch_uses_itself(tmp_path: Path, name: str) -> None:
     folder = library(tmp_path / "lib", "everything", name)
-    sketch = tmp_path / "Watch.ino.cpp"
-    sketch.write_text(sketch_as_cpp((folder / "examples" / "Watch" / "Watch.ino").read_text()))
-    for file in (sketch, folder / "src" / f"{name}_selfcheck.c"):
+    sketches = []
+    for example in ("Watch", "SendFrames"):
+        sketches.append(tmp_path / f"{example}.ino.cpp")
+        sketches[-1].write_text(sketch_as_cpp((folder / "examples" / example / f"{example}.ino").read_text()))
+    for file in (*sketches, folder / "src" / f"{name}_selfcheck.c"):
         compile_for_m4(file, tmp_path / "x.o", f"-I{folder / 'src'}", f"-I{HERE / 'arduino'}")
 
 

@@ -32,6 +32,9 @@ CORE_PRIVATE = (
 )
 """Files of the core: what a program includes, what it compiles, and what only the core reads."""
 
+FRAME_FILES = ("tcuq_frame.h", "tcuq_frame.c")
+"""How a device sends its steps; a program that does not carries none of it."""
+
 PROJECTION_BYTES = 16
 """`sizeof(tcuq_projection_t)` with 32-bit pointers."""
 
@@ -87,7 +90,7 @@ class Contents:
     @property
     def core_files(self) -> tuple[str, ...]:
         """Files that every exported monitor of this kind shares."""
-        files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, "tcuq_LICENSE.txt"]
+        files = [*CORE_HEADERS, *CORE_SOURCES, *CORE_PRIVATE, *FRAME_FILES, "tcuq_LICENSE.txt"]
         if self.logits_scale is not None:
             files += ["tcuq_softmax.h", "tcuq_softmax.c"]
         if self.projection is not None:

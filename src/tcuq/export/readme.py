@@ -19,6 +19,7 @@ _FILES = {
     "tcuq_error.c": "which parameter is refused, in words; only a program that asks carries it",
     "tcuq_bytes.h, tcuq_internal.h, tcuq_math.h, tcuq_rules.h": "private to these files",
     "tcuq_sound.h, tcuq_tables.h": "private to them too",
+    "tcuq_frame.h, tcuq_frame.c": "steps as frames for a computer; only a program that sends some carries it",
     "tcuq_softmax.h, tcuq_softmax.c": "posteriors from int8 logits",
     "tcuq_projection.h, tcuq_projection.c": "wide features to those of the monitor",
 }
@@ -59,6 +60,11 @@ as the computer that exported the monitor. Run it on every new board, compiler o
 It compares every field and every signal of every step{saves}. It returns 0, the step by which something
 differs, or a negative error. `{name}_selfcheck.h` lists what the stored stream does not cover, if anything.
 
+## Watch it from a computer
+
+`tcuq_frame.h` sends steps over any line of bytes, several in a frame with a checksum; on the computer
+`tcuq live params.json /dev/ttyACM0@115200` shows them. {frames}
+
 ## Several monitors in one program
 
 {several}
@@ -91,6 +97,7 @@ def readme(contents: Contents, found: Vector, form: Form, paths: Collection[str]
         steps=len(found),
         about=about_steps(found),
         selfcheck=contents.fill(form.selfcheck),
+        frames=contents.fill(form.frames),
         several=contents.fill(form.together, **form.more(contents)),
     )
 

@@ -92,6 +92,75 @@ static void read_model(void)
 TAKEN = frozenset(("read_model", "watch_params"))
 """Names that this program has at file scope."""
 
+_SEND = """\
+/* Send what the monitor decides as frames, for `tcuq live` on a computer; SPEC.md section 18 has every byte.
+ * uart_write() and read_model() are placeholders: here frames go to standard output. */
+#include <stdio.h>
+
+#include "{name}.h"
+#include "{name}_selfcheck.h"
+#include "tcuq_frame.h"
+
+/* Named here because a local name below may hide that of the parameters. */
+static const tcuq_params_t *const watch_params = &{name};
+static tcuq_t {name}_state;
+static uint32_t {name}_ring[{NAME}_RING_BYTES / 4u];
+static tcuq_frame_t {name}_frame;
+static uint8_t {name}_frame_bytes[TCUQ_FRAME_SIZE];
+static int8_t {name}_outputs[{NAME}_CLASSES];
+{buffers}
+static void uart_write(const uint8_t *bytes, size_t size)
+{{
+    fwrite(bytes, 1, size, stdout);
+}}
+
+static void send_frame(size_t size)
+{{
+    if (size > 0u) {{
+        uart_write({name}_frame.bytes, size);
+    }}
+}}
+
+static void read_model(void)
+{{
+    /* {outputs_text} */
+    for (size_t i = 0; i < {NAME}_CLASSES; i++) {{
+        {name}_outputs[i] = (int8_t)(i == 0 ? {first} : {rest});
+    }}
+{features}}}
+
+int main(void)
+{{
+    /* Larger at every start of the device: a counter in flash, or the time in seconds. */
+    const uint32_t boot = 1;
+    int status = {name}_selfcheck({name}_ring, sizeof {name}_ring);
+    if (status == 0) {{
+        status = tcuq_init(&{name}_state, watch_params, {name}_ring, sizeof {name}_ring);
+    }}
+    if (status == 0) {{
+        status = tcuq_frame_init(&{name}_frame, watch_params, TCUQ_FRAME_DECISIONS, boot, {name}_frame_bytes,
+                                 sizeof {name}_frame_bytes);
+    }}
+    if (status != 0) {{
+        printf("start failed: %d\\n", status); /* whole lines of text may stand between frames */
+        return 1;
+    }}
+    for (int count = 1; count <= 100; count++) {{
+        tcuq_step_t step;
+        read_model();
+{before}        tcuq_step(&{name}_state, {name}_outputs, {argument}, &step, NULL);
+        send_frame(tcuq_frame_decision(&{name}_frame, &step));
+        if (count % 10 == 0) {{ /* once a second, at 10 steps a second: nothing waits for long */
+            send_frame(tcuq_frame_flush(&{name}_frame));
+        }}
+    }}
+    return 0;
+}}
+"""
+
+SEND_TAKEN = TAKEN | {"uart_write", "send_frame"}
+"""Names that the program above has at file scope."""
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -126,12 +195,9 @@ def watch_text(contents: Contents, dialect: Dialect) -> str:
         *([f"{contents.name}_names.h"] if names else []),
         f"{contents.name}_selfcheck.h",
     ]
-    found = parts(contents, "    ", "/* {} */")
-    # The calls before a step stand one level deeper than in a sketch.
-    deeper = "".join(f"    {line}\n" for line in str(found["before"]).splitlines())
     return contents.fill(
         _WATCH,
-        **{**found, "before": deeper},
+        **_deeper(contents),
         includes=dialect.includes + "\n" + "".join(f'#include "{file}"\n' for file in own),
         say=dialect.say,
         main=dialect.main,
@@ -142,3 +208,15 @@ def watch_text(contents: Contents, dialect: Dialect) -> str:
         pause=f"        {dialect.pause}\n" if dialect.pause else "",
         end="    return 0;\n" if dialect.returns else "",
     )
+
+
+def send_text(contents: Contents) -> str:
+    """Return a C program that sends decisions as frames."""
+    return contents.fill(_SEND, **_deeper(contents))
+
+
+def _deeper(contents: Contents) -> dict[str, object]:
+    """Return the parts of a C program, where the calls before a step stand one level deeper."""
+    found = parts(contents, "    ", "/* {} */")
+    deeper = "".join(f"    {line}\n" for line in str(found["before"]).splitlines())
+    return {**found, "before": deeper}

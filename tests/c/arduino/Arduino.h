@@ -11,10 +11,12 @@ struct Port {
     void println(const char *text);
     void print(int value);
     void println(int value);
+    size_t write(const uint8_t *bytes, size_t size);
 };
 
 extern Port Serial;
 void delay(unsigned long ms);
+unsigned long millis(void);
 void setup(void);
 void loop(void);
 

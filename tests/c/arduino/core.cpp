@@ -39,7 +39,30 @@ void Port::println(int value)
     print("\n");
 }
 
-void delay(unsigned long) {}
+/* Bytes as a line of hexadecimal digits. */
+size_t Port::write(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char *digits = "0123456789abcdef";
+        const char text[3] = {digits[bytes[i] >> 4], digits[bytes[i] & 15], 0};
+        print(text);
+    }
+    print("\n");
+    return size;
+}
+
+/* Time passes ten times as fast. */
+static unsigned long passed;
+
+void delay(unsigned long ms)
+{
+    passed += 10 * ms;
+}
+
+unsigned long millis(void)
+{
+    return passed;
+}
 
 int main()
 {

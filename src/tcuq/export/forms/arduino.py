@@ -13,7 +13,7 @@ Arduino arduino setup loop yield delay millis micros map min max round radians d
 word byte boolean random randomSeed tone shiftIn shiftOut pulseIn analogRead analogWrite digitalRead
 digitalWrite pinMode interrupts noInterrupts attachInterrupt detachInterrupt init String Stream Print
 Printable Client Server UDP Udp Serial Serial1 Serial2 Serial3 SerialUSB Wire SPI EEPROM Servo IPAddress
-HardwareSerial binary pins_arduino variant read_model stop_on
+HardwareSerial binary pins_arduino variant read_model stop_on send_frame last_sent
 """
 
 TAKEN = frozenset(_WORDS.split())
@@ -87,12 +87,77 @@ void loop()
 }}
 """
 
+_SEND = """\
+// Send what the monitor decides as frames. On the computer: tcuq live params.json /dev/ttyACM0@115200
+// read_model() is a placeholder; put the outputs of your own model there.
+{includes}
+static tcuq_t {name}_state;
+static uint32_t {name}_ring[{NAME}_RING_BYTES / 4u];
+static tcuq_frame_t {name}_frame;
+static uint8_t {name}_frame_bytes[TCUQ_FRAME_SIZE];
+static int8_t {name}_outputs[{NAME}_CLASSES];
+static unsigned long last_sent;
+// Larger at every start of the device: count it in EEPROM or flash, or take the time in seconds.
+static uint32_t {name}_boot = 1;
+{buffers}
+static void read_model()
+{{
+  // {outputs_text}
+  for (size_t i = 0; i < {NAME}_CLASSES; i++) {{
+    {name}_outputs[i] = (int8_t)(i == 0 ? {first} : {rest});
+  }}
+{features}}}
+
+static void stop_on(const char *what, int status)
+{{
+  while (status != 0) {{
+    Serial.print(what);
+    Serial.println(status);
+    delay(1000);
+  }}
+}}
+
+static void send_frame(size_t size)
+{{
+  if (size > 0u) {{
+    Serial.write({name}_frame.bytes, size);
+    last_sent = millis();
+  }}
+}}
+
+void setup()
+{{
+  Serial.begin(115200);
+  stop_on("self-check failed: ", {name}_selfcheck({name}_ring, sizeof {name}_ring));
+  stop_on("tcuq_init failed: ", tcuq_init(&{name}_state, &{name}, {name}_ring, sizeof {name}_ring));
+  stop_on("tcuq_frame_init failed: ", tcuq_frame_init(&{name}_frame, &{name}, TCUQ_FRAME_DECISIONS, {name}_boot,
+                                                     {name}_frame_bytes, sizeof {name}_frame_bytes));
+}}
+
+void loop()
+{{
+  tcuq_step_t step;
+  read_model();
+{before}  tcuq_step(&{name}_state, {name}_outputs, {argument}, &step, NULL);
+  send_frame(tcuq_frame_decision(&{name}_frame, &step));
+  if (millis() - last_sent >= 1000u) {{
+    send_frame(tcuq_frame_flush(&{name}_frame));
+  }}
+  delay(100);
+}}
+"""
+
 _FUNCTIONS = (
     *("tcuq_check", "tcuq_ring_size", "tcuq_init", "tcuq_step", "tcuq_reset", "tcuq_state_size"),
     *("tcuq_verify", "tcuq_fingerprint"),
     *("tcuq_save", "tcuq_load", "tcuq_debt_bounds", "tcuq_two_classes", "tcuq_error_name", "tcuq_error_text"),
+    *("tcuq_frame_init", "tcuq_frame_posteriors", "tcuq_frame_decision", "tcuq_frame_flush"),
+    *("tcuq_frame_skip", "tcuq_frame_state"),
 )
-_CONSTANTS = ("TCUQ_OK", "TCUQ_REASON_NONE", "TCUQ_ALARM_RISE", "TCUQ_ALARM_FALL")
+_CONSTANTS = (
+    *("TCUQ_OK", "TCUQ_REASON_NONE", "TCUQ_ALARM_RISE", "TCUQ_ALARM_FALL"),
+    *("TCUQ_FRAME_POSTERIORS", "TCUQ_FRAME_DECISIONS", "TCUQ_FRAME_SIZE"),
+)
 
 
 def _place(contents: Contents, file: str) -> str:
@@ -105,21 +170,24 @@ def _hints(contents: Contents, folder: str) -> list[str]:
 
 def _files(contents: Contents) -> dict[str, str]:
     """Return what makes a folder with sources in src/ an Arduino library, text by path."""
-    before = ("tcuq_softmax.h", "tcuq_projection.h")
+    before = ("tcuq_frame.h", "tcuq_softmax.h", "tcuq_projection.h")
     more = "".join(f'#include "{file}"\n' for file in contents.core_files if file in before)
     if contents.params.names is not None:
         more += f'#include "{contents.name}_names.h"\n'
+    includes = f"#include <{contents.name}_arduino.h>\n"
+    send = contents.fill(_SEND, includes=includes, **parts(contents, "  ", "// {}"))
     return {
         "library.properties": contents.fill(_PROPERTIES),
         "keywords.txt": _keywords(contents),
         f"src/{contents.name}_arduino.h": banner() + contents.fill(_UMBRELLA, more=more),
-        "examples/Watch/Watch.ino": sketch(contents, f"#include <{contents.name}_arduino.h>\n"),
+        "examples/Watch/Watch.ino": sketch(contents, includes),
+        "examples/SendFrames/SendFrames.ino": send,
     }
 
 
 def _keywords(contents: Contents) -> str:
     """Return the words that an editor colors; name and kind are parted by one tab."""
-    types, functions = ["tcuq_t", "tcuq_step_t", "tcuq_params_t"], [*_FUNCTIONS]
+    types, functions = ["tcuq_t", "tcuq_step_t", "tcuq_params_t", "tcuq_frame_t"], [*_FUNCTIONS]
     functions.append(f"{contents.name}_selfcheck")
     sizes = ("CLASSES", "FEATURES", "RING_BYTES", "STATE_BYTES", "SELFCHECK_STEPS")
     constants = [contents.name, *(f"{contents.macro}_{size}" for size in sizes), *_CONSTANTS]
@@ -182,7 +250,11 @@ ARDUINO = Form(
     hints=_hints,
     use=_USE,
     together=_TOGETHER,
-    rows={"examples/Watch/Watch.ino": "an example sketch"},
+    rows={
+        "examples/Watch/Watch.ino": "an example sketch",
+        "examples/SendFrames/SendFrames.ino": "a sketch that sends frames to a computer",
+    },
+    frames="The example SendFrames does so over `Serial`.",
     place=_place,
     platform="Arduino sketches use",
     taken=TAKEN,

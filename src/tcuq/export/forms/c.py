@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 
 from ..contents import Contents
+from ..csource import banner
 from ..example import main_text
+from ..watch import send_text
 from .form import Form
-from .texts import IN_C
+from .texts import IN_C, SEND_EXAMPLE
 
 _USE = (
     """\
@@ -34,7 +36,7 @@ linker refuses."""
 
 
 def _files(contents: Contents) -> dict[str, str]:
-    return {"main.c": main_text(contents)}
+    return {"main.c": main_text(contents), "examples/send_frames.c": banner() + send_text(contents)}
 
 
 def _hints(contents: Contents, folder: str) -> list[str]:
@@ -51,6 +53,10 @@ C = Form(
     hints=_hints,
     use=_USE,
     together=_TOGETHER,
-    rows={"main.c": "an example for a computer; no part of a firmware"},
+    rows={
+        "main.c": "an example for a computer; no part of a firmware",
+        "examples/send_frames.c": "an example that sends frames; no part of a firmware either",
+    },
+    frames=SEND_EXAMPLE,
     title="{name}",
 )

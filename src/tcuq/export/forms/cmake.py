@@ -7,9 +7,9 @@ import shlex
 from ..contents import Contents
 from ..csource import banner
 from ..templates import lines, render
-from ..watch import TAKEN, Dialect, watch_text
+from ..watch import SEND_TAKEN, Dialect, send_text, watch_text
 from .form import Form, split_place
-from .texts import IN_C, two_folders
+from .texts import IN_C, SEND_EXAMPLE, two_folders
 
 _USE = (
     """\
@@ -55,7 +55,8 @@ def _files(contents: Contents) -> dict[str, str]:
         definitions=" ".join(contents.definitions),
     )
     example = banner() + watch_text(contents, Dialect("#include <stdio.h>\n"))
-    return {"CMakeLists.txt": project, "examples/watch.c": example}
+    sends = banner() + send_text(contents)
+    return {"CMakeLists.txt": project, "examples/watch.c": example, "examples/send_frames.c": sends}
 
 
 def _hints(contents: Contents, folder: str) -> list[str]:
@@ -77,9 +78,11 @@ CMAKE = Form(
     rows={
         "CMakeLists.txt": "library `tcuq::{name}`, example, test, installation",
         "examples/watch.c": "an example for a computer, which begins with the self-check",
+        "examples/send_frames.c": "an example that sends frames",
     },
+    frames=SEND_EXAMPLE,
     place=split_place,
     platform="the example uses",
-    taken=TAKEN,
-    ends=("_watch",),
+    taken=SEND_TAKEN,
+    ends=("_watch", "_frames"),
 )

@@ -54,6 +54,8 @@ class Form:
         Heading of the README.
     selfcheck : str
         How a user calls the self-check.
+    frames : str
+        Sentence of the README on sending steps to a computer.
     platform : str
         Who uses the words below, for a refusal.
     header, manifest : str
@@ -72,6 +74,7 @@ class Form:
     place: Callable[[Contents, str], str] = plain_place
     title: str = "tcuq_{name}"
     selfcheck: str = "{name}_selfcheck()"
+    frames: str = "The header has an example at its top."
     platform: str = ""
     header: str = "tcuq.h"
     manifest: str = "main.c"

@@ -26,6 +26,9 @@ After every inference, with `{outputs}` as int8{inputs}:
 
 """
 
+SEND_EXAMPLE = "`examples/send_frames.c` is an example: put your UART where it writes to standard output."
+"""Of forms that have such an example."""
+
 
 def two_folders(how: str) -> str:
     """Return what is said of several monitors that lie in folders of their own."""

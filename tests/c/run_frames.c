@@ -1,0 +1,127 @@
+/* Writes frames as a script on standard input asks for, one line a command:
+ *
+ *   writer KIND FINGERPRINT BOOT SEQ_HIGH SEQ_LOW CLASSES FEATURES HORIZON SIZE
+ *   p BYTES                 posteriors and features of one step, hexadecimal
+ *   d NUMBERS               a decision: threshold severity label answer risk uncertainty persistence variety
+ *                           expected_accuracy flagged abstain alarm warming_up reason low_mass
+ *   flush
+ *   skip STEPS
+ *   state BYTES
+ *
+ * Prints the bytes of every frame, one line each, or "refused CODE". Buffers are exactly as large as was
+ * asked for, so that a sanitizer sees a byte too many. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcuq_frame.h"
+
+static char line[400000];
+static int8_t row[200000];
+
+static void show(const tcuq_frame_t *frame, size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++) {
+        printf("%02x", frame->bytes[i]);
+    }
+    if (size > 0) {
+        putchar('\n');
+    }
+}
+
+static size_t bytes_of(const char *text)
+{
+    size_t count = 0;
+    unsigned value;
+    while (sscanf(text + 2 * count, "%2x", &value) == 1) {
+        row[count++] = (int8_t)(value < 128u ? (int)value : (int)value - 256);
+    }
+    return count;
+}
+
+static tcuq_step_t step_of(const char *text)
+{
+    long given[15];
+    tcuq_step_t step;
+    char *end = (char *)text;
+    int i;
+    for (i = 0; i < 15; i++) {
+        given[i] = strtol(end, &end, 10);
+    }
+    step.threshold = (int32_t)given[0];
+    step.severity = (int32_t)given[1];
+    step.label = (uint16_t)given[2];
+    step.answer = (uint16_t)given[3];
+    step.risk = (uint16_t)given[4];
+    step.uncertainty = (uint16_t)given[5];
+    step.persistence = (uint16_t)given[6];
+    step.variety = (uint16_t)given[7];
+    step.expected_accuracy = (uint16_t)given[8];
+    step.flagged = (uint8_t)given[9];
+    step.abstain = (uint8_t)given[10];
+    step.alarm = (uint8_t)given[11];
+    step.warming_up = (uint8_t)given[12];
+    step.reason = (uint8_t)given[13];
+    step.low_mass = (uint8_t)given[14];
+    return step;
+}
+
+static uint8_t *writer(tcuq_frame_t *frame, const char *text, uint8_t *old)
+{
+    unsigned long given[9];
+    char *end = (char *)text;
+    uint8_t *bytes;
+    tcuq_params_t params;
+    int i, status;
+    for (i = 0; i < 9; i++) {
+        given[i] = strtoul(end, &end, 10);
+    }
+    memset(&params, 0, sizeof params);
+    memset(frame, 0xA5, sizeof *frame);
+    params.classes = (uint16_t)given[5];
+    params.features = (uint16_t)given[6];
+    params.signals = given[6] > 0 ? (uint32_t)TCUQ_BIT(TCUQ_MAGNITUDE) : 0u;
+    params.horizon = (uint8_t)given[7];
+    free(old);
+    bytes = malloc(given[8]);
+    status = tcuq_frame_init(frame, &params, (uint8_t)given[0], (uint32_t)given[2], bytes, given[8]);
+    if (status != TCUQ_OK) {
+        printf("refused %d\n", status);
+    }
+    frame->fingerprint = (uint32_t)given[1];
+    frame->seq_high = (uint16_t)given[3];
+    frame->seq = (uint32_t)given[4];
+    return bytes;
+}
+
+int main(void)
+{
+    tcuq_frame_t frame;
+    uint8_t *bytes = NULL;
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (strncmp(line, "writer ", 7) == 0) {
+            bytes = writer(&frame, line + 7, bytes);
+        } else if (strncmp(line, "p ", 2) == 0) {
+            bytes_of(line + 2);
+            show(&frame, tcuq_frame_posteriors(&frame, row, frame.features > 0 ? row + frame.classes : NULL));
+        } else if (strncmp(line, "d ", 2) == 0) {
+            tcuq_step_t step = step_of(line + 2);
+            show(&frame, tcuq_frame_decision(&frame, &step));
+        } else if (strncmp(line, "flush", 5) == 0) {
+            show(&frame, tcuq_frame_flush(&frame));
+        } else if (strncmp(line, "skip ", 5) == 0) {
+            show(&frame, tcuq_frame_skip(&frame, (uint32_t)strtoul(line + 5, NULL, 10)));
+        } else if (strncmp(line, "state ", 6) == 0) {
+            size_t size = bytes_of(line + 6), sent = 0, made;
+            while ((made = tcuq_frame_state(&frame, (const uint8_t *)row, size, &sent)) > 0) {
+                show(&frame, made);
+            }
+        } else {
+            fprintf(stderr, "not a command: %s", line);
+            return 2;
+        }
+    }
+    free(bytes);
+    return 0;
+}

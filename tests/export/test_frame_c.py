@@ -1,0 +1,343 @@
+"""Frames written in C: the bytes of the vectors and of Python, with every compiler and on other machines."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import builds, need_compiler
+from cortex import CROSS, M4, compile_for_m4, link_for_m4, need, run_on_m4
+from cross import COMPILER, EMULATOR, need_other
+from exported import LIBRARIES, contents_of, package
+from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
+from oracle_frames import DECISIONS, POSTERIORS, made_up
+from places import CORE_SOURCES
+
+from tcuq import Monitor
+from tcuq.device.cost.stock import standard
+from tcuq.export import FORMS
+from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, encode_posteriors
+
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+FLAGS = {
+    "O0": ["-O0"],
+    "O3": ["-O3"],
+    "Os": ["-Os"],
+    "Ofast": ["-Ofast"],
+    "sanitized": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+}
+SOURCE = EXPORT_C / "tcuq_frame.c"
+
+
+def written(command: list[str | Path], cases: list[Case]) -> list[bytes]:
+    """Return what the program in C writes of each case."""
+    found = []
+    # One process for all: a mark between them is a writer that is refused.
+    mark = "writer 249 0 0 0 0 2 0 0 28"
+    script = "\n".join(line for case in cases for line in (*case.script(), mark)) + "\n"
+    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in done.stdout.split("refused -3\n")[:-1]:
+        found.append(frames_of(part))
+    assert len(found) == len(cases)
+    return found
+
+
+@pytest.mark.parametrize(("compiler", "mode"), builds(FLAGS))
+def test_frames_of_c_are_those_of_the_vectors_and_of_python(compiler: str, mode: str, tmp_path: Path) -> None:
+    need_compiler(compiler, mode, tmp_path)
+    program = build(compiler, tmp_path / "run_frames", *STRICT, *FLAGS[mode])
+    stored = list(vectors())
+    assert written([program], [case for case, _ in stored]) == [frame for _, frame in stored]
+    cases = random_cases(120, seed=1)
+    for case, found in zip(cases, written([program], cases), strict=True):
+        assert found == case.encoded()
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O3", "-Ofast"])
+def test_frames_are_the_same_on_the_other_architecture(level: str, tmp_path: Path) -> None:
+    need_other()
+    program = build(COMPILER, tmp_path / "run_frames", level, "-static")
+    cases = random_cases(60, seed=2)
+    assert written([EMULATOR, program], cases) == [case.encoded() for case in cases]
+
+
+def test_skipped_steps_end_a_frame_and_count(tmp_path: Path) -> None:
+    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+    rows = np.arange(8, dtype=np.int8).reshape(4, 2)
+    lines = [f"writer {POSTERIORS} 7 1 0 4294967293 2 0 0 384", f"p {rows[0].tobytes().hex()}", "skip 1"]
+    lines += [f"p {row.tobytes().hex()}" for row in rows[1:]] + [
+        "skip 4294967295",
+        "flush",
+        "p 0102",
+        "flush",
+    ]
+    done = subprocess.run([program], input="\n".join(lines), capture_output=True, text=True, check=True)
+    frames = Decoder().push(frames_of(done.stdout))
+    firsts = [frame.first for frame in frames if isinstance(frame, PosteriorsFrame)]
+    start = 2**32 - 3
+    assert firsts == [start, start + 2, start + 2 + 3 + 2**32 - 1]
+    assert [len(frame.probs) for frame in frames if isinstance(frame, PosteriorsFrame)] == [1, 3, 1]
+
+
+def test_a_buffer_too_small_for_one_step_is_refused(tmp_path: Path) -> None:
+    program = build(need("cc", "gcc"), tmp_path / "run_frames", *FLAGS["sanitized"])
+    least = {
+        (POSTERIORS, 2, 0): 29,
+        (POSTERIORS, 10, 0): 35,
+        (POSTERIORS, 1000, 256): 1286,
+        (DECISIONS, 9, 0): 67,
+    }
+    for (kind, classes, features), size in least.items():
+        ask = f"writer {kind} 0 0 0 0 {classes} {features} 0"
+        step = "p " + "05" * (classes + features) if kind == POSTERIORS else "d " + "1 " * 15
+        script = f"{ask} {size - 1}\n{ask} {size}\n{step}\nflush\nstate 0102\n"
+        done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
+        refused, *frames = done.stdout.splitlines()
+        assert refused == "refused -3"
+        items = Decoder().push(frames_of("\n".join(frames)))
+        assert len(items) == 2 and items[1] == StateFrame(0, 0, 0, b"\1\2")
+
+
+def test_a_writer_of_one_kind_takes_no_steps_of_the_other(tmp_path: Path) -> None:
+    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+    script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * 15}\nflush\n"
+    script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
+    done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+def test_a_real_stream_is_read_back_to_the_bit(tmp_path: Path) -> None:
+    """A monitor, its decisions through C, and the host's STEP_DTYPE."""
+    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+    params = standard("standard, bet")
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.full(params.classes, 0.2), 3000)
+    features = rng.integers(-128, 128, (3000, params.features)).astype(np.int8) if params.features else None
+    monitor = Monitor(params)
+    steps = monitor.run(probs) if features is None else monitor.run(probs, features)
+    integers = {
+        name: (np.nan_to_num(steps[name]) * 65536 if steps[name].dtype == float else steps[name]).astype(int)
+        for name in steps.dtype.names or ()
+    }
+    rows = [{name: int(values[at]) for name, values in integers.items()} for at in range(len(steps))]
+    shift = params.integers()["horizon"]
+    fingerprint = int(params.fingerprint, 16)
+    case = Case(DECISIONS, fingerprint, 5, 0, params.classes, shift=shift, steps=rows, state=monitor.save())
+    (found,) = written([program], [case])
+    *frames, state = Decoder().push(found)
+    assert isinstance(state, StateFrame) and (state.seq, state.state) == (2999, monitor.save())
+    decided = [frame for frame in frames if isinstance(frame, DecisionsFrame)]
+    assert [frame.first for frame in decided[:-1]] == np.cumsum([0, *(len(f.steps) for f in decided)])[
+        :-2
+    ].tolist()
+    again = np.concatenate([frame.steps for frame in decided])
+    for name in steps.dtype.names or ():
+        np.testing.assert_array_equal(again[name], np.asarray(steps[name]))
+
+
+# As firmware.
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Os"])
+def test_no_warnings_in_frames(compiler: str, level: str, tmp_path: Path) -> None:
+    command = [need(compiler, compiler), *STRICT, *INCLUDE, level, "-c", SOURCE, "-o", tmp_path / "f.o"]
+    subprocess.run(command, check=True)
+
+
+def test_the_header_of_frames_serves_cplusplus(tmp_path: Path) -> None:
+    (tmp_path / "use.cpp").write_text(
+        '#include "tcuq_frame.h"\nstatic uint8_t bytes[TCUQ_FRAME_POSTERIORS_BYTES(10u, 0u, 35u)];\n'
+        "extern char fits[sizeof bytes == 376 && sizeof(tcuq_frame_t) <= 96 ? 1 : -1];\n"
+        "int main() { return tcuq_frame_init(0, 0, TCUQ_FRAME_POSTERIORS, 1, bytes, sizeof bytes); }\n"
+    )
+    flags = ["-std=c++98", "-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-long-long", *INCLUDE]
+    subprocess.run([need("g++", "g++"), *flags, "-c", "use.cpp"], cwd=tmp_path, check=True)
+
+
+def test_size_of_frames_on_a_cortex_m4(tmp_path: Path) -> None:
+    compiler = need("arm-none-eabi-gcc", CROSS)
+    command = [compiler, *STRICT, *M4, "-Os", *INCLUDE, "-c", SOURCE, "-o", tmp_path / "f.o"]
+    subprocess.run(command, check=True)
+    said = subprocess.run(
+        ["arm-none-eabi-size", tmp_path / "f.o"], check=True, capture_output=True, text=True
+    ).stdout
+    text, data, bss = (int(number) for number in said.splitlines()[1].split()[:3])
+    print(f"Cortex-M4 -Os: {text} bytes")
+    assert text <= 1400 and (data, bss) == (0, 0)
+    # A Cortex-M0 shows what is asked of libraries: 32-bit divisions and no floating point.
+    command = [compiler, *STRICT, "-mthumb", "-mcpu=cortex-m0", "-Os", *INCLUDE, "-c", SOURCE]
+    subprocess.run([*command, "-o", tmp_path / "m0.o"], check=True)
+    said = subprocess.run(
+        ["arm-none-eabi-nm", "-u", tmp_path / "m0.o"], check=True, capture_output=True, text=True
+    ).stdout
+    assert set(said.replace("U ", "").split()) <= {"tcuq_fingerprint", "__aeabi_idiv", "__aeabi_uidiv"}
+
+
+def test_frames_cost_nothing_where_nobody_calls_them(tmp_path: Path) -> None:
+    """The linker drops them; a program that sends posteriors has no code for decisions."""
+    nm = need("arm-none-eabi-nm", CROSS)
+    objects = [
+        compile_for_m4(file, tmp_path / f"{file.stem}.o", *INCLUDE) for file in (SOURCE, *CORE_SOURCES)
+    ]
+    calls = {
+        "none": "return 0;",
+        "posteriors": "static tcuq_frame_t f; return (int)tcuq_frame_posteriors(&f, (const int8_t *)0, 0);",
+    }
+    found = {}
+    for name, body in calls.items():
+        (tmp_path / "main.c").write_text(
+            f'#include "tcuq_frame.h"\nint main(void);\nint main(void) {{ {body} }}\n'
+        )
+        main = compile_for_m4(tmp_path / "main.c", tmp_path / "main.o", *INCLUDE)
+        program = link_for_m4([main, *objects], tmp_path / f"{name}.elf")
+        said = subprocess.run([nm, program], check=True, capture_output=True, text=True).stdout
+        found[name] = set(re.findall(r" [TtRr] (\w*tcuq_frame\w*|put_bits)$", said, re.M))
+    assert found == {"none": set(), "posteriors": {"tcuq_frame_posteriors", "tcuq_frame_flush"}}
+
+
+INIT = """\
+    at = frames{number};
+    params.classes = {case.classes}u;
+    params.features = {case.features}u;
+    params.horizon = {case.shift}u;
+    params.signals = {signals};
+    if (tcuq_frame_init(&frame, &params, {case.kind}u, {case.boot}uL, bytes, {case.size}u)) {{
+        return -1;
+    }}
+    frame.fingerprint = {case.fingerprint}uL;
+    frame.seq = {low}uL;
+    frame.seq_high = {high}u;
+    for (i = 0; i < {count}u; i++) {{
+        {call}
+    }}
+    sent(tcuq_frame_flush(&frame));
+    if (bad != 0 || at != frames{number} + sizeof frames{number}) {{
+        return {number};
+    }}
+"""
+
+
+def check_program(cases: list[Case]) -> str:
+    """Return a program that compares frames with those of Python; it returns 0 or the number of a case."""
+    text = '#include <string.h>\n#include "tcuq_frame.h"\nint check_frames(void);\n'
+    text += "static tcuq_frame_t frame;\nstatic uint8_t bytes[384];\nstatic tcuq_params_t params;\n"
+    text += "static const uint8_t *at;\nstatic int bad;\n"
+    text += "static void sent(size_t size)\n{\n    bad |= memcmp(at, bytes, size) != 0;\n    at += size;\n}\n"
+    calls = ""
+    for number, case in enumerate(cases, 1):
+        text += f"static const uint8_t frames{number}[] = {{{', '.join(map(str, case.encoded()))}}};\n"
+        if case.rows is not None:
+            values, row = (
+                ", ".join(map(str, case.rows.ravel().tolist())),
+                f"rows{number} + i * {case.rows.shape[1]}u",
+            )
+            text += f"static const int8_t rows{number}[] = {{{values}}};\n"
+            call = f"sent(tcuq_frame_posteriors(&frame, {row}, {row} + {case.classes}u));"
+        else:
+            named = {-(2**31): "INT32_MIN"}
+            rows = (
+                ", ".join(str(named.get(step[name], step[name])) for name in ORDER) for step in case.steps
+            )
+            text += f"static const tcuq_step_t steps{number}[] = {{{{{'}, {'.join(rows)}}}}};\n"
+            call = f"sent(tcuq_frame_decision(&frame, &steps{number}[i]));"
+        calls += INIT.format(
+            case=case,
+            number=number,
+            signals="TCUQ_BIT(TCUQ_MAGNITUDE)" if case.features else "0",
+            low=case.seq % 2**32,
+            high=case.seq >> 32,
+            count=len(case.steps if case.rows is None else case.rows),
+            call=call,
+        )
+    return text + "int check_frames(void)\n{\n    uint16_t i;\n" + calls + "    return 0;\n}\n"
+
+
+def small_cases() -> list[Case]:
+    dice = random.Random(4)
+    rows = np.random.default_rng(4).integers(-128, 128, (21, 13)).astype(np.int8)
+    wild = [made_up(dice, 1000, 8, True) for _ in range(12)]
+    tame = [made_up(dice, 10, 12, False) for _ in range(14)]
+    return [
+        Case(DECISIONS, 2**32 - 5, 2**31, 2**32 - 3, 1000, shift=8, size=200, steps=wild),
+        Case(DECISIONS, 12345678, 3, 2**40, 10, shift=12, size=384, steps=tame),
+        Case(POSTERIORS, 99, 65536, 2**32 - 9, 10, 3, size=150, rows=rows),
+    ]
+
+
+def test_frames_on_an_emulated_cortex_m4(tmp_path: Path) -> None:
+    (tmp_path / "check.c").write_text(check_program(small_cases()))
+    (tmp_path / "main.c").write_text(
+        "int check_frames(void);\nint main(void);\nint main(void) { return check_frames() == 0 ? 42 : 1; }\n"
+    )
+    files = [tmp_path / "check.c", tmp_path / "main.c", SOURCE, *CORE_SOURCES]
+    objects = [compile_for_m4(file, tmp_path / f"{file.stem}.o", *INCLUDE) for file in files]
+    assert run_on_m4(link_for_m4(objects, tmp_path / "check.elf"))[0] == 42
+
+
+def test_frames_on_an_emulated_avr(tmp_path: Path) -> None:
+    # int has 16 bits there.
+    compiler, simulator = need("avr-gcc", "gcc-avr avr-libc"), need("simavr", "simavr")
+    (tmp_path / "check.c").write_text(check_program(small_cases()))
+    (tmp_path / "main.c").write_text(
+        "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdio.h>\n"
+        "int check_frames(void);\n"
+        "static int put(char sign, FILE *file) { (void)file; while (!(UCSR0A & (1 << UDRE0))) {}\n"
+        "UDR0 = (uint8_t)sign; return 0; }\n"
+        "static FILE out = FDEV_SETUP_STREAM(put, NULL, _FDEV_SETUP_WRITE);\n"
+        "int main(void) { UCSR0B = 1 << TXEN0; stdout = &out;\n"
+        'printf("frames %d\\n", check_frames()); cli(); sleep_enable(); sleep_cpu(); return 0; }\n'
+    )
+    flags = ["-mmcu=atmega2560", "-DF_CPU=16000000", "-Os", "-std=gnu11", "-Wall", "-Wextra", "-Werror"]
+    strict = ["-Wconversion", "-pedantic", *INCLUDE, "-mmcu=atmega2560", "-fsyntax-only", str(SOURCE)]
+    subprocess.run([compiler, *STRICT, *strict], check=True)
+    files = [tmp_path / "check.c", tmp_path / "main.c", SOURCE, *CORE_SOURCES]
+    program = tmp_path / "check.elf"
+    command = [compiler, *flags, *INCLUDE, "-ffunction-sections", "-Wl,--gc-sections", *files, "-o", program]
+    subprocess.run(command, check=True)
+    done = subprocess.run(
+        [simulator, "-m", "atmega2560", "-f", "16000000", program], capture_output=True, text=True, timeout=60
+    )
+    assert "frames 0." in done.stdout + done.stderr
+
+
+def test_posteriors_of_python_and_c_fit_the_line() -> None:
+    """1,000 steps of 10 classes a second: 115,200 baud, eight bits and two for start and stop."""
+    steps = np.random.default_rng(0).integers(-128, 128, (3500, 10)).astype(np.int8)
+    steps[steps == 0] = 1  # zeros save nothing, but this is the worst that can come
+    size = len(encode_posteriors(2**32 - 1, 2**32 - 1, 2**48 - 2**40 - 1, steps))
+    assert size / len(steps) <= 11 and 1000 * size / len(steps) <= 115200 / 10
+
+
+@pytest.mark.parametrize("form", ["c", "cmake"])
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_the_example_sends_what_the_monitor_decides(form: str, which: str, tmp_path: Path) -> None:
+    folder = package(tmp_path / "p", form, which)
+    contents, place = contents_of(which), FORMS[form].place
+    include = sorted({f"-I{(folder / place(contents, file)).parent}" for file in contents.headers})
+    compiled = [folder / place(contents, file) for file in contents.sources]
+    command = [need("cc", "gcc"), *STRICT, *include, folder / "examples" / "send_frames.c", *compiled]
+    subprocess.run([*command, "-o", tmp_path / "send"], check=True)
+    decoder = Decoder()
+    frames = decoder.push(subprocess.run([tmp_path / "send"], check=True, capture_output=True).stdout)
+    assert decoder.broken == 0 and [frame.first for frame in frames] == list(range(0, 100, 10))  # type: ignore[union-attr]
+    monitor = Monitor(contents.params)
+    if which == "plain":
+        probs = np.full((100, 5), 16 - 128, dtype=np.int8)
+        probs[:, 0] = 64
+        expected = monitor.run(probs)
+        found = np.concatenate([frame.steps for frame in frames])  # type: ignore[union-attr]
+        for name in ("risk", "threshold", "answer", "abstain", "alarm", "expected_accuracy"):
+            np.testing.assert_array_equal(found[name], np.asarray(expected[name]))
+
+
+@pytest.mark.parametrize("name", ["step", "status", "count", "i", "boot", "size", "bytes", "frame"])
+def test_names_that_the_example_uses_inside_functions(tmp_path: Path, name: str) -> None:
+    folder = package(tmp_path / "p", "cmake", "everything", name)
+    command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only"]
+    subprocess.run([*command, folder / "examples" / "send_frames.c"], check=True)
