@@ -85,17 +85,33 @@ def checked(params: Params, events: Events) -> tuple[npt.NDArray[np.int64], Any,
 
 
 def _posteriors(params: Params, probs: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
+    keep = np.ones(len(probs), dtype=bool)
     if not len(probs):
-        return np.zeros((0, params.classes), dtype=np.int8), np.zeros(0, dtype=bool)
-    keep = ~odd_sums(probs) if probs.dtype.kind == "f" else np.ones(len(probs), dtype=bool)
+        return np.zeros((0, params.classes), dtype=np.int8), keep
+    try:
+        return quantize_probs(probs), keep
+    except ValueError:
+        keep = ~odd_sums(probs)
     found = np.zeros(probs.shape, dtype=np.int8)
-    found[keep] = quantize_probs(probs[keep])
+    try:
+        found[keep] = quantize_probs(probs[keep])
+    except ValueError:  # a sum within a rounding of the tolerance: the core has the last word
+        for row in np.flatnonzero(keep).tolist():
+            try:
+                found[row] = quantize_probs(probs[row : row + 1])[0]
+            except ValueError:
+                keep[row] = False
     return found, keep
 
 
 def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], Any]:
-    keep = np.isfinite(features).all(axis=1) if features.dtype.kind == "f" else np.ones(len(features), bool)
+    if features.dtype == np.int8:
+        return features, np.ones(len(features), dtype=bool)
     found = np.zeros(features.shape, dtype=np.int8)
+    if features.dtype == np.uint8:  # as the core has it: nobody knows their zero point
+        return found, np.zeros(len(features), dtype=bool)
+    with np.errstate(over="ignore"):
+        keep = np.isfinite(features.astype(np.float32)).all(axis=1)
     found[keep] = quantize_features(features[keep], params.feature_scale, params.feature_zero_point)
     return found, keep
 

@@ -45,11 +45,15 @@ class _Watched(io.FileIO):
 
 def make_folders(folder: Path) -> None:
     """Make the folder of a fleet, and those in it, where they are not there."""
-    for each in (folder, *(folder / name for name in (STATE, DECISIONS, VERSIONS))):
-        if not each.is_dir():
-            point("mkdir", each)
-            each.mkdir(parents=True, exist_ok=True)
-    synced(folder)
+    missing = [each for each in (folder, *folder.parents) if not each.is_dir()][::-1]
+    missing += [
+        each for each in (folder / name for name in (STATE, DECISIONS, VERSIONS)) if not each.is_dir()
+    ]
+    for each in missing:
+        point("mkdir", each)
+        each.mkdir(exist_ok=True)
+    for parent in dict.fromkeys(each.parent for each in missing):
+        synced(parent)
 
 
 def synced(folder: Path) -> None:
