@@ -1,0 +1,120 @@
+"""A source with positions that is played into a fleet, in a process that may be killed at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fleet_traffic import Network, traffic
+from naive_fleet import rows_of
+from streams import int8_stream
+
+from tcuq import Params
+from tcuq.fleet import Fleet, store
+from tcuq.fleet.events import Events, joined
+
+VERSIONS = {"v1": Params(classes=3, warmup=0), "v2": Params(classes=3, warmup=0, budget=0.05)}
+MESSY = Network(lost=0.05, repeated=0.05, delayed=0.2, mean_delay=60.0, reboots=0.02)
+
+
+class Arrivals:
+    """Events of two versions in the order of arrival, with loss, delay, repeats and reboots."""
+
+    def __init__(self, devices: int = 4, steps: int = 25) -> None:
+        probs, _ = int8_stream(300, 3, 0, seed=1)
+        self.parts = []
+        when = []
+        for number, version in enumerate(VERSIONS):
+            events = traffic(probs, devices=devices, steps=steps, network=MESSY, seed=number).events
+            columns = (events.devices, events.boots, events.seqs, events.probs, None, events.times, version)
+            self.parts.append(Events(*columns))
+            when.append(np.stack([np.arange(len(events)) / len(events), np.full(len(events), number)]))
+        self.whose = np.concatenate(when, axis=1)[:, np.argsort(np.concatenate(when, axis=1)[0])][1]
+
+    def __len__(self) -> int:
+        return len(self.whose)
+
+    def some(self, first: int, end: int) -> list[Events]:
+        """Return what arrives from one place to another, one item a version."""
+        found = []
+        for number, part in enumerate(self.parts):
+            before, here = (int((self.whose[:at] == number).sum()) for at in (first, end))
+            found.append(part.some(slice(before, here)))
+        return found
+
+
+def play(folder: Path, events: Arrivals, seed: int, most: int = 60, **options: Any) -> None:
+    """Go on from the fleet's position with batches of any size; release what is held at the end."""
+    rng = np.random.default_rng(seed)
+    with Fleet(VERSIONS, folder, hold=8, **options) as fleet:
+        at = fleet.position or 0
+        while at < len(events):
+            end = min(len(events), at + int(rng.integers(1, most)))
+            fleet.take(events.some(at, end), position=end)
+            at = end
+        if at == len(events):
+            fleet.flush(position=len(events) + 1)
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """Return all that a folder says: decisions, counts and where devices stand."""
+    fleet = Fleet.open_read(folder)
+    found: dict[str, Any] = {"position": fleet.position, "refused": fleet.refused}
+    for version, lane in fleet.lanes.items():
+        parts = [each for each in fleet.decisions() if each.version == version]
+        found[version] = (
+            rows_of(joined(parts)) if parts else b"",
+            lane.devices,
+            lane.places.tobytes(),
+            {name: array.tobytes() for name, array in lane.arrays().items() if name.startswith(("st", "ta"))},
+        )
+    return found
+
+
+class PowerLoss:
+    """Kill this process at its k-th change of the disk; before that, lose what the disk had not promised."""
+
+    def __init__(self, at: int, lose: Callable[[], bool]) -> None:
+        self.at, self.lose = at, lose
+        self.count = 0
+        self.dirty: set[Path] = set()
+        self.renamed: list[tuple[Path, bytes | None]] = []
+        self.coming: Callable[[], None] = lambda: None
+
+    def __call__(self, what: str, path: Path) -> None:
+        self.coming()  # what was announced last has happened by now
+        self.coming = lambda: None
+        self.count += 1
+        if self.count == self.at:
+            self.crash()
+        if what in ("open", "write"):
+            self.dirty.add(path)
+        elif what == "sync" and not path.is_dir():
+            self.coming = lambda: self.dirty.discard(path)
+        elif what == "sync":
+            self.coming = lambda: self._keep(path)
+        elif what == "rename":
+            target = path.with_name(path.name.removesuffix(store.PART))
+            before = target.read_bytes() if target.exists() else None
+            self.coming = lambda: self.renamed.append((target, before))
+
+    def _keep(self, folder: Path) -> None:
+        self.renamed = [each for each in self.renamed if each[0].parent != folder]
+
+    def crash(self) -> None:
+        for path in sorted(self.dirty):
+            if path.exists() and self.lose():
+                os.truncate(path, path.stat().st_size // 2)
+        for path, before in reversed(self.renamed):
+            if self.lose():
+                path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]), Arrivals(*map(int, sys.argv[3:5])), seed=int(sys.argv[2]))
