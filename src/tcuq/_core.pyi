@@ -57,3 +57,6 @@ def quantize_probs(table: npt.NDArray[Any], out: npt.NDArray[np.int8], width: in
 def quantize_features(
     table: npt.NDArray[Any], out: npt.NDArray[np.int8], width: int, scale: float, zero_point: int, /
 ) -> None: ...
+def tally(
+    devices: Any, classes: Any, buckets: Any, seen: Any, clock: Any, slots: Any, times: Any, steps: Any, /
+) -> None: ...
