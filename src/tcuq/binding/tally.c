@@ -178,7 +178,7 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
                                    : d->recent_risk + shifted((int32_t)(risk << 8) - d->recent_risk + 128, 8);
-    d->recent_alarm += shifted((in_alarm ? 1 << 24 : 0) - d->recent_alarm + 512, 10);
+    d->recent_alarm += shifted((in_alarm ? 1 << 24 : 0) - d->recent_alarm + 2048, 12);
     d->steps++;
     d->flagged += step->flagged;
     d->abstained += step->abstain;

@@ -14,12 +14,12 @@ from ..monitor.steps import STEP_DTYPE
 
 HOUR = 3600
 BUCKETS, LEVELS = 512, 14
-"""Buckets of time that are kept, and how often they may double in width; binding/tally.c has the same numbers."""
+"""Buckets of time that are kept, and how often they may double in width, as in binding/tally.c."""
 
 RISK_ONE, MEAN_ONE = 2**16, 2**24
 """Units of sums of risk and accuracy, and of slow means."""
 
-ALARM_WINDOW = 1024
+ALARM_WINDOW = 4096
 """Steps that `recent_alarm` looks back."""
 
 DEVICE_DTYPE = np.dtype(
@@ -43,9 +43,9 @@ DEVICE_DTYPE = np.dtype(
         ("unused", "u1"),
     ]
 )
-"""Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256 and
-1024 steps in 2**-24; `severity` is in 1/65536; `onsets` counts how often an alarm began; `gap` is the usual pause
-between two steps in milliseconds; `bucket` and `alarm_bucket` are the last hours in which it was counted."""
+"""Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
+and 4096 steps in 2**-24; `severity` is in 1/65536; `onsets` counts how often an alarm began; `gap` is the usual
+pause between two steps in milliseconds; `bucket` and `alarm_bucket` are the last hours that counted it."""
 
 CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "labels")])
 """Of the steps with one answer; `labels` counts the steps whose label it was."""
@@ -61,10 +61,10 @@ CLOCK_DTYPE = np.dtype([("first", "i8"), ("last", "i8"), ("level", "i8"), ("unti
 class Tallies:
     """Counts of one set of parameters. They do not depend on how steps are batched.
 
-    Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step without
-    a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow, counts
-    everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back by less
-    than a day is not counted again.
+    Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
+    without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
+    counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
+    by less than a day is not counted again.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Tallies:
         seqs: npt.NDArray[np.int64],
         steps: npt.NDArray[Any],
     ) -> None:
-        """Take in steps, in the order in which they were released; all of them, or none where one is refused."""
+        """Take in steps in the order of their release; all of them, or none where one is refused."""
         if steps.dtype != STEP_DTYPE:
             raise TypeError(f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
         _core.tally(
@@ -189,8 +189,8 @@ class Tallies:
         devices = np.asarray(arrays.get("devices", found.devices))
         if devices.dtype != DEVICE_DTYPE or arrays["classes"].shape != found.classes.shape:
             raise ValueError(
-                f"tallies are of {devices.dtype.itemsize} bytes a device and {len(arrays['classes'])} classes, "
-                f"expected {DEVICE_DTYPE.itemsize} and {params.classes}"
+                f"tallies have {devices.dtype.itemsize} bytes a device and {len(arrays['classes'])} "
+                f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}"
             )
         found._room = found.devices = np.array(devices)
         found.classes = np.array(arrays["classes"])
