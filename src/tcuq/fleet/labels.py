@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
-from .intervals import errors_interval, strata_interval
+from .label_accuracy import accuracy_of
 from .label_pools import (
     U64,
     Pool,
@@ -175,8 +175,8 @@ class Labels:
         """Return the steps to label on a day, at most `per_day`; the same ones whenever it is asked again.
 
         They are chosen from all steps of this and of earlier days that no pick has covered. What comes in
-        later waits for the next one. Days are picked in their order: an earlier one gives nothing. Save `arrays`
-        before handing the rows out, or a restart may choose others on top of them.
+        later waits for the next one. Days are picked in their order: an earlier one gives nothing. Save
+        `arrays` before handing the rows out, or a restart may choose others on top of them.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Labels:
         """Return the accuracy of the answers over all steps that picks have covered, with an interval.
 
         The risk part is known altogether, the random part is a sample of all the rest. A label that has not
-        come back may be right or wrong: the interval covers both; the estimate takes it to be like the others.
+        come back may be right or wrong: the interval covers both; the estimate takes it to be like the rest.
 
         Parameters
         ----------
@@ -268,29 +268,8 @@ class Labels:
             `estimate` (None before the random part has a label), `interval`, `level`, `steps`, `days`,
             `asked`, `told`, `errors_found`.
         """
-        inside = number("level", level, 0, 1)
-        if not 0 < inside < 1:
-            raise ValueError(f"level is {inside:g}, expected above 0 and below 1")
         rows = self.counts()
-        rows = rows if day is None else rows[rows[:, 0] == day]
-        steps = int(rows[:, 1].sum())
-        asked, told, wrong = (int((rows[:, at] + rows[:, at + 3]).sum()) for at in (2, 3, 4))
-        found: dict[str, Any] = {
-            "level": inside,
-            "steps": steps,
-            "days": len(rows),
-            "asked": asked,
-            "told": told,
-        }
-        found |= {"errors_found": wrong, "estimate": None, "interval": [0.0, 1.0]}
-        if not steps:
-            return found
-        low, high = _errors(rows, inside)
-        guess = _guess(rows)
-        if guess is not None:
-            found["estimate"] = 1 - guess / steps
-        found["interval"] = [max(0.0, 1 - high / steps), min(1.0, 1 - low / steps)]
-        return found
+        return accuracy_of(rows if day is None else rows[rows[:, 0] == day], level)
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Return what `summarize` shows: the accuracy, and how many steps wait for a pick."""
@@ -331,28 +310,3 @@ def _packed(content: Any) -> npt.NDArray[np.uint8]:
 
 def _unpacked(content: npt.NDArray[Any]) -> Any:
     return json.loads(np.asarray(content, dtype=np.uint8).tobytes().decode("utf-8", "surrogatepass"))
-
-
-def _errors(rows: npt.NDArray[np.int64], level: float) -> tuple[float, float]:
-    """Return the fewest and the most errors in all: those of the risk part, and those behind the samples."""
-    _, steps, asked, told, wrong, drawn, drawn_told, drawn_wrong = rows.T
-    known = int(wrong.sum()), int((wrong + asked - told).sum())
-    rest, most = steps - asked, drawn_wrong + drawn - drawn_told
-    if len(rows) == 1:
-        low, high = errors_interval(int(rest[0]), int(drawn[0]), int(drawn_wrong[0]), int(most[0]), level)
-        return known[0] + low, known[1] + high
-    bounds = strata_interval(rest, drawn, drawn_wrong, most, level)
-    return known[0] + bounds[0], known[1] + bounds[1]
-
-
-def _guess(rows: npt.NDArray[np.int64]) -> float | None:
-    """Return the estimated number of errors, as if labels that have not come back were like those that have."""
-    _, steps, asked, told, wrong, _, drawn_told, drawn_wrong = rows.T
-    rest, seen = steps - asked, drawn_told > 0
-    if (rest.sum() and not seen.any()) or (asked.sum() and not told.sum()):
-        return None
-    certain = float(wrong.sum() * asked.sum() / max(1, told.sum()))
-    if not seen.any():
-        return certain
-    errors = float((rest[seen] * drawn_wrong[seen] / drawn_told[seen]).sum())
-    return certain + errors * float(rest.sum()) / max(1.0, float(rest[seen].sum()))

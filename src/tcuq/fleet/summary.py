@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..monitor.params import Params
-from .baseline import SPENT, Baseline, adjusted, device_p, fleet_p, from_fit, from_period
+from .baseline import SPENT, Baseline, adjusted, device_p, fleet_p
 from .intervals import share_interval
 from .tallies import MEAN_ONE, RISK_ONE, Tallies
-
-SILENT_PAUSES, SILENT_SECONDS = 4, 900.0
-"""A device is silent after so many of its usual pauses, and after no less than so many seconds."""
+from .versions import HasTallies, VersionView, by_version, without_moved
 
 SILENT_LISTED = 100
 """Silent devices that are named, those silent for longest; all are counted."""
@@ -26,51 +22,12 @@ WORSE = "more devices in alarm than a healthy fleet has"
 FINE = "no more devices in alarm than a healthy fleet may have"
 
 
-class HasTallies(Protocol):
-    """What is read of a lane."""
-
-    version: str
-    devices: list[str]
-    tallies: Tallies
-
-    @property
-    def places(self) -> npt.NDArray[Any]:
-        """One row a slot: boot, seq, missing, late, duplicates, reboots, held."""
-        ...
-
-
 class HasSummary(Protocol):
     """What is read of the labels."""
 
     def summary(self) -> dict[str, Any]:
         """Return what labels say so far."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Version:
-    """All shards of one version, one row a device."""
-
-    name: str
-    params: Params
-    names: Sequence[str]
-    rows: npt.NDArray[Any]
-    places: npt.NDArray[Any]
-    counts: Tallies
-    silent: npt.NDArray[np.bool_]
-    baseline: Baseline | str
-
-    @property
-    def steps(self) -> int:
-        return int(self.rows["steps"].sum())
-
-    @property
-    def active(self) -> int:
-        return int((~self.silent).sum())
-
-    @property
-    def in_alarm(self) -> int:
-        return int(((self.rows["alarm"] > 0) & ~self.silent).sum())
 
 
 def summarize(
@@ -106,7 +63,7 @@ def summarize(
     shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
     last = [np.nanmax(s.tallies.devices["last_time"]) for s in shards if _timed(s.tallies)]
     time = now if now is not None else (float(max(last)) if last else None)
-    versions = _versions(shards, time, baseline)
+    versions = by_version(shards, time, baseline)
     steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
     several = len(versions) > 1
     return {
@@ -130,74 +87,17 @@ def _timed(tallies: Tallies) -> bool:
     return bool(np.isfinite(tallies.devices["last_time"]).any())
 
 
-def _devices(versions: Sequence[_Version]) -> int:
+def _devices(versions: Sequence[VersionView]) -> int:
     return sum(len(v.names) for v in versions)
 
 
-def _versions(
-    shards: Sequence[HasTallies], time: float | None, period: tuple[float, float] | None
-) -> list[_Version]:
-    """Put shards of a version together, and find out who is silent."""
+def _silent_count(versions: Sequence[VersionView]) -> int:
+    return sum(len(slots) for slots in without_moved(versions))
+
+
+def _silent_devices(versions: Sequence[VersionView]) -> list[dict[str, Any]]:
     found = []
-    for name in dict.fromkeys(shard.version for shard in shards):
-        mine = [shard for shard in shards if shard.version == name]
-        params = mine[0].tallies.params
-        rows = np.concatenate([shard.tallies.devices for shard in mine])
-        counts = mine[0].tallies if len(mine) == 1 else Tallies.merged([shard.tallies for shard in mine])
-        found.append(
-            _Version(
-                name,
-                params,
-                mine[0].devices if len(mine) == 1 else [name for shard in mine for name in shard.devices],
-                rows,
-                np.concatenate([shard.places for shard in mine]),
-                counts,
-                silence(rows, time),
-                from_fit(params) if period is None else from_period(counts.over_time(), counts.width, period),
-            )
-        )
-    return found
-
-
-def silence(rows: npt.NDArray[Any], now: float | None) -> npt.NDArray[np.bool_]:
-    """Say which devices have been quiet for longer than they use to be; one that never told a time is not.
-
-    Parameters
-    ----------
-    rows : array of `DEVICE_DTYPE`
-    now : float or None
-        Seconds since 1970; None where no time is known.
-    """
-    if now is None:
-        return np.zeros(len(rows), dtype=np.bool_)
-    gaps = rows["gap"] / 1000.0
-    known = gaps[gaps > 0]
-    # A device that came once only is taken to be like the others.
-    usual = np.where(gaps > 0, gaps, np.median(known) if len(known) else 0.0)
-    return np.asarray(now - rows["last_time"] > np.maximum(SILENT_SECONDS, SILENT_PAUSES * usual))
-
-
-def _moved(versions: Sequence[_Version]) -> list[npt.NDArray[np.int64]]:
-    """Return the silent devices of each version, without those that now report under another one."""
-    silent = [np.flatnonzero(v.silent) for v in versions]
-    if len(versions) < 2 or not any(map(len, silent)):
-        return silent
-    reporting = [{v.names[slot] for slot in np.flatnonzero(~v.silent).tolist()} for v in versions]
-    found = []
-    for own, (version, slots) in enumerate(zip(versions, silent, strict=True)):
-        others = set().union(*(names for at, names in enumerate(reporting) if at != own))
-        kept = [slot for slot in slots.tolist() if version.names[slot] not in others]
-        found.append(np.array(kept, dtype=np.int64))
-    return found
-
-
-def _silent_count(versions: Sequence[_Version]) -> int:
-    return sum(len(slots) for slots in _moved(versions))
-
-
-def _silent_devices(versions: Sequence[_Version]) -> list[dict[str, Any]]:
-    found = []
-    for version, slots in zip(versions, _moved(versions), strict=True):
+    for version, slots in zip(versions, without_moved(versions), strict=True):
         times = version.rows["last_time"][slots]
         for at in np.argsort(times, kind="stable")[:SILENT_LISTED].tolist():
             name = version.names[int(slots[at])]
@@ -206,7 +106,7 @@ def _silent_devices(versions: Sequence[_Version]) -> list[dict[str, Any]]:
 
 
 def _alarm(
-    versions: Sequence[_Version], devices: int, in_alarm: int, steps: int, verdicts: int
+    versions: Sequence[VersionView], devices: int, in_alarm: int, steps: int, verdicts: int
 ) -> dict[str, Any]:
     """Compare the devices in alarm with what healthy ones have; `verdicts` share the chance to be wrong."""
     known = [v for v in versions if isinstance(v.baseline, Baseline) and v.active]
@@ -247,7 +147,7 @@ def _source(baseline: Baseline | str) -> str:
     return baseline.source if isinstance(baseline, Baseline) else baseline
 
 
-def _version(version: _Version, verdicts: int) -> dict[str, Any]:
+def _version(version: VersionView, verdicts: int) -> dict[str, Any]:
     rows, steps = version.rows, version.steps
     reporting = rows["accuracy"][~version.silent] / RISK_ONE
     expected = float(reporting.mean()) if version.params.horizon and len(reporting) else None
@@ -274,7 +174,7 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _worst(versions: Sequence[_Version], count: int) -> list[dict[str, Any]]:
+def _worst(versions: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
     """Return the worst of the devices that report: by severity where every version has it, else by risk."""
     by_severity = bool(versions) and all(v.params.evidence is not None for v in versions)
     now, always, places, keys = [], [], [], []
@@ -309,7 +209,7 @@ def _adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return found
 
 
-def _device(version: _Version, slot: int) -> dict[str, Any]:
+def _device(version: VersionView, slot: int) -> dict[str, Any]:
     row, place = version.rows[slot], version.places[slot]
     return {
         "device": version.names[slot],
@@ -331,7 +231,7 @@ def _device(version: _Version, slot: int) -> dict[str, Any]:
     }
 
 
-def _classes(version: _Version) -> list[dict[str, Any]]:
+def _classes(version: VersionView) -> list[dict[str, Any]]:
     names = version.params.names
     return [
         {
@@ -348,7 +248,7 @@ def _classes(version: _Version) -> list[dict[str, Any]]:
     ]
 
 
-def _over_time(version: _Version) -> dict[str, Any]:
+def _over_time(version: VersionView) -> dict[str, Any]:
     found = version.counts.over_time()
     steps = found["steps"].tolist()
     return {
