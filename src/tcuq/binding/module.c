@@ -8,6 +8,7 @@
 #include "binding/input.h"
 #include "binding/order.h"
 #include "binding/step.h"
+#include "binding/tally.h"
 #include "core/tcuq.h"
 
 static const struct {
@@ -27,6 +28,7 @@ static const struct {
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
                                        {"order", order_events, METH_VARARGS, NULL},
+                                       {"tally", tally, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module_def = {

@@ -124,9 +124,12 @@ def limit_for(
     return far + (far - near) * math.log(run_length / (5 * length)) / math.log(5)
 
 
-def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> tuple[int, int]:
-    """Return how often the alarm is raised over some runs, and their steps; each run starts at zero."""
-    raised, steps = 0, 0
+def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float) -> tuple[int, int, int]:
+    """Return how often the alarm is raised over some runs, their steps, and the steps in alarm.
+
+    Each run starts at zero.
+    """
+    raised, steps, inside = 0, 0, 0
     for run in runs:
         evidence, on = 0.0, False
         steps += len(run)
@@ -136,7 +139,8 @@ def alarms_in(runs: Sequence[Floats], reference: float, sign: int, limit: float)
                 raised, on = raised + 1, True
             elif evidence == 0:
                 on = False
-    return raised, steps
+            inside += on
+    return raised, steps, inside
 
 
 def _pieces(runs: Sequence[Floats]) -> list[Floats]:

@@ -2,31 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-TALLY_DTYPE = np.dtype([("steps", "u8"), ("last_time", "f8"), ("alarm", "u1")])
-"""Of one device."""
+from .. import _core
+from ..monitor.params import Params
+from ..monitor.steps import STEP_DTYPE
+
+HOUR = 3600
+BUCKETS, LEVELS = 512, 14
+"""Buckets of time that are kept, and how often they may double in width, as in binding/tally.c."""
+
+RISK_ONE, MEAN_ONE = 2**16, 2**24
+"""Units of sums of risk and accuracy, and of slow means."""
+
+ALARM_WINDOW = 4096
+"""Steps that `recent_alarm` looks back."""
+
+DEVICE_DTYPE = np.dtype(
+    [
+        ("steps", "u8"),
+        ("flagged", "u8"),
+        ("abstained", "u8"),
+        ("alarm_steps", "u8"),
+        ("risk", "u8"),
+        ("last_time", "f8"),
+        ("alarm_since", "f8"),
+        ("onsets", "u4"),
+        ("gap", "u4"),
+        ("recent_risk", "i4"),
+        ("recent_alarm", "i4"),
+        ("severity", "i4"),
+        ("bucket", "i4"),
+        ("alarm_bucket", "i4"),
+        ("accuracy", "u2"),
+        ("alarm", "u1"),
+        ("unused", "u1"),
+    ]
+)
+"""Of one device: `risk` is a sum in 1/65536; `recent_risk` and `recent_alarm` are slow means over about 256
+and 4096 steps in 2**-24; `severity` is in 1/65536; `onsets` counts how often an alarm began; `gap` is the
+usual pause between two steps in milliseconds; `bucket` and `alarm_bucket` the last hours that counted it."""
+
+CLASS_DTYPE = np.dtype([(name, "u8") for name in ("steps", "flagged", "abstained", "risk", "labels")])
+"""Of the steps with one answer; `labels` counts the steps whose label it was."""
+
+SUMS = ("steps", "flagged", "abstained", "alarm_steps", "onsets", "risk", "accuracy")
+BUCKET_DTYPE = np.dtype([(name, "u8") for name in SUMS])
+"""Of all steps in a bucket of time."""
+
+CLOCK_DTYPE = np.dtype([("first", "i8"), ("last", "i8"), ("level", "i8"), ("untimed", "u8")])
+"""First and last hour since 1970, how often the width of buckets has doubled, steps that are in no bucket."""
 
 
 class Tallies:
     """Counts of one set of parameters. They do not depend on how steps are batched.
 
+    Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
+    without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
+    counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
+    by less than a day is not counted again.
+
     Parameters
     ----------
-    classes : int
+    params : Params
+
+    Attributes
+    ----------
+    devices : array of `DEVICE_DTYPE`
+        One row a slot.
+    classes : array of `CLASS_DTYPE`
+        One row a class, by the answer.
+
+    Examples
+    --------
+    >>> from tcuq import Bank
+    >>> params = Params(classes=2, warmup=0, reference=0.3)
+    >>> bank, tallies = Bank(params, 2), Tallies(params)
+    >>> tallies.grow(2)
+    >>> slots, zeros = np.array([0, 1, 0]), np.zeros(3, dtype=np.int64)
+    >>> steps = bank.run(slots, [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    >>> tallies.update(slots, np.array([10.0, 20.0, 3700.0]), zeros, zeros, steps)
+    >>> tallies.devices["steps"].tolist(), tallies.classes["steps"].tolist()
+    ([2, 1], [2, 1])
+    >>> found = tallies.over_time()
+    >>> found["time"].tolist(), found["devices"].tolist()
+    ([0, 3600], [2, 1])
     """
 
-    def __init__(self, classes: int) -> None:
-        self.classes = classes
-        self.devices = np.zeros(0, dtype=TALLY_DTYPE)
+    PER_SLOT: ClassVar[tuple[str, ...]] = ("devices",)
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self._room = np.zeros(0, dtype=DEVICE_DTYPE)
+        self.devices = self._room
+        self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
+        self._buckets = np.zeros(BUCKETS, dtype=BUCKET_DTYPE)
+        self._seen = np.zeros((2, LEVELS, BUCKETS), dtype=np.uint32)
+        self._clock = np.zeros(1, dtype=CLOCK_DTYPE)
+        self._clock["last"] = -1  # before the first: nothing yet
 
     def grow(self, count: int) -> None:
         """Add new devices."""
-        self.devices = np.concatenate([self.devices, np.zeros(count, dtype=TALLY_DTYPE)])
+        have, want = len(self.devices), len(self.devices) + count
+        if want > len(self._room):
+            room = np.zeros(max(want, have + have // 2), dtype=DEVICE_DTYPE)
+            room[:have] = self.devices
+            for name in ("last_time", "alarm_since"):
+                room[name][have:] = np.nan
+            for name in ("bucket", "alarm_bucket"):
+                room[name][have:] = -1
+            self._room = room
+        self.devices = self._room[:want]
 
     def update(
         self,
@@ -36,18 +126,116 @@ class Tallies:
         seqs: npt.NDArray[np.int64],
         steps: npt.NDArray[Any],
     ) -> None:
-        """Take in steps, in the order in which they were released."""
-        np.add.at(self.devices["steps"], slots, 1)
-        self.devices["last_time"][slots] = times
-        self.devices["alarm"][slots] = steps["alarm"]
+        """Take in steps in the order of their release; all of them, or none where one is refused."""
+        if steps.dtype != STEP_DTYPE:
+            raise TypeError(f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
+        _core.tally(
+            self.devices.view(np.uint8),
+            self.classes.view(np.uint8),
+            self._buckets.view(np.uint8),
+            self._seen,
+            self._clock.view(np.uint8),
+            np.ascontiguousarray(slots, dtype=np.int64),
+            np.ascontiguousarray(times, dtype=np.float64),
+            np.ascontiguousarray(np.asarray(steps)).view(np.uint8),
+        )
+
+    @property
+    def width(self) -> int:
+        """Seconds of a bucket of time."""
+        return int(HOUR << int(self._clock["level"][0]))
+
+    @property
+    def untimed(self) -> int:
+        """Steps that are in no bucket of time."""
+        return int(self._clock["untimed"][0])
+
+    def over_time(self) -> dict[str, npt.NDArray[Any]]:
+        """Return `time` (when each bucket begins), `devices`, `in_alarm` and the sums of `BUCKET_DTYPE`.
+
+        `devices` and `in_alarm` count devices that made at least one step in a bucket, at least one in alarm.
+        """
+        level = int(self._clock["level"][0])
+        places = self._places(level)
+        rows = self._buckets[places % BUCKETS]
+        found = {
+            "time": places * self.width,
+            "devices": self._seen[0, level, places % BUCKETS].astype(np.int64),
+            "in_alarm": self._seen[1, level, places % BUCKETS].astype(np.int64),
+        }
+        return found | {name: rows[name].astype(np.int64) for name in SUMS}
+
+    def _places(self, level: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of all buckets between the first and the last, at some width."""
+        first, last = int(self._clock["first"][0]), int(self._clock["last"][0])
+        return np.arange(first >> level, (last >> level) + 1 if last >= first else first >> level)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all that must be kept."""
-        return {"devices": self.devices}
+        """Return all that must be kept; of the buckets, those in use."""
+        level = int(self._clock["level"][0])
+        seen = [self._seen[:, k, self._places(k) % BUCKETS] for k in range(level, LEVELS)]
+        return {
+            "devices": self.devices,
+            "classes": self.classes.copy(),
+            "buckets": self._buckets[self._places(level) % BUCKETS],
+            "seen": np.concatenate(seen, axis=1),
+            "clock": self._clock.copy(),
+        }
 
     @classmethod
-    def restored(cls, classes: int, arrays: Mapping[str, npt.NDArray[Any]]) -> Tallies:
+    def restored(cls, params: Params, arrays: Mapping[str, npt.NDArray[Any]]) -> Tallies:
         """Return what `arrays` gave, as it was."""
-        found = cls(classes)
-        found.devices = np.array(arrays["devices"])
+        found = cls(params)
+        devices = np.asarray(arrays.get("devices", found.devices))
+        if devices.dtype != DEVICE_DTYPE or arrays["classes"].shape != found.classes.shape:
+            raise ValueError(
+                f"tallies have {devices.dtype.itemsize} bytes a device and {len(arrays['classes'])} "
+                f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}"
+            )
+        found._room = found.devices = np.array(devices)
+        found.classes = np.array(arrays["classes"])
+        found._clock = np.array(arrays["clock"])
+        level, at = int(found._clock["level"][0]), 0
+        found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
+        for k in range(level, LEVELS):
+            places = found._places(k)
+            found._seen[:, k, places % BUCKETS] = arrays["seen"][:, at : at + len(places)]
+            at += len(places)
+        return found
+
+    @classmethod
+    def merged(cls, parts: Sequence[Tallies]) -> Tallies:
+        """Return the counts over disjoint sets of devices, such as shards: classes and time, without devices.
+
+        Examples
+        --------
+        >>> params = Params(classes=2)
+        >>> len(Tallies.merged([Tallies(params), Tallies(params)]).over_time()["time"])
+        0
+        """
+        found = cls(parts[0].params)
+        used = [part for part in parts if part._clock["last"][0] >= part._clock["first"][0]]
+        for part in parts:
+            for name in CLASS_DTYPE.names or ():
+                found.classes[name] += part.classes[name]
+            found._clock["untimed"] += part._clock["untimed"]
+        if not used:
+            return found
+        first = min(int(part._clock["first"][0]) for part in used)
+        last = max(int(part._clock["last"][0]) for part in used)
+        level = max(int(part._clock["level"][0]) for part in used)
+        while (last >> level) - (first >> level) >= BUCKETS:
+            level += 1
+        found._clock["first"], found._clock["last"], found._clock["level"] = first, last, level
+        for part in used:
+            own = int(part._clock["level"][0])
+            places = part._places(own)
+            for name in SUMS:
+                np.add.at(
+                    found._buckets[name],
+                    (places >> (level - own)) % BUCKETS,
+                    part._buckets[name][places % BUCKETS],
+                )
+            for k in range(level, LEVELS):
+                found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
         return found

@@ -174,17 +174,18 @@ def _run_length_elsewhere(fitted: AlarmFit) -> dict[str, int] | None:
         halves = [[runs[0][:middle]], [runs[0][middle:]]]
     else:
         return None
-    alarms = steps = 0
+    alarms = steps = inside = 0
     for here, there in ((0, 1), (1, 0)):
         alarm = fitted.summed.choose(halves[here], reading.options.alarm.run_length, reading.rng)
         if alarm.rise is None and alarm.fall is None:
             continue  # a half of too few steps for an alarm shows nothing
         for side, sign in ((alarm.rise, 1), (alarm.fall, -1)):
             if side is not None:
-                raised, _ = alarms_in(halves[there], alarm.mean + sign * side.allowance, sign, side.limit)
-                alarms += raised
+                reference = alarm.mean + sign * side.allowance
+                raised, _, during = alarms_in(halves[there], reference, sign, side.limit)
+                alarms, inside = alarms + raised, inside + during
         steps += sum(len(run) for run in halves[there])
-    return {"false_alarms": alarms, "steps": steps} if steps else None
+    return {"false_alarms": alarms, "steps": steps, "alarm_steps": inside} if steps else None
 
 
 def _plain(value: Any) -> Any:

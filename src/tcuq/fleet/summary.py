@@ -1,0 +1,264 @@
+"""What an operator wants to know of a fleet: `summarize`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .baseline import SPENT, Baseline, adjusted, device_p, fleet_p
+from .intervals import share_interval
+from .tallies import MEAN_ONE, RISK_ONE, Tallies
+from .versions import HasTallies, VersionView, by_version, without_moved
+
+SILENT_LISTED = 100
+"""Silent devices that are named, those silent for longest; all are counted."""
+
+ORDER = ("held", "missing", "late", "duplicates", "reboots")
+
+WORSE = "more devices in alarm than a healthy fleet has"
+FINE = "no more devices in alarm than a healthy fleet may have"
+
+
+class HasSummary(Protocol):
+    """What is read of the labels."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return what labels say so far."""
+        ...
+
+
+def summarize(
+    lanes: Mapping[str, HasTallies] | Iterable[HasTallies],
+    refused: Mapping[str, int] | None = None,
+    labels: HasSummary | None = None,
+    now: float | None = None,
+    worst: int = 20,
+    baseline: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """Sum up a fleet as plain data; docs/FLEET.md says what each number means.
+
+    Parameters
+    ----------
+    lanes : mapping or iterable of Lane
+        Several of one version are shards of it, with devices of their own.
+    refused : mapping, optional
+        Events that were refused, by kind.
+    labels : Labels, optional
+    now : float, optional
+        Seconds since 1970; default the latest time that the fleet has seen.
+    worst : int
+        Devices to list.
+    baseline : pair of float, optional
+        From and to, in seconds since 1970: a time in which this fleet was healthy. Its alarms are the
+        baseline then, in place of what the fit found in the lab.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
+    last = [np.nanmax(s.tallies.devices["last_time"]) for s in shards if _timed(s.tallies)]
+    time = now if now is not None else (float(max(last)) if last else None)
+    versions = by_version(shards, time, baseline)
+    steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
+    several = len(versions) > 1
+    return {
+        "time": time,
+        "devices": len(set().union(*(v.names for v in versions))) if several else _devices(versions),
+        "steps": steps,
+        "silent": _silent_count(versions),
+        **{name: sum(int(v.places[name].sum()) for v in versions) for name in ORDER},
+        "refused": {kind: int(count) for kind, count in (refused or {}).items()},
+        "alarm": _alarm(versions, active, sum(v.in_alarm for v in versions), steps, 1),
+        "versions": [_version(v, len(versions)) for v in versions],
+        "worst": _worst(versions, worst),
+        "classes": [row for v in versions for row in _classes(v)],
+        "over_time": [_over_time(v) for v in versions],
+        "silent_devices": _silent_devices(versions),
+        "labels": None if labels is None else labels.summary(),
+    }
+
+
+def _timed(tallies: Tallies) -> bool:
+    return bool(np.isfinite(tallies.devices["last_time"]).any())
+
+
+def _devices(versions: Sequence[VersionView]) -> int:
+    return sum(len(v.names) for v in versions)
+
+
+def _silent_count(versions: Sequence[VersionView]) -> int:
+    return sum(len(slots) for slots in without_moved(versions))
+
+
+def _silent_devices(versions: Sequence[VersionView]) -> list[dict[str, Any]]:
+    found = []
+    for version, slots in zip(versions, without_moved(versions), strict=True):
+        times = version.rows["last_time"][slots]
+        for at in np.argsort(times, kind="stable")[:SILENT_LISTED].tolist():
+            name = version.names[int(slots[at])]
+            found.append({"device": name, "version": version.name, "last_time": float(times[at])})
+    return sorted(found, key=lambda row: (row["last_time"], row["device"]))[:SILENT_LISTED]
+
+
+def _alarm(
+    versions: Sequence[VersionView], devices: int, in_alarm: int, steps: int, verdicts: int
+) -> dict[str, Any]:
+    """Compare the devices in alarm with what healthy ones have; `verdicts` share the chance to be wrong."""
+    known = [v for v in versions if isinstance(v.baseline, Baseline) and v.active]
+    found: dict[str, Any] = {
+        "devices": in_alarm,
+        "of": devices,
+        "share": in_alarm / devices if devices else None,
+        "interval": list(share_interval(in_alarm, devices)),
+        "baseline": None,
+        "baseline_from": "; ".join(dict.fromkeys(_source(v.baseline) for v in versions)) or None,
+        "p": None,
+        "p_always": None,
+        "verdict": "no device reports" if not devices else "no baseline to compare with",
+        "unhealthy": False,
+    }
+    if not devices or len(known) < sum(1 for v in versions if v.active):
+        return found
+    weights = np.array([v.active / devices for v in known])
+    parts = [v.baseline for v in known if isinstance(v.baseline, Baseline)]
+    together = Baseline(
+        float(weights @ [b.share for b in parts]),
+        float(max(b.onsets for b in parts)),
+        min(b.length for b in parts),
+        "",
+    )
+    now, always = fleet_p(in_alarm, devices, steps, together)
+    unhealthy = always <= SPENT / verdicts
+    return found | {
+        "baseline": together.share,
+        "p": now,
+        "p_always": always,
+        "verdict": WORSE if unhealthy else FINE,
+        "unhealthy": unhealthy,
+    }
+
+
+def _source(baseline: Baseline | str) -> str:
+    return baseline.source if isinstance(baseline, Baseline) else baseline
+
+
+def _version(version: VersionView, verdicts: int) -> dict[str, Any]:
+    rows, steps = version.rows, version.steps
+    reporting = rows["accuracy"][~version.silent] / RISK_ONE
+    expected = float(reporting.mean()) if version.params.horizon and len(reporting) else None
+    return {
+        "version": version.name,
+        "fingerprint": version.params.fingerprint,
+        "devices": len(rows),
+        "silent": int(version.silent.sum()),
+        "steps": steps,
+        "untimed": version.counts.untimed,
+        "abstained": _share(rows["abstained"].sum(), steps),
+        "flagged": _share(rows["flagged"].sum(), steps),
+        "mean_risk": _share(rows["risk"].sum() / RISK_ONE, steps),
+        "expected_accuracy": expected,
+        "alarm": _alarm([version], version.active, version.in_alarm, steps, verdicts),
+    }
+
+
+def _share(part: Any, whole: Any) -> float | None:
+    return float(part) / float(whole) if whole else None
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _worst(versions: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
+    """Return the worst of the devices that report: by severity where every version has it, else by risk."""
+    by_severity = bool(versions) and all(v.params.evidence is not None for v in versions)
+    now, always, places, keys = [], [], [], []
+    for at, version in enumerate(versions):
+        slots = np.flatnonzero(~version.silent & (version.rows["steps"] > 0))
+        rows = version.rows[slots]
+        if isinstance(version.baseline, Baseline):
+            p = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], version.baseline)
+        else:
+            p = np.full(len(slots), np.nan), np.full(len(slots), np.nan)
+        now.append(p[0])
+        always.append(p[1])
+        places.append(np.stack([np.full(len(slots), at), slots], axis=1))
+        keys.append(rows["severity"] if by_severity else rows["recent_risk"])
+    if not places or not sum(map(len, places)):
+        return []
+    key, where = np.concatenate(keys).astype(np.int64), np.concatenate(places)
+    q, held = (_adjusted(np.concatenate(values)) for values in (now, always))
+    found = []
+    for row in np.argsort(-key, kind="stable")[: max(0, count)].tolist():
+        version, slot = versions[int(where[row, 0])], int(where[row, 1])
+        found.append(_device(version, slot) | {"q": _number(q[row]), "worse": bool(held[row] <= SPENT)})
+    return found
+
+
+def _adjusted(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Correct p values for the number of all devices; NaN, where there is no baseline, stays."""
+    found = np.full(len(p), np.nan)
+    known = np.isfinite(p)
+    if known.any():
+        found[known] = adjusted(p[known])
+    return found
+
+
+def _device(version: VersionView, slot: int) -> dict[str, Any]:
+    row, place = version.rows[slot], version.places[slot]
+    return {
+        "device": version.names[slot],
+        "version": version.name,
+        "severity": float(row["severity"]) / RISK_ONE if version.params.evidence is not None else None,
+        "mean_risk": _share(row["risk"] / RISK_ONE, row["steps"]),
+        "recent_risk": float(row["recent_risk"]) / MEAN_ONE,
+        "expected_accuracy": float(row["accuracy"]) / RISK_ONE if version.params.horizon else None,
+        "alarm": int(row["alarm"]),
+        "alarm_since": _number(row["alarm_since"]),
+        "alarm_steps": int(row["alarm_steps"]),
+        "onsets": int(row["onsets"]),
+        "abstained": _share(row["abstained"], row["steps"]),
+        "steps": int(row["steps"]),
+        "boot": int(place["boot"]),
+        "seq": int(place["seq"]),
+        "last_time": _number(row["last_time"]),
+        "missing": int(place["missing"]),
+    }
+
+
+def _classes(version: VersionView) -> list[dict[str, Any]]:
+    names = version.params.names
+    return [
+        {
+            "version": version.name,
+            "class": number,
+            "name": str(number) if names is None else names[number],
+            "steps": int(row["steps"]),
+            "labels": int(row["labels"]),
+            "mean_risk": _share(row["risk"] / RISK_ONE, row["steps"]),
+            "flagged": _share(row["flagged"], row["steps"]),
+            "abstained": _share(row["abstained"], row["steps"]),
+        }
+        for number, row in enumerate(version.counts.classes)
+    ]
+
+
+def _over_time(version: VersionView) -> dict[str, Any]:
+    found = version.counts.over_time()
+    steps = found["steps"].tolist()
+    return {
+        "version": version.name,
+        "width": version.counts.width,
+        **{name: found[name].tolist() for name in ("time", "devices", "in_alarm", "steps", "abstained")},
+        "alarm_steps": found["alarm_steps"].tolist(),
+        "mean_risk": [_share(r / RISK_ONE, n) for r, n in zip(found["risk"].tolist(), steps, strict=True)],
+        "expected_accuracy": [
+            _share(a / RISK_ONE, n) if version.params.horizon else None
+            for a, n in zip(found["accuracy"].tolist(), steps, strict=True)
+        ],
+    }
