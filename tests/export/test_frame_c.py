@@ -120,6 +120,13 @@ def test_a_writer_of_one_kind_takes_no_steps_of_the_other(tmp_path: Path) -> Non
     assert done.stdout == ""
 
 
+def test_another_kind_of_writer_is_refused(tmp_path: Path) -> None:
+    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+    script = "".join(f"writer {kind} 0 0 0 0 2 0 0 384\n" for kind in (0, 0xF8, 0xFB, 0xFC))
+    done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
+    assert done.stdout == 4 * "refused -1\n"
+
+
 def test_a_real_stream_is_read_back_to_the_bit(tmp_path: Path) -> None:
     """A monitor, its decisions through C, and the host's STEP_DTYPE."""
     program = build(need("cc", "gcc"), tmp_path / "run_frames")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from frame_scripts import Case, random_cases, step_rows, vectors
+from frame_scripts import random_cases, step_rows, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_frames import DECISIONS, POSTERIORS, STATE, header, little, made_up, on_line
@@ -203,6 +203,25 @@ def test_a_device_that_starts_again_within_a_frame() -> None:
     found = taken(FRAMES[0][:20] + b"\r\npanic: watchdog\r\nboot 4\n" + FRAMES[1], decoder=decoder)
     assert found == [("text", b"panic: watchdog"), ("text", b"boot 4"), ITEMS[1]]
     assert decoder.broken == 1
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_end_of_the_input(cut: bool) -> None:
+    for last, expected in (
+        (b"0.5,0.", [] if cut else [Text(b"0.5,0.")]),
+        (b"\0a", [] if cut else [Text(b"a")]),
+        (b"a\xff", []),
+        (FRAMES[0][:-1], []),
+        (FRAMES[0][:2], []),
+        (encode_state(5, 6, 7, bytes(200), 60)[:60], []),
+    ):
+        decoder = Decoder()
+        decoder.push(last)
+        assert decoder.finish(cut) == expected
+        assert decoder.broken == (not expected) or last == FRAMES[0][:2]
+        # Nothing is left over.
+        assert taken(FRAMES[0], b"text\n", decoder=decoder) == [ITEMS[0], ("text", b"text")]
+        assert decoder.finish(cut) == [] and Decoder().finish(cut) == []
 
 
 # Damage.
@@ -441,7 +460,3 @@ def test_a_frame_is_what_the_page_says() -> None:
         blocks += frame[at + 1 : at + frame[at]] + b"\0"
         at += frame[at]
     assert blocks[:-1] == content and frame[0] == frame[-1] == 0
-
-
-def test_case_of_the_support_is_whole() -> None:
-    assert Case(POSTERIORS, 1, 2, 3, 4).script()[-1] == "flush"
