@@ -297,6 +297,8 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
     for shape in (0, 1, 2, 10, 1000, 1001, 4096 * 8 + 10, 4096 * 13 + 10, 2**24 - 1, 4096 * 257 + 2):
         decoder = Decoder()
         items = decoder.push(bytes(on_line(header(kind, 1, 2, 3, shape) + body)))
+        # What ends a broken frame may look like a line.
+        items = [item for item in items if not isinstance(item, Text)]
         for item in items:
             if isinstance(item, PosteriorsFrame):
                 assert item.probs.shape[1] == shape % 4096 and len(item.probs) > 0

@@ -40,7 +40,7 @@ class Decoder:
     r"""Find frames and lines of text among any bytes.
 
     Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and a
-    frame with its last byte: nothing waits for what follows. Empty lines are left out.
+    frame with its last byte: nothing waits for what follows. Blank lines are left out.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Decoder:
             self._dropping = False
         elif not is_text(line):
             self._drop(line)
-        elif line.rstrip(b"\r"):
+        elif line.strip():
             items.append(Text(line.rstrip(b"\r")))
 
     def _drop(self, some: bytes) -> None:
@@ -191,7 +191,7 @@ class Decoder:
             kept: list[Item] = []
             while is_text(rest) and lines and is_text(lines[-1]):
                 line = lines.pop().rstrip(b"\r")
-                kept += [Text(line)] if line else []
+                kept += [Text(line)] if line.strip() else []
             self.broken += 1
             self.skipped += len(first) + len(rest) + sum(map(len, lines))
             items += reversed(kept)
