@@ -33,7 +33,7 @@ extern "C" {
 
 #define TCUQ_FRAME_MOST 4096u   /* bytes of content that no frame exceeds */
 #define TCUQ_FRAME_FIXED 22u    /* bytes of content beside the steps */
-#define TCUQ_FRAME_DECISION 42u /* most bytes of one decision, a begun byte before it included; about 10 on average */
+#define TCUQ_FRAME_DECISION 42u /* most bytes of one decision; about 10 on the average */
 
 /* Bytes that a frame of so much content may take on the line and in the buffer. */
 #define TCUQ_FRAME_BYTES(content) ((content) + ((content) + 253u) / 254u + 2u)
