@@ -23,7 +23,7 @@ NAMED = re.compile(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*\w)")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 MADE = {"docs/results.html"}
 """Files that a command makes and that are not tracked."""
-EXPORTED = {"src/kws_arduino.h", "examples/Watch/Watch.ino"}
+EXPORTED = {"src/kws_arduino.h", "examples/Watch/Watch.ino", "examples/send_frames.c"}
 """Files of an exported package."""
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -395,12 +396,12 @@ def test_audit_ends_with_1_when_something_is_wrong(place, capsys):
 def test_export_writes_the_files(place, capsys):
     assert main(["export", "m.json", "c", "--name", "camera", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert sorted(os.path.basename(file) for file in found["files"]) == sorted(os.listdir("c"))
+    assert sorted(found["files"]) == sorted(str(path) for path in Path("c").rglob("*") if path.is_file())
     assert "exists; choose another folder" in refused(capsys, "export", "m.json", "c")
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
         "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c tcuq_error.c "
-        "tcuq_params.c tcuq_signals.c tcuq_state.c -o try_monitor" in capsys.readouterr().out
+        "tcuq_params.c tcuq_signals.c tcuq_state.c tcuq_frame.c -o try_monitor" in capsys.readouterr().out
     )
     assert main(["export", "m.json", "my c"]) == 0
     assert "try it: cd 'my c' && cc " in capsys.readouterr().out

@@ -15,12 +15,21 @@ from cross import COMPILER, EMULATOR, need_other
 from exported import LIBRARIES, contents_of, package
 from frame_scripts import EXPORT_C, INCLUDE, ORDER, Case, build, frames_of, random_cases, vectors
 from oracle_frames import DECISIONS, POSTERIORS, made_up
-from places import CORE_SOURCES
+from places import CORE_SOURCES, ROOT
 
 from tcuq import Monitor
 from tcuq.device.cost.stock import standard
 from tcuq.export import FORMS
-from tcuq.io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, encode_posteriors
+from tcuq.io.binary_frames import (
+    SIZE,
+    DecisionsFrame,
+    Decoder,
+    PosteriorsFrame,
+    StateFrame,
+    encode_posteriors,
+)
+from tcuq.io.frame_codes import content_of, line_bytes
+from tcuq.io.frame_items import FIXED
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 FLAGS = {
@@ -109,6 +118,13 @@ def test_a_writer_of_one_kind_takes_no_steps_of_the_other(tmp_path: Path) -> Non
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == ""
+
+
+def test_another_kind_of_writer_is_refused(tmp_path: Path) -> None:
+    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+    script = "".join(f"writer {kind} 0 0 0 0 2 0 0 384\n" for kind in (0, 0xF8, 0xFB, 0xFC))
+    done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
+    assert done.stdout == 4 * "refused -1\n"
 
 
 def test_a_real_stream_is_read_back_to_the_bit(tmp_path: Path) -> None:
@@ -341,3 +357,54 @@ def test_names_that_the_example_uses_inside_functions(tmp_path: Path, name: str)
     folder = package(tmp_path / "p", "cmake", "everything", name)
     command = [need("cc", "gcc"), *STRICT, f"-I{folder / 'include'}", "-fsyntax-only"]
     subprocess.run([*command, folder / "examples" / "send_frames.c"], check=True)
+
+
+# The page.
+
+
+def test_code_on_the_page_compiles(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
+    whole, state = re.findall(r"```c\n(.*?)```", page, re.S)
+    folder = package(tmp_path / "p", "c", "plain")
+    given = "void uart_write(const uint8_t *bytes, size_t size);\nint start_frames(uint32_t boot);\n"
+    given += "void after_step(const tcuq_step_t *step);\nvoid every_second(void);\nvoid send_state(void);\n"
+    after = "static uint8_t state[KWS_STATE_BYTES];\nvoid send_state(void)\n{\n" + state + "}\n"
+    text = whole.replace('#include "tcuq_frame.h"\n', f'#include "tcuq_frame.h"\n{given}') + after
+    (tmp_path / "use.c").write_text(text)
+    command = [need("cc", "gcc"), *STRICT, f"-I{folder}", "-c", tmp_path / "use.c", "-o", tmp_path / "use.o"]
+    subprocess.run(command, check=True)
+
+
+def test_figures_on_the_page() -> None:
+    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
+    table = {
+        cells[0]: cells[1:]
+        for line in page.splitlines()
+        if (cells := [cell.strip() for cell in line.strip("|").split("|")])
+    }
+    sizes = {}
+    for place, classes in enumerate((2, 10, 20, 100)):
+        content = content_of(SIZE) - FIXED
+        steps = content // classes
+        # No byte is zero, so that COBS spends the most.
+        rows = np.ones((steps, classes), dtype=np.int8)
+        size = len(encode_posteriors(2**32 - 1, 2**32 - 1, 2**48 - 2**20, rows)) / steps
+        assert size <= line_bytes(FIXED + steps * classes) / steps
+        sizes[place] = line_bytes(FIXED + steps * classes) / steps
+        assert table["steps a frame"][place] == str(steps)
+        assert table["bytes a step"][place] == f"{sizes[place]:.2f}"
+    sizes[4] = float(table["bytes a step"][4].split()[0])
+    for baud in (9600, 115200, 230400, 921600):
+        found = [int(cell.replace(",", "")) for cell in table[f"{baud:,} baud"]]
+        assert found == [int(baud / 10 / sizes[place]) for place in range(5)]
+    assert sizes[1] <= 11 and int(table["115,200 baud"][1].replace(",", "")) >= 1000
+
+
+def test_python_on_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recorded.bin").write_bytes(b"hello\n" + encode_posteriors(1, 1, 0, np.ones((9, 2), np.int8)))
+    names: dict[str, object] = {}
+    exec(compile(block, "docs/FRAMES.md", "exec"), names)
+    assert isinstance(names["item"], PosteriorsFrame)

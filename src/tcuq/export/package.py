@@ -44,7 +44,7 @@ def sources(
     >>> [file for file in sorted(sources(Params(classes=10))) if file.startswith("mon")]
     ['monitor.c', 'monitor.h', 'monitor_selfcheck.c', 'monitor_selfcheck.h']
     >>> sorted(sources(Params(classes=10), form="arduino"))[:3]
-    ['README.md', 'examples/Watch/Watch.ino', 'keywords.txt']
+    ['README.md', 'examples/SendFrames/SendFrames.ino', 'examples/Watch/Watch.ino']
     """
     known("form", form, FORMS)
     contents = Contents(params, name, logits_scale, projection)

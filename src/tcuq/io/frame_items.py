@@ -127,6 +127,11 @@ class Parts:
         self._whose: tuple[tuple[int, int, int], int] | None = None
         self._content = bytearray()
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether parts are missing."""
+        return self._whose is not None
+
     def take(self, part: Part) -> tuple[StateFrame | None, int]:
         """Return the state when this part completes it, and how many states or parts are lost."""
         whose, lost = (part.whose, part.size), 0

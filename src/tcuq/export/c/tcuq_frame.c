@@ -113,6 +113,8 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     frame->kind = kind;
     if (kind == TCUQ_FRAME_POSTERIORS) {
         row = (size_t)frame->classes + frame->features;
+    } else if (kind != TCUQ_FRAME_DECISIONS) {
+        return TCUQ_ERR_PARAMS;
     }
     if (row < SIZE_BYTES + 1u) {
         row = SIZE_BYTES + 1u; /* so that a byte of a state fits as well */
@@ -194,7 +196,7 @@ static uint32_t next_accuracy(const tcuq_frame_t *frame, uint16_t uncertainty)
 static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
 {
     uint32_t threshold = (uint32_t)step->threshold, severity = (uint32_t)step->severity;
-    uint32_t *move = &frame->move[frame->flagged];
+    uint32_t *moved = &frame->moved[frame->flagged];
     if (frame->steps == 0u) {
         put_bits(frame, step->uncertainty, 16);
         put_bits(frame, step->risk, 16);
@@ -206,13 +208,13 @@ static void put_numbers(tcuq_frame_t *frame, const tcuq_step_t *step)
     } else {
         put_number(frame, UNCERTAINTY, step->uncertainty);
         put_difference(frame, RISK, step->risk, step->uncertainty);
-        put_difference(frame, THRESHOLD, threshold, frame->threshold + *move);
+        put_difference(frame, THRESHOLD, threshold, frame->threshold + *moved);
         put_difference(frame, SEVERITY, severity, frame->severity);
         put_difference(frame, PERSISTENCE, step->persistence, frame->persistence);
         put_difference(frame, VARIETY, step->variety, frame->variety);
         put_difference(frame, ACCURACY, step->expected_accuracy,
                        next_accuracy(frame, step->uncertainty));
-        *move = threshold - frame->threshold;
+        *moved = threshold - frame->threshold;
     }
     frame->threshold = threshold;
     frame->severity = severity;
@@ -245,8 +247,8 @@ size_t tcuq_frame_decision(tcuq_frame_t *frame, const tcuq_step_t *step)
         for (i = 0; i < TCUQ_FRAME_NUMBERS; i++) {
             frame->order[i] = first_order[i];
         }
-        frame->move[0] = 0;
-        frame->move[1] = 0;
+        frame->moved[0] = 0;
+        frame->moved[1] = 0;
         frame->label = 0;
         frame->flagged = 0;
         frame->bit_count = 0;

@@ -33,7 +33,7 @@ extern "C" {
 
 #define TCUQ_FRAME_MOST 4096u   /* bytes of content that no frame exceeds */
 #define TCUQ_FRAME_FIXED 22u    /* bytes of content beside the steps */
-#define TCUQ_FRAME_DECISION 42u /* most bytes of one decision, a begun byte before it included; about 10 on average */
+#define TCUQ_FRAME_DECISION 42u /* most bytes of one decision; about 10 on the average */
 
 /* Bytes that a frame of so much content may take on the line and in the buffer. */
 #define TCUQ_FRAME_BYTES(content) ((content) + ((content) + 253u) / 254u + 2u)
@@ -61,7 +61,7 @@ typedef struct {
     uint32_t crc;
     uint32_t threshold; /* of the step before, as the fields below */
     uint32_t severity;
-    uint32_t move[2];   /* last change of the threshold after a step that was not flagged, that was */
+    uint32_t moved[2];  /* last change of the threshold after a step that was not flagged, that was */
     uint16_t seq_high;
     uint16_t most;      /* bytes of content that fit, without the checksum */
     uint16_t used;      /* bytes in the buffer */
@@ -84,8 +84,8 @@ typedef struct {
 
 /* Start a writer of TCUQ_FRAME_POSTERIORS or TCUQ_FRAME_DECISIONS. `boot` is larger at every start of
  * the device: a counter in flash, or the time in seconds. Steps count from 0. `bytes` has `size` bytes
- * and stays with the writer. Return TCUQ_OK, or TCUQ_ERR_SIZE when one step does not fit into them.
- * `params` must pass tcuq_check() and are not used afterwards. */
+ * and stays with the writer. Return TCUQ_OK, TCUQ_ERR_SIZE when one step does not fit into them, or
+ * TCUQ_ERR_PARAMS for another kind. `params` must pass tcuq_check() and are not used afterwards. */
 int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t kind, uint32_t boot,
                     uint8_t *bytes, size_t size);
 

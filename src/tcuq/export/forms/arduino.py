@@ -130,8 +130,9 @@ void setup()
   Serial.begin(115200);
   stop_on("self-check failed: ", {name}_selfcheck({name}_ring, sizeof {name}_ring));
   stop_on("tcuq_init failed: ", tcuq_init(&{name}_state, &{name}, {name}_ring, sizeof {name}_ring));
-  stop_on("tcuq_frame_init failed: ", tcuq_frame_init(&{name}_frame, &{name}, TCUQ_FRAME_DECISIONS, {name}_boot,
-                                                     {name}_frame_bytes, sizeof {name}_frame_bytes));
+  stop_on("tcuq_frame_init failed: ",
+          tcuq_frame_init(&{name}_frame, &{name}, TCUQ_FRAME_DECISIONS, {name}_boot, {name}_frame_bytes,
+                          sizeof {name}_frame_bytes));
 }}
 
 void loop()

@@ -38,6 +38,11 @@ bytes, `load(bytes)` goes on from it. {names_text}
 `micropython examples/watch.py` runs an example, which begins with the self-check.
 """
 
+_FRAMES = """\
+In Python, with a `boot` that is larger at every start:
+`frames = tcuq_{name}.Frames(boot)`, after each step `uart.write(frames.add(monitor))`, and once a second
+`uart.write(frames.flush())`."""
+
 _MAKE = """\
 ifndef SHARED_TCUQ_{PART}_DIR
 SHARED_TCUQ_{PART}_DIR := $(TCUQ_{NAME}_DIR)/src
@@ -187,16 +192,17 @@ MICROPYTHON = Form(
     use=_USE,
     together=two_folders("Put both among your modules: the first brings the core, once."),
     rows={
-        "modtcuq_{name}.c": "class Monitor and function selfcheck() for Python",
+        "modtcuq_{name}.c": "classes Monitor and Frames, function selfcheck() for Python",
         "micropython.mk, micropython.cmake": "what MicroPython's build reads",
         "examples/watch.py": "an example that begins with the self-check",
     },
     more=_more,
     place=_place,
+    frames=_FRAMES,
     selfcheck="tcuq_{name}.selfcheck()",
     platform="MicroPython uses",
     taken=frozenset(
         ("module_params", "monitor_obj", "int8_values", "check", "micropython", "fields", "module_name")
     ),
-    starts=("mp_", "m_", "vstr_", "qstr", "monitor_", "module_"),
+    starts=("mp_", "m_", "vstr_", "qstr", "monitor_", "frames_", "module_"),
 )

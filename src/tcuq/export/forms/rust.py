@@ -95,24 +95,37 @@ def _lib(contents: Contents) -> str:
         functions += _PROJECT
     names = contents.params.names
     entries = "".join(f"    {rust_string(name)},\n" for name in names or ())
-    has = contents.params.features > 0
     return render(
         "rust/lib.rs",
         contents,
-        slash_banner=banner("// {}"),
-        crate=crate_of(contents),
+        **_features(contents),
         ring_words=contents.params.ring_bytes // 4,
         wide_constant=contents.fill(_WIDE) if contents.projection is not None else "",
         names_constant=_NAMES.format(entries=entries) if names is not None else "",
         functions=functions,
-        doc_features_lines=f"//! let features = [0; {crate_of(contents)}::FEATURES];\n" if has else "",
-        doc_features=", &features" if has else "",
-        step_doc=f",\n    /// and features of zero point {contents.params.feature_zero_point}" if has else "",
-        step_argument=", features: &[i8; FEATURES]" if has else "",
-        step_pointer="features.as_ptr()" if has else "core::ptr::null()",
-        tests_features="\n    const FEATURE_ROW: [i8; FEATURES] = [5; FEATURES];\n" if has else "",
-        test_features=", &FEATURE_ROW" if has else "",
     )
+
+
+def _features(contents: Contents) -> dict[str, str]:
+    """Return the fields of a text that depend on whether a step takes features."""
+    has, crate = contents.params.features > 0, crate_of(contents)
+    row = "    const FEATURE_ROW: [i8; FEATURES] = [5; FEATURES];\n"
+    return {
+        "slash_banner": banner("// {}"),
+        "crate": crate,
+        "doc_features_lines": f"//! let features = [0; {crate}::FEATURES];\n" if has else "",
+        "doc_features": ", &features" if has else "",
+        "step_doc": f",\n    /// and features of zero point {contents.params.feature_zero_point}"
+        if has
+        else "",
+        "step_argument": ", features: &[i8; FEATURES]" if has else "",
+        "step_pointer": "features.as_ptr()" if has else "core::ptr::null()",
+        "tests_features": f"\n{row}" if has else "",
+        "tests_features_here": f"\n{row}" if has else "",
+        "test_features": ", &FEATURE_ROW" if has else "",
+        "frames_uses": ", FEATURES" if has else "",
+        "frames_words": " and features" if has else "",
+    }
 
 
 def _watch(contents: Contents) -> str:
@@ -190,6 +203,7 @@ def _files(contents: Contents) -> dict[str, str]:
         "Cargo.toml": card,
         "build.rs": build,
         "src/lib.rs": _lib(contents),
+        "src/frames.rs": render("rust/frames.rs", contents, **_features(contents)),
         "src/sys.rs": sys_module(contents),
         "examples/watch.rs": _watch(contents),
         f"csrc/{contents.name}_rust_layout.c": layout_source(contents),
@@ -235,12 +249,14 @@ RUST = Form(
     rows={
         "Cargo.toml, build.rs": "the crate, and how it compiles its C",
         "src/lib.rs": "`Monitor`, `Step` and the self-check, safe to call",
+        "src/frames.rs": "steps as frames for a computer, safe to call",
         "src/sys.rs": "the functions and structs of C, private to the crate",
         "csrc/{name}_rust_layout.c": "sizes and offsets of structs, for a test",
         "examples/watch.rs": "an example for a computer, which begins with the self-check",
     },
     place=_place,
     title="{crate}",
+    frames="In Rust it is the module `frames`.",
     selfcheck="selfcheck()",
     platform="the crate uses",
     ends=("_rust_layout",),

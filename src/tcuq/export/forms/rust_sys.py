@@ -13,6 +13,7 @@ _TYPES = {
     **{f"{sign}int{bits}_t": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32)},
     "const tcuq_params_t *": "*const tcuq_params_t",
     "uint32_t *": "*mut u32",
+    "uint8_t *": "*mut u8",
 }
 
 _PROJECTION_TYPE = """\
@@ -26,25 +27,38 @@ pub struct tcuq_projection_t {
 
 
 def struct_of(header: str, struct: str) -> list[tuple[str, str]]:
-    """Return type and name of every field of a struct in a C header.
+    """Return type and name of every field of a struct in a C header; an array has its length in its type.
 
     Examples
     --------
-    >>> struct_of("typedef struct { uint8_t a; /* why */ uint32_t *b; } x_t;", "x_t")
-    [('uint8_t', 'a'), ('uint32_t *', 'b')]
+    >>> struct_of("typedef struct { uint8_t a; /* why */ uint32_t *b; int8_t c[3]; } x_t;", "x_t")
+    [('uint8_t', 'a'), ('uint32_t *', 'b'), ('int8_t[3]', 'c')]
     """
     bare = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
     body = re.findall(rf"typedef struct \{{([^{{}}]*)\}} {struct};", bare)[0]
-    return [(kind.strip(), name) for kind, name in re.findall(r"([\w ]+?\*?) ?(\w+);", body)]
+    numbers = dict(re.findall(r"#define (\w+) (\d+)u?\b", bare))
+    found = re.findall(r"([\w ]+?\*?) ?(\w+)(?:\[(\w+)\])?;", body)
+    return [
+        (kind.strip() + (f"[{numbers.get(count, count)}]" if count else ""), name)
+        for kind, name, count in found
+    ]
 
 
 def _structs() -> dict[str, list[tuple[str, str]]]:
-    header = (resources.files("tcuq") / "core" / "tcuq.h").read_text(encoding="utf-8")
-    return {struct: struct_of(header, struct) for struct in ("tcuq_t", "tcuq_step_t")}
+    package = resources.files("tcuq")
+    header = (package / "core" / "tcuq.h").read_text(encoding="utf-8")
+    header += (package / "export" / "c" / "tcuq_frame.h").read_text(encoding="utf-8")
+    return {struct: struct_of(header, struct) for struct in ("tcuq_t", "tcuq_step_t", "tcuq_frame_t")}
+
+
+def _rust_type(kind: str) -> str:
+    """Return a type of C as Rust has it."""
+    bare, _, count = kind.partition("[")
+    return f"[{_TYPES[bare]}; {count}" if count else _TYPES[bare]
 
 
 def _rust_struct(struct: str, fields: list[tuple[str, str]]) -> str:
-    body = "".join(f"    pub {name}: {_TYPES[kind]},\n" for kind, name in fields)
+    body = "".join(f"    pub {name}: {_rust_type(kind)},\n" for kind, name in fields)
     return f"#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {struct} {{\n{body}}}\n"
 
 
@@ -56,7 +70,7 @@ def layout_source(contents: Contents) -> str:
     return (
         banner()
         + "/* How structs lie in memory, for the tests of the crate; nothing else links it. */\n"
-        + '#include <stddef.h>\n#include <stdint.h>\n\n#include "tcuq.h"\n\n'
+        + '#include <stddef.h>\n#include <stdint.h>\n\n#include "tcuq_frame.h"\n\n'
         + f"extern const uint16_t {contents.name}_rust_layout[];\n\n"
         + f"const uint16_t {contents.name}_rust_layout[] = {{\n{lines(rows)}}};\n"
     )

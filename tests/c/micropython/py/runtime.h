@@ -92,6 +92,9 @@ void mp_arg_check_num(size_t positional, size_t named, size_t least, size_t most
 mp_obj_t mp_obj_new_bool(mp_int_t value);
 mp_obj_t mp_obj_new_int(mp_int_t value);
 mp_int_t mp_obj_get_int(mp_obj_t object);
+mp_int_t mp_obj_get_int_truncated(mp_const_obj_t object);
+bool mp_obj_is_type(mp_const_obj_t object, const mp_obj_type_t *type);
+mp_obj_t mp_obj_new_bytes(const uint8_t *bytes, size_t count);
 mp_obj_t mp_obj_new_str_from_cstr(const char *text);
 mp_obj_t mp_obj_new_tuple(size_t count, const mp_obj_t *items);
 mp_obj_t mp_obj_new_attrtuple(const qstr *fields, size_t count, const mp_obj_t *items);
