@@ -43,6 +43,13 @@ class _Watched(io.FileIO):
         return super().write(data)
 
 
+class _Stream:
+    """A file that is written from its beginning to its end, without a step back."""
+
+    def __init__(self, file: Any) -> None:
+        self.write, self.flush = file.write, file.flush
+
+
 def make_folders(folder: Path) -> None:
     """Make the folder of a fleet, and those in it, where they are not there."""
     missing = [each for each in (folder, *folder.parents) if not each.is_dir()][::-1]
@@ -85,7 +92,8 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> int:
     """Write arrays whole, as `numpy.load` reads them: each with a CRC, none pickled. Return the bytes."""
 
     def fill(file: Any) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        stream: Any = _Stream(file)
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name, array in arrays.items():
                 with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
@@ -124,7 +132,7 @@ def read_head(folder: Path) -> dict[str, Any] | None:
     path = folder / HEAD
     try:
         line, _, rest = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         head = json.loads(line)
