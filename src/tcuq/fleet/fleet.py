@@ -39,7 +39,7 @@ class Fleet:
     hold : int, optional
         Events that are held back a device while earlier ones may still come, 1 to 64; default 32.
     bridge : int, optional
-        Missing events that a monitor passes over; after more it forgets its past. Default 4.
+        Missing events that a monitor passes over; after more it forgets its past. Default 16.
     labels_per_day : int, optional
         Steps to have labeled a day, over all devices; default none.
     random_share : float

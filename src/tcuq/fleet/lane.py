@@ -18,9 +18,10 @@ from ..monitor.steps import STEP_DTYPE, Steps
 from .checked import KINDS, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
 from .order import HOLD, Integers, Order, Released, Touched
+from .store import packed, unpacked
 from .tallies import Tallies
 
-BRIDGE = 4
+BRIDGE = 16
 """Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
 
 
@@ -34,7 +35,13 @@ class Changes:
     def united(self, other: Changes) -> Changes:
         """Return what has changed in either."""
         pairs = zip(self.touched, other.touched, strict=True)
-        return Changes(min(self.devices, other.devices), Touched(*(np.union1d(*pair) for pair in pairs)))
+        return Changes(min(self.devices, other.devices), Touched(*(_union(*pair) for pair in pairs)))
+
+
+def _union(one: Integers, other: Integers) -> Integers:
+    found = np.zeros(max(int(one.max(initial=-1)), int(other.max(initial=-1))) + 1, dtype=bool)
+    found[one] = found[other] = True
+    return np.flatnonzero(found)
 
 
 class Lane:
@@ -271,11 +278,11 @@ class Lane:
     def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
         """Return what must be kept of what has changed."""
         slots = changes.touched.slots
-        names = [name.encode() for name in self.devices[changes.devices :]]
+        names, name_ends = packed(self.devices[changes.devices :])
         kept: dict[str, npt.NDArray[Any]] = {
             "count": np.array([changes.devices, len(self.devices)], dtype=np.int64),
-            "names": np.frombuffer(b"".join(names), dtype=np.uint8),
-            "name_ends": np.cumsum([len(name) for name in names], dtype=np.int64),
+            "names": names,
+            "name_ends": name_ends,
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many(slots),
             "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
@@ -311,9 +318,7 @@ class Lane:
 
     def _load(self, arrays: Mapping[str, npt.NDArray[Any]], tallies: dict[str, npt.NDArray[Any]]) -> None:
         (first, count), slots = arrays["count"].tolist(), arrays["slots"].astype(np.int64)
-        ends = arrays["name_ends"].tolist()
-        content = arrays["names"].tobytes()
-        names = [content[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+        names = unpacked(arrays["names"], arrays["name_ends"])
         fresh = names[len(self.devices) - first :]
         if len(self.devices) < first or len(self.devices) + len(fresh) != count:
             raise ValueError(f"it begins at device {first}, expected {len(self.devices)}")

@@ -12,7 +12,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,25 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
             return {name: content[name] for name in content.files}
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
+    whole = "".join(texts).encode()
+    lengths: Any = map(len, texts)
+    if not whole.isascii():
+        lengths = [len(text.encode()) for text in texts]
+    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
+    return np.frombuffer(whole, dtype=np.uint8), ends
+
+
+def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
+    """Return the texts that `packed` was given."""
+    whole, places = content.tobytes(), ends.tolist()
+    if whole.isascii():
+        text = whole.decode("ascii")
+        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
+    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
 
 
 def remove(path: Path) -> None:
