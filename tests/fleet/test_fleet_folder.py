@@ -20,7 +20,7 @@ from naive_fleet import rows_of
 from streams import int8_stream
 
 from tcuq import Monitor, Params
-from tcuq.fleet import Events, Fleet, store
+from tcuq.fleet import Events, Fleet, Lane, store
 from tcuq.fleet.events import joined
 
 PARAMS = Params(classes=3, warmup=0)
@@ -474,3 +474,56 @@ def test_many_states_in_one_commit(tmp_path: Path) -> None:
         assert decided.devices.tolist() == ["d1"] and fleet.commit_number == 2
     found = Fleet.open_read(tmp_path / "f")
     assert found.position == 9 and found.lanes[PARAMS.fingerprint].places["seq"].tolist() == [5, *[4] * 9]
+
+
+def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
+    probs, monitor = device(5)
+    with small(tmp_path / "f") as fleet:
+        odd: Any = ["v1"]
+        assert fleet.take(clean(["a"], [0], odd)) == []
+        for state in ("text", None, 7, b""):
+            with pytest.raises(ValueError, match="state of a (is|has) .*, expected"):
+                fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
+        for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
+            with pytest.raises(ValueError, match="expected 0 to"):
+                fleet.adopt("a", monitor.save(), *place)  # type: ignore[arg-type]
+        assert fleet.refused == {"unknown version": 1, "bad state": 8}
+        fleet.adopt("a", monitor.save(), np.int64(0), np.int32(70))  # type: ignore[arg-type]
+        fleet.adopt("a", monitor.save(), 0, np.int64(75))  # type: ignore[arg-type]
+        assert len(fleet.take(Events(["a"], [0], [76], probs[:1]))[0]) == 1
+
+
+def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small(tmp_path / "f") as fleet:
+        lane, refused = fleet.lanes[PARAMS.fingerprint], []
+        whole = lane.take
+
+        def slow(events: Events) -> Any:
+            def other() -> None:
+                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit):
+                    with pytest.raises(RuntimeError, match="in use by another thread"):
+                        call()
+                    refused.append(call)
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+            return whole(events)
+
+        monkeypatch.setattr(lane, "take", slow)
+        assert len(fleet.take(clean(["a"], [0]))[0]) == 1
+        assert len(refused) == 3
+
+
+def test_held_events_that_fit_no_device() -> None:
+    lane = Lane("v", PARAMS, hold=4)
+    lane.take(clean(["a", "b"], [0, 5]))
+    arrays = lane.arrays()
+    for change in (
+        {"berth_rows": np.array([(7, 1)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 1 << 9)], dtype=arrays["berth_rows"].dtype)},
+        {"berth_rows": np.array([(1, 3)], dtype=arrays["berth_rows"].dtype)},
+    ):
+        with pytest.raises(ValueError, match="held do not fit"):
+            Lane.restored("v", PARAMS, {**arrays, **change}, hold=4)
+    assert Lane.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]

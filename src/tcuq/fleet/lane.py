@@ -157,7 +157,7 @@ class Lane:
         """
         self._stale = True
         try:
-            self._check_state(device, state, boot, seq)
+            boot, seq = self._check_state(device, state, boot, seq)
         except ValueError as error:
             self.refused["old state" if "already at" in str(error) else "bad state"] += 1
             raise
@@ -171,15 +171,16 @@ class Lane:
             parts.append(self._decide(following))
         return joined(parts)
 
-    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> None:
+    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
         problem = name_problem(device)
         if problem:
             raise ValueError(f"device {problem}")
         slot = self._slot_of.get(device)
         if slot is None and self.known is not None and device not in self.known:
             raise ValueError(f"device {device!r} is unknown, expected one that the fleet was opened with")
-        integer("boot", boot, 0, MAX_NUMBER - 1)
-        integer("seq", seq, 0, MAX_NUMBER - 1)
+        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, 0, MAX_NUMBER - 1)
+        if not isinstance(state, (bytes, bytearray, memoryview)):
+            raise ValueError(f"state of {device} is {type(state).__name__}, expected bytes")
         content = np.frombuffer(state, dtype=np.uint8)
         if len(content) != self.params.state_bytes:
             expected = f"expected {self.params.state_bytes}"
@@ -188,11 +189,11 @@ class Lane:
             Bank(self.params, 1).load_many([0], content[None])
         except ValueError as error:
             raise ValueError(f"state of {device} is refused: {str(error).partition(': ')[2]}") from None
-        if slot is not None and (boot, seq) < tuple(self.places[slot].tolist()[:2]):
-            at = self.places[slot]
+        if slot is not None and place < (at := self.places[slot].tolist()[:2]):
             raise ValueError(
-                f"state of {device} is of boot {boot}, seq {seq}; it is already at {at['boot']}, {at['seq']}"
+                f"state of {device} is of boot {boot}, seq {seq}; it is already at {at[0]}, {at[1]}"
             )
+        return place
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
