@@ -482,7 +482,7 @@ def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
         odd: Any = ["v1"]
         assert fleet.take(clean(["a"], [0], odd)) == []
         for state in ("text", None, 7, b""):
-            with pytest.raises(ValueError, match="state of a (is|has) .*, expected"):
+            with pytest.raises(ValueError, match=r"state of a (is|has) .*, expected"):
                 fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
         for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
             with pytest.raises(ValueError, match="expected 0 to"):
