@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fleet_runs import VERSIONS, Arrivals, PowerLoss, outcome, play
+from fleet_runs import VERSIONS, Arrivals, PowerLoss, folder_in_memory, outcome, play
 from places import ROOT
 
 from tcuq.fleet import Fleet, store
@@ -38,13 +37,8 @@ def undisturbed(events: Arrivals, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder in memory, where there is one: what a disk loses is simulated."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder)
+    with folder_in_memory(tmp_path) as folder:
+        yield folder
 
 
 def killed(work: Callable[[], None], point: Callable[[str, Path], None]) -> bool:
@@ -74,6 +68,9 @@ LOSSES: dict[str, Callable[[int], Callable[[], bool]]] = {
 }
 
 
+MODES = ["some", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nothing", "all"))]
+
+
 def moments(work: Callable[[Path], None], start: Path | None, folder: Path, loss: str) -> Iterator[int]:
     """Kill some work at its first change of the disk, its second, and so on until it has no more."""
     for k in range(1, 10_000):
@@ -86,7 +83,7 @@ def moments(work: Callable[[Path], None], start: Path | None, folder: Path, loss
         yield k
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", MODES)
 def test_every_moment_of_the_beginning(
     loss: str, events: Arrivals, undisturbed: dict[str, Any], place: Path
 ) -> None:
@@ -100,7 +97,7 @@ def test_every_moment_of_the_beginning(
         assert outcome(place / "fleet") == undisturbed, k
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", MODES)
 def test_every_moment_in_the_middle(
     loss: str, events: Arrivals, undisturbed: dict[str, Any], place: Path
 ) -> None:

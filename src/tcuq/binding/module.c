@@ -25,9 +25,9 @@ static const struct {
     {"ERR_OTHER", TCUQ_ERR_OTHER},
 };
 
-static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
+static PyMethodDef module_methods[] = {{"order", order_events, METH_VARARGS, NULL},
+                                       {"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
-                                       {"order", order_events, METH_VARARGS, NULL},
                                        {"tally", tally, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 

@@ -329,9 +329,7 @@ PyObject *order_events(PyObject *module, PyObject *args)
     if (fits(&o, views) < 0) {
         goto close;
     }
-    Py_BEGIN_ALLOW_THREADS
-    run(&o);
-    Py_END_ALLOW_THREADS
+    run(&o); /* with Python's lock: nobody else may see these arrays half done */
     done = 1;
 close:
     while (opened > 0) {

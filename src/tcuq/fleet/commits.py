@@ -191,6 +191,9 @@ class Commits:
         if self._labels_file is not None:
             file = self._labels_file
             self.labels = labels.restored(store.read_arrays(self.folder / file["name"], file["bytes"]))
+            if per_day is not None and (per_day, share) != (self.labels.per_day, self.labels.random_share):
+                self.labels.change(per_day, share)
+                self.labels_stale = True
         else:
             self.labels = labels(per_day, share, seed)
             self.labels_stale = True

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..monitor.steps import STEP_DTYPE, Steps
 from .events import Decided
-from .store import read_arrays, write_arrays
+from .store import packed, read_arrays, unpacked, write_arrays
 
 
 def write_decided(path: Path, parts: Sequence[Decided]) -> int:
@@ -22,8 +22,8 @@ def write_decided(path: Path, parts: Sequence[Decided]) -> int:
     `names` and `versions`, each up to its end in `name_ends` and `version_ends`.
     """
     devices = np.concatenate([part.devices for part in parts])
-    numbers = dict.fromkeys(devices.tolist())
-    numbers = {name: number for number, name in enumerate(numbers)}
+    names = list(dict.fromkeys(devices.tolist()))
+    numbers = dict(zip(names, range(len(names)), strict=True))
     steps = [np.asarray(part.steps) for part in parts]
     arrays: dict[str, npt.NDArray[Any]] = {
         "device": np.fromiter(map(numbers.__getitem__, devices), np.uint32, len(devices)),
@@ -34,10 +34,8 @@ def write_decided(path: Path, parts: Sequence[Decided]) -> int:
     }
     for name in STEP_DTYPE.names or ():
         arrays[name] = _narrow(np.concatenate([each[name] for each in steps]))
-    for name, texts in (("names", list(numbers)), ("versions", [part.version for part in parts])):
-        encoded = [text.encode() for text in texts]
-        arrays[name] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        arrays[name[:-1] + "_ends"] = np.cumsum([len(each) for each in encoded], dtype=np.int64)
+    arrays["names"], arrays["name_ends"] = packed(names)
+    arrays["versions"], arrays["version_ends"] = packed([part.version for part in parts])
     return write_arrays(path, arrays)
 
 
@@ -47,11 +45,6 @@ def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     return single if np.array_equal(single, values, equal_nan=True) else values
-
-
-def _texts(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
-    whole, places = content.tobytes(), ends.tolist()
-    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
 
 
 def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | None = None) -> list[Decided]:
@@ -64,12 +57,12 @@ def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | N
         Names of the classes, by version.
     """
     arrays = read_arrays(path)
-    names = np.array([*_texts(arrays["names"], arrays["name_ends"]), None], dtype=object)[:-1]
+    names = np.array([*unpacked(arrays["names"], arrays["name_ends"]), None], dtype=object)[:-1]
     steps = np.zeros(len(arrays["device"]), dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
         steps[name] = arrays[name]
     found = []
-    for number, version in enumerate(_texts(arrays["versions"], arrays["version_ends"])):
+    for number, version in enumerate(unpacked(arrays["versions"], arrays["version_ends"])):
         mine = arrays["version"] == number
         boots, seqs, times = (arrays[name][mine] for name in ("boots", "seqs", "times"))
         said = Steps.of(steps[mine], (class_names or {}).get(version))

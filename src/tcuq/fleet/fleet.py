@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ..base.checks import integer
@@ -39,7 +41,7 @@ class Fleet:
     hold : int, optional
         Events that are held back a device while earlier ones may still come, 1 to 64; default 32.
     bridge : int, optional
-        Missing events that a monitor passes over; after more it forgets its past. Default 4.
+        Missing events that a monitor passes over; after more it forgets its past. Default 16.
     labels_per_day : int, optional
         Steps to have labeled a day, over all devices; default none.
     random_share : float
@@ -102,6 +104,7 @@ class Fleet:
         self._closed = False
         self._pending: tuple[list[Decided], Any] | None = None
         self._waiting: list[Decided] = []
+        self._busy = Lock()
         self._commits = Commits(Path(folder), read_only=read_only, kept=kept)
         try:
             self._commits.open(
@@ -202,7 +205,7 @@ class Fleet:
     def _lane(self, version: str | None) -> Lane | None:
         if version is None:
             return next(iter(self.lanes.values())) if len(self.lanes) == 1 else None
-        return self._by_name.get(version)
+        return self._by_name.get(version) if isinstance(version, str) else None
 
     def flush(self, position: Any = None) -> list[Decided]:
         """Release all that is held back, as at the end of the input, and commit."""
@@ -252,14 +255,15 @@ class Fleet:
             self._commits.refused["unknown version"] += 1
             expected = f"expected one of {', '.join(self.lanes)}"
             raise ValueError(f"version of the state of {device} is {version!r}, {expected}")
-        before = lane.refused.total()
-        try:
-            self._waiting.append(lane.adopt(device, state, boot, seq))
-        except BaseException:
-            if lane.refused.total() == before:
-                self._broken = "a state was taken over in part"
-            raise
-        return self._change(list, told) if commit else []
+        with self._alone():
+            before = lane.refused.total()
+            try:
+                self._waiting.append(lane.adopt(device, state, boot, seq))
+            except BaseException:
+                if lane.refused.total() == before:
+                    self._broken = "a state was taken over in part"
+                raise
+            return self._changed(list, told) if commit else []
 
     def commit(self, position: Any = None) -> list[Decided]:
         """Write what is not written yet: a commit that failed, or states adopted with ``commit=False``.
@@ -272,12 +276,27 @@ class Fleet:
         if self._pending is not None and self._broken is None:
             if position is not None:
                 raise ValueError("position is given, expected none: the commit that failed has its own")
-            return self._write(*self._pending)
+            with self._alone():
+                return self._write(*self._pending)
         return self._change(list, position)
 
     def _change(self, run: Callable[[], list[Decided | None]], position: Any) -> list[Decided]:
-        self._check()
         told = _plain(position)
+        with self._alone():
+            return self._changed(run, told)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse what comes while another thread is at work."""
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError(f"fleet {self.folder} is in use by another thread, expected one at a time")
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _changed(self, run: Callable[[], list[Decided | None]], told: Any) -> list[Decided]:
+        self._check()
         try:
             found = [*self._waiting, *(each for each in run() if each is not None)]
         except BaseException:
@@ -316,7 +335,7 @@ class Fleet:
         """Yield the numbers of commits that have decisions, with these."""
         return self._commits.decisions(first)
 
-    def summary(self, now: float | None = None, worst: int = 20) -> dict[str, Any]:
+    def summary(self, now: float | None = None, worst: int = 20, **options: Any) -> dict[str, Any]:
         """Return how the fleet is doing: alarms against the clean baseline, worst devices, silent ones.
 
         Parameters
@@ -325,17 +344,35 @@ class Fleet:
             Seconds since 1970; default: the latest time in the fleet.
         worst : int
             Devices to list.
+        **options
+            As of `tcuq.fleet.summary.summarize`.
         """
         summarize: Any = import_module(".summary", __package__).summarize
-        found: dict[str, Any] = summarize(self, now=now, worst=worst)
+        found: dict[str, Any] = summarize(
+            self.lanes, self.refused, self._commits.labels, now=now, worst=worst, **options
+        )
         return found
 
     def labels(self, day: int | None = None) -> Any:
-        """Return which steps of a day to have labeled, each at most once; see `tcuq.fleet.labels`."""
-        rows = self._label_maker().pick(day)
+        """Return which steps to have labeled; see `Labels.pick`.
+
+        Parameters
+        ----------
+        day : int, optional
+            Days since 1970; default: that of the latest time in the fleet.
+        """
+        maker = self._label_maker()
+        rows = maker.pick(self._latest_day() if day is None else day)
         self._commits.labels_stale = True
         self._change(list, None)
         return rows
+
+    def _latest_day(self) -> int:
+        times = [lane.tallies.devices["last_time"] for lane in self.lanes.values()]
+        latest = max((float(each[each >= 0].max(initial=-1)) for each in times), default=-1.0)
+        if latest < 0:
+            raise ValueError("day is None, expected a number of days since 1970: no event had a time")
+        return int(latest // 86400)
 
     def tell(self, rows: Any) -> Any:
         """Take true labels of steps that `labels` gave."""
@@ -344,9 +381,9 @@ class Fleet:
         self._change(list, None)
         return found
 
-    def accuracy(self, level: float = 0.95) -> Any:
-        """Return what labels say about the accuracy of the whole fleet, with an interval."""
-        return self._label_maker(read=True).accuracy(level)
+    def accuracy(self, level: float = 0.95, day: int | None = None) -> Any:
+        """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`."""
+        return self._label_maker(read=True).accuracy(level, day)
 
     def _label_maker(self, read: bool = False) -> Any:
         if not read:

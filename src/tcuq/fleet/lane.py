@@ -18,9 +18,10 @@ from ..monitor.steps import STEP_DTYPE, Steps
 from .checked import KINDS, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
 from .order import HOLD, Integers, Order, Released, Touched
+from .store import packed, unpacked
 from .tallies import Tallies
 
-BRIDGE = 4
+BRIDGE = 16
 """Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
 
 
@@ -34,7 +35,13 @@ class Changes:
     def united(self, other: Changes) -> Changes:
         """Return what has changed in either."""
         pairs = zip(self.touched, other.touched, strict=True)
-        return Changes(min(self.devices, other.devices), Touched(*(np.union1d(*pair) for pair in pairs)))
+        return Changes(min(self.devices, other.devices), Touched(*(_union(*pair) for pair in pairs)))
+
+
+def _union(one: Integers, other: Integers) -> Integers:
+    found = np.zeros(max(int(one.max(initial=-1)), int(other.max(initial=-1))) + 1, dtype=bool)
+    found[one] = found[other] = True
+    return np.flatnonzero(found)
 
 
 class Lane:
@@ -150,7 +157,7 @@ class Lane:
         """
         self._stale = True
         try:
-            self._check_state(device, state, boot, seq)
+            boot, seq = self._check_state(device, state, boot, seq)
         except ValueError as error:
             self.refused["old state" if "already at" in str(error) else "bad state"] += 1
             raise
@@ -164,15 +171,16 @@ class Lane:
             parts.append(self._decide(following))
         return joined(parts)
 
-    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> None:
+    def _check_state(self, device: str, state: bytes, boot: int, seq: int) -> tuple[int, int]:
         problem = name_problem(device)
         if problem:
             raise ValueError(f"device {problem}")
         slot = self._slot_of.get(device)
         if slot is None and self.known is not None and device not in self.known:
             raise ValueError(f"device {device!r} is unknown, expected one that the fleet was opened with")
-        integer("boot", boot, 0, MAX_NUMBER - 1)
-        integer("seq", seq, 0, MAX_NUMBER - 1)
+        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, 0, MAX_NUMBER - 1)
+        if not isinstance(state, (bytes, bytearray, memoryview)):
+            raise ValueError(f"state of {device} is {type(state).__name__}, expected bytes")
         content = np.frombuffer(state, dtype=np.uint8)
         if len(content) != self.params.state_bytes:
             expected = f"expected {self.params.state_bytes}"
@@ -181,11 +189,11 @@ class Lane:
             Bank(self.params, 1).load_many([0], content[None])
         except ValueError as error:
             raise ValueError(f"state of {device} is refused: {str(error).partition(': ')[2]}") from None
-        if slot is not None and (boot, seq) < tuple(self.places[slot].tolist()[:2]):
-            at = self.places[slot]
+        if slot is not None and place < (at := self.places[slot].tolist()[:2]):
             raise ValueError(
-                f"state of {device} is of boot {boot}, seq {seq}; it is already at {at['boot']}, {at['seq']}"
+                f"state of {device} is of boot {boot}, seq {seq}; it is already at {at[0]}, {at[1]}"
             )
+        return place
 
     def _slots(self, names: npt.NDArray[Any]) -> Integers:
         """Return slots of devices, -1 for those that are refused; new ones are added."""
@@ -271,11 +279,11 @@ class Lane:
     def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
         """Return what must be kept of what has changed."""
         slots = changes.touched.slots
-        names = [name.encode() for name in self.devices[changes.devices :]]
+        names, name_ends = packed(self.devices[changes.devices :])
         kept: dict[str, npt.NDArray[Any]] = {
             "count": np.array([changes.devices, len(self.devices)], dtype=np.int64),
-            "names": np.frombuffer(b"".join(names), dtype=np.uint8),
-            "name_ends": np.cumsum([len(name) for name in names], dtype=np.int64),
+            "names": names,
+            "name_ends": name_ends,
             "slots": slots.astype(np.uint32),
             "states": self.bank.save_many(slots),
             "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
@@ -311,9 +319,7 @@ class Lane:
 
     def _load(self, arrays: Mapping[str, npt.NDArray[Any]], tallies: dict[str, npt.NDArray[Any]]) -> None:
         (first, count), slots = arrays["count"].tolist(), arrays["slots"].astype(np.int64)
-        ends = arrays["name_ends"].tolist()
-        content = arrays["names"].tobytes()
-        names = [content[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+        names = unpacked(arrays["names"], arrays["name_ends"])
         fresh = names[len(self.devices) - first :]
         if len(self.devices) < first or len(self.devices) + len(fresh) != count:
             raise ValueError(f"it begins at device {first}, expected {len(self.devices)}")

@@ -52,7 +52,9 @@ class Levels:
         """Write a file with what has changed; return the files that then make up the lane."""
         changes, kept = lane.changed(), list(self.levels)
         while kept and kept[-1].weight < 2 * _weight(changes.touched):
-            changes = changes.united(kept.pop().changes)
+            older = kept.pop()
+            if kept:  # else all is written anyway
+                changes = changes.united(older.changes)
         if not kept:
             rows = lane.arrays()
             changes = _changes(rows)

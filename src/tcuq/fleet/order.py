@@ -249,8 +249,14 @@ class Order:
         self._keys[cells], self._cells[cells] = arrays["cell_keys"], arrays["cell_rows"]
         owners = self._berths["slot"]
         occupied = np.flatnonzero(owners >= 0)
-        if len(occupied) and int(owners.max()) >= self._count:
-            raise ValueError(f"events are held of device {int(owners.max())}, expected below {self._count}")
+        bits = np.unpackbits(self._berths["used"].astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
+        held = np.zeros(self._count, dtype=np.int64)
+        if len(occupied) and int(owners.max()) < self._count:
+            np.add.at(held, owners[occupied], bits[occupied].sum(axis=1, dtype=np.int64))
+        fits = len(np.unique(owners[occupied])) == len(occupied)
+        fits &= not (self._berths["used"] >> np.uint64(self.hold - 1) >> np.uint64(1)).any()
+        if not fits or not np.array_equal(held, self.places["held"]):
+            raise ValueError("events that are held do not fit the devices")
         self._berth_of[:] = -1
         self._berth_of[owners[occupied]] = occupied
         vacant = np.flatnonzero(owners < 0)[::-1]

@@ -12,7 +12,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,13 @@ class _Watched(io.FileIO):
     def write(self, data: Any) -> int:
         point("write", Path(str(self.name)))
         return super().write(data)
+
+
+class _Stream:
+    """A file that is written from its beginning to its end, without a step back."""
+
+    def __init__(self, file: Any) -> None:
+        self.write, self.flush = file.write, file.flush
 
 
 def make_folders(folder: Path) -> None:
@@ -85,7 +92,8 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> int:
     """Write arrays whole, as `numpy.load` reads them: each with a CRC, none pickled. Return the bytes."""
 
     def fill(file: Any) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        stream: Any = _Stream(file)
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name, array in arrays.items():
                 with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
@@ -103,6 +111,25 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
             return {name: content[name] for name in content.files}
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return texts as the bytes of their UTF-8, one after the other, and the end of each."""
+    whole = "".join(texts).encode()
+    lengths: Any = map(len, texts)
+    if not whole.isascii():
+        lengths = [len(text.encode()) for text in texts]
+    ends = np.cumsum(np.fromiter(lengths, np.int64, len(texts)))
+    return np.frombuffer(whole, dtype=np.uint8), ends
+
+
+def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> list[str]:
+    """Return the texts that `packed` was given."""
+    whole, places = content.tobytes(), ends.tolist()
+    if whole.isascii():
+        text = whole.decode("ascii")
+        return [text[a:b] for a, b in zip([0, *places], places, strict=False)]
+    return [whole[a:b].decode() for a, b in zip([0, *places], places, strict=False)]
 
 
 def remove(path: Path) -> None:
@@ -124,7 +151,7 @@ def read_head(folder: Path) -> dict[str, Any] | None:
     path = folder / HEAD
     try:
         line, _, rest = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         head = json.loads(line)
