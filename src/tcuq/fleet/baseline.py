@@ -25,7 +25,7 @@ LENGTH = 32
 """Steps that a false alarm lasts where none has been seen: a clean stream works one off in about 12."""
 
 PART = 8
-"""All looks within a window count as one; as many alarms begin in it as there are at any moment, over this."""
+"""All looks within a window count as one: it sees one new alarm for so many that are there at any moment."""
 
 FINE = 32
 """Steps of a fleet's size between two powers of two."""

@@ -131,9 +131,18 @@ def count_bounds(count: float, side: float) -> tuple[float, float]:
     >>> [round(end, 3) for end in count_bounds(3, 0.025)]
     [0.619, 8.767]
     """
-    most = 10 * (count + 10) * max(1.0, -math.log(side))
-    low = 0.0 if count <= 0 else _crossing(lambda m: 1 - float(gamma_tail(count, m)) - side, 0.0, most)
-    return low, _crossing(lambda m: side - float(gamma_tail(count + 1, m)), 0.0, most)
+    low = 0.0 if count <= 0 else _gamma_point(count, 1 - side)
+    return low, _gamma_point(count + 1, side)
+
+
+def _gamma_point(shape: float, tail: float) -> float:
+    """Return where the tail of a gamma variable is so small; 64 places are tried at once."""
+    low, high = 0.0, 10 * (shape + 10) * max(1.0, -math.log(tail))
+    for _ in range(8):
+        places = np.linspace(low, high, 65)
+        at = int((gamma_tail(shape, places) > tail).sum())
+        low, high = float(places[max(0, at - 1)]), float(places[min(64, at)])
+    return (low + high) / 2
 
 
 def at_most(found: int, sample: int, errors: int, population: int) -> float:
