@@ -23,14 +23,15 @@ import numpy.typing as npt
 
 from tcuq import Bank, Params, fit
 from tcuq.demo import digits as demo
+from tcuq.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
 from tcuq.fleet.intervals import errors_interval
 from tcuq.fleet.label_accuracy import accuracy_of
 from tcuq.fleet.labels import Labels
 from tcuq.fleet.summary import summarize
-from tcuq.fleet.tallies import Tallies
+from tcuq.fleet.tallies import MEAN_ONE, Tallies
 
 START, PERIOD = 1.7e9 // 3600 * 3600, 60.0
-HALF, LOOKS, POOL = 1020, 200, 200_000
+HALF, LOOKS, POOL = 600, 200, 100_000
 PLACE = np.dtype(
     [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
 )
@@ -87,6 +88,16 @@ def stream(
     return probs.astype(np.float32), hidden.astype(np.float32), digits
 
 
+def worse_devices(tallies: Tallies, period: tuple[float, float] | None) -> npt.NDArray[np.int64]:
+    """Return the devices that a summary calls worse; naming all of them takes longer than all the rest."""
+    series, width = tallies.over_time(), tallies.width
+    found = from_fit(tallies.params) if period is None else from_period(series, width, period)
+    assert isinstance(found, Baseline)
+    rows = tallies.devices
+    _, always = device_p(rows["recent_alarm"] / MEAN_ONE, rows["steps"], found)
+    return np.flatnonzero(adjusted(always) <= SPENT)
+
+
 def judged(found: World, name: str, devices: int, degraded: float, seed: int) -> dict[str, Any]:
     """Run a fleet; return the first step after the middle with a verdict, and devices that were found."""
     rng = np.random.default_rng(seed)
@@ -116,12 +127,10 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
         tallies.update(slots, times, zeros, zeros, bank.run(slots, inputs[0], inputs[1]))
         if step >= HALF and (step - HALF) % every == every - 1:
             for which, period in periods.items():
-                # All devices at every fourth look: naming them takes longer than all the rest.
-                last = (step - HALF) // every % 4 == 3
-                summary = summarize([shard], worst=devices if last else 0, baseline=period)
+                summary = summarize([shard], worst=0, baseline=period)
                 if summary["alarm"]["unhealthy"]:
                     calls[which].append(step - HALF + 1)
-                worse[which] |= {int(row["device"]) for row in summary["worst"] if row["worse"]}
+                worse[which] |= set(worse_devices(tallies, period).tolist())
     rows = tallies.devices
     result: dict[str, Any] = {"baseline": {}}
     for which, period in periods.items():
@@ -254,11 +263,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--days", type=int, default=2000)
     parser.add_argument("--devices", type=int, default=1000)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", choices=("labels", "verdicts"))
     args = parser.parse_args(arguments)
     begin = time.time()
     found = world()
     result: dict[str, Any] = {"labels": []}
-    if args.days:
+    if args.only != "verdicts":
         for per_day, share, degraded in (
             (100, 0.2, 0.0),
             (100, 0.2, 0.02),
@@ -268,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             row = labeled(found, "10,000", args.days, per_day, share, degraded)
             result["labels"].append(row | {"degraded": degraded})
             print(f"degraded {degraded:g}", json.dumps(row), flush=True)
-    if args.fleets:
+    if args.only != "labels":
         result["verdicts"] = verdicts(found, args.fleets, args.devices)
     result["seconds"] = round(time.time() - begin)
     if args.json:

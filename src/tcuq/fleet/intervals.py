@@ -57,6 +57,7 @@ def _beta_share(a: float, b: float, x: float) -> float:
     return math.exp(front) * product / a
 
 
+@lru_cache(maxsize=1024)
 def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact (Clopper-Pearson) interval of a share, (0, 1) where n is 0.
 
@@ -73,7 +74,7 @@ def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function that rises goes through 0."""
-    while high - low > 1e-13 * high:
+    while high - low > 1e-12 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if rising(middle) < 0 else (low, middle)
     return (low + high) / 2
