@@ -26,12 +26,13 @@ from tcuq.demo import digits as demo
 from tcuq.fleet.baseline import SPENT, Baseline, adjusted, device_p, from_fit, from_period
 from tcuq.fleet.intervals import errors_interval
 from tcuq.fleet.label_accuracy import accuracy_of
+from tcuq.fleet.label_pools import device_keys
 from tcuq.fleet.labels import Labels
 from tcuq.fleet.summary import summarize
 from tcuq.fleet.tallies import MEAN_ONE, Tallies
 
 START, PERIOD = 1.7e9 // 3600 * 3600, 60.0
-HALF, LOOKS, POOL = 600, 200, 100_000
+HALF, LOOKS, POOL = 420, 200, 50_000
 PLACE = np.dtype(
     [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
 )
@@ -144,24 +145,29 @@ def judged(found: World, name: str, devices: int, degraded: float, seed: int) ->
 
 def verdicts(found: World, fleets: int, devices: int) -> dict[str, Any]:
     """Return, by monitor and share of degraded devices, what came out for a number of fleets."""
-    table: dict[str, Any] = {}
-    for name in found.params:
-        for share in (0.0, 0.01, 0.05, 0.2):
-            count = fleets if share == 0 else max(1, fleets // 10)
-            runs = [judged(found, name, devices, share, 1000 * n + int(1e6 * share)) for n in range(count)]
-            row: dict[str, Any] = {"fleets": count}
-            row["healthy_share"] = float(np.mean([run["share"] for run in runs]))
-            for which in ("fit", "own"):
-                steps = [run[which] for run in runs]
-                row[f"{which}_baseline"] = float(np.median([run["baseline"][which] for run in runs]))
-                row[f"{which}_called"] = sum(step is not None for step in steps)
-                row[f"{which}_steps"] = float(np.median([np.inf if s is None else s for s in steps]))
-                row[f"{which}_worse"] = [sum(run[f"{which}_worse"][k] for run in runs) for k in (0, 1)]
-                row[f"{which}_any_false"] = sum(run[f"{which}_worse"][1] > 0 for run in runs)
-            row["degraded"] = count * round(share * devices)
-            table[f"{name} {share:g}"] = row
-            print(f"one in {name:<7} degraded {share:<5g}", json.dumps(row), flush=True)
-    return table
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for number in range(fleets):
+        for name in found.params:
+            for share in (0.0, 0.01, 0.05, 0.2) if number < max(1, fleets // 10) else (0.0,):
+                seed = 1000 * number + round(1e6 * share)
+                runs.setdefault(f"{name} {share:g}", []).append(judged(found, name, devices, share, seed))
+        for key, done in runs.items():
+            print(f"{len(done)} fleets, one in {key} degraded", json.dumps(summed(done)), flush=True)
+    return {key: summed(done) for key, done in runs.items()}
+
+
+def summed(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return what came out of fleets of one kind."""
+    row: dict[str, Any] = {"fleets": len(runs)}
+    row["healthy_share"] = float(np.mean([run["share"] for run in runs]))
+    for which in ("fit", "own"):
+        steps = [run[which] for run in runs]
+        row[f"{which}_baseline"] = float(np.median([run["baseline"][which] for run in runs]))
+        row[f"{which}_called"] = sum(step is not None for step in steps)
+        row[f"{which}_steps"] = float(np.median([np.inf if s is None else s for s in steps]))
+        row[f"{which}_worse"] = [sum(run[f"{which}_worse"][k] for run in runs) for k in (0, 1)]
+        row[f"{which}_any_false"] = sum(run[f"{which}_worse"][1] > 0 for run in runs)
+    return row
 
 
 def decided(found: World, name: str, devices: int, steps: int, degraded: float, seed: int) -> tuple[Any, Any]:
@@ -198,15 +204,15 @@ def labeled(
     steps, wrong = decided(found, name, devices, 300, degraded, 5)
     flat, bad = steps.reshape(-1), wrong.reshape(-1)
     names = np.array([f"d{n}" for n in range(devices)], dtype=object)
+    keys = device_keys("v", names)
     rng = np.random.default_rng(9)
     rows, truths, widths, plain, found_risk, found_all = [], [], [], [], 0, 0
     for day in range(days):
         chosen = rng.choice(len(flat), size, replace=False)
         labels = Labels(per_day, share, seed=day)
         seqs = chosen // devices
-        labels.offer(
-            "v", names[chosen % devices], np.zeros(size, np.int64), seqs, np.full(size, 60.0), flat[chosen]
-        )
+        zeros, noon, whose = np.zeros(size, np.int64), np.full(size, 43200.0), chosen % devices
+        labels.offer("v", names[whose], zeros, seqs, noon, flat[chosen], keys[whose])
         asked = labels.pick(0)
         told = [
             {**row, "label": -1 if bad[row["seq"] * devices + int(row["device"][1:])] else row["answer"]}
@@ -223,7 +229,7 @@ def labeled(
         found_all += x
         found_risk += int(rows[-1][4] + rows[-1][7])
     table, ends = np.array(rows), np.array(widths)
-    groups = [rng.integers(0, days, 30) for _ in range(days // 4)]
+    groups = [rng.integers(0, days, 30) for _ in range(days)]
     several = np.array(
         [
             (*accuracy_of(table[group], 0.95)["interval"], 1 - sum(truths[n] for n in group) / size / 30)
@@ -271,9 +277,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.only != "verdicts":
         for per_day, share, degraded in (
             (100, 0.2, 0.0),
-            (100, 0.2, 0.02),
-            (100, 0.5, 0.02),
-            (1000, 0.2, 0.02),
+            (100, 0.2, 0.015),
+            (100, 0.5, 0.015),
+            (1000, 0.2, 0.015),
         ):
             row = labeled(found, "10,000", args.days, per_day, share, degraded)
             result["labels"].append(row | {"degraded": degraded})
