@@ -25,7 +25,7 @@ LENGTH = 32
 """Steps that a false alarm lasts where none has been seen: a clean stream works one off in about 12."""
 
 PART = 8
-"""Within the length of a false alarm over this, all looks count as one."""
+"""All looks within a window count as one: it sees one new alarm for so many that are there at any moment."""
 
 FINE = 32
 """Steps of a fleet's size between two powers of two."""
@@ -54,6 +54,11 @@ class Baseline:
     onsets: float
     length: float
     source: str
+
+    @property
+    def window(self) -> float:
+        """Steps of a device in which all looks count as one."""
+        return max(1.0, self.share / self.onsets / PART) if self.onsets else 1.0
 
     @classmethod
     def counted(cls, steps: int, onsets: int, alarm_steps: int, source: str) -> Baseline | None:
@@ -176,7 +181,7 @@ def fleet_p(in_alarm: int, devices: int, steps: int, baseline: Baseline) -> tupl
         return 1.0, 1.0
     grid = math.ceil(FINE * math.log2(devices))
     most = max(devices, math.ceil(2 ** (grid / FINE)))
-    window = max(1.0, 2 ** (grid // FINE) * baseline.length / PART)
+    window = 2 ** (grid // FINE) * baseline.window
     # In alarm within the window: at its beginning, or an alarm begins in it.
     share = baseline.share + baseline.onsets * window / most
     always = binomial_tail(in_alarm, most, min(1.0, share)) / float(spending(steps, window, FINE))
@@ -201,7 +206,7 @@ def device_p(
     """
     shape = max(1e-9, baseline.onsets * ALARM_WINDOW)
     amount = recent_alarm * ALARM_WINDOW / baseline.length
-    window = max(1.0, baseline.length / PART)
+    window = min(baseline.window, ALARM_WINDOW / PART)
     now = gamma_tail(shape, amount)
     # Within a window the share falls by no more than this.
     lower = gamma_tail(shape, amount * (1 - window / ALARM_WINDOW))

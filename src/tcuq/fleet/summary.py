@@ -176,6 +176,8 @@ def _number(value: float) -> float | None:
 
 def _worst(versions: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
     """Return the worst of the devices that report: by severity where every version has it, else by risk."""
+    if count <= 0:
+        return []
     by_severity = bool(versions) and all(v.params.evidence is not None for v in versions)
     now, always, places, keys = [], [], [], []
     for at, version in enumerate(versions):
@@ -194,7 +196,7 @@ def _worst(versions: Sequence[VersionView], count: int) -> list[dict[str, Any]]:
     key, where = np.concatenate(keys).astype(np.int64), np.concatenate(places)
     q, held = (_adjusted(np.concatenate(values)) for values in (now, always))
     found = []
-    for row in np.argsort(-key, kind="stable")[: max(0, count)].tolist():
+    for row in np.argsort(-key, kind="stable")[:count].tolist():
         version, slot = versions[int(where[row, 0])], int(where[row, 1])
         found.append(_device(version, slot) | {"q": _number(q[row]), "worse": bool(held[row] <= SPENT)})
     return found

@@ -1,0 +1,162 @@
+"""What a summary says of a small fleet with devices of all kinds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tcuq import Params
+from tcuq.fleet.labels import Labels
+from tcuq.fleet.summary import FINE, WORSE, summarize
+from tcuq.fleet.tallies import Tallies
+from tcuq.monitor.alarm import Alarm, AlarmSide
+from tcuq.monitor.evidence_head import EvidenceHead
+from tcuq.monitor.steps import STEP_DTYPE
+
+COUNTS = {"false_alarms": 10, "steps": 1_000_000, "alarm_steps": 100}
+NOTES = {"fit": {"run_length": 10_000, "run_length_elsewhere": COUNTS}}
+PLACE = np.dtype(
+    [(name, "i8") for name in ("boot", "seq", "missing", "late", "duplicates", "reboots", "held")]
+)
+START, PERIOD = 1.7e9, 10.0
+
+
+def monitor(**more: Any) -> Params:
+    alarm = Alarm(0.1, AlarmSide(0.05, 2.0))
+    return Params(classes=2, alarm=alarm, notes=NOTES, names=["cat", "dog"], horizon=64, **more)
+
+
+EVIDENCE = monitor(evidence=EvidenceHead(coef={"doubt": 1.0}, offsets=(0.0, 0.0)))
+
+
+@dataclass(eq=False)
+class Shard:
+    version: str
+    devices: list[str]
+    tallies: Tallies
+    places: npt.NDArray[Any]
+
+
+def shard(
+    names: list[str],
+    steps: int,
+    alarm: Any = 0,
+    risk: Any = 0.25,
+    severity: Any = 0.0,
+    version: str = "v1",
+    params: Params = EVIDENCE,
+    start: float = START,
+) -> Shard:
+    """Return devices that all made the same number of steps; alarm, risk and severity may differ."""
+    count = len(names)
+    tallies = Tallies(params)
+    tallies.grow(count)
+    rows = np.zeros(count, dtype=STEP_DTYPE)
+    rows["risk"], rows["alarm"], rows["severity"], rows["expected_accuracy"] = risk, alarm, severity, 0.75
+    rows["answer"] = np.arange(count) % 2
+    none = np.zeros(count, dtype=np.int64)
+    for step in range(steps):
+        tallies.update(np.arange(count), np.full(count, start + PERIOD * step), none, none, rows)
+    places = np.zeros(count, dtype=PLACE)
+    places["missing"], places["seq"] = 2, steps - 1
+    return Shard(version, names, tallies, places)
+
+
+def names(count: int, start: int = 0) -> list[str]:
+    return [f"d{n}" for n in range(start, start + count)]
+
+
+def test_a_healthy_and_an_unhealthy_fleet() -> None:
+    quiet = summarize([shard(names(300), 20)])
+    assert quiet["alarm"]["verdict"] == FINE and not quiet["alarm"]["unhealthy"] and quiet["alarm"]["p"] == 1
+    assert quiet["alarm"]["baseline_from"] == "the fit: 10 false alarms in 1,000,000 held-out clean steps"
+    loud = summarize([shard(names(300), 20, alarm=(np.arange(300) < 30).astype(int))])
+    assert loud["alarm"]["verdict"] == WORSE and loud["alarm"]["devices"] == 30
+    assert loud["alarm"]["share"] == 0.1 and loud["alarm"]["p"] < loud["alarm"]["p_always"] < 0.001
+    low, high = loud["alarm"]["interval"]
+    assert 0.06 < low < 0.1 < high < 0.15
+    assert (loud["devices"], loud["steps"], loud["missing"], loud["silent"]) == (300, 6000, 600, 0)
+    json.dumps(loud, allow_nan=False)
+
+
+def test_the_worst_come_first_and_those_that_are_worse_for_sure_are_named() -> None:
+    severity = np.linspace(-1, 1, 50)
+    found = summarize([shard(names(50), 900, (np.arange(50) == 49).astype(int), 0.5, severity)], worst=3)
+    assert [row["device"] for row in found["worst"]] == ["d49", "d48", "d47"]
+    first, second = found["worst"][:2]
+    assert (
+        first["worse"] and first["q"] < 1e-6 and first["alarm_since"] == START and first["alarm_steps"] == 900
+    )
+    assert not second["worse"] and second["q"] == 1 and second["alarm_since"] is None
+    assert first["severity"] == 1 and first["mean_risk"] == 0.5 and first["seq"] == 899
+
+
+def test_without_evidence_the_worst_are_those_of_the_highest_risk() -> None:
+    risks = np.array([0.1, 0.75, 0.25])
+    found = summarize([shard(names(3), 5, risk=risks, params=monitor())])["worst"]
+    assert [row["device"] for row in found] == ["d1", "d2", "d0"] and found[0]["severity"] is None
+
+
+def test_silent_devices_are_counted_listed_and_in_no_share() -> None:
+    old = shard(names(3), 100, alarm=1)
+    new = shard(names(5, 10), 100, start=START + 86400)
+    found = summarize([old, new])
+    assert found["time"] == START + 86400 + 99 * PERIOD and found["silent"] == 3
+    assert [row["device"] for row in found["silent_devices"]] == ["d0", "d1", "d2"]
+    assert found["alarm"]["devices"] == 0 and found["alarm"]["of"] == 5 and len(found["worst"]) == 5
+    assert summarize([old, new], now=START + 86400 * 30)["alarm"]["verdict"] == "no device reports"
+
+
+def test_a_device_that_moved_to_another_version_is_not_silent() -> None:
+    old = shard(names(4), 10)
+    new = shard(names(3), 10, version="v2", start=START + 86400)
+    found = summarize({"v1": old, "v2": new})
+    assert found["devices"] == 4 and found["silent"] == 1 and found["silent_devices"][0]["device"] == "d3"
+    assert [v["version"] for v in found["versions"]] == ["v1", "v2"]
+    assert found["alarm"]["of"] == 3 and found["versions"][0]["alarm"]["verdict"] == "no device reports"
+    assert found["versions"][1]["expected_accuracy"] == 0.75
+
+
+def test_shards_of_a_version_are_one() -> None:
+    alarm = (np.arange(60) % 20 == 0).astype(int)
+    whole = summarize([shard(names(60), 30, alarm)])
+    parts = [shard(names(20, 20 * k), 30, alarm[:20]) for k in range(3)]
+    assert summarize(parts) == whole
+
+
+def test_classes_and_time() -> None:
+    found = summarize([shard(names(4), 720)])
+    assert [(row["name"], row["steps"]) for row in found["classes"]] == [("cat", 1440), ("dog", 1440)]
+    series = found["over_time"][0]
+    assert series["width"] == 3600 and sum(series["steps"]) == 2880 and set(series["devices"]) == {4}
+    assert series["mean_risk"] == [0.25] * len(series["time"])
+
+
+def test_a_period_of_this_fleet_as_the_baseline() -> None:
+    lane = shard(names(100), 1000, alarm=(np.arange(100) < 10).astype(int))
+    assert summarize([lane])["alarm"]["unhealthy"]
+    own = summarize([lane], baseline=(START - 7200, START + 7200))["alarm"]
+    assert not own["unhealthy"] and own["baseline"] > 0.1 and "declared healthy" in own["baseline_from"]
+    nothing = summarize([lane], baseline=(0.0, 1.0))["alarm"]
+    assert nothing["baseline"] is None and nothing["verdict"] == "no baseline to compare with"
+    assert nothing["baseline_from"] == "there are no steps in the healthy period"
+
+
+@pytest.mark.parametrize("lanes", [[], [shard([], 0)], [shard(names(2), 0)]])
+def test_fleets_in_which_nothing_has_happened(lanes: list[Shard]) -> None:
+    found = summarize(lanes, {"wrong width": 3}, Labels(5))
+    assert found["steps"] == 0 and found["worst"] == [] and found["time"] is None
+    assert found["refused"] == {"wrong width": 3} and found["labels"]["estimate"] is None
+    json.dumps(found, allow_nan=False)
+
+
+def test_steps_without_times() -> None:
+    found = summarize([shard(names(3), 4, start=np.nan)])
+    assert found["time"] is None and found["silent"] == 0 and found["versions"][0]["untimed"] == 12
+    assert found["over_time"][0]["time"] == [] and len(found["worst"]) == 3
+    json.dumps(found, allow_nan=False)
