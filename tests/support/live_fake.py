@@ -58,7 +58,8 @@ class Device:
             "answer": self.label, "flagged": flagged, "abstain": flagged and draw() < 0.85,
             "alarm": int(self.evidence > 2), "warming_up": step < 50,
             "reason": max(values, key=lambda name: values[name]) if flagged else "",
-            "persistence": 0.55 + 0.25 * math.sin(step / 300), "variety": 0.3, "severity": min(1.0, self.evidence / 9),
+            "persistence": 0.55 + 0.25 * math.sin(step / 300), "variety": 0.3,
+            "severity": min(1.0, self.evidence / 9),
             "expected_accuracy": 0.97 - 0.5 * self.level, "signals": values if flagged else None,
         }  # fmt: skip
 

@@ -170,13 +170,10 @@ function start() {
     tellReason(stream, i);
     tellCounts(stream, about, rate);
     const raised = stream.flags[stream.steps - 1] & (BIT.rise | BIT.fall);
-    const banner = find("#alarm");
-    if (banner.hidden === Boolean(raised)) banner.hidden = !raised;
-    if (raised) {
-      let from = stream.steps - 1;
-      while (from > 0 && stream.flags[from - 1] & (BIT.rise | BIT.fall)) from--;
-      put("#alarm-since", "since step " + number(stream.number(from)) + ", " + clock(stream.time[from]));
-    }
+    find("#alarm").dataset.raised = raised ? "1" : "0";
+    let from = stream.steps - 1;
+    while (raised && from > 0 && stream.flags[from - 1] & (BIT.rise | BIT.fall)) from--;
+    put("#alarm-word", raised ? "Alarm since step " + number(stream.number(from)) + ", " + clock(stream.time[from]) : "No alarm");
   }
 
   function draw(now) {

@@ -19,11 +19,11 @@ SCRIPTS = ("steps.js", "connection.js", "remarks.js", "panel.js", "saving.js", "
 """In this order, after those of the report, in one scope."""
 
 LEGEND = (
-    ("risk", "risk, its range where a pixel holds many steps"),
+    ("risk", "risk (shade: lowest to highest)"),
     ("threshold", "threshold"),
-    ("abstain", "abstained: not sure"),
-    ("rise", "alarm: risk has risen"),
-    ("fall", "alarm: risk has fallen"),
+    ("abstain", "not sure: abstained"),
+    ("rise", "alarm: risk rose"),
+    ("fall", "alarm: risk fell"),
 )
 
 BUTTONS = (
@@ -161,11 +161,11 @@ def _header(links: str) -> str:
     return (
         f'<header><div class="names"><p class="kind">tcuq {DASH} live</p><h1 id="title">Live</h1>'
         f'<p class="source" id="source"></p>{nav}</div>'
-        '<p class="state" role="status"><i aria-hidden="true"></i><span id="state">connecting…</span></p>'
-        "</header>"
-        '<div id="alarm" class="alarm" role="alert" hidden><b>Alarm</b> '
-        '<span>The stream has changed <span id="alarm-since"></span></span></div>'
-        "<noscript><p class='alarm'>This page needs scripts; it runs its own alone.</p></noscript>"
+        '<div class="pills"><p id="alarm" class="state alarm" role="status" aria-live="assertive">'
+        '<i aria-hidden="true"></i><span id="alarm-word">No alarm</span></p>'
+        '<p class="state link" role="status"><i aria-hidden="true"></i>'
+        '<span id="state">connecting…</span></p></div></header>'
+        "<noscript><p>This page needs scripts; it runs its own alone.</p></noscript>"
     )
 
 
@@ -182,8 +182,9 @@ def _answer() -> str:
     return (
         '<section id="now" class="now" aria-label="Answer"><p class="which" id="which">No step yet</p>'
         f'<p class="answer" id="answer">{DASH}</p>'
-        f'<p class="decision"><i aria-hidden="true"></i><span id="decision">{DASH}</span></p>'
-        '<p class="notes" id="notes"></p>'
+        '<div class="verdict-now"><p class="decision"><i aria-hidden="true"></i>'
+        f'<span id="decision">{DASH}</span></p>'
+        '<p class="notes" id="notes"></p></div>'
         '<div class="gauge" id="gauge" aria-hidden="true"><i></i><b></b></div>'
         f'<dl class="values">{values}</dl>'
         '<button type="button" class="wrong" data-act="wrong" title="Key W" hidden>This was wrong…</button>'

@@ -51,10 +51,15 @@ function remarksIn(stream, view, x) {
 function drawRemarkLane(stream) {
   return (pen, view, x, from, to, ink) => {
     pen.lineWidth = 1.6;
-    for (const { remark, px } of remarksIn(stream, view, x)) {
+    let free = -Infinity;
+    for (const { remark, px } of remarksIn(stream, view, x).sort((a, b) => a.px - b.px)) {
       const [shape, color] = signOf(remark.kind);
+      // What happened at one place stands side by side, as long as there is room.
+      const at = Math.max(GUTTER + 5, Math.min(px, x(view.to) - 5)), moved = Math.max(at, free);
+      const place = moved - at > 30 || moved > x(view.to) - 5 ? at : moved;
+      free = place + 11;
       pen.fillStyle = pen.strokeStyle = ink[color];
-      drawSign(pen, shape, Math.max(GUTTER + 5, Math.min(px, x(view.to) - 5)), (from + to) / 2, 4);
+      drawSign(pen, shape, place, (from + to) / 2, 4);
     }
   };
 }
@@ -127,7 +132,7 @@ function makeRemarkList(list, saved, stream, goTo) {
       const [shape, color, title] = signOf(remark.kind);
       button.type = "button";
       item.dataset.kind = remark.kind;
-      const sign = Object.assign(document.createElement("i"), { className: "sign " + shape });
+      const sign = Object.assign(document.createElement("i"), { className: "sign sign-" + shape });
       sign.style.setProperty("--sign", "var(--" + color + ")");
       for (const [tag, text] of [["b", title], ["span", remark.text], ["time", clock(remark.time)]]) {
         button.appendChild(document.createElement(tag)).textContent = text;
