@@ -112,8 +112,11 @@ class Tab:
         told = [
             e["params"] for e in self.events if e["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
         ]
+        entries = [params.get("entry", {"source": "", "level": "error"}) for params in told]
         texts = [
-            json.dumps(params)[:600] for params in told if params.get("entry", {}).get("source") != "network"
+            json.dumps(params)[:600]
+            for params, entry in zip(told, entries, strict=True)
+            if entry["source"] != "network" and entry["level"] == "error"
         ]
         failed = self.js("document.documentElement.dataset.error || ''")
         return texts + ([failed] if failed else [])
@@ -210,9 +213,9 @@ class Browser:
         return self.sockets[-1]
 
     def tab(self) -> Tab:
-        self.whole.send(
-            json.dumps({"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank"}})
-        )
+        # A window of its own: a browser draws nothing in a tab that is hidden.
+        params = {"url": "about:blank", "newWindow": True}
+        self.whole.send(json.dumps({"id": 1, "method": "Target.createTarget", "params": params}))
         while True:
             message = json.loads(self.whole.receive(30))
             if message.get("id") == 1:

@@ -26,7 +26,7 @@ PAUSE = 0.05
 BEAT = 5.0
 """Seconds after which a page hears that the server is there, when nothing else is told."""
 
-WATCH = 0.5
+WATCH = 0.2
 """Seconds after which a quiet stream looks whether the server stops."""
 
 SEND_SECONDS = 30.0
@@ -221,14 +221,15 @@ class Handler(BaseHTTPRequestHandler):
             return True
         name, value = site.cookie
         given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
-        if given and _same(given, site.token):
+        if given and _same(given.encode("utf-8", "replace"), site.token):
             cookie = f"{name}={value}; Path=/; HttpOnly; SameSite=Strict"
             self._answer(200, HTML, WELCOME, NOTHING, {"Set-Cookie": cookie})
             return False
         bearer = self.headers.get("Authorization", "")
-        if bearer.startswith("Bearer ") and _same(bearer[7:], site.token):
+        # Headers are read as Latin-1, whatever was sent.
+        if bearer.startswith("Bearer ") and _same(bearer[7:].encode("latin-1", "replace"), site.token):
             return True
-        if _same(self._cookie(name), value):
+        if _same(self._cookie(name).encode("utf-8", "replace"), value):
             return True
         time.sleep(0.3)  # guessing takes its time
         more = {"WWW-Authenticate": "Bearer"}
@@ -281,8 +282,8 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal belongs to the session."""
 
 
-def _same(given: str, expected: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+def _same(given: bytes, expected: str) -> bool:
+    return secrets.compare_digest(given, expected.encode())
 
 
 def _whole(value: object) -> bool:

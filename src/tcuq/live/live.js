@@ -55,7 +55,7 @@ function moreFacts(stream, near) {
 function makeFollowing(stream, changed) {
   const view = makeView(stream, changed);
   const { look, zoom, pan } = view;
-  Object.assign(view, { following: true, wanted: 0, anew: true });
+  Object.assign(view, { following: true, wanted: 0, anew: true, arriving: false });
   const keep = () => (view.wanted = view.span() >= view.steps ? Infinity : view.span());
 
   view.look = (from, to) => {
@@ -82,9 +82,13 @@ function makeFollowing(stream, changed) {
   };
   // New steps came, and so many of the oldest went.
   view.moved = (gone, rate) => {
-    if (view.anew) view.wanted = Math.max(300, Math.min(20000, Math.round((rate || 0) * SECONDS_SHOWN)));
+    view.arriving = true; // when it is drawn is up to who tells of the steps
+    const usual = Math.max(300, Math.min(20000, niceStep((rate || 1) * SECONDS_SHOWN)));
+    // A rate that wavers must not make the picture breathe.
+    if (view.anew && (usual > 2.1 * view.wanted || usual < view.wanted / 2.1)) view.wanted = usual;
     if (view.following) look(view.steps - Math.min(view.wanted, view.steps), view.steps);
     else look(view.from - gone, view.to - gone);
+    view.arriving = false;
   };
   return view;
 }
@@ -114,7 +118,12 @@ function start() {
   let ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
   const rateOf = makeRate();
 
-  const view = makeFollowing(stream, () => soon());
+  // A picture that is paused keeps its scale, whatever comes in behind it.
+  const view = makeFollowing(stream, () => {
+    if (view.arriving && !view.following) return;
+    stream.top = stream.reach;
+    if (!view.arriving) soon();
+  });
   const reading = makeReading(stream, view, stage, rows, spoken);
   stream.axis = LIVE_AXIS;
   stream.ticks = liveTicks(stream);
@@ -211,7 +220,7 @@ function start() {
   let due = 0;
   function later() {
     clearTimeout(due);
-    due = setTimeout(soon, 250);
+    due = setTimeout(soon, calm.matches ? 1000 : 250);
   }
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);

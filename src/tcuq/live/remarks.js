@@ -10,7 +10,7 @@ const SIGNS = {
 const LINES = new Set(["lost", "connected", "missing", "restart", "reboot"]);
 const LISTED = 60;
 
-const signOf = (kind) => SIGNS[kind] || SIGNS.note;
+const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
 
 function drawSign(pen, shape, x, y, r) {
   pen.beginPath();

@@ -38,7 +38,7 @@ const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) 
 
 function makeSteps() {
   const stream = {
-    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reasons: [], names: [], shifts: false, wrong: null,
+    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reach: 0.1, reasons: [], names: [], shifts: false, wrong: null,
     about: "answer", dropped: 0, remarks: [], signals: new Map(), segments: [], gaps: [],
     totals: { steps: 0, flagged: 0, abstained: 0, alarms: 0, remarks: {} },
   };
@@ -63,7 +63,7 @@ function makeSteps() {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     const most = stream.peak / 65536;
-    stream.top = AXIS_TOPS.find((top) => most <= top) || 1;
+    stream.reach = AXIS_TOPS.find((top) => most <= top) || 1;
   }
 
   // Lets go of the oldest steps; what is known by place moves along.
