@@ -115,14 +115,16 @@ function start() {
   const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, columns = [], device = null, state = "opening", replace = false, rate = null;
-  let ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
+  let acted = true, ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
   const rateOf = makeRate();
 
   // A picture that is paused keeps its scale, whatever comes in behind it.
   const view = makeFollowing(stream, () => {
     if (view.arriving && !view.following) return;
     stream.top = stream.reach;
-    if (!view.arriving) soon();
+    if (view.arriving) return;
+    acted = true;
+    soon();
   });
   const reading = makeReading(stream, view, stage, rows, spoken);
   stream.axis = LIVE_AXIS;
@@ -144,11 +146,13 @@ function start() {
     if (at < GUTTER || at > stage.clientWidth - RIGHT || !stream.steps) return;
     const i = inside(page.stepAt(at));
     pinned = pinned === i ? null : i;
+    acted = true;
     soon();
   };
   // Keys of the report move the reading by themselves; the pointer's place gives way to them.
   reading.clear = () => {
     px = null;
+    acted = true;
     soon();
   };
   const announce = reading.announce;
@@ -156,19 +160,25 @@ function start() {
     px = null;
     pinned = reading.step;
     announce();
+    acted = true;
     soon();
   };
   const selected = () => (reading.step !== null ? reading.step : inside(view.following ? stream.steps - 1 : Math.ceil(view.to) - 1));
 
   function tellRange() {
-    const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
-    pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
-    pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
     const first = inside(view.from), last = inside(Math.ceil(view.to) - 1);
     const behind = stream.steps - 1 - last, lag = behind > 0 ? ", " + number(behind) + " newer" : "";
     put("#range", "Steps " + number(stream.number(first)) + "\u2013" + number(stream.number(last)) + lag);
     root.dataset.from = stream.number(first);
     root.dataset.to = stream.number(last);
+  }
+
+  function drawStrip(now) {
+    drawn = now;
+    drawOverview(strip, stream, ink);
+    const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
+    pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
+    pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
   }
 
   function tellPanel(now) {
@@ -204,15 +214,15 @@ function start() {
     rows.forEach((r) => r.part.classList.toggle("last", r === shown[shown.length - 1]));
     drawTimeline(canvas, stream, view, ink);
     shown.forEach((r) => drawSignal(r.canvas, r.row, stream, view, false, ink));
-    // The strip below moves slowly; it need not be drawn each time.
-    if (now - drawn > 400) {
-      drawOverview(strip, stream, ink);
-      drawn = now;
-    }
-    tellRange();
     reading.show();
-    if (now - told > (calm.matches ? 950 : 180) || px !== null || !view.following) tellPanel(now);
-    else later();
+    // The strip moves slowly and nobody reads twenty numbers a second: both are told less often.
+    const asked = acted || px !== null;
+    if (asked || now - drawn > 400) drawStrip(now);
+    if (asked || now - told > (calm.matches ? 950 : 180)) {
+      tellPanel(now);
+      tellRange();
+    } else later();
+    acted = false;
     if (!root.dataset.ready) root.dataset.ready = String(Math.round(performance.now())); // ms to the first picture
     root.dataset.frames = Number(root.dataset.frames || 0) + 1;
   }
@@ -267,6 +277,7 @@ function start() {
       view.following = !view.following;
       if (view.following) pinned = null;
       view.moved(0, rate);
+      acted = true;
       soon();
     },
     live: () => {
@@ -296,6 +307,7 @@ function start() {
     " ": acts.pause, l: acts.live, w: acts.wrong, c: acts.csv, s: acts.png, 0: acts.whole,
     Escape: () => {
       pinned = null;
+      acted = true;
       acts.live();
       soon();
     },

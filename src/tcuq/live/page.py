@@ -148,7 +148,8 @@ def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>tcuq live</title><style>{_style()}</style></head><body>"
-        f"{_header(links)}<main>{_answer()}{_plot()}{_reason()}{_counts()}{_events()}</main>"
+        f'{_header(links)}<main><div class="side">{_answer()}{_reason()}{_events()}</div>'
+        f'<div class="wide">{_plot()}{_counts()}</div></main>'
         "<footer><p>The page holds the last 262,144 steps; the server holds fewer, for pages that are opened "
         f"later. tcuq {escape(VERSION)}.</p></footer>{_dialog()}"
         f'<script type="application/json" id="meanings">{meanings}</script>'
