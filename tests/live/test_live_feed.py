@@ -108,6 +108,8 @@ def test_memory_is_bounded() -> None:
     assert len(part.numbers) == len(part.signals) == 100
     assert len(part.remarks) == REMARKS
     assert part.numbers[0] == 2900
+    feed.add_remark("broken", "x" * 10**6, 0)
+    assert len(feed.take(None).remarks[-1]["text"]) < 600
     feed.add_steps(5000, {"risk": [0.1] * 350})  # more than is kept, at once
     assert feed.take(None).numbers.tolist() == list(range(5250, 5350))
 

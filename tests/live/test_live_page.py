@@ -462,6 +462,31 @@ def test_remarks_tell_of_the_device_and_lead_there(bench: Any) -> None:
     tab.wait("document.querySelector('.tip').textContent.includes('3 lines could not be read')")
 
 
+def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Browser, tmp_path: Path) -> None:
+    browser.downloads(tmp_path)
+    feed = Feed(about())
+    for k in range(3000):  # every fifth step is missing
+        feed.add_steps(*plain(5 * k, 4, 0.1))
+    feed.add_steps(*plain(15_000, 5, 7.5, time=1e300, threshold=-3.0, label=-1, answer=31_000))
+    feed.add_steps(
+        *plain(15_005, 5, float("nan"), time=float("nan"), persistence=None, expected_accuracy=None)
+    )
+    feed.add_steps(*plain(100, 5, 0.2))  # numbers go back
+    for k in range(1000):
+        feed.add_remark("broken", "", 15 * k)
+    one = bench(feed)
+    tab = one.ready()
+    tab.key("0")
+    one.has(104)
+    assert held(tab)[-3:] == [[14_995, 14_998], [15_000, 15_009], [100, 104]]
+    frames = int(tab.js(f"{ROOT}.frames"))
+    began = time.monotonic()
+    for k in range(10):
+        feed.add_steps(*plain(105 + k, 1, 0.2))
+        one.has(105 + k)
+    assert int(tab.js(f"{ROOT}.frames")) > frames and time.monotonic() - began < 10
+
+
 EVIL = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>'
 
 

@@ -129,6 +129,25 @@ def test_a_foreign_name_in_the_address_is_refused(site: Any, host: str) -> None:
         assert ask("/", {"Host": own})[0] == 200
 
 
+def test_pages_of_others_cannot_fetch_but_may_link(site: Any) -> None:
+    _, _, _, ask = site
+    for path in ("/feed", "/about", "/metrics", "/"):
+        for where in ("cross-site", "same-site"):
+            assert ask(path, {"Sec-Fetch-Site": where, "Sec-Fetch-Mode": "no-cors"})[0] == 403
+    assert ask("/", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200
+    assert ask("/about", {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["http://[", "//[", "/%00", "/../../etc/passwd", "*", "/feed/", "/?" + "&" * 9000]
+)
+def test_strange_paths_are_answered(site: Any, path: str) -> None:
+    raw = socket.create_connection(("127.0.0.1", site[1].port), timeout=20)
+    raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert raw.recv(12)[9:] in (b"404", b"200")
+    raw.close()
+
+
 def test_marks_are_taken_from_our_page_alone(site: Any) -> None:
     _, server, marks, ask = site
     assert ask.mark({"step": 5, "label": 3}) == (200, {"text": "step 5: true class 3, written to door.csv"})
@@ -142,6 +161,7 @@ def test_marks_are_taken_from_our_page_alone(site: Any) -> None:
         {"X-Tcuq": "1", "Content-Type": "text/plain"},
         {**MARK, "Origin": "http://evil.example"},
         {**MARK, "Origin": "null"},
+        {**MARK, "Origin": "http://["},
         {**MARK, "Sec-Fetch-Site": "cross-site"},
         {**MARK, "Sec-Fetch-Site": "same-site"},
     ):
@@ -444,7 +464,16 @@ def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
     def broken() -> str:
         raise RuntimeError("no figures")
 
-    server, _ = served(Feed(about()), metrics=broken)
+    def worse(step: int, label: int | None) -> str:
+        raise KeyError("log")
+
+    feed = Feed(about(level=float("nan"), title="\udc80"))
+    server, _ = served(feed, metrics=broken, mark=worse)
     with server:
+        assert Client(server.port).mark({"step": 1, "label": 1}) == (500, {"error": "KeyError: 'log'"})
+        assert json.loads(Client(server.port)("/about")[2])["level"] is None
+        stream = Stream(server.port)
+        assert stream.event()["data"]["about"]["level"] is None
+        stream.close()
         assert Client(server.port)("/metrics")[::2] == (500, "RuntimeError: no figures\n")
         assert Client(server.port)("/about")[0] == 200

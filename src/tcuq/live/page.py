@@ -15,7 +15,16 @@ from ..report.document import SHARED, asset, content_hash
 from ..report.sections import legend
 from ..report.text import DASH, escape
 
-SCRIPTS = ("steps.js", "connection.js", "remarks.js", "panel.js", "saving.js", "wrong.js", "live.js")
+SCRIPTS = (
+    "steps.js",
+    "connection.js",
+    "remarks.js",
+    "panel.js",
+    "saving.js",
+    "wrong.js",
+    "following.js",
+    "live.js",
+)
 """In this order, after those of the report, in one scope."""
 
 LEGEND = (
@@ -221,7 +230,7 @@ def _plot() -> str:
 
 def _reason() -> str:
     return (
-        '<section class="reasons-now"><h2>Why it doubts</h2><p class="lead" id="reason" hidden></p>'
+        '<section class="reasons-now"><h2>Why not sure</h2><p class="lead" id="reason" hidden></p>'
         '<p class="lead" id="no-reason">No step was flagged yet.</p>'
         '<ul class="bars" id="bars" hidden></ul></section>'
     )

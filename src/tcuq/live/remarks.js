@@ -89,20 +89,23 @@ function drawBreaks(stream) {
     for (const { remark, px } of remarksIn(stream, view, x)) {
       if (LINES.has(remark.kind)) line(px, ink[signOf(remark.kind)[1]], [3, 3]);
     }
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    let free = -Infinity, last = -Infinity;
     for (const gap of stream.gaps) {
-      if (gap.at < view.from || gap.at > view.to) continue;
-      const px = x(gap.at), text = gapText(gap);
+      const px = x(gap.at);
+      if (gap.at < view.from || gap.at > view.to || px - last < 2) continue;
+      const near = px - last < 9; // many gaps: one line each, without words
+      last = px;
       pen.fillStyle = ink.card;
-      pen.fillRect(px - 3, top, 6, bottom - top);
-      line(px - 3, ink.muted, []);
-      line(px + 3, ink.muted, []);
-      pen.setLineDash([]);
-      const half = pen.measureText(text).width / 2 + 5;
+      if (!near) pen.fillRect(px - 3, top, 6, bottom - top);
+      for (const off of near ? [0] : [-3, 3]) line(px + off, ink.muted, []);
+      const text = gapText(gap), half = pen.measureText(text).width / 2 + 5;
       const middle = Math.max(GUTTER + half, Math.min(px, x(view.to) - half));
+      if (near || middle - half < free) continue;
+      free = middle + half;
       pen.fillRect(middle - half, top, 2 * half, 17);
       pen.fillStyle = ink.muted;
-      pen.textAlign = "center";
-      pen.textBaseline = "middle";
       pen.fillText(text, middle, top + 9);
     }
     pen.setLineDash([]);
@@ -115,7 +118,10 @@ function gapText(gap) {
   return number(count) + (count === 1 ? " step" : " steps") + " not seen here";
 }
 
-const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+function clock(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? "no time" : date.toLocaleTimeString("en-GB");
+}
 
 function makeRemarkList(list, saved, stream, goTo) {
   let shown = null;

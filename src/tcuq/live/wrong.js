@@ -63,7 +63,8 @@ function makeWrong(stream, about, told) {
     const digit = /^[0-9]$/.test(event.key) && !search.value && all().length <= 10;
     const acts = {
       ArrowDown: () => choose(chosen + 1), ArrowUp: () => choose(Math.max(0, chosen - 1)),
-      Enter: () => chosen >= 0 && options.length && send(options[chosen]), "?": () => send(null), Escape: () => dialog.close(),
+      Enter: () => chosen >= 0 && options.length && send(options[chosen]), "?": search.value ? undefined : () => send(null),
+      Escape: () => dialog.close(),
     };
     const act = digit ? () => all().includes(Number(event.key)) && send(Number(event.key)) : acts[event.key];
     if (!act || (event.key === "Enter" && event.target !== search)) return;
