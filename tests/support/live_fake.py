@@ -32,6 +32,7 @@ class Device:
         self.random = random.Random(seed)
         self.step, self.level, self.label, self.evidence = 0, 0.05, 0, 0.0
         self.trouble = trouble
+        self.threshold, self.budget = 0.15, 10.0
 
     def steps(self, count: int, now: float, apart: float) -> tuple[int, dict[str, list[Any]]]:
         first, rows = self.step, [self._one(now - (count - 1 - k) * apart) for k in range(count)]
@@ -47,15 +48,20 @@ class Device:
             0.98, max(0.0, self.level + 0.05 * (draw() - 0.5) + (0.4 * draw() if draw() < 0.07 else 0))
         )
         risk = round(risk * 65536) / 65536
-        threshold = round((0.19 + 0.09 * troubled + 0.015 * math.sin(step / 90)) * 65536) / 65536
+        threshold = round(self.threshold * 65536) / 65536
         self.evidence = max(0.0, min(9.0, self.evidence + (0.05 if risk > 0.22 else -0.04)))
         flagged = risk >= threshold
+        # As of a monitor: the threshold goes where a tenth is flagged, abstentions have a budget.
+        self.threshold = max(0.02, self.threshold + (0.009 if flagged else -0.001))
+        self.budget = min(20.0, self.budget + 0.08)
+        abstain = flagged and self.budget >= 1
+        self.budget -= abstain
         label = self.random.randrange(10) if flagged and draw() < 0.5 else self.label
         self.step += 1
         values = {name: min(1.0, risk * (0.6 + draw())) for name in SIGNALS}
         return {
             "time": now, "risk": risk, "threshold": threshold, "uncertainty": risk * 0.9, "label": label,
-            "answer": self.label, "flagged": flagged, "abstain": flagged and draw() < 0.85,
+            "answer": self.label, "flagged": flagged, "abstain": abstain,
             "alarm": int(self.evidence > 2), "warming_up": step < 50,
             "reason": max(values, key=lambda name: values[name]) if flagged else "",
             "persistence": 0.55 + 0.25 * math.sin(step / 300), "variety": 0.3,
