@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -462,6 +463,36 @@ def test_remarks_tell_of_the_device_and_lead_there(bench: Any) -> None:
     tab.wait("document.querySelector('.tip').textContent.includes('3 lines could not be read')")
 
 
+def test_a_page_holds_so_many_steps_and_lets_the_oldest_go(bench: Any) -> None:
+    feed = Feed(about())
+    one = bench(feed)
+    tab = one.tab
+    tab.wait("document.querySelector('#state').textContent.includes('no step yet')")
+    last = -1
+    for first in range(0, 300_000, 20_000):
+        _, columns = plain(first, 20_000, 0.5)
+        columns["risk"] = [n % 1000 / 1024 for n in range(first, first + 20_000)]
+        feed.add_steps(first, columns)
+        last = first + 19_999
+        one.has(last)
+    tab.key("0")
+    tab.wait(f"Number({ROOT}.from) < {last - 200_000}")
+    oldest = int(tab.js(f"{ROOT}.from"))
+    assert last - 262_144 < oldest <= last - 262_144 * 7 // 8 + 1
+    tab.key(" ")
+    for across in (0.3, 0.5, 0.9):
+        tab.mouse("mouseMoved", *tab.at("#stage", across, 0.3))
+        tab.wait("document.querySelector('.tip').style.display === 'block'")
+        tab.wait("document.querySelector('#which').textContent.startsWith('Selected')")
+        queries = [f"document.querySelector('{query}').textContent" for query in (".tip", "#risk", "#which")]
+        told = tab.js(f"[{', '.join(queries)}]")
+        found = re.search(r"step ([\d,]+), \d", told[2])
+        assert found
+        step = int(found[1].replace(",", ""))
+        assert told[0].startswith(f"Step {step:,}risk{step % 1000 / 1024:.3f}")
+        assert told[1] == f"{step % 1000 / 1024:.3f}"
+
+
 def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Browser, tmp_path: Path) -> None:
     browser.downloads(tmp_path)
     feed = Feed(about())
@@ -562,6 +593,10 @@ def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> No
     assert "token" not in tab.js("location.href") and tab.js("document.cookie") == ""
     tab.open(f"http://127.0.0.1:{one.port}/")
     one.ready()
+    one.server.close()
+    one.options["token"] = "another"
+    one.restart()
+    tab.wait("document.querySelector('#state').textContent.startsWith('the token is no longer valid')")
 
 
 def test_many_pages_see_the_same(bench: Any, browser: Browser) -> None:

@@ -5,7 +5,7 @@ const find = (query, from) => (from || document).querySelector(query);
 function tellState(state, device, detail) {
   const words = {
     opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
-    lost: "device lost, waiting for it", paused: "paused", here: "live",
+    locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it", paused: "paused", here: "live",
   };
   const shown = state !== "here" ? state : device && device.kind === "lost" ? "lost" : detail.paused ? "paused" : "here";
   root.dataset.state = shown;
@@ -146,7 +146,7 @@ function start() {
   }
   let waiting = 0;
   function arrived() {
-    if (!calm.matches) soon();
+    if (!calm.matches || !root.dataset.ready) soon();
     else if (!waiting) {
       waiting = setTimeout(() => {
         waiting = 0;
