@@ -190,7 +190,10 @@ function start() {
       soon();
     },
     live: () => {
+      pinned = null;
+      acted = true;
       if (!view.following) acts.pause();
+      soon();
     },
     in: () => view.zoom(0.5, reading.or(view.middle())),
     out: () => view.zoom(2, reading.or(view.middle())),
@@ -214,12 +217,7 @@ function start() {
   };
   page.keys = {
     " ": acts.pause, l: acts.live, w: acts.wrong, c: acts.csv, s: acts.png, 0: acts.whole,
-    Escape: () => {
-      pinned = null;
-      acted = true;
-      acts.live();
-      soon();
-    },
+    Escape: acts.live,
     Home: () => view.goTo(0, view.span()), End: acts.live,
   };
   page.leaves = (event, name) => {
