@@ -5,17 +5,18 @@ function lanesOf(stream) {
   if (stream.wrong) lanes.push("wrong");
   lanes.push("alarm");
   if (stream.shifts) lanes.push("shift");
-  return lanes;
+  return lanes.concat((stream.lanes || []).map((lane) => lane.name));
 }
 
 function drawTimeline(canvas, stream, view, ink) {
   const { pen, width, height, scale } = surface(canvas);
   const x = scaleX(view, width);
   const room = Math.max(1, width - GUTTER - RIGHT);
-  const starts = groups(view, stream.per, stream.cells, room);
+  const starts = groups(view, stream.per, stream.cells, room, stream.phase);
   const xs = middles(starts, stream.per, stream.steps, x);
   const lanes = lanesOf(stream);
-  const top = 8, bottom = height - AXIS - lanes.length * LANE - 6;
+  const axis = stream.axis || AXIS;
+  const top = 8, bottom = height - axis - lanes.length * LANE - 6;
   const y = (word) => bottom - (Math.min(word / 65536, stream.top) / stream.top) * (bottom - top);
   const flags = new Uint8Array(xs.length);
   for (let g = 0; g < xs.length; g++) {
@@ -63,13 +64,13 @@ function drawTimeline(canvas, stream, view, ink) {
   drawBorders(pen, stream, view, x, top, bottom, room, ink);
 
   const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
-  pen.lineJoin = "round";
+  pen.lineJoin = stream.phase === undefined ? "round" : "bevel"; // half the cost, many times a second
   const ranged = starts[starts.length - 1] - starts[0] > xs.length || stream.per > 1;
   if (ranged) {
     pen.fillStyle = pen.strokeStyle = ink.risk;
     pen.lineWidth = 0.75;
     pen.globalAlpha = 0.3;
-    band(pen, xs, risk.low, risk.high, y);
+    ranges(pen, stream, starts, xs, risk.low, risk.high, y, view, width, scale);
     pen.globalAlpha = 1;
   }
   pen.strokeStyle = ink.risk;
@@ -82,12 +83,13 @@ function drawTimeline(canvas, stream, view, ink) {
     pen.fillStyle = ink.threshold;
     pen.globalAlpha = 0.35;
     pen.lineWidth = 0.75;
-    band(pen, xs, limit.low, limit.high, y);
+    ranges(pen, stream, starts, xs, limit.low, limit.high, y, view, width, scale);
     pen.globalAlpha = 1;
     pen.lineWidth = 1.5;
   }
   polyline(pen, xs, limit.mean, y);
   if (!ranged) drawMarks(pen, stream, starts, xs, y, ink);
+  if (stream.over) stream.over(pen, view, x, top, bottom, ink);
   pen.restore();
 
   lanes.forEach((lane, row) => {
@@ -116,9 +118,11 @@ function drawTimeline(canvas, stream, view, ink) {
       arrows(pen, run, from, to, ink);
     }
     if (lane === "shift") run(BIT.shifted, paint(ink.shift, 0.75, from, to));
+    const own = (stream.lanes || []).find((other) => other.name === lane);
+    if (own) own.draw(pen, view, x, from, to, ink);
     pen.restore();
   });
-  timeTicks(pen, view, width, height - AXIS + 2, stream.first, ink);
+  (stream.ticks || timeTicks)(pen, view, width, height - axis + 2, stream.first, ink);
   return { top, bottom, y };
 }
 
@@ -146,7 +150,8 @@ function density(pen, share, starts, stream, x, from, to, color) {
     if (!sum) continue;
     // One hit among a hundred steps must still be seen, so the shade starts well above nothing.
     pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(sum / (255 * (starts[g + 1] - starts[g])));
-    const a = x(starts[g] * stream.per), b = x(Math.min(stream.steps, starts[g + 1] * stream.per));
+    let a = x(starts[g] * stream.per), b = x(Math.min(stream.steps, starts[g + 1] * stream.per));
+    if (stream.phase !== undefined) [a, b] = [Math.round(a), Math.max(Math.round(a) + 1, Math.round(b))];
     pen.fillRect(a, from, Math.max(1, b - a - (b - a > 3 ? 1 : 0)), to - from);
   }
   pen.globalAlpha = 1;
