@@ -28,7 +28,7 @@ Told = dict[int, str]
 """Names of classes, as far as a file tells them."""
 
 MAX_INT32 = 2**31 - 1
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     "step": (0, 2**53),
     "label": (0, 999),
     "answer": (0, 999),
@@ -43,6 +43,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
+"""Least and largest value of each column."""
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _CODED: dict[str, Callable[[Any], Any]] = {
@@ -258,7 +259,7 @@ def _assemble(
                 wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
                 accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"
             else:
-                low, high = _LIMITS[name]
+                low, high = LIMITS[name]
                 accepted = f"{number_shown(low)} to {number_shown(high)}"
                 wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
                 if name == "expected_accuracy":

@@ -80,7 +80,17 @@ class RowParser:
         line : int
             Its number, for messages about later lines that contradict it.
         """
-        content = parse_object(text, ALIASES)
+        return self.take(parse_object(text, ALIASES), line)
+
+    def take(self, content: dict[str, Any], line: int) -> Row | None:
+        """Return the step of an object, as `parse` does of its text; keys that are not read are removed.
+
+        Parameters
+        ----------
+        content : dict
+            With the keys of `KEYS`, not their aliases.
+        line : int
+        """
         if content.keys() == {NAMES}:
             self._take_names(content[NAMES])
             return None
