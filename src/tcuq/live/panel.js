@@ -1,0 +1,97 @@
+// Words and bars beside the plot: the answer, its figures, the signals behind a doubt, and counts.
+
+const share = (part, whole) => (whole ? ((100 * part) / whole).toFixed(1) + " %" : "\u2013");
+const real = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits === undefined ? 3 : digits) : "\u2013");
+
+function nameOf(stream, label) {
+  return label < 0 ? "\u2013" : stream.names[label] || "class " + label;
+}
+
+function put(query, text) {
+  const element = find(query);
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function tellAnswer(stream, i, words) {
+  const flags = stream.flags[i], kept = !(flags & BIT.abstain);
+  put("#which", words);
+  put("#answer", nameOf(stream, stream.answer[i]));
+  const card = find("#now");
+  card.dataset.decision = kept ? "accepted" : "abstained";
+  put("#decision", kept ? "accepted" : "not sure");
+  const notes = [];
+  if (stream.label[i] !== stream.answer[i]) notes.push("The model said " + nameOf(stream, stream.label[i]) + " at this step.");
+  if (kept && flags & BIT.flagged) notes.push("Flagged, but the budget for abstaining is spent.");
+  if (flags & BIT.warm) notes.push("Still warming up.");
+  put("#notes", notes.join(" "));
+  put("#risk", risk(stream.risk[i]));
+  const limit = stream.threshold[i];
+  put("#threshold", limit === 65535 ? "1 or more" : limit === 0 ? "0 or less" : risk(limit));
+  put("#persistence", real(stream.persistence[i] / 255));
+  put("#accuracy", Number.isFinite(stream.accuracy[i]) ? share(stream.accuracy[i], 255) : "\u2013");
+  const gauge = find("#gauge"), across = (word) => (100 * Math.min(1, word / 65536 / stream.top)).toFixed(2) + "%";
+  gauge.style.setProperty("--risk-at", across(stream.risk[i]));
+  gauge.style.setProperty("--limit-at", across(limit));
+}
+
+// The signals of the step, or of the last flagged one before it.
+function tellReason(stream, i) {
+  const none = find("#no-reason"), list = find("#bars");
+  let at = i;
+  while (at >= 0 && at > i - 20000 && !stream.signalsAt(at)) at--;
+  const found = at >= 0 ? stream.signalsAt(at) : undefined;
+  none.hidden = Boolean(found);
+  list.hidden = find("#reason").hidden = !found;
+  if (!found) return;
+  const known = stream.reasons[stream.reason[at]], name = known ? known[0] : "";
+  const how = stream.flags[at] & BIT.abstain ? " was not sure" : " was flagged";
+  put("#reason", "Step " + number(stream.number(at)) + how + (name ? ": " + (known[1] || name) + "." : "."));
+  const key = found.names.join();
+  if (list.dataset.names !== key) {
+    list.dataset.names = key;
+    list.replaceChildren(...found.names.map((title) => {
+      const item = document.createElement("li");
+      for (const [tag, text] of [["b", title], ["span", ""], ["output", ""]]) {
+        item.appendChild(document.createElement(tag)).textContent = text;
+      }
+      item.children[1].className = "bar";
+      item.children[1].appendChild(document.createElement("i"));
+      item.title = stream.meaning(title);
+      return item;
+    }));
+  }
+  found.names.forEach((title, k) => {
+    const item = list.children[k], value = found.values[k];
+    item.classList.toggle("chosen", title === name);
+    item.querySelector("i").style.width = Math.max(0, Math.min(1, value || 0)) * 100 + "%";
+    item.querySelector("output").textContent = value === null ? "\u2013" : real(value, 2);
+  });
+}
+
+function tellCounts(stream, about, rate) {
+  const { steps, flagged, abstained, alarms, remarks } = stream.totals;
+  put("#count-steps", number(steps));
+  put("#rate", rate === null ? "" : (rate < 9.95 ? rate.toFixed(1) : number(Math.round(rate))) + " a second");
+  put("#count-flagged", share(flagged, steps));
+  put("#count-abstained", share(abstained, steps));
+  put("#aim-flagged", Number.isFinite(about.level) ? "aim " + share(about.level, 1) : number(flagged) + " steps");
+  put("#aim-abstained", Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : number(abstained) + " steps");
+  put("#count-alarms", number(alarms));
+  put("#count-marks", number(remarks.mark || 0));
+  const troubles = [["broken", "not readable"], ["missing", "missing"], ["lost", "device lost"], ["reboot", "reboots"]];
+  const told = troubles.filter(([kind]) => remarks[kind]).map(([kind, text]) => number(remarks[kind]) + "\u00d7 " + text);
+  put("#count-troubles", number(troubles.reduce((sum, [kind]) => sum + (remarks[kind] || 0), 0)));
+  put("#troubles", told.join(", ") || "all arrived");
+}
+
+// Steps a second over the last few seconds, by the clock of this page.
+function makeRate() {
+  const seen = [];
+  return (steps) => {
+    const now = performance.now();
+    seen.push([now, steps]);
+    while (seen.length > 2 && seen[0][0] < now - 5000) seen.shift();
+    const [[then, before]] = seen;
+    return now - then < 900 ? null : Math.max(0, ((steps - before) * 1000) / (now - then));
+  };
+}

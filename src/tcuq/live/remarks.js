@@ -1,0 +1,143 @@
+// Remarks: what happened beside the steps, as signs on the axis and as a list.
+
+const SIGNS = {
+  lost: ["cross", "abstain", "Device lost"], connected: ["disc", "fall", "Device connected"],
+  broken: ["triangle", "abstain", "Not readable"], missing: ["ring", "abstain", "Steps missing"],
+  restart: ["square", "risk", "Program started"], reboot: ["square", "shift", "Device started anew"],
+  alarm: ["up", "rise", "Alarm"], cleared: ["ring", "fall", "Alarm over"], mark: ["diamond", "wrong", "Marked wrong"],
+  webhook: ["dot", "muted", "Webhook"], saved: ["dot", "line", "State saved"], note: ["dot", "muted", "Note"],
+};
+const LINES = new Set(["lost", "connected", "missing", "restart", "reboot"]);
+const LISTED = 60;
+
+const signOf = (kind) => SIGNS[kind] || SIGNS.note;
+
+function drawSign(pen, shape, x, y, r) {
+  pen.beginPath();
+  if (shape === "cross") {
+    for (const lean of [-1, 1]) {
+      pen.moveTo(x - r, y - lean * r);
+      pen.lineTo(x + r, y + lean * r);
+    }
+  } else if (shape === "square") {
+    pen.rect(x - r * 0.85, y - r * 0.85, 1.7 * r, 1.7 * r);
+  } else if (shape === "triangle" || shape === "up" || shape === "diamond") {
+    pen.moveTo(x, y - r);
+    pen.lineTo(x + r, shape === "diamond" ? y : y + r);
+    if (shape === "diamond") pen.lineTo(x, y + r);
+    pen.lineTo(x - r, shape === "diamond" ? y : y + r);
+    pen.closePath();
+  } else {
+    pen.arc(x, y, shape === "dot" ? r * 0.5 : r * 0.85, 0, 7);
+  }
+  if (shape !== "cross" && shape !== "ring") pen.fill();
+  pen.stroke();
+}
+
+// Remarks in view with their places, those of one pixel told once a kind.
+function remarksIn(stream, view, x) {
+  const seen = new Set(), out = [];
+  for (const remark of stream.remarks) {
+    const at = stream.placeOf(remark.step);
+    if (at < view.from - 1 || at > view.to + 1) continue;
+    const px = x(at), key = remark.kind + Math.round(px);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    out.push({ remark, px });
+  }
+  return out;
+}
+
+function drawRemarkLane(stream) {
+  return (pen, view, x, from, to, ink) => {
+    pen.lineWidth = 1.6;
+    for (const { remark, px } of remarksIn(stream, view, x)) {
+      const [shape, color] = signOf(remark.kind);
+      pen.fillStyle = pen.strokeStyle = ink[color];
+      drawSign(pen, shape, Math.max(GUTTER + 5, Math.min(px, x(view.to) - 5)), (from + to) / 2, 4);
+    }
+  };
+}
+
+function drawMarkLane(stream) {
+  return (pen, view, x, from, to, ink) => {
+    pen.fillStyle = ink.wrong;
+    const last = Math.min(stream.steps, Math.ceil(view.to));
+    for (let i = Math.max(0, Math.floor(view.from)); i < last; i++) {
+      if (stream.marked[i]) pen.fillRect(x(i), from, Math.max(3, x(i + 1) - x(i)), to - from);
+    }
+  };
+}
+
+// Lines through the plot: where the device or the program broke off, and what this page never saw.
+function drawBreaks(stream) {
+  return (pen, view, x, top, bottom, ink) => {
+    const line = (px, color, dash) => {
+      pen.strokeStyle = color;
+      pen.setLineDash(dash);
+      pen.beginPath();
+      pen.moveTo(Math.round(px) + 0.5, top);
+      pen.lineTo(Math.round(px) + 0.5, bottom);
+      pen.stroke();
+    };
+    pen.lineWidth = 1;
+    for (const { remark, px } of remarksIn(stream, view, x)) {
+      if (LINES.has(remark.kind)) line(px, ink[signOf(remark.kind)[1]], [3, 3]);
+    }
+    for (const gap of stream.gaps) {
+      if (gap.at < view.from || gap.at > view.to) continue;
+      const px = x(gap.at), text = gapText(gap);
+      pen.fillStyle = ink.card;
+      pen.fillRect(px - 3, top, 6, bottom - top);
+      line(px - 3, ink.muted, []);
+      line(px + 3, ink.muted, []);
+      pen.setLineDash([]);
+      const half = pen.measureText(text).width / 2 + 5;
+      const middle = Math.max(GUTTER + half, Math.min(px, x(view.to) - half));
+      pen.fillRect(middle - half, top, 2 * half, 17);
+      pen.fillStyle = ink.muted;
+      pen.textAlign = "center";
+      pen.textBaseline = "middle";
+      pen.fillText(text, middle, top + 9);
+    }
+    pen.setLineDash([]);
+  };
+}
+
+function gapText(gap) {
+  const count = gap.to - gap.from;
+  if (count < 0) return "counted again from " + number(gap.to);
+  return number(count) + (count === 1 ? " step" : " steps") + " not seen here";
+}
+
+const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+
+function makeRemarkList(list, saved, stream, goTo) {
+  let shown = null;
+  return () => {
+    const told = stream.remarks.filter((remark) => remark.kind !== "saved");
+    const newest = told[told.length - 1];
+    const last = stream.remarks.findLast((remark) => remark.kind === "saved");
+    saved.textContent = last ? "State saved at " + clock(last.time) + "." : "";
+    const key = newest ? told.length + newest.time + newest.text : "";
+    if (key === shown) return;
+    shown = key;
+    list.replaceChildren(...told.slice(-LISTED).reverse().map((remark) => {
+      const item = document.createElement("li"), button = document.createElement("button");
+      const [shape, color, title] = signOf(remark.kind);
+      button.type = "button";
+      item.dataset.kind = remark.kind;
+      const sign = Object.assign(document.createElement("i"), { className: "sign " + shape });
+      sign.style.setProperty("--sign", "var(--" + color + ")");
+      for (const [tag, text] of [["b", title], ["span", remark.text], ["time", clock(remark.time)]]) {
+        button.appendChild(document.createElement(tag)).textContent = text;
+      }
+      button.prepend(sign);
+      button.title = "Step " + number(remark.step);
+      button.addEventListener("click", () => goTo(remark.step));
+      item.appendChild(button);
+      return item;
+    }));
+    if (!told.length) list.appendChild(document.createElement("li")).textContent = "Nothing yet.";
+  };
+}
