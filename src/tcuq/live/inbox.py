@@ -58,8 +58,7 @@ class Event:
 class Source:
     """Where steps come from; a thread reads, and `take` gives what has come.
 
-    A source is opened by `start`, which raises in one line where that is not possible. What happens later is
-    told by events.
+    What happens after it was opened is told by events.
     """
 
     name = ""
@@ -71,10 +70,17 @@ class Source:
         self._bytes = 0
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+        self._opened_once = False
+
+    def open(self) -> None:
+        """Open the source; raise in one line where that is not possible."""
+        self._open()
+        self._opened_once = True
 
     def start(self) -> None:
-        """Open the source and begin to read."""
-        self._open()
+        """Begin to read; the source is opened if that was not done before."""
+        if not self._opened_once:
+            self.open()
         self._thread = threading.Thread(target=self._run, name=f"tcuq {self.name}", daemon=True)
         self._thread.start()
 

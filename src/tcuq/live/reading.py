@@ -57,8 +57,6 @@ class Reading:
     def __init__(self, params: Params, softmax: Softmax | None = None) -> None:
         self._params, self._softmax = params, softmax
         self._fingerprint = int(params.fingerprint, 16)
-        # A line of numbers with all their decimals, beside its keys.
-        self._longest = max(4096, 512 + 26 * (params.classes + params.features))
         self.broken = self.others = 0
         self.why = ""
         self.notes: list[str] = []
@@ -68,7 +66,7 @@ class Reading:
 
     def begin(self) -> None:
         """Begin with a new connection: another kind of lines may come."""
-        self._decoder = Decoder(max_bytes=self._longest)
+        self._decoder = Decoder()
         self._counted = 0
         self._parser = RowParser(Shape.of(self._params), self._softmax)
         self._header: _Header | None = None
@@ -77,15 +75,10 @@ class Reading:
 
     def end(self, whole: bool, time: float) -> list[Got]:
         """End a connection: a last line without an end is taken if it is `whole`, else counted as broken."""
-        if whole:
-            return self.push(b"\n", time)
-        items = [
-            item for item in self._decoder.push(b"\n") if not isinstance(item, Text) or item.line.strip()
-        ]
-        if items:
-            self._refuse("half a line at the end of a connection")
-        self._count_frames()
-        return []
+        found = self.push(b"\n", time) if whole else []
+        self._decoder.push(b"\0")  # which ends whatever was begun
+        self._count_frames("half a line or frame at the end of a connection")
+        return found
 
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, int8 or float; no steps."""
@@ -117,12 +110,12 @@ class Reading:
         done = self._rows.done()
         return [] if done is None else [done]
 
-    def _count_frames(self) -> None:
+    def _count_frames(self, why: str = "a damaged frame, or a line that is no text or too long") -> None:
         fresh = self._decoder.broken - self._counted
         if fresh:
             self._counted = self._decoder.broken
             self.broken += fresh
-            self.why = "a damaged frame or a line that is too long"
+            self.why = why
 
     def _refuse(self, why: str) -> None:
         self.broken += 1

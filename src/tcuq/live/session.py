@@ -131,10 +131,10 @@ class Session:
             self._show(block, steps, signals)
         if found.at is not None:
             self._at, self._skip = found.at, found.after
-        if not fresh:
+        if not fresh and self.step:
             self._resuming = self._at > 0
             self._remark("restart", f"started again at step {self.step:,}{found.text}")
-        if not fresh and before != self.source:
+        if not fresh and self.step and before != self.source:
             self._remark("note", f"steps came from {before} before, now from {self.source}")
             self._time = self._at = self._skip = 0
             self._identity, self._resuming = "", False

@@ -54,16 +54,12 @@ class Growing(Source):
     Parameters
     ----------
     path : path
-    at : int
-        Place to go on from, with `identity` of the file that was read before; another file is read from its
-        beginning.
-    identity : str
     """
 
-    def __init__(self, path: str | Path, at: int = 0, identity: str = "") -> None:
+    def __init__(self, path: str | Path) -> None:
         super().__init__()
         self.path, self.name = Path(path), str(path)
-        self._at, self._identity, self._handle = at, identity, -1
+        self._at, self._handle = 0, -1
         self.head = b""
         """The beginning of a file that is not read from there: it names columns and classes."""
 
@@ -81,10 +77,13 @@ class Growing(Source):
             raise ValueError(
                 f"{self.name}: is a folder, expected a file (--merge writes a log from a folder)"
             )
-        if identity(found) == self._identity and found.st_size >= self._at > 0:
-            self.head = os.pread(self._handle, MOST, 0)[: self._at]
-        else:
-            self._at = 0
+
+    def resume(self, at: int, known: str) -> None:
+        """Go on from a place in the file that was read before; another file is read from its beginning."""
+        found = os.fstat(self._handle)
+        if identity(found) == known and found.st_size >= at > 0:
+            self._at = at
+            self.head = os.pread(self._handle, MOST, 0)[:at]
 
     def _read(self) -> None:
         self._tell("reading")
@@ -139,7 +138,7 @@ def identity(found: os.stat_result) -> str:
     return f"{found.st_dev}:{found.st_ino}"
 
 
-def open_source(text: str, client: str = "tcuq-live", at: int = 0, known: str = "") -> Source:
+def open_source(text: str, client: str = "tcuq-live") -> Source:
     """Return the source that a user named; it is not started yet.
 
     Parameters
@@ -149,8 +148,6 @@ def open_source(text: str, client: str = "tcuq-live", at: int = 0, known: str = 
         ``tcp-listen://host:port``.
     client : str
         Name of this client at a broker, which keeps messages for it while it is away.
-    at, known
-        As `at` and `identity` of `Growing`.
 
     Examples
     --------
@@ -180,7 +177,7 @@ tcp-listen://
     if _is(text, stat.S_ISFIFO):
         # Open for writing too: the pipe then does not end between two writers.
         return Pipe(text, os.open(text, os.O_RDWR))
-    return Growing(text, at, known)
+    return Growing(text)
 
 
 def _from_address(text: str, client: str) -> Source:

@@ -20,7 +20,10 @@ NOT_PROMISED = (
     "the number of abstentions. The alarm has no guaranteed delay and no guaranteed rate of false alarms."
 )
 
-SCRIPTS = ("stream.js", "draw.js", "timeline.js", "view.js", "reading.js", "gestures.js", "report.js")
+SHARED = ("stream.js", "draw.js", "timeline.js", "view.js", "reading.js", "gestures.js")
+"""Scripts that the live page runs as well."""
+
+SCRIPTS = (*SHARED, "report.js")
 """In this order, in one scope."""
 
 # Before the first paint, so that the static figures never flash up and nothing moves.
@@ -38,7 +41,8 @@ def _script(packed: dict[str, Any]) -> str:
     return json.dumps(packed, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a script or style of the report, which other pages share."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -53,13 +57,13 @@ def policy(style: str, scripts: Sequence[str]) -> str:
     >>> policy("", ()).split("; ")[0]
     "default-src 'none'"
     """
-    allowed = " ".join(f"'{_hash(text)}'" for text in scripts)
+    allowed = " ".join(f"'{content_hash(text)}'" for text in scripts)
     return "; ".join(
         (
             "default-src 'none'",
             f"script-src {allowed}",
             "style-src 'unsafe-inline'",  # for browsers that do not know the next two
-            f"style-src-elem '{_hash(style)}'",
+            f"style-src-elem '{content_hash(style)}'",
             "style-src-attr 'unsafe-inline'",
             "base-uri 'none'",
             "form-action 'none'",
@@ -67,7 +71,14 @@ def policy(style: str, scripts: Sequence[str]) -> str:
     )
 
 
-def _hash(text: str) -> str:
+def content_hash(text: str) -> str:
+    """Return the source expression of a policy that lets in exactly this text.
+
+    Examples
+    --------
+    >>> content_hash("")
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
+    """
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -88,9 +99,9 @@ def document(
         What the scripts draw from.
     """
     settings = "" if params is None else f"<h2>Settings</h2>{sections.settings(params)}"
-    code = "".join(_asset(name) for name in SCRIPTS)
+    code = "".join(asset(name) for name in SCRIPTS)
     code = f'(function () {{\n"use strict";\n{code}}})();'
-    style = f"\n{_asset('report.css')}"
+    style = f"\n{asset('report.css')}"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(style, (FIRST, code, LAST))}">'

@@ -124,7 +124,7 @@ function drawSignal(canvas, row, stream, view, last, ink) {
   const { pen, width, height } = surface(canvas);
   const x = scaleX(view, width);
   const room = Math.max(1, width - GUTTER - RIGHT);
-  const starts = groups(view, row.per, row.cells, room);
+  const starts = groups(view, row.per, row.cells, room, stream.phase);
   const xs = middles(starts, row.per, stream.steps, x);
   const top = 3, bottom = height - (last ? AXIS : 3);
   const y = (value) => bottom - (value / 255) * (bottom - top);
@@ -154,14 +154,14 @@ function drawSignal(canvas, row, stream, view, last, ink) {
   pen.lineWidth = 1.3;
   polyline(pen, xs, found.mean, y);
   pen.restore();
-  if (last) timeTicks(pen, view, width, bottom + 2, stream.first, ink);
+  if (last) (stream.ticks || timeTicks)(pen, view, width, bottom + 2, stream.first, ink);
 }
 
 function drawOverview(canvas, stream, ink) {
   const { pen, width, height } = surface(canvas);
   const view = { from: 0, to: stream.steps };
   const x = scaleX(view, width);
-  const starts = groups(view, stream.per, stream.cells, Math.max(1, width - GUTTER - RIGHT));
+  const starts = groups(view, stream.per, stream.cells, Math.max(1, width - GUTTER - RIGHT), stream.phase);
   const xs = middles(starts, stream.per, stream.steps, x);
   const risk = extremes(starts, stream.riskLow, stream.risk, stream.riskHigh);
   const y = (word) => height - 1 - (word / 65536 / stream.top) * (height - 6);

@@ -21,12 +21,12 @@ function onKeys(page, acts) {
     ArrowRight: (shift) => (shift ? acts.right() : move(1)),
     "+": acts.in, "=": acts.in, "-": acts.out, 0: view.whole, Escape: view.whole,
     Home: () => view.look(0, view.span()), End: () => view.look(view.steps - view.span(), view.steps),
-    n: () => page.nextAlarm(false), p: () => page.nextAlarm(true),
+    n: () => page.nextAlarm(false), p: () => page.nextAlarm(true), ...page.keys,
   };
-  stage.addEventListener("keydown", (event) => {
+  (page.listening || stage).addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!act) return;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key, act = keys[name];
+    if (!act || (page.leaves && page.leaves(event, name))) return;
     event.preventDefault();
     act(event.shiftKey);
   });
@@ -87,6 +87,7 @@ function onPointers(page, charts) {
       const apart = Math.max(12, Math.abs(before - other)) / Math.max(12, Math.abs(x - other));
       view.zoom(apart, page.stepAt((x + other) / 2));
     } else if (drag.kind === "pan") {
+      drag.moved = drag.moved || Math.abs(x - drag.from) > 4;
       view.pan(-((x - before) / page.room()) * view.span());
     } else if (drag.kind === "select") {
       drag.moved = drag.moved || Math.abs(x - drag.from) > 4;
@@ -102,6 +103,7 @@ function onPointers(page, charts) {
       const ends = [page.stepAt(drag.from), page.stepAt(x)].sort((a, b) => a - b);
       view.look(Math.max(0, ends[0]), Math.min(view.steps, ends[1]));
     }
+    if (!drag.moved && event.type === "pointerup" && page.press) page.press(x);
     select(0, 0, false);
     drag = fingers.size ? { kind: "pan", moved: true } : null;
   }

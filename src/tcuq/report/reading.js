@@ -43,7 +43,7 @@ function factsOf(stream, step, named) {
   if (flags & BIT.shifted) known.push("known shift");
   if (flags & BIT.lowMass) known.push("low mass");
   if (known.length) out.push(["also", known.join(", ")]);
-  return out;
+  return stream.more ? out.concat(stream.more(i)) : out;
 }
 
 function added(parent, className) {
@@ -54,7 +54,7 @@ function added(parent, className) {
 function makeReading(stream, view, stage, rows, spoken) {
   const cross = [stage, ...rows.map((r) => r.chart)].map((chart) => added(chart, "cross"));
   const tip = added(stage, "tip");
-  const named = (step) => number(stream.first + step);
+  const named = (step) => number(stream.number(step));
   const reading = { step: null };
 
   function fillTip(x) {

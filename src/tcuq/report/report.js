@@ -35,7 +35,7 @@ function makePainter(stream, view, stage, overview, rows, drawn) {
 
 // Where the view is, in words and in the strip.
 function tellRange(stream, view, overview, inside) {
-  const named = (step) => number(stream.first + step);
+  const named = (step) => number(stream.number(step));
   const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
   pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
   pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";

@@ -25,6 +25,7 @@ function unpack(data) {
     flags: bytes(data.flags),
     reason: data.reason ? bytes(data.reason) : null,
     label: data.label ? (data.label_bytes === 2 ? words(data.label) : bytes(data.label)) : null,
+    number: (i) => data.first + i,
     reasons: data.reasons, shifts: data.shifts, names: data.names || [], about: data.about,
   };
   stream.answer = data.answer ? (data.label_bytes === 2 ? words(data.answer) : bytes(data.answer)) : stream.label;
@@ -61,11 +62,17 @@ function unpack(data) {
 }
 
 // The cells in view, and one more on each side so that lines run out of the frame, in at most `most`
-// groups of neighbors; every cell is in exactly one group.
-function groups(view, per, cells, most) {
+// groups of neighbors; every cell is in exactly one group. With a phase, groups of one size begin at
+// multiples of it, so that a picture that moves on does not flicker.
+function groups(view, per, cells, most, phase) {
   const first = Math.max(0, Math.floor(view.from / per) - 1);
   const last = Math.min(cells, Math.ceil(view.to / per) + 1);
   const number = Math.max(1, Math.min(last - first, Math.floor(most)));
+  if (phase !== undefined) {
+    const size = Math.max(1, Math.ceil((last - first) / number)), found = [first];
+    for (let i = first + size - ((first + phase) % size); i < last; i += size) found.push(i);
+    return Int32Array.from([...found, last]);
+  }
   const starts = new Int32Array(number + 1);
   for (let g = 0; g <= number; g++) starts[g] = first + Math.floor((g * (last - first)) / number);
   return starts;

@@ -5,17 +5,18 @@ function lanesOf(stream) {
   if (stream.wrong) lanes.push("wrong");
   lanes.push("alarm");
   if (stream.shifts) lanes.push("shift");
-  return lanes;
+  return lanes.concat((stream.lanes || []).map((lane) => lane.name));
 }
 
 function drawTimeline(canvas, stream, view, ink) {
   const { pen, width, height, scale } = surface(canvas);
   const x = scaleX(view, width);
   const room = Math.max(1, width - GUTTER - RIGHT);
-  const starts = groups(view, stream.per, stream.cells, room);
+  const starts = groups(view, stream.per, stream.cells, room, stream.phase);
   const xs = middles(starts, stream.per, stream.steps, x);
   const lanes = lanesOf(stream);
-  const top = 8, bottom = height - AXIS - lanes.length * LANE - 6;
+  const axis = stream.axis || AXIS;
+  const top = 8, bottom = height - axis - lanes.length * LANE - 6;
   const y = (word) => bottom - (Math.min(word / 65536, stream.top) / stream.top) * (bottom - top);
   const flags = new Uint8Array(xs.length);
   for (let g = 0; g < xs.length; g++) {
@@ -88,6 +89,7 @@ function drawTimeline(canvas, stream, view, ink) {
   }
   polyline(pen, xs, limit.mean, y);
   if (!ranged) drawMarks(pen, stream, starts, xs, y, ink);
+  if (stream.over) stream.over(pen, view, x, top, bottom, ink);
   pen.restore();
 
   lanes.forEach((lane, row) => {
@@ -116,9 +118,11 @@ function drawTimeline(canvas, stream, view, ink) {
       arrows(pen, run, from, to, ink);
     }
     if (lane === "shift") run(BIT.shifted, paint(ink.shift, 0.75, from, to));
+    const own = (stream.lanes || []).find((other) => other.name === lane);
+    if (own) own.draw(pen, view, x, from, to, ink);
     pen.restore();
   });
-  timeTicks(pen, view, width, height - AXIS + 2, stream.first, ink);
+  (stream.ticks || timeTicks)(pen, view, width, height - axis + 2, stream.first, ink);
   return { top, bottom, y };
 }
 
