@@ -22,7 +22,7 @@ from .jsonl import parse_object
 from .npz import arrays_of
 from .sources import TABLES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, cells_of
-from .values import number_shown
+from .values import BESIDE, number_shown
 
 Told = dict[int, str]
 """Names of classes, as far as a file tells them."""
@@ -154,7 +154,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         raise ValueError(
             f"{where}: column 'low_mass' is missing, expected beside signals; run again with --signals"
         )
-    note_unknown("column", names, (*_KNOWN, NAME), where)
+    note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
     return found
 
 
@@ -223,7 +223,9 @@ def _jsonl_rows(
                 names = _known_columns(list(content), where)
                 extra = content.keys() - set(names)
             named = content.get(NAME, "") if NAME in extra else ""
-            content = {name: value for name, value in content.items() if name not in extra}
+            content = {
+                name: content[name] for name in content if name not in extra and name not in BESIDE[1:]
+            }
             if content.keys() != set(names):
                 raise ValueError(
                     f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"

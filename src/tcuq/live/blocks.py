@@ -81,8 +81,12 @@ class Block:
 
     def keys(self) -> list[bytes]:
         """Return what each step holds, as bytes, to tell a repeated one from another."""
-        rows: Any = self.steps if self.probs is None else self.probs
-        return [row.tobytes() for row in rows]
+        if self.probs is not None:
+            return [row.tobytes() for row in self.probs]
+        assert self.steps is not None
+        # Not the bytes of rows: they have gaps, and there is more than one NaN.
+        columns = (self.steps[name].tolist() for name in ("risk", "threshold", "answer", "label", "alarm"))
+        return [repr(row).encode() for row in zip(*columns, strict=True)]
 
 
 def joined(blocks: Sequence[Block]) -> list[Block]:

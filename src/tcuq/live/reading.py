@@ -252,9 +252,9 @@ class _Header:
             raise ValueError(f"the row has {len(cells)} values, expected {self._count} as in the header")
         found: dict[str, Any] = {name: _value(cells[at]) for name, at in self._plain}
         if self._probs:
-            found["probs"] = [_value(cells[at]) for at in self._probs]
+            found["probs"] = _values([cells[at] for at in self._probs])
         if self._features:
-            found["features"] = [_value(cells[at]) for at in self._features]
+            found["features"] = _values([cells[at] for at in self._features])
         # An empty cell is a place that is not known.
         return {name: value for name, value in found.items() if value != "" or name == "reason"}
 
@@ -268,8 +268,21 @@ def _cells(text: str) -> list[str]:
         raise ValueError(str(error)) from None
 
 
+def _values(cells: list[str]) -> list[Any]:
+    """Return numbers as they are written, each int or float."""
+    text = "".join(cells)
+    if text.count(".") == len(cells) and "_" not in text:
+        try:
+            return list(map(float, cells))
+        except ValueError:
+            pass
+    return [_value(cell) for cell in cells]
+
+
 def _value(cell: str) -> Any:
     """Return a number as it is written, int or float, else the text."""
+    if cell.isdecimal() and cell.isascii() and len(cell) < 300:
+        return int(cell)
     if _INTEGER.fullmatch(cell):
         return int(cell)
     if _is_number(cell):
