@@ -279,16 +279,17 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
     for name in ("risk", "threshold"):
         if name not in content:
             raise ValueError(f"key {name!r} is missing, expected risk, threshold and answer")
-    first = content.get("answer", content.get("label"))
-    if first is None:
+    if content.get("answer") is None and content.get("label") is None:
         raise ValueError("key 'answer' is missing, expected risk, threshold and answer")
     values: dict[str, Any] = dict.fromkeys(FIELDS, 0)
     values |= {"reason": NO_REASON, "expected_accuracy": math.nan}
-    given = {"answer": first, "label": content.get("label", first), **content}
     for name, read in _READERS.items():
-        value = given.get(name)
+        value = content.get(name)
         if value is not None and not (value == "" and name == "expected_accuracy"):
             values[name] = read(value)
+    for name, other in (("answer", "label"), ("label", "answer")):
+        if content.get(name) is None:
+            values[name] = values[other]
     for name in ("answer", "label"):
         if values[name] >= classes:
             raise ValueError(f"{name} is {values[name]}, expected at most {classes - 1}")

@@ -196,8 +196,9 @@ class Session:
         kind = event.kind
         if kind in ("lost", "ended"):
             got = got + self.reading.end(kind == "ended", time.time())
-            self.telling.connected, self._check_gap = False, True
         self._run(got)
+        if kind in ("lost", "ended"):
+            self.telling.connected, self._check_gap = False, True
         if kind in ("connected", "opened"):
             self.telling.connected = True
             self.reading.begin()
