@@ -100,6 +100,21 @@ def test_an_interrupt_saves_the_state_and_ends_with_one_line(place):
     assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
 
 
+def test_a_reader_of_decisions_that_goes_away_loses_nothing(place):
+    probs = steps_of(3000)
+    (place / "device.log").write_bytes(json_lines(probs[:2000]))
+    with run("m.json", "device.log", "--no-page", "--json") as process:
+        process.stdout.read(1000)
+        process.stdout.close()
+        with open(place / "device.log", "ab") as file:
+            file.write(json_lines(probs[2000:]))
+        process.stdin.close()
+        err = process.stderr.read()
+    assert process.returncode == 141 and b"steps" in err
+    watch("m-live", "device.log", 3000, 1000)
+    assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
+
+
 def test_logits_are_taken(place, monkeypatch):
     read, write = os.pipe()
     os.write(write, b'{"probs": [0.5, 3.5, -1.0, 0.0]}\n')

@@ -28,15 +28,15 @@ class Disk:
 
     def __init__(self, monkeypatch):
         self.room = None
-        self._pwrite = os.pwrite
-        monkeypatch.setattr(journal.os, "pwrite", self.write)
+        self._write = journal.write_at
+        monkeypatch.setattr(journal, "write_at", self.write)
 
     def write(self, handle, data, at):
         if self.room is None:
-            return self._pwrite(handle, data, at)
+            return self._write(handle, data, at)
         if not self.room:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        done = self._pwrite(handle, bytes(data)[: self.room], at)
+        done = self._write(handle, bytes(data)[: self.room], at)
         self.room -= done
         return done
 
@@ -275,6 +275,29 @@ def test_alarms_are_told_where_they_begin_and_end(tmp_path):
     assert session.telling.status["counts"]["alarms"] == 2
 
 
+def test_names_that_come_late_do_not_change_the_columns_of_a_log(tmp_path):
+    session = session_of(tmp_path)
+    session.take([Chunk(json_lines(steps_of(5)))])
+    session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
+    session.close()
+    again = session_of(tmp_path)
+    again.take([Chunk(json_lines(steps_of(5)))])
+    again.close()
+    assert len(read_decisions(tmp_path / "decisions.jsonl")) == 15
+    assert len(read_log(tmp_path / "received.jsonl")) == 15
+    assert again.telling.status["answer_name"] in ("cat", "dog", "cow", "hen")
+
+
+def test_few_missing_steps_are_passed_over_and_many_begin_a_segment(tmp_path):
+    probs = steps_of(40)
+    session = session_of(tmp_path)
+    for first, last in ((0, 10), (14, 20), (25, 40)):
+        session.take([Chunk(json_lines(probs[first:last], 1, first))])
+    session.close()
+    segments = read_log(tmp_path / "received.jsonl").segments.tolist()
+    assert segments == [0] * 16 + [1] * 15 and session.telling.counts["missing"] == 9
+
+
 def test_names_from_the_device_reach_page_and_logs(tmp_path):
     session = session_of(tmp_path)
     session.take([Chunk(b'{"names": ["cat", "dog", "cow", "hen"]}\n' + json_lines(steps_of(5)))])
@@ -284,7 +307,7 @@ def test_names_from_the_device_reach_page_and_logs(tmp_path):
     assert json.loads((tmp_path / "received.jsonl").read_text().splitlines()[0])["names"][3] == "hen"
     assert read_decisions(tmp_path / "decisions.jsonl").names is not None
     again = session_of(tmp_path)
-    assert again.names == ("cat", "dog", "cow", "hen")
+    assert again.stream.names == ("cat", "dog", "cow", "hen")
     again.close()
 
 

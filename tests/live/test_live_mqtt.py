@@ -41,11 +41,13 @@ def watched(session, source, steps):
 
 def test_messages_hold_lines_or_frames(tmp_path, broker, device):
     probs = steps_of(40)
+    device.client.publish("line/1", json_lines(probs[5:6]), qos=1, retain=True).wait_for_publish(10)
     session = Session(PARAMS, tmp_path / "kept", "mqtt")
     source = open_source(f"{broker.url}/line/1")
     thread = threading.Thread(target=watched, args=(session, source, 40), daemon=True)
     thread.start()
     assert wait_until(lambda: session.telling.connected)
+    assert session.step == 0  # the one that was retained is of an earlier time
     device.send("line/1", json_lines(probs[:1], 1).rstrip())
     device.send("line/1", json_lines(probs[1:10], 1, 1))
     device.send("line/1", encode_posteriors(int(PARAMS.fingerprint, 16), 1, 10, probs[10:20]))

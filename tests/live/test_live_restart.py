@@ -126,7 +126,7 @@ def test_resets_and_places_survive_a_kill(tmp_path):
             taken(session, json_lines(probs[50:60], 2, 20))  # sent again by a device that is not sure
             assert session.telling.counts["duplicates"] == 10 and session.step == 60
         taken(session, json_lines(probs[60:], 2, 30))
-        names.append(session.order.seq)
+        names.append(session.stream.order.seq)
         session.close()
     one, two = (read_decisions(tmp_path / folder / "decisions.jsonl") for folder in ("one", "two"))
     assert same_steps(one.steps, two.steps) and names == [59, 59]
@@ -142,7 +142,7 @@ def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
     taken(session, lines(0, 20))
     session.folder.close()
     again = Session(PARAMS, tmp_path, "-")
-    assert again.step == 20 and again.by_device
+    assert again.step == 20 and again.stream.by_device
     taken(again, lines(18, 30))
     again.close()
     assert again.telling.counts["duplicates"] == 2
@@ -197,6 +197,26 @@ def test_columns_of_a_csv_are_known_after_a_restart(tmp_path):
         file.write("".join(rows[40:]))
     watch(str(folder), str(log), 60, 1000)
     assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+
+
+def test_a_short_file_of_many_frames_is_read_on_after_a_restart(tmp_path):
+    probs = steps_of(900)  # in fewer bytes than are read again
+    log, folder = tmp_path / "frames.bin", tmp_path / "kept"
+    log.write_bytes(in_frames(probs[:600], 1))
+    watch(str(folder), str(log), 600, 1000)
+    text = in_frames(probs[600:], 1, 600)
+    with open(log, "ab") as file:
+        file.write(text[:50])  # half a frame
+        file.flush()
+        process = start_watching(folder, str(log), 900)
+        time.sleep(0.3)
+        process.kill()
+        process.join(10)
+        file.write(text[50:])
+    watch(str(folder), str(log), 900, 1000)
+    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+    counts = json.loads((folder / "session.json").read_text())["counts"]
+    assert counts["reboots"] == counts["missing"] == counts["duplicates"] == 0
 
 
 def test_waiting_has_a_bound():

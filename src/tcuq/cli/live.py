@@ -94,7 +94,7 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
     client = f"tcuq-live-{_hash(str(folder.resolve()))}"
-    source = open_source(args.source, client)
+    source, printer = open_source(args.source, client), _Printer()
     source.open()
     session = Session(
         params,
@@ -104,10 +104,11 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         save_every=args.save_every,
         softmax=_softmax(args),
         tell=[lambda kind, text, step: _tell(args, kind, text, step)],
-        decided=_print if args.json else None,
+        decided=printer if args.json else None,
     )
     with contextlib.ExitStack() as stack:
-        stack.callback(session.close)
+        # After an error between two steps, what is in the logs counts, not what is in memory.
+        stack.push(lambda kind, *_: session.close(save=kind is None))
         page = _serve(args, session, stack)
         _connect(args, session, client, stack)
         stack.callback(_summary, args, session)
@@ -118,7 +119,9 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         source.start()
         stack.callback(_drain, session, source)
         stack.callback(source.close)
-        session.run(source, stop, ends=not page)
+        session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
+    if printer.broken is not None:
+        raise printer.broken
     return 0
 
 
@@ -225,9 +228,19 @@ def _tell(args: argparse.Namespace, kind: str, text: str, step: int) -> None:
         note(args, f"step {step:,}: {text}")
 
 
-def _print(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+class _Printer:
+    """Prints decisions; a reader that goes away ends the watching, between two steps."""
+
+    def __init__(self) -> None:
+        self.broken: BrokenPipeError | None = None
+
+    def __call__(self, text: str) -> None:
+        if self.broken is None:
+            try:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError as error:
+                self.broken = error
 
 
 def _summary(args: argparse.Namespace, session: Session) -> None:

@@ -34,8 +34,6 @@ class Block:
         As in a log, where the device tells them.
     steps : array of `tcuq.STEP_DTYPE`, optional
         Decisions of the device, in place of posteriors.
-    framed : bool
-        They came in binary frames, not in lines.
     """
 
     times: list[float]
@@ -46,7 +44,6 @@ class Block:
     segments: list[int | None] = field(default_factory=list)
     labels: list[int | None] = field(default_factory=list)
     steps: npt.NDArray[Any] | None = None
-    framed: bool = False
 
     def __len__(self) -> int:
         return len(self.times)
@@ -76,7 +73,6 @@ class Block:
             some(self.segments),
             some(self.labels),
             rows(self.steps),
-            self.framed,
         )
 
     def keys(self) -> list[bytes]:
@@ -93,7 +89,7 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
     """Return fewer, larger blocks: neighbors of one kind as one, because each block has a cost of its own."""
     groups: list[list[Block]] = []
     for block in blocks:
-        if groups and (groups[-1][0].by_device, groups[-1][0].framed) == (block.by_device, block.framed):
+        if groups and groups[-1][0].by_device == block.by_device:
             groups[-1].append(block)
         else:
             groups.append([block])
@@ -117,7 +113,6 @@ def _one(group: list[Block]) -> Block:
         together("segments"),
         together("labels"),
         stacked("steps"),
-        group[0].framed,
     )
 
 

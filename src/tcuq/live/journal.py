@@ -6,6 +6,9 @@ import os
 from collections import deque
 from pathlib import Path
 
+BINARY = getattr(os, "O_BINARY", 0)
+"""Windows changes line ends without it."""
+
 LIMIT = 16 << 20
 """Bytes that wait at most while nothing can be written; what comes beyond is lost, and counted."""
 
@@ -42,7 +45,7 @@ class Journal:
 
     def __init__(self, path: str | Path, limit: int = LIMIT) -> None:
         self.path, self.limit = Path(path), limit
-        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY, 0o666)
         size = os.fstat(self._handle).st_size
         self.size = last_line_end(self._handle, size)
         self.cut = size - self.size
@@ -68,7 +71,7 @@ class Journal:
             while self._waiting:
                 # One write for all that waits, up to a limit, as there may be many small pieces.
                 data = b"".join(self._waiting)
-                written = os.pwrite(self._handle, data, self.size)
+                written = write_at(self._handle, data, self.size)
                 self.size += written
                 self.waiting -= written
                 self._waiting.clear()
@@ -100,13 +103,9 @@ class Journal:
         self.waiting = 0
         self.truncate(size)
 
-    def read(self, start: int) -> bytes:
-        """Return what is in the file from a place on."""
-        found, at = [], start
-        while piece := os.pread(self._handle, 1 << 20, at):
-            found.append(piece)
-            at += len(piece)
-        return b"".join(found)
+    def read(self, start: int, most: int | None = None) -> bytes:
+        """Return what is in the file from a place on, `most` bytes of it."""
+        return read_at(self._handle, self.size - start if most is None else most, start)
 
     def close(self) -> None:
         """Write what waits, and close."""
@@ -119,12 +118,28 @@ class Journal:
             self._handle = -1
 
 
+def read_at(handle: int, count: int, at: int) -> bytes:
+    """Return bytes from a place of an open file, fewer at its end; one thread at a time."""
+    os.lseek(handle, at, os.SEEK_SET)
+    found = []
+    while count > 0 and (piece := os.read(handle, count)):
+        found.append(piece)
+        count -= len(piece)
+    return b"".join(found)
+
+
+def write_at(handle: int, data: bytes, at: int) -> int:
+    """Write bytes to a place of an open file; return how many were written."""
+    os.lseek(handle, at, os.SEEK_SET)
+    return os.write(handle, data)
+
+
 def last_line_end(handle: int, size: int) -> int:
     """Return the place after the last line feed of an open file, 0 where there is none."""
     at = size
     while at > 0:
         start = max(0, at - (1 << 16))
-        found = os.pread(handle, at - start, start).rfind(b"\n")
+        found = read_at(handle, at - start, start).rfind(b"\n")
         if found >= 0:
             return start + found + 1
         at = start

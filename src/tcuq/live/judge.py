@@ -13,6 +13,9 @@ from ..monitor.signals import SIGNALS
 from .blocks import Block
 from .order import DUPLICATE, LATE, REBOOT, Order
 
+BRIDGE = 4
+"""Missing steps that are passed over, as a fleet does; after more, the monitor forgets past outputs."""
+
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins anew."""
 
@@ -63,6 +66,8 @@ def sort_out(order: Order, block: Block) -> Sorted:
         if verdict == REBOOT:
             found.resets.add(len(found.taken))
             found.reboots.append((len(found.taken), _reboot_text(before, boot, seq)))
+        elif order.gap > BRIDGE:
+            found.resets.add(len(found.taken))
         found.missing += order.gap
         found.taken.append(row)
     return found

@@ -182,6 +182,9 @@ class Subscription(Source):
         self._link.open()
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        if message.retain:  # of an earlier time: it would come again with each connection
+            client.ack(message.mid, message.qos)
+            return
         payload = bytes(message.payload)
         if not payload.endswith(b"\n"):
             payload += b"\n"  # a message is whole; lines in it need no end of their own

@@ -45,6 +45,8 @@ class Reading:
         What else is worth to know; whoever shows it empties it.
     names : tuple of str or None
         Names of the classes that the device told.
+    framed : bool
+        Frames came through this connection.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Reading:
         """Begin with a new connection: another kind of lines may come."""
         self._decoder = Decoder()
         self._counted = 0
+        self.framed = False
         self._parser = RowParser(Shape.of(self._params), self._softmax)
         self._header: _Header | None = None
         self._line = 0
@@ -96,6 +99,7 @@ class Reading:
             if isinstance(item, Text):
                 found += self._take_line(item.line, time)
                 continue
+            self.framed = True
             found += self._closed()
             if item.fingerprint != self._fingerprint:
                 self._other(f"{item.fingerprint:08x}")
@@ -146,10 +150,10 @@ class Reading:
         seqs: list[int | None] = list(range(item.first, item.first + count))
         boots: list[int | None] = [item.boot] * count
         if isinstance(item, DecisionsFrame):
-            return [Block([time] * count, boots, seqs, steps=np.asarray(item.steps), framed=True)]
+            return [Block([time] * count, boots, seqs, steps=np.asarray(item.steps))]
         features = item.features if params.features else None
         none: list[int | None] = [None] * count
-        return [Block([time] * count, boots, seqs, item.probs, features, none, none, framed=True)]
+        return [Block([time] * count, boots, seqs, item.probs, features, none, none)]
 
     def _take_line(self, line: bytes, time: float) -> list[Got]:
         self._line += 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from .inbox import PACE, Chunk, Event, Source
+from .journal import BINARY, read_at
 
 MOST = 1 << 18
 """Bytes of one read."""
@@ -65,7 +66,7 @@ class Growing(Source):
 
     def _open(self) -> None:
         try:
-            self._handle = os.open(self.path, os.O_RDONLY)
+            self._handle = os.open(self.path, os.O_RDONLY | BINARY)
             found = os.fstat(self._handle)
         except FileNotFoundError:
             raise ValueError(
@@ -83,12 +84,12 @@ class Growing(Source):
         found = os.fstat(self._handle)
         if identity(found) == known and found.st_size >= at > 0:
             self._at = at
-            self.head = os.pread(self._handle, MOST, 0)[:at]
+            self.head = read_at(self._handle, min(MOST, at), 0)
 
     def _read(self) -> None:
         self._tell("reading")
         while not self.closing:
-            data = os.pread(self._handle, MOST, self._at)
+            data = read_at(self._handle, MOST, self._at)
             if data:
                 self._at += len(data)
                 self.put(Chunk(data, end=self._at))
@@ -110,7 +111,7 @@ class Growing(Source):
             if os.fstat(self._handle).st_size > self._at:
                 return  # the rest of the old one first
             try:
-                handle = os.open(self.path, os.O_RDONLY)
+                handle = os.open(self.path, os.O_RDONLY | BINARY)
             except OSError:
                 return
             self.put(Event("lost", f"{self.name} was replaced by a new file"))
