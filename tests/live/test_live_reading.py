@@ -43,7 +43,7 @@ def test_lines_columns_and_frames_in_one_stream():
         assert np.array_equal(probs_of(found), probs)
         assert [seq for block in found for seq in block.seqs] == list(range(40))
         assert reading.broken == 1 and "wifi" in reading.why
-        assert len(joined(found)) == 3
+        assert len(joined(found)) == 1
         assert np.array_equal(probs_of(joined(found)), probs)
 
 
