@@ -35,48 +35,51 @@ def in_frames(probs, boot, first=0):
 @pytest.mark.parametrize("kind", ["lines", "numbered", "frames"])
 def test_decisions_after_kills_are_those_of_a_run_without(tmp_path, kind):
     rng = random.Random(kind)
-    probs = steps_of(4000)
-    parts = np.array_split(np.arange(len(probs)), 400)
+    probs = steps_of(3000)
     log, folder = tmp_path / "grows.log", tmp_path / "kept"
-    log.touch()
-    left = list(parts)
-    kills = KILLS if kind == "lines" else 7
+    sent, kills, moments = 0, KILLS if kind == "lines" else 7, set()
+
+    def kept():
+        path = folder / "decisions.jsonl"
+        return path.read_bytes().count(b"\n") if path.exists() else 0
+
+    def send(file, count):
+        nonlocal sent
+        some, first = probs[sent : sent + count], sent
+        sent += len(some)
+        if not len(some):
+            return
+        boot = 3 if kind == "numbered" else None
+        text = in_frames(some, 3, first) if kind == "frames" else json_lines(some, boot, first)
+        at = rng.randrange(len(text))  # a line or frame may be read in two parts
+        file.write(text[:at])
+        time.sleep(rng.choice((0, 0.003)))
+        file.write(text[at:])
+
     with open(log, "ab", buffering=0) as file:
         for kill in range(kills):
-            process = start_watching(folder, str(log), len(probs))
-            until = time.monotonic() + rng.uniform(0.02, 0.25)
-            most = len(parts) * (kill + 1) // kills  # so that every kill meets a stream that goes on
-            while time.monotonic() < until:
-                if left and len(parts) - len(left) < most:
-                    rows = left.pop(0)
-                    some = probs[rows]
-                    text = (
-                        in_frames(some, 3, int(rows[0]))
-                        if kind == "frames"
-                        else json_lines(some, 3 if kind == "numbered" else None, int(rows[0]))
-                    )
-                    at = rng.randrange(len(text))  # a line or frame may be read in two parts
-                    file.write(text[:at])
-                    time.sleep(rng.choice((0, 0.003)))
-                    file.write(text[at:])
+            process = start_watching(folder, str(log), len(probs), rng.choice((1, 20, 1000)))
+            most = len(probs) * (kill + 1) // (kills + 1)  # every kill meets a stream that goes on
+            enough = kept() + rng.randrange(120) if rng.random() < 0.8 else 0  # or at its very beginning
+            limit = time.monotonic() + 3
+            while kept() < enough and time.monotonic() < limit:
+                send(file, min(rng.randrange(1, 20), most - sent))
                 time.sleep(0.002)
+            time.sleep(rng.uniform(0, 0.03))
             process.kill()
             process.join(10)
-        while left:
-            rows = left.pop(0)
-            boot = 3 if kind == "numbered" else None
-            file.write(
-                in_frames(probs[rows], 3, int(rows[0]))
-                if kind == "frames"
-                else json_lines(probs[rows], boot, int(rows[0]))
-            )
+            moments.add(kept())
+        while sent < len(probs):
+            send(file, 100)
+    assert len(moments) > kills // 3
     process = start_watching(folder, str(log), len(probs))
     process.join(20)
     assert process.exitcode == 0
     assert np.array_equal(received(folder), probs)
     assert decided_alike(folder, probs)
     counts = json.loads((folder / "session.json").read_text())["counts"]
-    assert counts["steps"] == len(probs) and counts["missing"] == counts["duplicates"] == 0
+    assert counts["steps"] == len(probs)
+    assert counts["missing"] == counts["duplicates"] == counts["reboots"] == counts["broken"] == 0
 
 
 def taken(session, data):

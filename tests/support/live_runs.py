@@ -86,11 +86,21 @@ def watch(folder: str, name: str, until: int, save_every: int) -> None:
 
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["live_runs"])
+_CONTEXT.set_forkserver_preload(["tcuq.live.session", "tcuq.live.sources", "tcuq.io", "tcuq.live.mqtt"])
 
 
 def start_watching(folder: Path, name: str, until: int, save_every: int = 50) -> Any:
-    """Start `watch` in a process that can be killed."""
-    process = _CONTEXT.Process(target=watch, args=(str(folder), name, until, save_every))
+    """Start `watch` in a process that can be killed; it has begun when this returns."""
+    here, there = _CONTEXT.Pipe()
+    process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until, save_every))
     process.start()
+    there.close()
+    assert here.poll(20)
+    here.close()
     return process
+
+
+def _watch_told(begun: Any, *args: Any) -> None:
+    begun.send(True)
+    begun.close()
+    watch(*args)

@@ -84,10 +84,12 @@ class Reading:
         return found
 
     def prime(self, head: bytes) -> None:
-        """Take what the beginning of a file says of the rest: columns, names, int8 or float; no steps."""
+        """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
         counts = self.broken, self.others, self.why
-        for line in head.split(b"\n")[:-1]:
-            if self._take_line(line, 0.0) or self._rows.done():
+        items = Decoder().push(head)
+        self.framed = not all(isinstance(item, Text) for item in items)
+        for item in items:
+            if isinstance(item, Text) and (self._take_line(item.line, 0.0) or self._rows.done()):
                 break
         self.broken, self.others, self.why = counts
         self._rows.done()

@@ -70,7 +70,7 @@ class Session:
         self.folder = Folder(folder, params)
         self.reading = Reading(params, softmax)
         self._told_broken = self._told_others = 0
-        self._head, self._full = b"", False
+        self._head, self._full, self._cut = b"", False, False
         self._marking = threading.Lock()
         try:
             self.telling = Telling(params, self._about(title or source), tell, self.folder.saved.counts)
@@ -141,7 +141,7 @@ class Session:
                 self._event(item, got, at)
                 got, at, ended = [], None, ended or item.kind == "ended"
                 continue
-            got += self.reading.push(item.data, item.time)
+            got += self.reading.push(self._whole(item.data), item.time)
             if item.end is not None:
                 at = self._place_after(item.data, item.end, at)
             if item.ack is not None:
@@ -154,6 +154,14 @@ class Session:
         if self.step - self.stream.saved_at >= self._save_every:
             self.stream.save()
         return ended
+
+    def _whole(self, data: bytes) -> bytes:
+        """Leave out the rest of a frame within which the reading of a file began; it came whole before."""
+        if self._cut:
+            zero = data.find(0)
+            self._cut = zero < 0
+            return b"" if zero < 0 else data[zero:]
+        return data
 
     def _place_after(self, data: bytes, end: int, before: int | None) -> int | None:
         """Return the place in a file from which all that was not taken yet can be read."""
@@ -180,7 +188,7 @@ class Session:
             self.reading.begin()
             if self._head:
                 self.reading.prime(self._head)
-                self._head = b""
+                self._head, self._cut = b"", self.reading.framed
         if kind == "opened":
             self.stream.opened(event.identity)
         self.telling.counts["lost"] += kind == "lost"

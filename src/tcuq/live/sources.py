@@ -84,7 +84,7 @@ class Growing(Source):
         found = os.fstat(self._handle)
         if identity(found) == known and found.st_size >= at > 0:
             self._at = at
-            self.head = read_at(self._handle, min(MOST, at), 0)
+            self.head = read_at(self._handle, MOST, 0)
 
     def _read(self) -> None:
         self._tell("reading")
