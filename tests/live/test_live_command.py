@@ -96,7 +96,7 @@ def test_an_interrupt_saves_the_state_and_ends_with_one_line(place):
     assert saved["step"] == 50 and saved["at"] == log.stat().st_size
     with open(log, "ab") as file:
         file.write(json_lines(probs[50:]))
-    watch("m-live", "device.log", 90, 1000)
+    watch("m-live", "./device.log", 90, 1000)
     assert np.array_equal(received(place / "m-live"), probs) and decided_alike(place / "m-live", probs)
 
 

@@ -160,6 +160,23 @@ def test_names_are_taken_once_and_may_be_said_again():
     assert other.names == ("a", "b", "c", "d") and other.broken == 0
 
 
+def test_labels_by_name():
+    lines = b'{"names": ["a", "b", "c", "d"]}\n{"probs": [1, 2, 3, 4], "label": "c"}\n'
+    reading = Reading(PARAMS)
+    [block] = reading.push(lines, 0.0)
+    assert block.labels == [2]
+    reading.begin()
+    [block] = reading.push(b"p0,p1,p2,p3,label\n1,2,3,4,d\n", 0.0)
+    assert block.labels == [3] and reading.broken == 0
+
+
+def test_noise_in_keys_has_a_bound():
+    reading = Reading(PARAMS)
+    for n in range(1000):
+        reading.push(b'{"probs": [1, 2, 3, 4], "k%d": 0}\n' % n, 0.0)
+    assert len(reading.notes) < 300
+
+
 def test_keys_that_nobody_reads_are_told_once():
     reading = Reading(PARAMS)
     row = b'{"probs": [1, 2, 3, 4], "celsius": 20, "time": 3}\n'

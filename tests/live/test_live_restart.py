@@ -161,6 +161,15 @@ def test_other_parameters_are_refused_in_one_line(tmp_path):
     assert str(tmp_path) in str(error.value) and "\n" not in str(error.value)
 
 
+def test_a_kill_at_the_very_beginning_and_a_folder_of_unknown_logs(tmp_path):
+    (tmp_path / "received.jsonl").touch()
+    Session(PARAMS, tmp_path, "-").close()
+    (tmp_path / "session.json").unlink()
+    (tmp_path / "decisions.jsonl").write_text("{}\n")
+    with pytest.raises(ValueError, match=r"has decisions\.jsonl and no session\.json"):
+        Session(PARAMS, tmp_path, "-")
+
+
 def test_a_second_writer_is_refused(tmp_path):
     session = Session(PARAMS, tmp_path, "-")
     with pytest.raises(ValueError, match="another tcuq live writes there"):

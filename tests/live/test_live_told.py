@@ -101,7 +101,7 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     for _ in range(WAITING + 20):
         hook({"event": "alarm"})
     assert time.monotonic() - begun < 1
-    assert any("one was left out" in text for text in told)
+    assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
     assert wait_until(lambda: any("could not be sent" in text for text in told))
     hook.close()
 

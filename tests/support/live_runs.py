@@ -76,7 +76,7 @@ def watch(folder: str, name: str, until: int, save_every: int) -> None:
     """Watch a source in a process of its own, up to a number of steps."""
     source = open_source(name, client=f"test-{Path(folder).name}")
     source.open()
-    session = Session(PARAMS, folder, name, save_every=save_every)
+    session = Session(PARAMS, folder, name, save_every=save_every, key=source.key)
     if isinstance(source, Growing):
         source.resume(*session.place)
     source.start()

@@ -99,12 +99,13 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
     session = Session(
         params,
         folder,
-        args.source if "://" not in args.source else source.name,
+        source.name,
         title=args.title,
         save_every=args.save_every,
         softmax=_softmax(args),
         tell=[lambda kind, text, step: _tell(args, kind, text, step)],
         decided=printer if args.json else None,
+        key=source.key,
     )
     with contextlib.ExitStack() as stack:
         # After an error between two steps, what is in the logs counts, not what is in memory.

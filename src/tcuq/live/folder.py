@@ -100,7 +100,9 @@ class Folder:
     def _load(self, params: Params) -> tuple[Saved, bool]:
         path = self.path / SESSION
         if not path.exists():
-            others = [name for name in (RECEIVED, DECISIONS) if (self.path / name).exists()]
+            # Empty ones are left by a kill at the very beginning.
+            logs = {name: self.path / name for name in (RECEIVED, DECISIONS)}
+            others = [name for name, log in logs.items() if log.exists() and log.stat().st_size]
             if others:
                 raise ValueError(
                     f"{self.path}: has {others[0]} and no {SESSION}, so it is not known what it belongs to; "

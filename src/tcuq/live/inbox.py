@@ -64,6 +64,11 @@ class Source:
     name = ""
     """As it stands in messages and on the page, without a password."""
 
+    @property
+    def key(self) -> str:
+        """What stays the same when a source is named in another way."""
+        return self.name
+
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._items: deque[Chunk | Event] = deque()

@@ -20,6 +20,9 @@ from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values
 _OWN = ("boot", "seq", "time", "step", "params", "answer_name", "at")
 """Keys beside those of a log or a decision; `time` and `at` are those of whoever sent the line."""
 
+MOST_TOLD = 200
+"""Keys that are looked at: a stream of noise must not fill the memory."""
+
 _INTEGER = re.compile(r"\s*[+-]?\d{1,300}\s*")
 _CSV_NAMES = re.compile(r"\s*#\s*names\s*:", re.IGNORECASE)
 
@@ -72,6 +75,7 @@ class Reading:
         self._counted = 0
         self.framed = False
         self._parser = RowParser(Shape.of(self._params), self._softmax)
+        self._parser.names = self.names or self._params.names
         self._header: _Header | None = None
         self._line = 0
         self._rows = RowsToBlock(self._params)
@@ -200,10 +204,10 @@ class Reading:
         fresh.take({NAMES: given}, self._line)
         if self.names is not None:
             raise ValueError(f"names are {given}, expected {list(self.names)} as before")
-        self.names = fresh.names
+        self.names = self._parser.names = fresh.names
 
     def _tell_unknown(self, content: dict[str, Any], known: Sequence[str]) -> None:
-        if self._told.issuperset(content):
+        if self._told.issuperset(content) or len(self._told) > MOST_TOLD:
             return
         fresh = [name for name in content if name not in self._told]
         self._told.update(fresh)

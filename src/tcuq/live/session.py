@@ -46,6 +46,8 @@ class Session:
         Called with kind, text and step of each remark.
     decided : callable, optional
         Called with the lines of decisions as they are written.
+    key : str, optional
+        What the source is known by after a restart; its name by default.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Session:
         softmax: Softmax | None = None,
         tell: Sequence[Tell] = (),
         decided: Callable[[str], None] | None = None,
+        key: str | None = None,
     ) -> None:
         self.params, self.source, self._save_every = params, source, save_every
         self.folder = Folder(folder, params)
@@ -74,7 +77,7 @@ class Session:
         self._marking = threading.Lock()
         try:
             self.telling = Telling(params, self._about(title or source), tell, self.folder.saved.counts)
-            self.stream = Stream(params, self.folder, source, self.telling, decided)
+            self.stream = Stream(params, self.folder, key or source, self.telling, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:
             self.folder.close()

@@ -79,6 +79,11 @@ class Growing(Source):
                 f"{self.name}: is a folder, expected a file (--merge writes a log from a folder)"
             )
 
+    @property
+    def key(self) -> str:
+        """The whole path: a file may be named from another folder."""
+        return os.path.realpath(self.path)
+
     def resume(self, at: int, known: str) -> None:
         """Go on from a place in the file that was read before; another file is read from its beginning."""
         found = os.fstat(self._handle)

@@ -181,7 +181,7 @@ class Stream:
             often("note", f"{found.duplicates + found.late:,} repeated or late steps left out", self.step)
         for place, text in found.reboots:
             counts["reboots"] += 1
-            self.telling.remarks.now("reboot", text, self.step + place)
+            often("reboot", text, self.step + place)
         block = block.at(found.taken)
         if not len(block):
             return

@@ -35,6 +35,9 @@ COUNTS = (
 """What is counted: `others` are steps of other parameters or of the kind that is not used, `unkept` are lines
 of the logs that were lost because the disk was full for too long."""
 
+MOST_CHANGES = 8
+"""Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
+
 _ALARMS = {
     1: "ALARM: the risk has risen",
     2: "ALARM: the risk has fallen below what is normal",
@@ -125,7 +128,9 @@ class Telling:
     def _watch_alarm(self, first: int, alarm: npt.NDArray[Any]) -> None:
         levels = np.concatenate([[self._alarm], alarm]).astype(np.int64)
         self._alarm = int(levels[-1])
-        for place in np.flatnonzero(np.diff((levels > 0).astype(np.int8))).tolist():
+        changes = np.flatnonzero(np.diff((levels > 0).astype(np.int8))).tolist()
+        self.counts["alarms"] += sum(int(levels[place + 1]) > 0 for place in changes[:-MOST_CHANGES])
+        for place in changes[-MOST_CHANGES:]:
             level = int(levels[place + 1])
             kind = "alarm" if level else "cleared"
             text = _ALARMS[level] if level else "the alarm has ended"

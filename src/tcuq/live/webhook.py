@@ -41,7 +41,7 @@ class Webhook:
         self._url, self._about, self._tell, self._first = url, about, tell, first
         self._host = parts.hostname
         self._messages: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
-        self._closing = threading.Event()
+        self._closing, self._full = threading.Event(), False
         self._thread = threading.Thread(target=self._run, name="tcuq webhook", daemon=True)
         self._thread.start()
 
@@ -50,7 +50,11 @@ class Webhook:
         try:
             self._messages.put_nowait(status)
         except queue.Full:
-            self._tell(f"webhook: {WAITING} messages wait; one was left out")
+            if not self._full:
+                self._tell(f"webhook: {WAITING} messages wait; further ones are left out")
+            self._full = True
+        else:
+            self._full = False
 
     def close(self, wait: float = 2.0) -> None:
         """Give what waits a last chance of `wait` seconds."""
