@@ -23,7 +23,7 @@ from tcuq.io import read_decisions, read_log, write_decisions
 from tcuq.monitor.log import watch
 
 PARAMS = Params(classes=3, warmup=4, level=0.3, budget=0.3)
-COMMANDS = ("record", "fit", "tune", "run", "inspect", "audit", "export", "report", "demo")
+COMMANDS = ("record", "fit", "tune", "run", "live", "inspect", "audit", "export", "report", "demo")
 
 
 def stream(steps=120, seed=0):

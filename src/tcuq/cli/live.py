@@ -1,124 +1,282 @@
-"""The live half of `tcuq run`: each line is answered before the next is read."""
+"""`tcuq live`: watch one device while it runs."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import signal
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..io.decisions import RowText, decision_columns
-from ..io.jsonl import RowParser
-from ..io.sources import STANDARD, at_line, decode_lines, read_lines, shown
-from ..io.values import Shape, refuse
-from ..monitor.logits import paired, softmax
-from ..monitor.signals import NUMBER
-from .common import Skipped, logits_given, odd_posteriors
-from .edge import Stopped
-from .words import in_options
+from .common import about, add_logits_options, answer, declare, logits_given, need_files, note
+from .edge import UsageError
 
 if TYPE_CHECKING:
-    from ..monitor.monitor import Monitor
+    from ..live.inbox import Source
+    from ..live.session import Session
+    from ..monitor.params import Params
+    from .common import Subparsers
 
-ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Signals by which a supervisor or a closed terminal ends a live run."""
-
-LOOKED_AT = 100
-"""Steps after which the posteriors of a stream that may never end are looked at for oddities."""
+PORT = 8357
 
 
-def answer_lines(
-    args: argparse.Namespace, monitor: Monitor, kind: str, bad: Skipped, save: Callable[[], None]
-) -> dict[str, Any]:
-    """Answer JSON lines on standard input, one by one.
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "live",
+        "watch a device while it runs: a page with risk, answers and alarm, and a log of what came",
+        "tcuq live monitor.json /dev/ttyUSB0@115200",
+        command,
+        "tcuq live monitor.json monitor-live --merge field.npz",
+    )
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="where steps come from: - (standard input), a file that grows, /dev/ttyUSB0@115200, "
+        "mqtt://HOST/TOPIC, tcp://HOST:PORT, or tcp-listen://HOST:PORT; with --merge the folder",
+    )
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
+    )
+    parser.add_argument("--title", help="name on the page (default: SOURCE)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"port of the page (default: {PORT})")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address of the page (default: 127.0.0.1, this machine alone)"
+    )
+    parser.add_argument(
+        "--token", help="secret that the page asks for; needed with another --host (or set TCUQ_TOKEN)"
+    )
+    parser.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--save-every",
+        type=int,
+        metavar="N",
+        default=1000,
+        help="save the state every N steps (default: 1000)",
+    )
+    parser.add_argument(
+        "--home-assistant", metavar="URL", help="publish to Home Assistant through this broker, mqtt://HOST"
+    )
+    parser.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
+    parser.add_argument(
+        "--merge", metavar="OUT", help="write received steps with labels from marks to this log, and end"
+    )
+    parser.add_argument("--steps", metavar="A:B", help="with --merge: these steps, A and B included")
+    add_logits_options(parser, "SOURCE")
 
-    Parameters
-    ----------
-    args : Namespace
-        Of `tcuq run`.
-    monitor : Monitor
-    kind : str
-        Format of the answers, ``"jsonl"`` or ``"csv"``.
-    bad : Skipped
-        Takes the messages of bad lines that are skipped.
-    save : callable
-        Called once at the end, however that comes, when a step was taken.
 
-    Returns
-    -------
-    dict
-        Counts, and notes about the posteriors.
-    """
-    params, where = monitor.params, shown(STANDARD)
-    columns = [NUMBER[name] for name in params.signals]
-    used = params.signals if args.signals else None
-    told = logits_given(args)
-    apply = (lambda row: softmax(paired(row), told["logits_scale"])) if told["logits"] else None
-    parser, segment = RowParser(Shape.of(params), apply), None
-    counts = dict.fromkeys(("steps", "flags", "abstentions", "alarm_steps"), 0)
-    number, seen, notes = monitor.steps, [], None
-    names, text = params.names, None
-    before = {ending: signal.signal(ending, _stop) for ending in ENDINGS} if _alone() else {}
-    try:
-        for line, content in enumerate(decode_lines(read_lines(STANDARD)), 1):
-            if not content.strip():
-                continue
+def command(args: argparse.Namespace) -> int:
+    """Watch until told to stop."""
+    from ..monitor.params import Params
+
+    need_files(args, "PARAMS")
+    logits_given(args)
+    params = Params.load(args.params)
+    if args.merge is not None:
+        return _merge(args, params)
+    if args.steps is not None:
+        raise UsageError("--steps is given without --merge")
+    if args.save_every < 1:
+        raise UsageError(f"--save-every is {args.save_every}, expected at least 1")
+    with _ending() as stop:
+        return _watch(args, params, stop)
+
+
+def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
+    from ..live.session import Session
+    from ..live.sources import Growing, open_source
+
+    folder = Path(args.folder or f"{Path(args.params).stem}-live")
+    client = f"tcuq-live-{_hash(str(folder.resolve()))}"
+    source, printer = open_source(args.source, client), _Printer()
+    source.open()
+    session = Session(
+        params,
+        folder,
+        source.name,
+        title=args.title,
+        save_every=args.save_every,
+        softmax=_softmax(args),
+        tell=[lambda kind, text, step: _tell(args, kind, text, step)],
+        decided=printer if args.json else None,
+        key=source.key,
+    )
+    with contextlib.ExitStack() as stack:
+        # After an error between two steps, what is in the logs counts, not what is in memory.
+        stack.push(lambda kind, *_: session.close(save=kind is None))
+        page = _serve(args, session, stack)
+        _connect(args, session, client, stack)
+        stack.callback(_summary, args, session)
+        if page:
+            note(args, f"the page is at {page}")
+        if isinstance(source, Growing):
+            source.resume(*session.place)
+        source.start()
+        stack.callback(_drain, session, source)
+        stack.callback(source.close)
+        session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
+    if printer.broken is not None:
+        raise printer.broken
+    return 0
+
+
+def _drain(session: Session, source: Source) -> None:
+    """Take what was read before the source was closed."""
+    session.take(source.take(0))
+
+
+def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> str | None:
+    if args.no_page:
+        return None
+    from ..live.metrics import prometheus_text
+    from ..live.server import serve
+
+    telling = session.telling
+    server = serve(
+        telling.feed,
+        host=args.host,
+        port=args.port,
+        token=args.token or os.environ.get("TCUQ_TOKEN") or None,
+        mark=session.mark,
+        metrics=lambda: prometheus_text(telling.status, telling.feed.about),
+    )
+    stack.callback(server.close)
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(server.url)
+    return server.url
+
+
+def _connect(args: argparse.Namespace, session: Session, client: str, stack: contextlib.ExitStack) -> None:
+    """Connect what else is told of the session."""
+    telling = session.telling
+    title = telling.feed.about["title"]
+    if args.webhook is not None:
+        from ..live.webhook import Webhook
+
+        told = {"title": title, "source": session.source, "params": session.params.fingerprint}
+        hook = Webhook(args.webhook, told, lambda text: telling.remarks.now("webhook", text, session.step))
+        telling.on_alarm.append(hook)
+        stack.callback(hook.close)
+    if args.home_assistant is not None:
+        from ..live.home_assistant import HomeAssistant
+        from ..live.mqtt import Broker
+
+        node = client.replace("-live-", "_")
+        there = HomeAssistant(Broker.of(args.home_assistant), node, title, lambda: telling.status)
+        stack.callback(there.close)
+
+
+def _merge(args: argparse.Namespace, params: Params) -> int:
+    from ..io import write_log
+    from ..io.writers import log_format
+    from ..live.folder import MARKS, SESSION
+    from ..live.marks import labeled_log, read_marks
+
+    folder = Path(args.source)
+    if not (folder / SESSION).is_file():
+        raise ValueError(f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
+    log_format(args.merge)
+    first, last = _span(args.steps)
+    with about(str(folder)):
+        log = labeled_log(folder, params, first, last)
+    write_log(args.merge, log)
+    marks = len(read_marks(folder / MARKS))
+    found = {"log": args.merge, "steps": len(log), "marks": marks, "errors": int(log.errors().sum())}
+    text = (
+        f"{len(log):,} steps with labels in {args.merge}, {marks:,} marked; steps not marked count as right"
+    )
+    answer(args, found, text)
+    return 0
+
+
+def _span(text: str | None) -> tuple[int, int | None]:
+    if text is None:
+        return 0, None
+    first, mark, last = text.partition(":")
+    if not mark or not (first or "0").isdigit() or not (last or "0").isdigit():
+        raise UsageError(f"--steps is {text!r}, expected A:B such as 1000:2000")
+    return int(first or 0), int(last) if last else None
+
+
+def _softmax(args: argparse.Namespace) -> Any:
+    if not args.logits:
+        return None
+    from ..monitor.logits import paired, softmax
+
+    return lambda row: softmax(paired(row), args.logits_scale)
+
+
+def _hash(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+_SILENT = ("saved",)
+"""Remarks that a terminal is not told of."""
+
+
+def _tell(args: argparse.Namespace, kind: str, text: str, step: int) -> None:
+    if kind not in _SILENT:
+        note(args, f"step {step:,}: {text}")
+
+
+class _Printer:
+    """Prints decisions; a reader that goes away ends the watching, between two steps."""
+
+    def __init__(self) -> None:
+        self.broken: BrokenPipeError | None = None
+
+    def __call__(self, text: str) -> None:
+        if self.broken is None:
             try:
-                row = parser.parse(content, line)
-                if row is None:
-                    continue
-                if counts["steps"] and row.segment != segment:
-                    monitor.reset()
-                step = monitor.step(row.probs, row.features if params.features else None, args.signals)
-            except (ValueError, TypeError) as error:
-                message = at_line(where, line, in_options(str(error)))
-                refuse(message, bad if args.skip_bad else None)
-                continue
-            header = ""
-            if text is None:  # the stream itself may name its classes, before its first step
-                names = params.names or parser.names
-                text = RowText(decision_columns(used, True, names is not None), kind)
-                header = text.header
-            for name, hit in zip(counts, (True, step.flagged, step.abstain, step.alarm > 0), strict=True):
-                counts[name] += hit
-            segment = row.segment
-            cells: tuple[Any, ...] = (number, step.label, step.answer, step.risk, step.threshold)
-            cells += (step.uncertainty, step.abstain, step.alarm, step.warming_up, step.reason or "")
-            cells += (step.persistence, step.variety, step.severity, step.expected_accuracy)
-            if names is not None:
-                cells += (names[step.answer],)
-            if step.signals is not None:
-                cells += (step.low_mass, *(step.signals[column] for column in columns))
-            _say(header + text.line((*cells, params.fingerprint)))
-            number += 1
-            if notes is None:
-                seen.append(row.probs)
-                if len(seen) == LOOKED_AT:
-                    notes = odd_posteriors(args, where, np.array(seen))
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            except BrokenPipeError as error:
+                self.broken = error
+
+
+def _summary(args: argparse.Namespace, session: Session) -> None:
+    counts = session.telling.counts
+    share = f"{counts['abstained']:,} abstentions, {counts['alarms']:,} alarms, {counts['broken']:,} broken"
+    note(args, f"{counts['steps']:,} steps, {share} lines; kept in {session.folder.path}")
+
+
+class _Stop:
+    """Tells whether a signal asked to end. A second one ends at once."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    def on_signal(self, number: int, frame: Any) -> None:
+        if self._asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._asked = True
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[_Stop]:
+    """Let signals end the watching between two steps, so that nothing is half-done."""
+    import threading
+
+    stop = _Stop()
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    alone = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in names if hasattr(signal, name)] if alone else []
+    before = {number: signal.signal(number, stop.on_signal) for number in known}
+    try:
+        yield stop
     finally:
-        for ending, handler in before.items():
-            signal.signal(ending, handler)
-        if counts["steps"]:
-            save()
-    if not counts["steps"]:
-        skipped = f" ({bad})" if bad.count else ""
-        raise ValueError(f"{where}: holds no steps; at least one line is needed{skipped}")
-    return {**counts, "notes": odd_posteriors(args, where, np.array(seen)) if notes is None else notes}
-
-
-def _alone() -> bool:
-    """Tell whether this is the main thread, the only one that may set signal handlers."""
-    return threading.current_thread() is threading.main_thread()
-
-
-def _stop(number: int, frame: Any) -> None:
-    raise Stopped(number)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -153,7 +153,7 @@ def command(args: argparse.Namespace) -> int:
     bad = Skipped()
     try:
         if (args.input, kinds[0], args.output) == ("-", "jsonl", "-") and kinds[1] in ("csv", "jsonl"):
-            from .live import answer_lines
+            from .answer_lines import answer_lines
 
             found = answer_lines(args, monitor, kinds[1], bad, save)
         else:

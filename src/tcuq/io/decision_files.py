@@ -22,13 +22,13 @@ from .jsonl import parse_object
 from .npz import arrays_of
 from .sources import TABLES, at_line, check_length, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import TableFile, cells_of
-from .values import number_shown
+from .values import BESIDE, number_shown
 
 Told = dict[int, str]
 """Names of classes, as far as a file tells them."""
 
 MAX_INT32 = 2**31 - 1
-_LIMITS: dict[str, tuple[float, float]] = {
+LIMITS: dict[str, tuple[float, float]] = {
     "step": (0, 2**53),
     "label": (0, 999),
     "answer": (0, 999),
@@ -43,6 +43,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "params": (0, 2**32 - 1),
     **dict.fromkeys(SIGNALS, (0, (ONE - 1) / ONE)),
 }
+"""Least and largest value of each column."""
 _FRACTIONS = {*(name for name in STEP_DTYPE.names or () if STEP_DTYPE[name].kind == "f"), *SIGNALS}
 _FLAGS = {"abstain", "warming_up", "low_mass"}
 _CODED: dict[str, Callable[[Any], Any]] = {
@@ -153,7 +154,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
         raise ValueError(
             f"{where}: column 'low_mass' is missing, expected beside signals; run again with --signals"
         )
-    note_unknown("column", names, (*_KNOWN, NAME), where)
+    note_unknown("column", [name for name in names if name not in BESIDE[1:]], (*_KNOWN, NAME), where)
     return found
 
 
@@ -222,7 +223,9 @@ def _jsonl_rows(
                 names = _known_columns(list(content), where)
                 extra = content.keys() - set(names)
             named = content.get(NAME, "") if NAME in extra else ""
-            content = {name: value for name, value in content.items() if name not in extra}
+            content = {
+                name: content[name] for name in content if name not in extra and name not in BESIDE[1:]
+            }
             if content.keys() != set(names):
                 raise ValueError(
                     f"keys are {', '.join(content)}, expected {', '.join(names)} as on the first line"
@@ -258,7 +261,7 @@ def _assemble(
                 wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
                 accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"
             else:
-                low, high = _LIMITS[name]
+                low, high = LIMITS[name]
                 accepted = f"{number_shown(low)} to {number_shown(high)}"
                 wrong = ~((values >= low - 1e-6) & (values <= high + 1e-6))
                 if name == "expected_accuracy":

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,13 @@ _WORDED = {*_FLAGS, "reason", "params", NAME, "expected_accuracy"}
 
 
 def _json_word(value: Any) -> str:
-    return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    return f"{value:.6f}" if isinstance(value, float) else _quoted(value)
+
+
+@lru_cache(maxsize=4096)
+def _quoted(value: str | bool | None) -> str:
+    """Return a word as JSON has it; there are few, and each stands on many lines."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _csv_word(value: Any) -> str:

@@ -14,7 +14,7 @@ from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
 from ..monitor.quantize import two_classes
 from .sources import at_line, check_length
-from .values import ALIASES, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
+from .values import ALIASES, BESIDE, Bad, Kind, Shape, Softmax, check_label, make_log, refuse
 
 KEYS = ("probs", "features", "label", "segment", "shifted")
 NAMES = "names"
@@ -80,7 +80,17 @@ class RowParser:
         line : int
             Its number, for messages about later lines that contradict it.
         """
-        content = parse_object(text, ALIASES)
+        return self.take(parse_object(text, ALIASES), line)
+
+    def take(self, content: dict[str, Any], line: int) -> Row | None:
+        """Return the step of an object, as `parse` does of its text; keys that are not read are removed.
+
+        Parameters
+        ----------
+        content : dict
+            With the keys of `KEYS`, not their aliases.
+        line : int
+        """
         if content.keys() == {NAMES}:
             self._take_names(content[NAMES])
             return None
@@ -115,7 +125,7 @@ class RowParser:
         if "probs" not in content:
             raise ValueError(f"key 'probs' is missing, expected {', '.join(KEYS)}{guess(unknown, 'probs')}")
         if unknown and not self._told:
-            note_unknown("key", list(content), KEYS, self._where)
+            note_unknown("key", [key for key in content if key not in BESIDE], KEYS, self._where)
             self._told = True
         for key in unknown:
             del content[key]

@@ -21,6 +21,10 @@ Bad = Callable[[str], None]
 Softmax = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Makes posteriors of logits; given to a reader when its numbers are logits."""
 
+BESIDE = ("step", "time", "boot", "seq", "true_label", "at")
+"""Keys that `tcuq live` writes beside those of a step or a decision. Other commands do not read them, and say
+nothing of them."""
+
 LOW, HIGH = -128, 127
 MOST = float(np.finfo(np.float32).max)
 

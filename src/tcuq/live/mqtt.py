@@ -1,0 +1,199 @@
+"""MQTT brokers: how they are named, and a topic as a source of steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ..base.optional import needed
+from .inbox import Chunk, Event, Source
+
+WAIT = 8.0
+"""Seconds that a broker has for its first answer."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where a broker is, and who asks.
+
+    Examples
+    --------
+    >>> Broker.of("mqtts://me:secret@broker.example/line/1")
+    Broker(host='broker.example', port=8883, tls=True, user='me')
+    """
+
+    host: str
+    port: int
+    tls: bool
+    user: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Broker(host={self.host!r}, port={self.port}, tls={self.tls}, user={self.user!r})"
+
+    @classmethod
+    def of(cls, text: str) -> Broker:
+        """Read an address; what follows the port is not looked at."""
+        parts = urlsplit(text)
+        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
+            shown = f"{parts.scheme}://..." if parts.scheme else repr(text)
+            raise ValueError(f"the broker is {shown}, expected mqtt://HOST:PORT or mqtts://HOST:PORT")
+        try:
+            port = parts.port
+        except ValueError:
+            raise ValueError(f"the port of {parts.hostname} is no number from 0 to 65535") from None
+        tls = parts.scheme == "mqtts"
+        secret = [None if each is None else unquote(each) for each in (parts.username, parts.password)]
+        return cls(parts.hostname, port or (8883 if tls else 1883), tls, *secret)
+
+    @property
+    def name(self) -> str:
+        """The address without user and password."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
+
+    def client(self, identity: str, keep: bool, **more: Any) -> Any:
+        """Return a client that is not connected yet.
+
+        Parameters
+        ----------
+        identity : str
+            Name of the client at the broker.
+        keep : bool
+            The broker keeps messages while the client is away.
+        **more
+            Passed on to paho.
+        """
+        mqtt = needed("paho.mqtt.client", "tcuq[mqtt]", "MQTT")
+        found = mqtt.Client(
+            mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=not keep, **more
+        )
+        if self.user is not None:
+            found.username_pw_set(self.user, self.password)
+        if self.tls:
+            found.tls_set()
+        found.reconnect_delay_set(1, 5)
+        return found
+
+
+class Link:
+    """A client that is connected, and connects again by itself.
+
+    Parameters
+    ----------
+    broker : Broker
+    client : paho client
+    connected : callable
+        Called after each connection with whether it is one after the first.
+    lost : callable
+        Called with the reason when the connection is lost.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        client: Any,
+        connected: Callable[[bool], None],
+        lost: Callable[[str], None],
+    ) -> None:
+        self.broker, self.client = broker, client
+        self._connected, self._lost = connected, lost
+        self._answered = threading.Event()
+        self._refused = ""
+        self._up = False
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+
+    def open(self) -> None:
+        """Connect; raise in one line where the broker cannot be reached or refuses."""
+        try:
+            self.client.connect(self.broker.host, self.broker.port, keepalive=30)
+        except (OSError, ValueError) as error:
+            text = getattr(error, "strerror", None) or str(error)
+            raise ValueError(f"{self.broker.name}: {text}; is the broker running there?") from None
+        self.client.loop_start()
+        answered = self._answered.wait(WAIT)
+        if not answered or self._refused:
+            self.close()
+            why = f"the broker refused: {self._refused}" if answered else "the broker does not answer"
+            raise ValueError(f"{self.broker.name}: {why}")
+
+    def close(self) -> None:
+        """Say goodbye and end the client's thread."""
+        self.client.disconnect()
+        self.client.loop_stop()
+
+    def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            self._refused = str(reason)
+        else:
+            again, self._up = self._answered.is_set(), True
+            self._connected(again)
+        self._answered.set()
+
+    def _on_disconnect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if self._up and reason.is_failure:
+            self._lost(str(reason))
+        self._up = False
+
+
+class Subscription(Source):
+    """A topic to which one device publishes; each message holds lines or frames, whole ones.
+
+    Messages are acknowledged when what they hold is kept, so one that came just before this program was
+    killed comes again.
+
+    Parameters
+    ----------
+    broker : Broker
+    topic : str
+    identity : str
+        Name of this client at the broker.
+    """
+
+    def __init__(self, broker: Broker, topic: str, identity: str) -> None:
+        super().__init__()
+        if not topic:
+            raise ValueError(f"{broker.name}: the topic is missing, expected {broker.name}/TOPIC")
+        if "+" in topic or "#" in topic:
+            raise ValueError(
+                f"topic {topic!r} has a wildcard, expected the topic of one device "
+                "(tcuq fleet run takes many devices)"
+            )
+        self.topic, self.name = topic, f"{broker.name}/{topic}"
+        self._broker, self._identity = broker, identity
+        self._link: Link | None = None
+
+    def _open(self) -> None:
+        client = self._broker.client(self._identity, True, manual_ack=True)
+        client.on_message = self._on_message
+
+        def connected(again: bool) -> None:
+            client.subscribe(self.topic, qos=1)
+            self.put(Event("connected", f"connected to {self.name}{' again' if again else ''}"))
+
+        def lost(why: str) -> None:
+            self.put(Event("lost", f"{self.name} was lost ({why})"))
+
+        self._link = Link(self._broker, client, connected, lost)
+        self._link.open()
+
+    def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        if message.retain:  # of an earlier time: it would come again with each connection
+            client.ack(message.mid, message.qos)
+            return
+        payload = bytes(message.payload)
+        if not payload.endswith(b"\n"):
+            payload += b"\n"  # a message is whole; lines in it need no end of their own
+        self.put(Chunk(payload, ack=lambda: client.ack(message.mid, message.qos)))
+
+    def _read(self) -> None:
+        self._closing.wait()
+
+    def _shut(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None

@@ -1,0 +1,98 @@
+"""Which steps are new: boots and numbers of a device, repeated and missing ones."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+WINDOW = 256
+"""Steps that are remembered. A number that goes back further means that the device has started again."""
+
+TAKE, DUPLICATE, LATE, REBOOT = "take", "duplicate", "late", "reboot"
+
+
+class Order:
+    """The place of one device in its own stream.
+
+    A device numbers its steps (`seq`) from 0 and counts its boots. Either may be left out. Without boots, a
+    number that goes back and does not repeat a step that came before means a boot.
+
+    Attributes
+    ----------
+    boot, seq : int or None
+        Of the last step that was taken.
+    gap : int
+        Steps that are missing before the one that was judged last.
+
+    Examples
+    --------
+    >>> order = Order()
+    >>> [order.judge(0, seq, b"%d" % seq) for seq in (0, 1, 1, 4)], order.gap
+    (['take', 'take', 'duplicate', 'take'], 2)
+    >>> order.judge(1, 0, b"0")
+    'reboot'
+    """
+
+    def __init__(self) -> None:
+        self.boot: int | None = None
+        self.seq: int | None = None
+        self.gap = 0
+        self._recent: dict[int, int] = {}
+
+    def judge(self, boot: int | None, seq: int | None, content: bytes) -> str:
+        """Return ``"take"``, ``"reboot"`` (take it too), ``"duplicate"`` or ``"late"`` for one step."""
+        self.gap = 0
+        found = self._compare(boot, seq, content)
+        if found in (TAKE, REBOOT):
+            self.note(boot, seq, content, found == REBOOT)
+        return found
+
+    def note(self, boot: int | None, seq: int | None, content: bytes, reboot: bool = False) -> None:
+        """Remember a step that was taken."""
+        if reboot:
+            self._recent.clear()
+        self.boot = self.boot if boot is None else boot
+        self.seq = seq
+        if seq is not None:
+            self._recent[seq] = zlib.crc32(content)
+            if len(self._recent) > WINDOW:
+                del self._recent[next(iter(self._recent))]
+
+    def run_on(self, boot: int | None, seqs: Sequence[int | None], contents: Sequence[bytes]) -> bool:
+        """Take steps that follow the last one without a gap, as nearly all do; False where they do not."""
+        if boot is None or boot != self.boot or self.seq is None:
+            return False
+        if list(seqs) != list(range(self.seq + 1, self.seq + 1 + len(seqs))):
+            return False
+        self.gap = 0
+        for seq, content in zip(seqs[-WINDOW:], contents[-WINDOW:], strict=True):
+            self.note(boot, seq, content)
+        return True
+
+    def _compare(self, boot: int | None, seq: int | None, content: bytes) -> str:
+        if boot is not None and self.boot is not None and boot != self.boot:
+            self.gap = seq or 0
+            return REBOOT
+        if seq is None or self.seq is None:
+            return TAKE
+        if seq > self.seq:
+            self.gap = seq - self.seq - 1
+            return TAKE
+        known = self._recent.get(seq)
+        if known is not None and known == zlib.crc32(content):
+            return DUPLICATE
+        if known is None and seq > self.seq - WINDOW and not (boot is None and seq == 0):
+            return LATE
+        return REBOOT
+
+    def saved(self) -> list[object]:
+        """Return everything, as JSON has it."""
+        return [self.boot, self.seq, [[seq, crc] for seq, crc in self._recent.items()]]
+
+    @classmethod
+    def restored(cls, saved: Sequence[object]) -> Order:
+        """Return what `saved` gave."""
+        found = cls()
+        found.boot, found.seq, recent = saved  # type: ignore[assignment]
+        found._recent = {int(seq): int(crc) for seq, crc in recent}  # type: ignore[attr-defined]
+        return found

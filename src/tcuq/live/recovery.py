@@ -1,0 +1,142 @@
+"""What a folder holds beyond the last saved state: steps to judge again, decisions that are missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..monitor.monitor import STEP_DTYPE
+from ..monitor.params import Params
+from .blocks import Block, decision_values
+from .folder import Folder
+from .journal import Journal
+from .judge import Judge
+
+
+@dataclass
+class Recovered:
+    """What is to be done before a session goes on.
+
+    Parameters
+    ----------
+    by_device : bool or None
+        Who decides, where that is known.
+    again : list
+        First step, block and segments of what is to be judged again, or shown where the device decided.
+    decided : int
+        Number of the last step whose decision is in the log.
+    at : int or None
+        Place in the file that is followed, as the last line tells that has one.
+    after : int
+        Steps that came after that place.
+    text : str
+        What was found, for people.
+    """
+
+    by_device: bool | None
+    again: list[tuple[int, Block, list[int]]] = field(default_factory=list)
+    decided: int = -1
+    at: int | None = None
+    after: int = 0
+    text: str = ""
+
+
+def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
+    """Load the saved state, and find what came after it.
+
+    Parameters
+    ----------
+    folder : Folder
+    judge : Judge
+        Its monitor takes over the state.
+    params : Params
+    """
+    saved = folder.saved
+    if saved.state:
+        try:
+            judge.monitor.load(folder.state())
+        except ValueError as error:
+            raise ValueError(f"{folder.path}: {error}; move the folder away or choose another one") from None
+    lines = list(_lines(folder.received, saved.received))
+    by_device = saved.by_device
+    if by_device is None and not lines and folder.decisions.size > saved.decisions:
+        by_device = True
+    found = Recovered(by_device)
+    if by_device:
+        lines = list(_lines(folder.decisions, saved.decisions))
+    steps = [content for _, content in lines if "probs" in content or "risk" in content]
+    if not by_device:
+        last = steps[-1]["step"] if steps else saved.step - 1
+        found.decided = _cut_beyond(folder.decisions, saved.decisions, last, saved.step - 1)
+    for group in _runs(steps):
+        segments = [each.get("segment", 0) for each in group]
+        found.again.append((group[0]["step"], _block(group, params, bool(by_device)), segments))
+    if steps and by_device is None:
+        found.by_device = False
+    for number, content in enumerate(reversed(steps)):
+        if "at" in content:
+            found.at, found.after = content["at"], number
+            break
+    else:
+        found.at, found.after = saved.at, len(steps)
+    cut = folder.received.cut + folder.decisions.cut + folder.marks.cut
+    if steps:
+        found.text += f"; {len(steps):,} steps that came after the saved state were taken from the log"
+    if cut:
+        found.text += f"; half a line of {cut:,} bytes was cut off"
+    if folder.received.size < saved.received:
+        found.text += f"; {folder.received.path.name} is shorter than it was"
+    return found
+
+
+def _lines(journal: Journal, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield place and object of each line from a place on; one that was damaged is left out."""
+    at = min(start, journal.size)
+    for line in journal.read(at).splitlines(keepends=True):
+        try:
+            content = json.loads(line)
+        except ValueError:
+            content = None
+        if isinstance(content, dict):
+            yield at, content
+        at += len(line)
+
+
+def _cut_beyond(decisions: Journal, start: int, last: int, decided: int) -> int:
+    """Cut decisions about steps that the log lacks, as after a loss of power; return the last one."""
+    for at, content in _lines(decisions, start):
+        if content["step"] > last:
+            decisions.truncate(at)
+            break
+        decided = content["step"]
+    return decided
+
+
+def _runs(steps: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield steps whose numbers follow each other; some are missing where the disk was full for too long."""
+    group: list[dict[str, Any]] = []
+    for content in steps:
+        if group and content["step"] != group[-1]["step"] + 1:
+            yield group
+            group = []
+        group.append(content)
+    if group:
+        yield group
+
+
+def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Block:
+    times = [float(each["time"]) for each in group]
+    boots, seqs = ([each.get(key) for each in group] for key in ("boot", "seq"))
+    if by_device:
+        rows = [decision_values(each, params.classes) for each in group]
+        return Block(times, boots, seqs, steps=np.array(rows, dtype=STEP_DTYPE))
+    features = None
+    if params.features:
+        features = np.array([each["features"] for each in group], dtype=np.int8)
+    probs = np.array([each["probs"] for each in group], dtype=np.int8)
+    labels = [each.get("true_label") for each in group]
+    return Block(times, boots, seqs, probs, features, [None] * len(group), labels)

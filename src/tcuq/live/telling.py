@@ -1,0 +1,146 @@
+"""What is told of a session: steps and remarks to a page, counts and the last step to whoever asks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..monitor.params import Params
+from .feed import Feed
+from .lines import feed_columns
+from .remarks import Remarks, Tell
+
+RECENT = 1000
+"""Steps over which the share of abstentions is told."""
+
+COUNTS = (
+    "steps",
+    "flagged",
+    "abstained",
+    "alarms",
+    "broken",
+    "lost",
+    "missing",
+    "duplicates",
+    "late",
+    "reboots",
+    "others",
+    "unkept",
+)
+"""What is counted: `others` are steps of other parameters or of the kind that is not used, `unkept` are lines
+of the logs that were lost because the disk was full for too long."""
+
+MOST_CHANGES = 8
+"""Changes of the alarm that are told of one batch of steps; a device may change it with every step."""
+
+_ALARMS = {
+    1: "ALARM: the risk has risen",
+    2: "ALARM: the risk has fallen below what is normal",
+    3: "ALARM: the risk has risen, and fallen",
+}
+
+
+class Telling:
+    """Tell of steps and remarks.
+
+    Parameters
+    ----------
+    params : Params
+    about : mapping
+        What stays the same, for the page.
+    tell : sequence of callables
+        Called with kind, text and step of each remark.
+    counts : mapping
+        Of an earlier session that goes on.
+
+    Attributes
+    ----------
+    status : dict
+        The last step and all counts; replaced and never changed, so any thread may read it.
+    on_alarm : list of callables
+        Called with `status` when the alarm is raised and when it ends.
+    """
+
+    def __init__(
+        self, params: Params, about: Mapping[str, Any], tell: Sequence[Tell], counts: Mapping[str, int]
+    ) -> None:
+        self._params = params
+        self.feed = Feed(about)
+        self.remarks = Remarks([*tell, self.feed.add_remark])
+        self.counts = {**dict.fromkeys(COUNTS, 0), **counts}
+        self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
+        self.connected = False
+        self._recent = np.zeros(0, dtype=bool)
+        self._alarm = 0
+        self._last: dict[str, Any] = {"time": None, "alarm": 0}
+        self.status: dict[str, Any] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Bring `status` up to date."""
+        share = float(self._recent.mean()) if len(self._recent) else 0.0
+        self.status = {
+            **self._last,
+            "counts": dict(self.counts),
+            "connected": self.connected,
+            "abstention_share": share,
+        }
+
+    def steps(
+        self,
+        first: int,
+        steps: npt.NDArray[Any],
+        times: Sequence[float],
+        signals: npt.NDArray[np.float64] | None,
+    ) -> None:
+        """Tell of steps from number `first` on."""
+        self.counts["steps"] += len(steps)
+        self.counts["flagged"] += int(steps["flagged"].sum())
+        self.counts["abstained"] += int(steps["abstain"].sum())
+        self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
+        self.feed.add_steps(first, feed_columns(steps, times, self._params.signals, signals))
+        last = steps[-1]
+        names = self.feed.about["names"]
+        accuracy = float(last["expected_accuracy"])
+        answer = int(last["answer"])
+        self._last = {
+            "time": times[-1],
+            "step": first + len(steps) - 1,
+            "risk": float(last["risk"]),
+            "threshold": float(last["threshold"]),
+            "answer": answer,
+            "answer_name": names[answer] if names else str(answer),
+            "abstain": bool(last["abstain"]),
+            "alarm": int(last["alarm"]),
+            "warming_up": bool(last["warming_up"]),
+            "persistence": float(last["persistence"]),
+            "severity": float(last["severity"]),
+            "expected_accuracy": None if math.isnan(accuracy) else accuracy,
+        }
+        self._watch_alarm(first, steps["alarm"])
+        self.refresh()
+
+    def _watch_alarm(self, first: int, alarm: npt.NDArray[Any]) -> None:
+        levels = np.concatenate([[self._alarm], alarm]).astype(np.int64)
+        self._alarm = int(levels[-1])
+        changes = np.flatnonzero(np.diff((levels > 0).astype(np.int8))).tolist()
+        self.counts["alarms"] += sum(int(levels[place + 1]) > 0 for place in changes[:-MOST_CHANGES])
+        for place in changes[-MOST_CHANGES:]:
+            level = int(levels[place + 1])
+            kind = "alarm" if level else "cleared"
+            text = _ALARMS[level] if level else "the alarm has ended"
+            self.counts["alarms"] += level > 0
+            self.remarks.now(kind, text, first + place)
+            told = {**self._last, "event": kind, "text": text, "step": first + place, "alarm": level}
+            for call in self.on_alarm:
+                call({**told, "sent": round(time.time(), 3)})
+
+    def name(self, label: int) -> str:
+        """Return a class as a person reads it."""
+        names = self.feed.about["names"]
+        return "none of the classes" if label < 0 else names[label] if names else f"class {label}"

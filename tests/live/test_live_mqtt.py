@@ -1,0 +1,163 @@
+"""MQTT: a topic as a source, which loses nothing when the watcher is killed, and Home Assistant."""
+
+import json
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+from brokers import Mosquitto, Publisher
+from live_runs import PARAMS, decided_alike, json_lines, received, start_watching, steps_of, wait_until
+
+from tcuq.io.binary_frames import encode_posteriors
+from tcuq.live.home_assistant import HomeAssistant, discovery, state_of
+from tcuq.live.mqtt import Broker
+from tcuq.live.session import Session
+from tcuq.live.sources import open_source
+
+pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
+
+
+@pytest.fixture
+def broker(tmp_path):
+    found = Mosquitto(tmp_path / "broker")
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def device(broker):
+    found = Publisher(broker.port)
+    yield found
+    found.close()
+
+
+def watched(session, source, steps):
+    source.start()
+    session.run(source, lambda: session.step >= steps)
+    return session.step
+
+
+def test_messages_hold_lines_or_frames(tmp_path, broker, device):
+    probs = steps_of(40)
+    device.client.publish("line/1", json_lines(probs[5:6]), qos=1, retain=True).wait_for_publish(10)
+    session = Session(PARAMS, tmp_path / "kept", "mqtt")
+    source = open_source(f"{broker.url}/line/1")
+    thread = threading.Thread(target=watched, args=(session, source, 40), daemon=True)
+    thread.start()
+    assert wait_until(lambda: session.telling.connected)
+    assert session.step == 0  # the one that was retained is of an earlier time
+    device.send("line/1", json_lines(probs[:1], 1).rstrip())
+    device.send("line/1", json_lines(probs[1:10], 1, 1))
+    device.send("line/1", encode_posteriors(int(PARAMS.fingerprint, 16), 1, 10, probs[10:20]))
+    device.send("line/1", b'{"probs": [1,')  # a message is whole: this one is broken
+    device.send("line/1", json_lines(probs[20:], 1, 20), qos=0)
+    thread.join(10)
+    source.close()
+    session.close()
+    assert np.array_equal(received(tmp_path / "kept"), probs) and decided_alike(tmp_path / "kept", probs)
+    assert session.telling.counts["broken"] == 1
+
+
+def test_what_comes_while_the_watcher_is_killed_comes_later(tmp_path, broker, device):
+    rng = random.Random(1)
+    probs = steps_of(2000)
+    name, folder = f"{broker.url}/line/1", tmp_path / "kept"
+    process = start_watching(folder, name, len(probs))
+    assert wait_until(lambda: (folder / "session.json").exists())
+    time.sleep(0.2)  # subscribed
+    sent = 0
+    for _ in range(5):
+        for _ in range(rng.randrange(10, 40)):
+            count = rng.randrange(1, 12)
+            device.send("line/1", json_lines(probs[sent : sent + count], 1, sent))
+            sent = min(len(probs), sent + count)
+        process.kill()
+        process.join(10)
+        device.send("line/1", json_lines(probs[sent : sent + 5], 1, sent))
+        sent = min(len(probs), sent + 5)
+        process = start_watching(folder, name, len(probs))
+    device.send("line/1", json_lines(probs[sent:], 1, sent))
+    process.join(20)
+    assert process.exitcode == 0
+    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+
+
+def test_a_broker_that_goes_and_comes_back(tmp_path, broker):
+    told = []
+    session = Session(PARAMS, tmp_path / "kept", "mqtt", tell=[lambda kind, *_: told.append(kind)])
+    source = open_source(f"{broker.url}/line/1")
+    thread = threading.Thread(target=watched, args=(session, source, 10), daemon=True)
+    thread.start()
+    assert wait_until(lambda: "connected" in told)
+    broker.stop()
+    assert wait_until(lambda: "lost" in told)
+    broker.start()
+    assert wait_until(lambda: told.count("connected") == 2)
+    device = Publisher(broker.port)
+    device.send("line/1", json_lines(steps_of(10)))
+    thread.join(10)
+    device.close()
+    source.close()
+    session.close()
+    assert session.step == 10
+
+
+def test_brokers_that_refuse(tmp_path):
+    (tmp_path / "words").write_text("")
+    with pytest.raises(ValueError, match="is the broker running there"):
+        open_source("mqtt://127.0.0.1:1/topic").open()
+    broker = Mosquitto(tmp_path / "closed", f"allow_anonymous false\npassword_file {tmp_path / 'words'}")
+    try:
+        with pytest.raises(ValueError, match="the broker refused: Not authorized"):
+            open_source(f"mqtt://me:wrong@127.0.0.1:{broker.port}/topic").open()
+    finally:
+        broker.stop()
+
+
+def test_home_assistant_finds_the_device(broker, device):
+    device.client.subscribe("homeassistant/#")
+    device.client.subscribe("tcuq/#")
+    status = {"connected": True, "risk": 0.25, "alarm": 0, "answer_name": "dog", "abstention_share": 0.1}
+    there = HomeAssistant(Broker.of(broker.url), "tcuq_1", "Front door", lambda: status)
+    topics = list(discovery("tcuq_1", "Front door"))
+    assert wait_until(lambda: set(topics) <= device.seen.keys() and "tcuq/tcuq_1/state" in device.seen)
+    assert wait_until(lambda: device.seen["tcuq/tcuq_1/availability"] == [b"online"])
+    config = json.loads(device.seen["homeassistant/binary_sensor/tcuq_1/alarm/config"][0])
+    assert config["device_class"] == "problem" and config["availability_topic"] == "tcuq/tcuq_1/availability"
+    assert config["device"]["name"] == "Front door" and config["unique_id"] == "tcuq_1_alarm"
+    assert json.loads(device.seen["tcuq/tcuq_1/state"][-1]) == {
+        "risk": 0.25,
+        "expected_accuracy": None,
+        "abstention_share": 10.0,
+        "answer": "dog",
+        "alarm": "off",
+    }
+    late = Publisher(broker.port)
+    late.client.subscribe("homeassistant/#")
+    assert wait_until(lambda: set(topics) <= late.retained)
+    late.close()
+    status = {**status, "alarm": 1, "connected": False}
+    assert wait_until(lambda: device.seen["tcuq/tcuq_1/availability"][-1] == b"offline")
+    assert wait_until(lambda: json.loads(device.seen["tcuq/tcuq_1/state"][-1])["alarm"] == "on")
+    there.close()
+
+
+def test_the_broker_says_when_the_program_is_gone(broker, device):
+    device.client.subscribe("tcuq/#")
+    there = HomeAssistant(Broker.of(broker.url), "tcuq_2", "x", lambda: {"connected": True})
+    assert wait_until(lambda: device.seen.get("tcuq/tcuq_2/availability") == [b"online"])
+    there._client.loop_stop()
+    there._client.socket().close()  # as a kill leaves it
+    assert wait_until(lambda: device.seen["tcuq/tcuq_2/availability"][-1] == b"offline")
+    there._closing.set()
+
+
+def test_values_of_sensors():
+    assert (
+        state_of({"risk": 0.123456, "expected_accuracy": 0.98765, "alarm": 2})["expected_accuracy"] == 98.77
+    )
+    assert state_of({})["risk"] is None and state_of({})["alarm"] == "off"
+    with pytest.raises(ValueError, match="node is"):
+        HomeAssistant(Broker("h", 1, False), "a/b", "x", dict)

@@ -1,0 +1,125 @@
+"""What is told to other programs: metrics, a webhook, remarks that are joined."""
+
+import http.server
+import json
+import re
+import threading
+import time
+
+import pytest
+from live_runs import PARAMS, json_lines, steps_of, wait_until
+
+from tcuq.live.inbox import Chunk
+from tcuq.live.metrics import prometheus_text
+from tcuq.live.remarks import Remarks
+from tcuq.live.session import Session
+from tcuq.live.webhook import WAITING, Webhook
+
+SAMPLE = re.compile(
+    r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
+)
+
+
+def parsed(text):
+    """Read the text as Prometheus does: help and type once, before the samples of a metric."""
+    assert text.endswith("\n")
+    found, helped, typed = {}, set(), {}
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name = line.split(" ")[2]
+            assert name not in helped
+            helped.add(name)
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name not in typed and name in helped and kind in ("counter", "gauge")
+            typed[name] = kind
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample is not None, line
+            assert sample["name"] in typed and sample["name"] not in found
+            assert sample["name"].endswith("_total") == (typed[sample["name"]] == "counter")
+            found[sample["name"]] = float(sample["value"])
+    return found
+
+
+def test_metrics_before_and_after_steps(tmp_path):
+    session = Session(PARAMS, tmp_path, 'a "quoted"\\name\nof two lines')
+    telling = session.telling
+    before = parsed(prometheus_text(telling.status, telling.feed.about))
+    assert before["tcuq_steps_total"] == 0 and "tcuq_risk" not in before
+    session.take([Chunk(json_lines(steps_of(50)) + b"noise\n", 1234.5)])
+    after = parsed(prometheus_text(telling.status, telling.feed.about))
+    assert after["tcuq_steps_total"] == 50 and after["tcuq_broken_lines_total"] == 1
+    assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
+    assert after["tcuq_abstentions_total"] == telling.counts["abstained"] > 0
+    assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
+    session.close()
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((self.headers["Content-Type"], json.loads(body)))
+        self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    made.got, made.answers = [], []
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+    thread.join()
+
+
+def test_an_alarm_is_posted_and_tried_again(server):
+    told = []
+    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {"title": "Door"}, told.append, first=0.02)
+    server.answers = [503, 500]
+    hook({"event": "alarm", "step": 7})
+    assert wait_until(lambda: told)
+    assert told == ["webhook: alarm was sent to 127.0.0.1"] and len(server.got) == 3
+    assert server.got[0] == ("application/json", {"title": "Door", "event": "alarm", "step": 7})
+    server.answers = [404]
+    hook({"event": "cleared"})
+    assert wait_until(lambda: len(told) == 2)
+    assert told[1] == "webhook: cleared could not be sent to 127.0.0.1 (status 404)" and len(server.got) == 4
+    hook.close()
+
+
+def test_a_webhook_that_nobody_answers_never_blocks():
+    told = []
+    hook = Webhook("http://127.0.0.1:9/x", {}, told.append, first=0.005)
+    begun = time.monotonic()
+    for _ in range(WAITING + 20):
+        hook({"event": "alarm"})
+    assert time.monotonic() - begun < 1
+    assert sum("left out" in text for text in told) <= 3 and any("left out" in text for text in told)
+    assert wait_until(lambda: any("could not be sent" in text for text in told))
+    hook.close()
+
+
+@pytest.mark.parametrize("url", ["ftp://host/x", "host", "http://", "file:///etc/passwd"])
+def test_addresses_of_webhooks_that_are_refused(url):
+    with pytest.raises(ValueError, match="--webhook is"):
+        Webhook(url, {}, print)
+
+
+def test_remarks_of_a_kind_are_joined():
+    told, now = [], [0.0]
+    remarks = Remarks([lambda kind, text, step: told.append((kind, text, step))], lambda: now[0])
+    for step in range(100):
+        remarks.often("broken", f"bad {step}", step)
+        remarks.often("missing", "1 step is missing", step)
+        now[0] += 0.03
+    remarks.flush(force=True)
+    assert len(told) <= 10 and told[0] == ("broken", "bad 0", 0)
+    counts = [int(re.match(r"(\d+) times", text)[1]) if "times" in text else 1 for _, text, _ in told]
+    assert sum(counts) == 200
