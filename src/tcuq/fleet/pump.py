@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .arrivals import Arrived, DeviceState
+from .decided_files import read_decided
 from .events import Decided
 from .sinks import Sink
 from .sources import Source
@@ -63,74 +65,63 @@ def pump(
     done = Pumped()
     began = time.monotonic()
     if sink is not None:
-        _caught_up(fleet, sink, sink.begin(last_commit(fleet)))
-    before = last_commit(fleet)
+        for number, path in _kept(fleet, sink.begin(fleet.commit_number)):
+            sink.write(number, read_decided(path, _class_names(fleet)))
     for arrived in source.batches(fleet.position, count, every):
-        done.decisions += _commit(fleet, arrived)
+        for decided in _commits(fleet, arrived):
+            done.decisions += sum(map(len, decided))
+            done.commits += 1
+            if sink is not None:
+                sink.write(fleet.commit_number, decided)
         source.committed(arrived)
-        before = _passed_on(fleet, sink, before)
         done.events += arrived.count
         done.states += sum(len(part.states) for part in arrived.parts)
-        done.commits += 1
         done.seconds = time.monotonic() - began
         for kind, number in arrived.refused.items():
             done.refused[kind] = done.refused.get(kind, 0) + number
         if told is not None:
             told(done)
     if flush:
-        done.decisions += sum(map(len, fleet.flush(fleet.position)))
-        _passed_on(fleet, sink, before)
+        decided = fleet.flush()
+        done.decisions += sum(map(len, decided))
+        if sink is not None:
+            sink.write(fleet.commit_number, decided)
     done.seconds = time.monotonic() - began
     return done
 
 
-def _commit(fleet: Any, arrived: Arrived) -> int:
-    """Commit what arrived; the position moves with the last part, so that a kill in between repeats the whole."""
-    decisions, last = 0, len(arrived.parts) - 1
+def _commits(fleet: Any, arrived: Arrived) -> Iterator[Sequence[Decided]]:
+    """Commit what arrived, mostly at once; yield the decisions of each commit.
+
+    Only the last one moves the position: a kill in between repeats the whole, which the fleet drops.
+    """
     for kind, number in arrived.refused.items():
         fleet.refuse(kind, number)
-    for place, part in enumerate(arrived.parts):
-        final = place == last and not part.states
-        decided = fleet.take(part.events, arrived.position if final else fleet.position)
-        decisions += sum(map(len, decided))
-        for state in part.states:
-            _adopt(fleet, state)
-        if place == last and part.states:
-            fleet.take([], arrived.position)
-    return decisions
+    *before, last = arrived.parts
+    for part in before:
+        yield fleet.take(part.events)
+        _adopt(fleet, part.states)
+    if last.states:
+        yield fleet.take(last.events)
+        _adopt(fleet, last.states)
+        yield fleet.commit(arrived.position)
+    else:
+        yield fleet.take(last.events, arrived.position)
 
 
-def _adopt(fleet: Any, state: DeviceState) -> None:
-    # A state of other parameters, or a damaged one, is counted by the fleet and stops nothing.
-    fleet.adopt(state.device, state.state, state.boot, state.seq, state.version)
+def _adopt(fleet: Any, states: Sequence[DeviceState]) -> None:
+    for each in states:
+        # One that does not fit is counted by the fleet and stops nothing.
+        with contextlib.suppress(ValueError):
+            fleet.adopt(each.device, each.state, each.boot, each.seq, each.version, commit=False)
 
 
-def last_commit(fleet: Any) -> int:
-    """Return the number of the last commit that has decisions, -1 for none."""
-    return max((number for number, _ in _files(fleet)), default=-1)
+def _class_names(fleet: Any) -> dict[str, Sequence[str] | None]:
+    return {version: lane.params.names for version, lane in fleet.lanes.items()}
 
 
-def _files(fleet: Any) -> Iterator[tuple[int, Path]]:
+def _kept(fleet: Any, after: int) -> list[tuple[int, Path]]:
+    """Return the files of decisions behind a number, in order."""
     folder = Path(fleet.folder) / "decisions"
-    for path in folder.glob("*.npz") if folder.is_dir() else ():
-        if path.stem.isdigit():
-            yield int(path.stem), path
-
-
-def committed_after(fleet: Any, number: int) -> Iterator[tuple[int, Sequence[Decided]]]:
-    """Yield the decisions of each commit after a number, with its own."""
-    raise NotImplementedError
-
-
-def _caught_up(fleet: Any, sink: Sink, number: int) -> None:
-    for each, decided in committed_after(fleet, number):
-        sink.write(each, decided)
-
-
-def _passed_on(fleet: Any, sink: Sink | None, before: int) -> int:
-    if sink is None:
-        return before
-    for number, decided in committed_after(fleet, before):
-        sink.write(number, decided)
-        before = number
-    return before
+    found = ((int(path.stem), path) for path in folder.glob("*.npz") if path.stem.isdigit())
+    return sorted(pair for pair in found if after < pair[0] <= fleet.commit_number)

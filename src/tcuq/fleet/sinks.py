@@ -178,7 +178,9 @@ def _table(parts: Sequence[Decided]) -> Any:
     from ..io.tables import package
 
     tables = [decision_table(_with_null_times(decision_columns(part))) for part in parts]
-    return tables[0] if len(tables) == 1 else package("parquet").concat_tables(tables, promote_options="default")
+    return (
+        tables[0] if len(tables) == 1 else package("parquet").concat_tables(tables, promote_options="default")
+    )
 
 
 def _with_null_times(columns: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +196,7 @@ class MqttSink:
     Parameters
     ----------
     address : Address
-        ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` of names become ``_``.
+        ``{device}`` and ``{version}`` in the topic are filled in; ``/``, ``+`` and ``#`` become ``_``.
     folder : path
         Of the fleet; a small file there notes what was sent.
     """
