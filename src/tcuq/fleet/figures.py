@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..report.plot import Axis, Plot, nice_ticks, runs
 from ..report.text import NBSP, escape
@@ -61,7 +62,7 @@ def time_axis(low: float, high: float, most: int = 6) -> Axis:
     span = next((each for each in _SPANS if (high - low) / each <= most), None)
     if span is None:
         span = math.ceil((high - low) / most / 86400) * 86400
-    ticks = []
+    ticks: list[tuple[float, str]] = []
     for number in range(math.ceil(low / span), math.floor(high / span) + 1):
         when = datetime.fromtimestamp(number * span, tz=timezone.utc)
         whole = span >= 86400 or when.hour == when.minute == 0
@@ -89,13 +90,7 @@ def alarm_plot(series: Sequence[Mapping[str, Any]], baselines: Mapping[str, floa
     baselines : mapping
         Baseline by version; one line is drawn for each that differs.
     """
-    drawn = []
-    for each in series:
-        devices = np.asarray(each["devices"], dtype=float)
-        hit = np.asarray(each["in_alarm"], dtype=float)
-        heard = devices > 0
-        times = np.asarray(each["time"], dtype=float)[heard] + each["width"] / 2
-        drawn.append((times, hit[heard] / devices[heard]))
+    drawn = [_shares(each) for each in series]
     times = np.concatenate([each[0] for each in drawn]) if drawn else np.zeros(0)
     if not times.size:
         return '<p class="fact">Nothing to draw yet: no device has sent a step with a time.</p>'
@@ -110,14 +105,30 @@ def alarm_plot(series: Sequence[Mapping[str, Any]], baselines: Mapping[str, floa
         share_axis(min(1.0, top), "devices in alarm"),
         "over-time",
     )
-    if len(lines) == 1:
-        _chance(plot, lines[0], series)
     for value in lines:
         plot.line([plot.x.low, plot.x.high], [value, value], "level")
     for place, (when, values) in enumerate(drawn):
         if when.size:
             plot.line(when, values, f"version-{style_of(place)}")
     return f'<div class="reading" tabindex="0" data-series="{escape(_packed(series))}">{plot.html()}</div>'
+
+
+def _shares(each: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return times and the share of devices in alarm, a moment on average where that is known.
+
+    How many devices had an alarm at least once in an hour depends on the hour: that is no share that could be
+    compared with a baseline.
+    """
+    hit, of = ("alarm_steps", "steps") if "alarm_steps" in each else ("in_alarm", "devices")
+    whole = np.asarray(each[of], dtype=float)
+    there = whole > 0
+    times = np.asarray(each["time"], dtype=float)[there] + each["width"] / 2
+    return times, np.asarray(each[hit], dtype=float)[there] / whole[there]
+
+
+def _every_share(each: Mapping[str, Any]) -> list[float]:
+    hit, of = ("alarm_steps", "steps") if "alarm_steps" in each else ("in_alarm", "devices")
+    return [a / b if b else 0.0 for a, b in zip(each[hit], each[of], strict=True)]
 
 
 def _packed(series: Sequence[Mapping[str, Any]]) -> str:
@@ -129,20 +140,12 @@ def _packed(series: Sequence[Mapping[str, Any]]) -> str:
                 "width": each["width"],
                 "time": each["time"],
                 "devices": each["devices"],
-                "hit": each["in_alarm"],
+                "share": [round(value, 6) for value in _every_share(each)],
             }
             for each in series
         ],
         separators=(",", ":"),
     )
-
-
-def _chance(plot: Plot, baseline: float, series: Sequence[Mapping[str, Any]]) -> None:
-    """Shade where 95 % of the shares lie that as many devices have by chance alone."""
-    heard = [number for each in series for number in each["devices"] if number]
-    wide = 1.96 * math.sqrt(baseline * (1 - baseline) / float(np.median(heard)))
-    ends = [plot.x.low, plot.x.high]
-    plot.band(ends, [max(0.0, baseline - wide)] * 2, [min(plot.y.high, baseline + wide)] * 2, "envelope")
 
 
 def _described(series: Sequence[Mapping[str, Any]], drawn: Sequence[tuple[Any, Any]]) -> str:

@@ -190,8 +190,8 @@ function read(figure, share) {
   for (const each of series) {
     const place = each.time.indexOf(times[at]);
     if (place < 0 || !each.devices[place]) continue;
-    const found = (100 * each.hit[place]) / each.devices[place];
-    lines.push(`${each.name}: ${found.toFixed(found < 1 ? 2 : 1)} % (${each.hit[place].toLocaleString("en")} of ${each.devices[place].toLocaleString("en")})`);
+    const found = 100 * each.share[place];
+    lines.push(`${each.name}: ${found.toFixed(found < 1 ? 2 : 1)} % of ${each.devices[place].toLocaleString("en")} devices`);
   }
   box.textContent = "";
   for (const text of lines) box.append(Object.assign(document.createElement("div"), { textContent: text }));

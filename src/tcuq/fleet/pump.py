@@ -6,11 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .arrivals import Arrived, DeviceState
-from .decided_files import read_decided
 from .events import Decided
 from .sinks import Sink
 from .sources import Source
@@ -65,8 +63,8 @@ def pump(
     done = Pumped()
     began = time.monotonic()
     if sink is not None:
-        for number, path in _kept(fleet, sink.begin(fleet.commit_number)):
-            sink.write(number, read_decided(path, _class_names(fleet)))
+        for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
+            sink.write(number, decided)
     for arrived in source.batches(fleet.position, count, every):
         for decided in _commits(fleet, arrived):
             done.decisions += sum(map(len, decided))
@@ -114,14 +112,3 @@ def _adopt(fleet: Any, states: Sequence[DeviceState]) -> None:
         # One that does not fit is counted by the fleet and stops nothing.
         with contextlib.suppress(ValueError):
             fleet.adopt(each.device, each.state, each.boot, each.seq, each.version, commit=False)
-
-
-def _class_names(fleet: Any) -> dict[str, Sequence[str] | None]:
-    return {version: lane.params.names for version, lane in fleet.lanes.items()}
-
-
-def _kept(fleet: Any, after: int) -> list[tuple[int, Path]]:
-    """Return the files of decisions behind a number, in order."""
-    folder = Path(fleet.folder) / "decisions"
-    found = ((int(path.stem), path) for path in folder.glob("*.npz") if path.stem.isdigit())
-    return sorted(pair for pair in found if after < pair[0] <= fleet.commit_number)

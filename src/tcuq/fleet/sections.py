@@ -18,6 +18,7 @@ FEW_DEVICES = 5
 """Devices at least that a histogram is drawn of."""
 
 HISTOGRAMS = {
+    "recent_risk": "recent risk",
     "mean_risk": "mean risk",
     "severity": "severity",
 }
@@ -77,16 +78,14 @@ def over_time(summary: Mapping[str, Any]) -> str:
     level = next((value for value in baselines.values() if known(value)), None)
     if level is not None:
         differ = len({value for value in baselines.values() if known(value)}) > 1
-        text = "clean baselines" if differ else f"clean baseline, {share(level)}"
+        text = "clean baselines" if differ else f"clean baseline, at most {share(level)}"
         keys += f'<li><span class="key level"></span>{text}</li>'
-        if not differ and series:
-            keys += '<li><span class="key bound"></span>what chance alone gives (95\u00a0%)</li>'
     source = (summary.get("alarm") or {}).get("baseline_from")
     why = f" The baseline: {escape(source)}." if source else ""
     return _section(
         "over-time",
         "Devices in alarm over time",
-        f"Of the devices that were heard in each part of the time, how many had an alarm.{why}",
+        f"The share of devices in alarm at a moment, on average over each part of the time.{why}",
         f'<ul class="legend">{keys}</ul>{alarm_plot(series, baselines)}{_numbers_over_time(series)}',
     )
 
@@ -97,15 +96,18 @@ def _numbers_over_time(series: Sequence[Mapping[str, Any]]) -> str:
     for each in series:
         for place in range(max(0, len(each["time"]) - 12), len(each["time"])):
             heard, hit = each["devices"][place], each["in_alarm"][place]
+            at_once = each["alarm_steps"][place] if "alarm_steps" in each else hit
+            of = each["steps"][place] if "alarm_steps" in each else heard
             rows.append(
                 f"<tr><th scope='row'>{moment(each['time'][place])}</th><td>{escape(each['version'])}</td>"
                 f"<td>{count(heard)}</td><td>{count(hit)}</td>"
-                f"<td>{share(hit / heard if heard else None)}</td></tr>"
+                f"<td>{share(at_once / of if of else None)}</td></tr>"
             )
     if not rows:
         return ""
     head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("from", "version", "heard", "in alarm", "share")
+        f'<th scope="col">{name}</th>'
+        for name in ("from", "version", "heard", "with an alarm", "share at a moment")
     )
     return (
         "<details><summary>The last figures as a table</summary>"
@@ -138,6 +140,7 @@ WORST = (
     ("version", "Version", ""),
     ("", "Mean risk over time", ""),
     ("severity", "Severity", "n"),
+    ("recent_risk", "Recent risk", "n"),
     ("mean_risk", "Mean risk", "n"),
     ("alarm", "Alarm", "n"),
     ("abstained", "Abstained", "n"),
@@ -154,13 +157,19 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
     lines = {key: line for key, line in timelines.items() if line["mean_risk"]}
     highest = [value for line in lines.values() for value in line["mean_risk"] if known(value)]
     top = max([*highest, 0.25])
+    # Without evidence there is no severity, and devices are ranked by their recent risk.
+    severe = any(known(row.get("severity")) for row in rows)
+    none = {key for key in ("severity", "recent_risk") if not any(known(row.get(key)) for row in rows)}
+    columns = [each for each in WORST if each[0] not in none]
     head = "".join(
         f'<th scope="col"{" class=n" if kind else ""}>'
         + (f'<button type="button" class="sort" data-key="{key}">{title}</button>' if key else title)
         + "</th>"
-        for key, title, kind in WORST
+        for key, title, kind in columns
     )
-    body = "".join(_worst_row(row, lines.get((row["version"], row["device"])), top, now) for row in rows)
+    body = "".join(
+        _worst_row(row, columns, spark(lines.get((row["version"], row["device"])), top), now) for row in rows
+    )
     find = _FIND if served else ""
     if not rows:
         table = (
@@ -175,7 +184,9 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
     return _section(
         "worst",
         "The worst devices",
-        "By severity: how far the last steps of a device are from what its parameters were fitted to.",
+        "By severity: how far the last steps of a device are from what its parameters were fitted to."
+        if severe
+        else "By the mean risk of their last steps.",
         find + table,
     )
 
@@ -187,7 +198,7 @@ _FIND = (
 )
 
 
-def _worst_row(row: Mapping[str, Any], line: Mapping[str, Sequence[Any]] | None, top: float, now: Any) -> str:
+def _worst_row(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], line: str, now: Any) -> str:
     alarm = int(row.get("alarm") or 0)
     said = ALARMS.get(alarm, str(alarm))
     since = (
@@ -196,24 +207,25 @@ def _worst_row(row: Mapping[str, Any], line: Mapping[str, Sequence[Any]] | None,
         else ""
     )
     dot = '<i class="dot" role="img" aria-label="worse than chance explains"></i>' if row.get("worse") else ""
-    sort = {key: row.get(key) for key, _, kind in WORST if kind}
     values = {
         "severity": figure(row.get("severity"), 2),
+        "recent_risk": figure(row.get("recent_risk")),
         "mean_risk": figure(row.get("mean_risk")),
         "alarm": f'<span class="alarm-{min(alarm, 3)}">{said}</span>{since}' if alarm else DASH,
         "abstained": share(row.get("abstained")),
         "steps": count(int(row.get("steps") or 0)),
         "missing": count(int(row.get("missing") or 0)),
-        "last_time": f'<span title="{moment(row.get("last_time"))}">{_before(row.get("last_time"), now)}</span>',
+        "last_time": f'<span title="{moment(row.get("last_time"))}">{_before(row.get("last_time"), now)}'
+        "</span>",
     }
     cells = "".join(
-        f'<td class="n {key}" data-name="{title}" data-sort="{_number(sort[key])}">{values[key]}</td>'
-        for key, title, kind in WORST
+        f'<td class="n {key}" data-name="{title}" data-sort="{_number(row.get(key))}">{values[key]}</td>'
+        for key, title, kind in columns
         if kind
     )
     return (
         f'<tr><th scope="row"><span class="device">{dot}{escape(row["device"])}</span></th>'
-        f"<td>{escape(row['version'])}</td><td>{spark(line, top)}</td>{cells}</tr>"
+        f"<td>{escape(row['version'])}</td><td>{line}</td>{cells}</tr>"
     )
 
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,12 +61,7 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
 
         return MqttSink(Address.of(text), folder)
     if format is None:
-        try:
-            import pyarrow  # noqa: F401
-
-            format = "parquet"
-        except ImportError:
-            format = "jsonl"
+        format = "jsonl" if find_spec("pyarrow") is None else "parquet"
     return FileSink(Path(text), folder, format)
 
 

@@ -94,8 +94,10 @@ def ago(seconds: Any, now: Any) -> str:
 def alarmed(summary: Mapping[str, Any]) -> bool:
     """Tell whether more devices are in alarm than chance explains."""
     alarm = summary.get("alarm") or {}
-    p, found, base = alarm.get("p"), alarm.get("share"), alarm.get("baseline")
-    return bool(known(p) and p < SURE and known(found) and known(base) and found > base)
+    if "unhealthy" in alarm:
+        return bool(alarm["unhealthy"])
+    values: list[Any] = [alarm.get(name) for name in ("p", "share", "baseline")]
+    return all(map(known, values)) and values[0] < SURE and values[1] > values[2]
 
 
 def verdict(summary: Mapping[str, Any]) -> str:
@@ -125,12 +127,14 @@ def verdict(summary: Mapping[str, Any]) -> str:
 
 
 def _of_many(summary: Mapping[str, Any], devices: int, hit: int, alarm: Mapping[str, Any]) -> str:
-    base = alarm.get("baseline")
-    verb = "is" if hit == 1 else "are"
-    among = f"{hit:,} of {devices:,} devices ({share(hit / devices)}) {verb} in alarm"
-    usual = f"about {share(base)} would be with clean data" if known(base) else ""
+    base, of = alarm.get("baseline"), alarm.get("of", devices)
+    if not of:
+        return f"None of {devices:,} devices has been heard of for long."
+    which = "devices" if of == devices else "devices that report"
+    among = f"{hit:,} of {of:,} {which} ({share(hit / of)}) {'is' if hit == 1 else 'are'} in alarm"
+    usual = f"at most {share(base)} would be with clean data" if known(base) else ""
     if alarmed(summary):
-        return f"More devices are in alarm than chance explains: {among}, {usual}."
-    if not known(alarm.get("p")):
-        return f"{among}; {usual}." if usual else f"{among}."
+        return f"More devices are in alarm than chance explains: {among}; {usual}."
+    if not usual or not known(alarm.get("p")):
+        return f"{among}; there is no clean baseline to compare with."
     return f"The fleet as a whole looks normal: {among}; {usual}."
