@@ -1,4 +1,4 @@
-"""Summaries of fleets that nobody has: the figures of many devices, made up, in the shape of `Fleet.summary`."""
+"""Summaries of fleets that nobody has: figures of many devices, in the shape of `Fleet.summary`."""
 
 from __future__ import annotations
 

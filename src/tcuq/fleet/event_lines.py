@@ -98,7 +98,7 @@ class StandardInput:
         self._stop = threading.Event()
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=64)
 
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived]:
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`."""
         threading.Thread(target=self._pull, daemon=True).start()
         rows = Gathering(self.bad, self.where)
@@ -125,8 +125,7 @@ class StandardInput:
                         yield rows.handed_over(position)
             if time.monotonic() - since >= every:
                 since = time.monotonic()
-                if rows:
-                    yield rows.handed_over(position)
+                yield rows.handed_over(position) if rows else None
         if rows:
             yield rows.handed_over(position)
 

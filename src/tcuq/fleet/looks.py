@@ -62,19 +62,20 @@ def timelines(
 
 def _first(fleet: Any, most: int) -> int:
     """Return the number of the commit from which on the decisions take so many bytes at most."""
-    sizes = []
+    sizes: list[tuple[int, int]] = []
     with contextlib.suppress(OSError), os.scandir(Path(fleet.folder) / "decisions") as entries:
         for entry in entries:
             number, _, ending = entry.name.partition(".")
             if number.isdigit() and ending == "npz":
                 with contextlib.suppress(OSError):
                     sizes.append((int(number), entry.stat().st_size))
-    first, total = fleet.commit_number + 1, 0
-    for number, size in sorted(sizes, reverse=True):
+    last = int(fleet.commit_number)
+    first, total = last + 1, 0
+    for each, size in sorted(sizes, reverse=True):
         total += size
-        if total > most and first <= fleet.commit_number:
+        if total > most and first <= last:
             break
-        first = number
+        first = each
     return first
 
 

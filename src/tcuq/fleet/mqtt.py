@@ -237,7 +237,7 @@ class MqttSource:
             _Message(number, message.mid, message.qos, message.topic, message.payload, time.time())
         )
 
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived]:
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`. The broker knows the position, which stays as it is."""
         self.connection.open()
         rows = Gathering(self.bad, self.where)
@@ -260,8 +260,7 @@ class MqttSource:
             stalled = len(rows.tokens) >= FEW and now - last >= STALL
             if rows.count >= count or stalled or now - since >= every:
                 since = now
-                if rows:
-                    yield rows.handed_over(position)
+                yield rows.handed_over(position) if rows else None
         if rows:
             yield rows.handed_over(position)
 

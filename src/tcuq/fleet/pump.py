@@ -35,6 +35,7 @@ def pump(
     every: float = 1.0,
     flush: bool = False,
     told: Callable[[Pumped], None] | None = None,
+    idle: Callable[[], Any] | None = None,
 ) -> Pumped:
     """Take all that a source gives, until it ends or is stopped.
 
@@ -55,6 +56,8 @@ def pump(
         Release what is still held when the source has ended.
     told : callable, optional
         Called after each commit.
+    idle : callable, optional
+        Called after each commit, and about as often while nothing arrives.
 
     Returns
     -------
@@ -66,6 +69,10 @@ def pump(
         for number, decided in fleet.commits(sink.begin(fleet.commit_number) + 1):
             sink.write(number, decided)
     for arrived in source.batches(fleet.position, count, every):
+        if idle is not None:
+            idle()
+        if arrived is None:
+            continue
         for decided in _commits(fleet, arrived):
             done.decisions += sum(map(len, decided))
             done.commits += 1

@@ -35,7 +35,7 @@ def tiles(summary: Mapping[str, Any]) -> str:
             "In alarm",
             count(alarm.get("devices") or 0),
             (f"{share(alarm['share'])}; " if known(alarm.get("share")) else "")
-            + f"{share(alarm.get('baseline'))} with clean data",
+            + (f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""),
         ),
         ("Silent", count(summary.get("silent") or 0), "not heard of for long"),
         ("Expected accuracy", share(_accuracy(summary)), "of the last steps, without labels"),

@@ -33,8 +33,11 @@ class Source(Protocol):
     where: str
     bad: Bad
 
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived]:
-        """Yield what arrives after a position, `count` events at a time, or after `every` seconds."""
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives after a position, `count` events at a time, or after `every` seconds.
+
+        While nothing arrives, None is given every second or so.
+        """
         ...
 
     def committed(self, arrived: Arrived) -> None:
@@ -106,9 +109,15 @@ class FileSource:
         self._known: set[str] | None = None
         self._waiting: tuple[float, float] | None = None
 
-    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived]:
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`."""
         self._resume(position)
+        try:
+            yield from self._batches(count, every)
+        finally:
+            self.close()
+
+    def _batches(self, count: int, every: float) -> Iterator[Arrived | None]:
         rows = Gathering(self.bad, self.where)
         since = time.monotonic()
         while not self._stop.is_set():
@@ -116,7 +125,9 @@ class FileSource:
             late = self.follow and time.monotonic() - since >= every
             if rows.count >= count or (rows and late):
                 yield rows.handed_over(self._position())
-            if late or not rows:
+            elif late:
+                yield None
+            if late:
                 since = time.monotonic()
             if not more:
                 if not self.follow:

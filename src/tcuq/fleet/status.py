@@ -138,7 +138,7 @@ def _refused(summary: Mapping[str, Any]) -> list[str]:
     return [f"refused: {', '.join(f'{count(number)} {kind}' for kind, number in kinds if number)}"]
 
 
-def device_text(rows: Sequence[Mapping[str, Any]], now: Any) -> str:
+def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what is known of one device, a paragraph a version."""
     parts = []
     for row in rows:

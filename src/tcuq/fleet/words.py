@@ -137,4 +137,6 @@ def _of_many(summary: Mapping[str, Any], devices: int, hit: int, alarm: Mapping[
         return f"More devices are in alarm than chance explains: {among}; {usual}."
     if not usual or not known(alarm.get("p")):
         return f"{among}; there is no clean baseline to compare with."
+    if hit / of > (base or 0.0):
+        return f"Chance may explain the alarms: {among}; {usual}."
     return f"The fleet as a whole looks normal: {among}; {usual}."
