@@ -30,6 +30,9 @@ STALL = 0.1
 FEW = 16
 """Messages at least that such a broker sent; mosquitto stops at 20 unless it is told otherwise."""
 
+IN_FLIGHT = 65_535
+"""Messages that a broker may send before one is acknowledged; a commit holds no more messages than that."""
+
 MOST_WAITING = 200_000
 """Messages of quality 0 that wait at most; more are dropped and counted."""
 
@@ -154,7 +157,7 @@ class Connection:
             needed("paho.mqtt.packettypes", "tcuq[mqtt]", "MQTT").PacketTypes.CONNECT
         )
         properties.SessionExpiryInterval = LOST_AFTER
-        properties.ReceiveMaximum = 65535
+        properties.ReceiveMaximum = IN_FLIGHT
         try:
             self.client.connect(
                 self.address.host, self.address.port, keepalive=60, clean_start=False, properties=properties

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,10 @@ from .words import ALARMS, ago, figure, known, moment, share, verdict
 WORST = 8
 """Devices that are listed."""
 
-NAME = 24
+WIDTH = 79
+"""Columns of a terminal that are used."""
+
+NAME = 20
 """Characters of a name that are shown in a table."""
 
 
@@ -28,10 +32,10 @@ def status_text(summary: Mapping[str, Any]) -> str:
     >>> print(status_text({"devices": 0, "steps": 0}))
     No device has sent anything yet.
     """
-    parts = [verdict(summary)]
+    parts = textwrap.wrap(verdict(summary), WIDTH)
     if summary.get("devices"):
         parts.append(
-            f"{plural(summary['devices'], 'device')}, {count(summary.get('silent') or 0)} of them silent; "
+            f"{plural(summary['devices'], 'device')}, {count(summary.get('silent') or 0)} silent; "
             f"{plural(summary.get('steps') or 0, 'step')} up to {moment(summary.get('time'))}"
         )
         parts += ["", *_versions(summary), "", *_worst(summary), "", *_rest(summary)]
@@ -109,11 +113,11 @@ def _rest(summary: Mapping[str, Any]) -> list[str]:
     def number(name: str) -> str:
         return count(summary.get(name) or 0)
 
-    lines = [
+    events = (
         f"events: {number('missing')} missing, {number('late')} late, {number('duplicates')} came again, "
-        f"{number('held')} held; {plural(summary.get('reboots') or 0, 'reboot')}",
-        *_refused(summary),
-    ]
+        f"{number('held')} held; {plural(summary.get('reboots') or 0, 'reboot')}"
+    )
+    lines = [*textwrap.wrap(events, WIDTH, subsequent_indent="  "), *_refused(summary)]
     told = summary.get("labels")
     if told:
         said = "no estimate yet"
@@ -124,7 +128,7 @@ def _rest(summary: Mapping[str, Any]) -> list[str]:
                 f"{share(told.get('level') or 0.95, 0)} confidence)"
             )
         lines.append(
-            f"labels: {count(told.get('told') or 0)} of {count(told.get('asked') or 0)} asked for are known, "
+            f"labels: {count(told.get('told') or 0)} of {count(told.get('asked') or 0)} asked for came back, "
             f"{plural(told.get('errors_found') or 0, 'error')} found;"
         )
         lines.append(f"  {said}")
@@ -135,7 +139,8 @@ def _refused(summary: Mapping[str, Any]) -> list[str]:
     kinds = sorted((summary.get("refused") or {}).items(), key=lambda pair: -pair[1])
     if not kinds:
         return []
-    return [f"refused: {', '.join(f'{count(number)} {kind}' for kind, number in kinds if number)}"]
+    said = f"refused: {', '.join(f'{count(number)} {kind}' for kind, number in kinds if number)}"
+    return textwrap.wrap(said, WIDTH, subsequent_indent="  ")
 
 
 def device_text(rows: Sequence[Mapping[str, Any]]) -> str:
