@@ -40,7 +40,8 @@ function settle() {
 // Served: fresh figures, and the search over all devices.
 
 const view = root.dataset.view;
-const devices = { rows: null, asked: false };
+const devices = { rows: null, asked: 0 };
+const FRESH = 30000;
 
 function state(text) {
   const place = document.getElementById("state");
@@ -82,15 +83,15 @@ function searching() {
 }
 
 async function load() {
-  if (devices.asked) return;
-  devices.asked = true;
+  if (performance.now() - devices.asked < FRESH && devices.asked) return;
+  devices.asked = performance.now();
   try {
     const answer = await fetch("/fleet-devices/data", { cache: "no-store" });
     if (!answer.ok) throw new Error(String(answer.status));
     devices.rows = await answer.json();
     find();
   } catch (error) {
-    devices.asked = false;
+    devices.asked = 0;
     say("the list of devices did not arrive; type again");
   }
 }
@@ -112,18 +113,17 @@ function find() {
   const { names, versions, version, risk, steps, alarm, last } = devices.rows;
   if (!names) return say(devices.rows.why || "");
   const hits = [];
-  let count = 0;
   for (let i = 0; i < names.length; i++) {
-    if (!names[i].toLowerCase().includes(wanted)) continue;
-    count++;
-    // An exact name comes first, whatever else contains it.
-    if (names[i].toLowerCase() === wanted) hits.unshift(i);
-    else if (hits.length < MOST) hits.push(i);
+    const where = names[i].toLowerCase().indexOf(wanted);
+    // The name itself comes first, then names that begin with it.
+    if (where >= 0) hits.push([names[i].length === wanted.length ? 0 : where ? 2 : 1, names[i], i]);
   }
+  hits.sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
+  const count = hits.length;
   say(count === 0 ? "no device has that in its name" : count === 1 ? "1 device" : `${count.toLocaleString("en")} devices`);
   if (!count) return;
   const table = document.createElement("table");
-  const titles = ["Device", "Version", "Mean risk", "Alarm", "Steps", "Last heard"];
+  const titles = ["Device", "Version", "Recent risk", "Alarm", "Steps", "Last heard"];
   const line = (cells, name) => {
     const row = document.createElement("tr");
     cells.forEach((text, at) => {
@@ -138,7 +138,7 @@ function find() {
   table.createTHead().append(line(titles, "th"));
   const rows = table.createTBody();
   const words = ["–", "risen", "fallen", "risen and fallen"];
-  for (const i of hits.slice(0, MOST)) {
+  for (const [, , i] of hits.slice(0, MOST)) {
     const when = last[i] === null ? "–" : new Date(1000 * last[i]).toISOString().slice(0, 16).replace("T", " ") + " UTC";
     const mean = risk[i] === null ? "–" : risk[i].toFixed(3);
     rows.append(line([names[i], versions[version[i]], mean, words[alarm[i]] || String(alarm[i]), steps[i].toLocaleString("en"), when], "td"));

@@ -178,8 +178,8 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
     else:
         table = (
             f"{_table('worst sortable', head, body)}"
-            f'<p class="hint">All timelines share one scale, risk 0 to {figure(top, 2)}. '
-            "Shaded: in alarm. A dot marks devices that do worse than chance explains.</p>"
+            f'<p class="hint">{_scales(lines, top)}Shaded: in alarm. '
+            "A dot marks devices that do worse than chance explains.</p>"
         )
     return _section(
         "worst",
@@ -189,6 +189,16 @@ def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str
         else "By the mean risk of their last steps.",
         find + table,
     )
+
+
+def _scales(lines: Timelines, top: float) -> str:
+    """Say what the timelines have in common."""
+    for line in lines.values():
+        first, last = line["time"][0], line["time"][-1]
+        return (
+            f"All timelines go from {moment(first)} to {moment(last)}, and from risk 0 to {figure(top, 2)}. "
+        )
+    return ""
 
 
 _FIND = (
