@@ -215,6 +215,28 @@ def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
         assert time.monotonic() - began < 15
 
 
+def test_a_broker_that_starts_again_is_found_again(folder: Path) -> None:
+    place = folder / "broker"
+    kept = ("persistence true", f"persistence_location {place}/")
+    fleet = StandInFleet(folder / "fleet")
+    with broker(place, *kept) as port:
+        source = MqttSource(Address.of(f"mqtt://127.0.0.1:{port}/d/+/s"), folder / "fleet")
+        thread = started(fleet, source)
+        with client(port) as sender:
+            sender.publish("d/a/s", json.dumps(step(0)), qos=1).wait_for_publish(5)
+        until(lambda: len(fleet.seen) == 1)
+    try:
+        with broker(place, *kept, port=port), client(port) as sender:
+            for seq in range(1, 20):
+                sender.publish("d/a/s", json.dumps(step(seq)), qos=1)
+            until(lambda: len(fleet.seen) == 20)
+    finally:
+        source.stop()
+        thread.join()
+        source.close()
+    assert sorted(places(fleet)) == [("a", 0, seq) for seq in range(20)]
+
+
 def test_no_broker_and_refused_logins_are_one_line(folder: Path) -> None:
     source = MqttSource(Address.of("mqtt://127.0.0.1:9/x/+"), folder)
     with pytest.raises(ValueError, match=r"mqtt://127.0.0.1:9/x/\+: "):

@@ -105,6 +105,8 @@ def test_a_folder_belongs_to_one_fleet(tmp_path: Path) -> None:
         FileSink(tmp_path / "mine", tmp_path / "one", "jsonl").begin(0)
     with pytest.raises(ValueError, match="expected a folder"):
         open_sink(str(tmp_path / "out.parquet"), tmp_path, "parquet")
+    with pytest.raises(ValueError, match="is inside the fleet's folder"):
+        open_sink(str(tmp_path / "one" / "decisions"), tmp_path / "one", "jsonl")
     with pytest.raises(ValueError, match="format is 'csv'"):
         FileSink(tmp_path / "out", tmp_path / "one", "csv")
 
@@ -134,7 +136,7 @@ def test_versions_of_different_columns_share_a_file(tmp_path: Path) -> None:
         parts.append(
             Decided(version, np.array(["a"], object), np.array([0]), np.array([7]), np.array([1.0]), steps)
         )
-    sink = FileSink(tmp_path / "out", tmp_path, "parquet")
+    sink = FileSink(tmp_path / "out", tmp_path / "fleet", "parquet")
     sink.begin(0)
     sink.write(1, parts)
     rows = parquet.read_table(tmp_path / "out" / "00000001.parquet").to_pylist()

@@ -284,6 +284,24 @@ def test_an_unfinished_last_line_is_left_for_the_next_run(tmp_path: Path) -> Non
     assert len(names(all_of(FileSource(path)))) == 2
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_file_that_was_replaced_by_a_shorter_one_is_read_from_its_beginning(
+    tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / f"e.{kind}"
+    position = None
+    for count in (9, 2):
+        if kind == "jsonl":
+            path.write_text(lines([row(f"d{seq % 3}", seq) for seq in range(count)]))
+        else:
+            table(path, count)
+        source = FileSource(path)
+        arrived = all_of(source, position)
+        assert len(names(arrived)) == count
+        position = arrived[-1].position
+    assert source.bad.counts == {"file cut short": 1}
+
+
 def test_the_position_of_another_source_says_nothing(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text(lines([row(name, 0)]))

@@ -15,15 +15,16 @@ import pytest
 
 
 @contextmanager
-def broker(folder: Path, *more: str) -> Iterator[int]:
+def broker(folder: Path, *more: str, port: int = 0) -> Iterator[int]:
     """Run mosquitto and give its port."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         pytest.skip("mosquitto is missing (Debian package mosquitto)")
     pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is missing (extra mqtt)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    if not port:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     config = folder / "mosquitto.conf"
     settings = [
         f"listener {port} 127.0.0.1",

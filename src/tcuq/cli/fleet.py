@@ -95,6 +95,9 @@ def run_fleet(args: argparse.Namespace) -> int:
     for name, value, least in (("--batch", args.batch, 1), ("--every", args.every, 0.01)):
         if not least <= value <= 10**9:
             raise UsageError(f"{name} is {value}, expected at least {least}")
+    least = 0 if args.out is None else 1
+    if args.keep is not None and args.keep < least:
+        raise UsageError(f"--keep is {args.keep}, expected at least {least}")
     folder = Path(args.folder)
     params = _versions(args.params)
     source = open_source(args.source, folder, args.follow)

@@ -97,6 +97,10 @@ class EventTable:
         self.at += batch.num_rows
         return True
 
+    def shrunk(self) -> bool:
+        """Tell whether the file has fewer rows than were read of it: it is another one."""
+        return self.rows < self.at
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close(force=True)

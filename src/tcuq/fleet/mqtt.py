@@ -171,7 +171,9 @@ class Connection:
 
     def _connected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
-            self._failed(f"the broker refuses the connection: {reason}")
+            # A broker that was there before may be busy with its own start: the client tries again.
+            if not self.number:
+                self._failed(f"the broker refuses the connection: {reason}")
             return
         self.number += 1
         if self._subscribe:
@@ -315,7 +317,8 @@ class MqttSource:
         from ..io.binary_frames import Decoder
 
         decoder = Decoder()
-        for item in decoder.push(message.payload):
+        # A message holds whole frames: what is left over at its end is broken.
+        for item in [*decoder.push(message.payload), *decoder.finish()]:
             add_frame(rows, item, device, message.received)
         if decoder.broken or decoder.skipped:
             rows.refuse(

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import re
+import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,9 @@ from ..monitor.steps import step_columns
 from .events import Decided
 
 FORMATS = ("parquet", "jsonl")
+PATIENCE = 60.0
+"""Seconds that a broker may take for a decision; after that the run ends, and the next one sends it again."""
+
 MARK = ".tcuq-fleet"
 """Names, in a folder of decisions, the fleet whose decisions they are."""
 
@@ -122,8 +126,10 @@ class FileSink:
     def __init__(self, out: Path, folder: Path, format: str) -> None:
         if format not in FORMATS:
             raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
-        if out.suffix or (out.exists() and not out.is_dir()):
+        if out.suffix in (".parquet", ".jsonl", ".npz", ".csv") or (out.exists() and not out.is_dir()):
             raise ValueError(f"{out}: is a file name, expected a folder: there is one file a commit")
+        if folder.resolve() in (out.resolve(), *out.resolve().parents):
+            raise ValueError(f"{out}: is inside the fleet's folder, expected a folder beside it")
         self.out, self.format = out, format
         self._owner = str(folder.resolve())
 
@@ -206,6 +212,7 @@ class MqttSink:
         self.address = address
         self._mark = folder / f"sent-{name}.json"
         self._connection = Connection(address, f"tcuq-{name}", subscribe=False)
+        self._connection.client.max_inflight_messages_set(1000)
 
     def begin(self, last: int) -> int:
         """Connect; a sink that is new begins with the next commit."""
@@ -223,11 +230,14 @@ class MqttSink:
             for device, line in zip(part.devices.tolist(), decision_lines(part), strict=True):
                 topic = self.address.topic.replace("{device}", _level(device)).replace("{version}", version)
                 sent.append(self._connection.client.publish(topic, line, qos=1))
+        until = time.monotonic() + PATIENCE
         for each in sent:
             while not each.is_published():
-                if self._connection.error:
-                    raise ValueError(f"{self.address}: {self._connection.error}")
+                if self._connection.error or time.monotonic() > until:
+                    why = self._connection.error or f"the broker took no decisions for {PATIENCE:g} s"
+                    raise ValueError(f"{self.address}: {why}")
                 each.wait_for_publish(1.0)
+            until = time.monotonic() + PATIENCE
         self._note(number)
 
     def _note(self, number: int) -> None:

@@ -197,7 +197,7 @@ class FileSource:
         try:
             if self._open is None:
                 self._open = self._opened(count)
-            if isinstance(self._open, EventLines) and self.follow and self._open.shrunk():
+            if self._open.shrunk():
                 rows.refuse("file cut short", f"{self._open.path}: became shorter, read from its beginning")
                 self.close()
                 self._at = 0
