@@ -7,6 +7,8 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,17 @@ import pytest
 class Mosquitto:
     """A broker that keeps messages for clients that are away; started, ended and started again."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
+    def __init__(self, folder: Path, more: str = "allow_anonymous true", port: int = 0) -> None:
         program = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
         if program is None:
             pytest.skip("mosquitto is not installed")
-        with socket.create_server(("127.0.0.1", 0)) as free:
+        with socket.create_server(("127.0.0.1", port)) as free:
             self.port = free.getsockname()[1]
         folder.mkdir(exist_ok=True)
         self.url = f"mqtt://127.0.0.1:{self.port}"
         setting = folder / "mosquitto.conf"
-        access = more or "allow_anonymous true"
         owner = f"user {getpass.getuser()}"  # a broker that root starts reads nothing of root's otherwise
-        setting.write_text(f"{owner}\nlistener {self.port} 127.0.0.1\n{access}\nmax_queued_messages 0\n")
+        setting.write_text(f"{owner}\nlistener {self.port} 127.0.0.1\n{more}\nmax_queued_messages 0\n")
         self._command = [program, "-c", str(setting)]
         self._process: Any = None
         self.start()
@@ -49,6 +50,33 @@ class Mosquitto:
             self._process.terminate()
             self._process.wait(10)
             self._process = None
+
+
+@contextmanager
+def broker(folder: Path, *more: str, port: int = 0) -> Iterator[int]:
+    """Run a broker and give its port."""
+    pytest.importorskip("paho.mqtt.client", reason="paho-mqtt is not installed")
+    running = Mosquitto(folder, "\n".join(["allow_anonymous true", *more]), port)
+    try:
+        yield running.port
+    finally:
+        running.stop()
+
+
+@contextmanager
+def client(port: int) -> Iterator[Any]:
+    """Give a client that is connected."""
+    import paho.mqtt.client as paho
+
+    found = paho.Client(paho.CallbackAPIVersion.VERSION2)
+    found.max_inflight_messages_set(1000)
+    found.connect("127.0.0.1", port)
+    found.loop_start()
+    try:
+        yield found
+    finally:
+        found.disconnect()
+        found.loop_stop()
 
 
 class Publisher:

@@ -23,7 +23,8 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
-    from . import audit, demo, device, export, fit, inspect, live, moved, record, report, run, start, tune
+    from . import audit, demo, device, export, fit, fleet, inspect, live, moved
+    from . import record, report, run, start, tune
     from .common import Parser
 
     parser = Parser(
@@ -33,7 +34,8 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (start, record, fit, tune, run, live, inspect, audit, export, report, device, demo, moved):
+    first = (start, record, fit, tune, run, live, inspect, audit, export, report)
+    for command in (*first, device, fleet, demo, moved):
         command.add(subparsers)
     return parser
 

@@ -1,0 +1,278 @@
+"""`tcuq fleet`: take in events of many devices, and look at them."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .common import answer, declare, note, print_json
+from .edge import UsageError, tell
+from .fleet_labels import add as add_labels
+from .fleet_page import add as add_page
+
+if TYPE_CHECKING:
+    from ..fleet.pump import Pumped
+    from ..fleet.sources import Source
+    from .common import Subparsers
+
+ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Signals that end a run after its commit."""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    group = subparsers.add_parser(
+        "fleet",
+        help="watch many devices: take in their events, and see which of them are in trouble",
+        description="Watch many devices: take in their events, and see which of them are in trouble.",
+        epilog="example:\n  tcuq fleet run monitor.json events.parquet --folder fleet",
+    )
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    run = declare(
+        actions,
+        "run",
+        "take in events of devices and decide on each, exactly once",
+        "tcuq fleet run monitor.json mqtt://localhost/devices/+/steps --folder fleet",
+        run_fleet,
+        then="tcuq fleet status fleet",
+    )
+    option = run.add_argument
+    option(
+        "params",
+        nargs="+",
+        metavar="PARAMS",
+        help="parameter file; several, as NAME=FILE, where versions of a model are out",
+    )
+    option(
+        "source",
+        metavar="SOURCE",
+        help="events: a Parquet or JSON lines file, a folder of them, - or mqtt://host:port/topic",
+    )
+    option("--folder", metavar="DIR", required=True, help="where the fleet is kept; made if it is not there")
+    option("--out", metavar="OUT", help="decisions also go to this folder, or to mqtt://host/topic/{device}")
+    option("--out-format", choices=("parquet", "jsonl"), help="of the files in OUT (default: parquet)")
+    option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
+    option("--batch", type=int, default=20_000, metavar="N", help="events a commit (default: 20000)")
+    option("--every", type=float, default=1.0, metavar="S", help="seconds between commits (default: 1)")
+    option("--hold", type=int, metavar="N", help="events held a device while earlier ones may come")
+    option("--closed", metavar="FILE", help="accept only the devices named in this file, one a line")
+    option("--labels-per-day", type=int, metavar="N", help="steps to have labeled a day, over all devices")
+    option("--keep", type=int, metavar="N", help="keep the decisions of the last N commits (default: all)")
+    option("--flush", action="store_true", help="at the end, run the events that are still held")
+    status = declare(actions, "status", "say how a fleet is doing", "tcuq fleet status fleet", show_status)
+    add_folder(status)
+    status.add_argument("--device", metavar="NAME", help="what is known of this device")
+    status.add_argument(
+        "--worst", type=int, default=20, metavar="N", help="with --json: worst devices to list"
+    )
+    add_labels(actions)
+    add_page(actions)
+
+
+def add_folder(parser: Any) -> None:
+    """Declare which fleet is looked at, and up to when."""
+    parser.add_argument("folder", metavar="DIR", help="folder that `tcuq fleet run` writes")
+    parser.add_argument(
+        "--now", action="store_true", help="judge silence by the clock of this machine, not by the last event"
+    )
+
+
+def run_fleet(args: argparse.Namespace) -> int:
+    """Take in events until they end, or until a signal."""
+    from ..fleet.fleet import Fleet
+    from ..fleet.pump import pump
+    from ..fleet.requests import answer_requests
+    from ..fleet.sinks import open_sink
+    from ..fleet.sources import open_source
+
+    for name, value, least in (("--batch", args.batch, 1), ("--every", args.every, 0.01)):
+        if not least <= value <= 10**9:
+            raise UsageError(f"{name} is {value}, expected at least {least}")
+    least = 0 if args.out is None else 1
+    if args.keep is not None and args.keep < least:
+        raise UsageError(f"--keep is {args.keep}, expected at least {least}")
+    folder = Path(args.folder)
+    params = _versions(args.params)
+    source = open_source(args.source, folder, args.follow)
+    options = {"hold": args.hold, "labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
+    given = {name: value for name, value in options.items() if value is not None}
+    devices = None if args.closed is None else _names(args.closed)
+    sink = None
+    with Fleet(params, folder, devices=devices, **given) as fleet, _stopped_by_signals(source):
+        for remark in getattr(fleet, "remarks", ()):
+            note(args, remark)
+        bar = _Progress(args, fleet)
+        try:
+            sink = None if args.out is None else open_sink(args.out, folder, args.out_format)
+            with _named(args.folder):
+                done = pump(
+                    fleet,
+                    source,
+                    sink,
+                    count=args.batch,
+                    every=args.every,
+                    flush=args.flush,
+                    told=bar,
+                    idle=lambda: answer_requests(fleet),
+                )
+        finally:
+            bar.close()
+            source.close()
+            if sink is not None:
+                sink.close()
+        devices_seen = sum(len(lane.devices) for lane in fleet.lanes.values())
+    if getattr(source, "restarted", False):
+        note(
+            args, f"{args.source}: the fleet had read another source before, so this was read from its start"
+        )
+    for kind, message in source.bad.first.items():
+        note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the first: {message}")
+    answer(args, _found(done, devices_seen), _line(done, devices_seen))
+    return 0
+
+
+def _found(done: Pumped, devices: int) -> dict[str, Any]:
+    return {
+        "events": done.events,
+        "decisions": done.decisions,
+        "states": done.states,
+        "commits": done.commits,
+        "devices": devices,
+        "refused": done.refused,
+        "seconds": round(done.seconds, 3),
+    }
+
+
+def _line(done: Pumped, devices: int) -> str:
+    rate = f", {done.events / done.seconds:,.0f} a second" if done.seconds and done.events else ""
+    states = f", {done.states:,} states taken over" if done.states else ""
+    refused = sum(done.refused.values())
+    bad = f", {refused:,} could not be read" if refused else ""
+    return (
+        f"took {done.events:,} events{rate}; {done.decisions:,} decisions{states}{bad}; "
+        f"the fleet has {devices:,} {'device' if devices == 1 else 'devices'}"
+    )
+
+
+def _versions(texts: list[str]) -> Any:
+    """Return parameters: a single set, or several by name."""
+    from ..monitor.params import Params
+
+    found: dict[str, Params] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            loaded = Params.load(text)
+            if len(texts) == 1:
+                return loaded
+            name = loaded.fingerprint
+        else:
+            if not name:
+                raise UsageError(f"PARAMS is {text!r}, expected NAME=FILE")
+            loaded = Params.load(path)
+        if name in found:
+            raise UsageError(f"version {name!r} is given twice, expected once")
+        found[name] = loaded
+    return found
+
+
+def _names(path: str) -> list[str]:
+    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    names = [line.strip() for line in lines if line.strip()]
+    if not names:
+        raise ValueError(f"{path}: names no device, expected one a line")
+    return names
+
+
+@contextmanager
+def _named(folder: str) -> Iterator[None]:
+    """Make an error of the disk name the fleet; standard output has nothing to do with it."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise ValueError(f"{folder}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _stopped_by_signals(source: Source) -> Iterator[None]:
+    """Let the first signal end the run after its commit, and the second at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+
+    def handle(number: int, frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+        source.stop()
+
+    before = {ending: signal.signal(ending, handle) for ending in ENDINGS}
+    try:
+        yield
+    finally:
+        for ending, handler in before.items():
+            signal.signal(ending, handler)
+
+
+class _Progress:
+    """One line on a terminal: events a second, devices, in alarm."""
+
+    def __init__(self, args: argparse.Namespace, fleet: Any) -> None:
+        self._on = not (args.quiet or args.json) and sys.stderr.isatty()
+        self._fleet, self._shown = fleet, ""
+        self._last = (time.monotonic(), 0)
+
+    def __call__(self, done: Pumped) -> None:
+        now = time.monotonic()
+        before, events = self._last
+        if not self._on or now - before < 0.5:
+            return
+        self._last = (now, done.events)
+        lanes = self._fleet.lanes.values()
+        devices = sum(len(lane.devices) for lane in lanes)
+        hit = sum(int((lane.tallies.devices["alarm"] > 0).sum()) for lane in lanes)
+        rate = (done.events - events) / (now - before)
+        line = f"{done.events:,} events, {rate:,.0f} a second; {devices:,} devices, {hit:,} in alarm"[:79]
+        tell(f"\r{line:<{len(self._shown)}}", end="")
+        self._shown = line
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            tell(f"\r{'':<{len(self._shown)}}\r", end="")
+
+
+def show_status(args: argparse.Namespace) -> int:
+    """Say how a fleet is doing."""
+    from ..fleet.fleet import Fleet
+    from ..fleet.looks import one_device
+    from ..fleet.status import device_text, status_text
+
+    with Fleet.open_read(args.folder) as fleet:
+        if args.device is not None:
+            rows = one_device(fleet, args.device)
+            if not rows:
+                raise ValueError(f"{args.folder}: no device is called {args.device!r}")
+            answer(args, {"devices": rows}, device_text(rows))
+            return 0
+        summary = fleet.summary(now=clock(args)(), worst=max(1, args.worst))
+        if args.json:
+            print_json({**summary, "commit": fleet.commit_number, "position": fleet.position})
+        elif not args.quiet:
+            print(status_text(summary))
+    return 0
+
+
+def clock(args: argparse.Namespace) -> Callable[[], float | None]:
+    """Return what tells the time up to which silence is judged; None is the time of the last event."""
+    return time.time if args.now else lambda: None

@@ -1,0 +1,150 @@
+"""Events as JSON lines: a file that may grow, or standard input."""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..io.sources import MAX_LINE
+from .arrivals import Arrived, Bad, Gathering
+
+PAUSE = 0.2
+"""Seconds between two looks at what may have grown."""
+
+
+class EventLines:
+    """A file of JSON lines that is being read; a last line without an end is left for later."""
+
+    def __init__(self, path: Path, byte: int) -> None:
+        self.path, self.at = path, byte
+        self._file = path.open("rb")
+        self._file.seek(byte)
+
+    def read(self, into: Gathering, most: int, last: bool, broken: bool = False) -> bool:
+        """Take some lines; tell whether there may be more.
+
+        Parameters
+        ----------
+        into : Gathering
+        most : int
+        last : bool
+            A last line without an end is taken if it is whole.
+        broken : bool
+            It is also taken, and counted, if it is not: nothing more will be written.
+        """
+        for _ in range(most):
+            line = self._file.readline(MAX_LINE + 1)
+            ended = line.endswith(b"\n")
+            if not ended and not (line and (broken or (last and _is_json(line)))):
+                self._file.seek(self.at)
+                return self._too_long(into, line)
+            into.add_line(line, f"byte {self.at}")
+            self.at += len(line)
+            if not ended:
+                return False
+        return True
+
+    def _too_long(self, into: Gathering, line: bytes) -> bool:
+        if len(line) <= MAX_LINE:
+            return False
+        into.refuse("long line", f"{self.path}, byte {self.at}: the line is longer than {MAX_LINE:,} bytes")
+        # The rest of it is skipped; a file that ends within it goes on there.
+        while (rest := self._file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+            pass
+        self.at = self._file.tell()
+        return True
+
+    def shrunk(self) -> bool:
+        """Tell whether the file became shorter than what was read of it."""
+        return self.path.stat().st_size < self.at
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class StandardInput:
+    """JSON lines on standard input. It has no position: what comes again is dropped as a duplicate.
+
+    Parameters
+    ----------
+    stream : binary file, optional
+        Instead of standard input.
+    """
+
+    where = "standard input"
+
+    def __init__(self, stream: BinaryIO | None = None) -> None:
+        if stream is None:
+            if sys.stdin is None:
+                raise ValueError("standard input is closed")
+            stream = sys.stdin.buffer
+        self.bad = Bad()
+        self._stream = stream
+        self._stop = threading.Event()
+        self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=64)
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives; see `Source`."""
+        threading.Thread(target=self._pull, daemon=True).start()
+        rows = Gathering(self.bad, self.where)
+        line, rest, since, ended = 0, b"", time.monotonic(), False
+        while not ended and not self._stop.is_set():
+            try:
+                chunk = self._chunks.get(timeout=max(0.001, min(PAUSE, since + every - time.monotonic())))
+            except queue.Empty:
+                pass
+            else:
+                ended = not chunk
+                lines = (rest + chunk).split(b"\n")
+                rest = lines.pop()
+                if ended:
+                    lines.append(rest)
+                rest = rest[: MAX_LINE + 1]
+                for each in lines:
+                    line += 1
+                    if len(each) > MAX_LINE:
+                        rows.refuse("long line", f"{self.where}, line {line}: longer than {MAX_LINE:,} bytes")
+                    else:
+                        rows.add_line(each, f"line {line}")
+                    if rows.count >= count:
+                        yield rows.handed_over(position)
+            if time.monotonic() - since >= every:
+                since = time.monotonic()
+                yield rows.handed_over(position) if rows else None
+        if rows:
+            yield rows.handed_over(position)
+
+    def _pull(self) -> None:
+        # read1 gives what there is; iteration would wait for a full buffer.
+        read = getattr(self._stream, "read1", self._stream.read)
+        try:
+            while chunk := read(1 << 16):
+                self._chunks.put(chunk)
+        except (OSError, ValueError):
+            pass
+        self._chunks.put(b"")
+
+    def committed(self, arrived: Arrived) -> None:
+        """Do nothing: a pipe needs no word of it."""
+
+    def stop(self) -> None:
+        """End `batches` soon."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Do nothing: standard input stays open."""

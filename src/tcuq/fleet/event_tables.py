@@ -1,0 +1,292 @@
+"""Events in Parquet files: opened at any row, streamed by row group, turned into columns of `Events`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..base.optional import needed
+from ..monitor.columns import numbered
+from .arrivals import Gathering, device_names
+from .events import MAX_NUMBER, Events
+
+PLAIN = ("device", "boot", "seq", "time", "version")
+
+
+def _arrow(module: str = "pyarrow") -> Any:
+    return needed(module, "tcuq[tables]", "a Parquet file")
+
+
+class EventTable:
+    """A Parquet file of events that is being read.
+
+    Parameters
+    ----------
+    path : path
+    row : int
+        Row to begin with.
+    rows : int
+        Rows that are decoded at once, at most.
+
+    Raises
+    ------
+    ValueError
+        The file is damaged, or lacks a column.
+    """
+
+    def __init__(self, path: Path, row: int, rows: int) -> None:
+        self.path, self.at = path, row
+        parquet = _arrow("pyarrow.parquet")
+        try:
+            self._file = parquet.ParquetFile(
+                path, pre_buffer=False, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
+            )
+            metadata = self._file.metadata
+            self.rows: int = metadata.num_rows
+            sizes = [metadata.row_group(each).num_rows for each in range(metadata.num_row_groups)]
+            names = list(self._file.schema_arrow.names)
+        except OSError as error:
+            if error.errno:
+                raise
+            raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
+        except Exception:
+            raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
+        self._probs, self._features = _columns(path, names)
+        ends = np.cumsum(sizes, dtype=np.int64)
+        group = int(np.searchsorted(ends, row, side="right"))
+        self._skip = row - (int(ends[group - 1]) if group else 0)
+        wanted = [name for name in (*PLAIN, *self._probs, *self._features) if name in names]
+        self._batches: Iterator[Any] = (
+            self._file.iter_batches(
+                min(rows, 1 << 16), list(range(group, len(sizes))), columns=wanted, use_threads=False
+            )
+            if group < len(sizes)
+            else iter(())
+        )
+
+    def read(self, into: Gathering) -> bool:
+        """Take some rows; tell whether there may be more.
+
+        A file that breaks off in the middle is counted, and counts as read.
+        """
+        try:
+            batch = next(self._batches, None)
+            if batch is None:
+                return False
+            batch.validate(full=True)
+            if self._skip:
+                cut = min(self._skip, batch.num_rows)
+                self._skip -= cut
+                batch = batch.slice(cut)
+            if batch.num_rows:
+                add_batch(into, batch, self._probs, self._features, f"{self.path.name}, row {self.at}")
+        except MemoryError:
+            raise
+        except Exception as error:
+            into.refuse(
+                "unreadable file",
+                f"{self.path}, from row {self.at} on: {' '.join(str(error).split())[:120]}",
+                max(1, self.rows - self.at),
+            )
+            self.at = self.rows
+            return False
+        self.at += batch.num_rows
+        return True
+
+    def shrunk(self) -> bool:
+        """Tell whether the file has fewer rows than were read of it: it is another one."""
+        return self.rows < self.at
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close(force=True)
+
+
+def _columns(path: Path, names: list[str]) -> tuple[list[str], list[str]]:
+    for name in ("device", "seq"):
+        if name not in names:
+            raise ValueError(f"{path}: column {name!r} is missing, expected device, seq and probs")
+    try:
+        probs = ["probs"] if "probs" in names else numbered(names, "p")
+        features = ["features"] if "features" in names else numbered(names, "f")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not probs:
+        raise ValueError(f"{path}: column 'probs' is missing, expected a list a row, or p0, p1, ...")
+    return probs, features
+
+
+def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str], where: str) -> None:
+    """Take the rows of an Arrow record batch; bad ones are counted.
+
+    Parameters
+    ----------
+    into : Gathering
+    batch : pyarrow.RecordBatch
+    probs, features : list of str
+        Their columns: one that holds lists, or one a number.
+    where : str
+        Name of the first row in messages.
+    """
+    count = batch.num_rows
+    names = _names(batch)
+    good = np.ones(count, dtype=bool)
+    good[device_names(names.tolist())] = False
+    _tell(into, "device name", ~good, where)
+    numbers = {}
+    for name in ("boot", "seq"):
+        numbers[name], wrong = _whole(batch, name)
+        _tell(into, name, wrong & good, where)
+        good &= ~wrong
+    rows = _Rows(batch, probs)
+    _tell(into, "probs", rows.missing & good, where)
+    good &= ~rows.missing
+    more = _Rows(batch, features) if features else None
+    times, timed = _times(batch)
+    version = _texts(batch, "version")
+    # A number for every shape; rows of one version and one shape in a row are one piece.
+    shape = rows.shape * 2 + timed
+    if more is not None:
+        shape = shape * (int(more.shape.max(initial=0)) + 1) + more.shape
+    for name in dict.fromkeys(version.tolist()):
+        which = np.flatnonzero(good & (version == name if name is not None else version == np.array(None)))
+        cuts = np.flatnonzero(np.diff(shape[which])) + 1
+        for piece in np.split(which, cuts):
+            if len(piece):
+                into.add_events(
+                    Events(
+                        names[piece],
+                        numbers["boot"][piece],
+                        numbers["seq"][piece],
+                        rows.some(piece),
+                        None if more is None else more.some(piece),
+                        times[piece] if timed[piece[0]] else None,
+                        name,
+                    )
+                )
+
+
+def _tell(into: Gathering, kind: str, wrong: npt.NDArray[np.bool_], where: str) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        into.refuse(kind, f"{where} + {row}: {kind} is missing or not valid", int(wrong.sum()))
+
+
+def _column(batch: Any, name: str) -> Any:
+    values = batch.column(batch.schema.get_field_index(name))
+    return values.dictionary_decode() if hasattr(values.type, "index_type") else values
+
+
+def _texts(batch: Any, name: str) -> npt.NDArray[Any]:
+    if name not in batch.schema.names:
+        return np.full(batch.num_rows, None, dtype=object)
+    values = _column(batch, name)
+    return np.asarray(values.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
+
+
+def _names(batch: Any) -> npt.NDArray[Any]:
+    """Return names; equal ones as one object, which saves memory and time in dicts."""
+    values = batch.column(batch.schema.get_field_index("device"))
+    if not hasattr(values.type, "index_type"):
+        values = values.cast(_arrow().string()).dictionary_encode()
+    table = np.asarray(values.dictionary.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
+    table = np.append(table, np.array([None], dtype=object))
+    places = values.indices.fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
+    return np.asarray(table[places])
+
+
+def _whole(batch: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    count = batch.num_rows
+    if name not in batch.schema.names:
+        return np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+    found = np.asarray(_column(batch, name).to_numpy(zero_copy_only=False))
+    if found.dtype.kind not in "iuf":
+        return np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        wrong = ~((found < MAX_NUMBER) & (found > -MAX_NUMBER))
+        if found.dtype.kind == "f":  # integers with nulls among them come as floats
+            wrong |= found != np.floor(found)
+    return np.where(wrong, 0, found).astype(np.int64), wrong
+
+
+def _times(batch: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    count = batch.num_rows
+    if "time" not in batch.schema.names:
+        return np.full(count, np.nan), np.zeros(count, dtype=bool)
+    arrow = _arrow()
+    values = _column(batch, "time")
+    timed = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    if arrow.types.is_timestamp(values.type) or arrow.types.is_string(values.type):
+        ticks = values.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64()).fill_null(0)
+        return ticks.to_numpy(zero_copy_only=False) / 1e6, timed
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64), timed
+
+
+class _Rows:
+    """Posteriors or features of a batch: lists, or one column a number.
+
+    `shape` is a number for the width of a row and for int8 or float; `missing` is where there is none.
+    """
+
+    def __init__(self, batch: Any, names: list[str]) -> None:
+        arrow, count = _arrow(), batch.num_rows
+        self.missing = np.zeros(count, dtype=bool)
+        values = _column(batch, names[0])
+        types = arrow.types
+        fixed = types.is_fixed_size_list(values.type)
+        self._table: npt.NDArray[Any] | None = None
+        if not (fixed or types.is_list(values.type) or types.is_large_list(values.type)):
+            parts = [_column(batch, name).to_numpy(zero_copy_only=False) for name in names]
+            self._table = np.stack(parts, axis=1)
+            widths = np.full(count, len(names))
+        else:
+            if values.null_count:
+                self.missing = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+            if fixed:
+                widths = np.full(count, values.type.list_size)
+            else:
+                widths = values.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+            self._flat = np.asarray(values.flatten().to_numpy(zero_copy_only=False))
+            starts = np.cumsum(np.where(self.missing, 0, widths))
+            self._starts = np.concatenate([[0], starts[:-1]]) if count else starts
+            if count and not self.missing.any() and (widths == widths[0]).all():
+                self._table = self._flat.reshape(count, int(widths[0]))
+        self.missing |= widths == 0
+        flat = self._flat if self._table is None else self._table
+        if flat.dtype.kind not in "iufb":
+            raise ValueError(f"{names[0]} holds {flat.dtype}, expected numbers")
+        self._raw = np.zeros(count, dtype=bool)
+        if flat.dtype in (np.int8, np.uint8):
+            self._raw[:] = True
+        elif flat.dtype.kind in "iub":
+            self._raw = self._written_int8(widths, names[0][0] == "p")
+        self.shape = widths * 2 + self._raw
+
+    def _written_int8(self, widths: npt.NDArray[Any], posteriors: bool) -> npt.NDArray[np.bool_]:
+        """Judge wide integers row by row, as in text formats: a one-hot row of posteriors is float."""
+        found = np.zeros(len(widths), dtype=bool)
+        for row in range(len(widths)) if self._table is None else ():
+            cells = self._flat[self._starts[row] :][: widths[row]]
+            certain = posteriors and cells.size and set(cells.tolist()) <= {0, 1} and cells.sum() == 1
+            found[row] = bool(cells.size) and cells.min() >= -128 and cells.max() <= 127 and not certain
+        if self._table is not None:
+            table = self._table
+            found = (table.min(axis=1) >= -128) & (table.max(axis=1) <= 127)
+            if posteriors:
+                found &= ~((table.min(axis=1) >= 0) & (table.max(axis=1) <= 1) & (table.sum(axis=1) == 1))
+        return found
+
+    def some(self, which: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return rows of one shape."""
+        width, raw = int(self.shape[which[0]]) // 2, bool(self._raw[which[0]])
+        if self._table is not None:
+            rows = self._table if len(which) == len(self._table) else self._table[which]
+        else:
+            rows = self._flat[self._starts[which][:, None] + np.arange(width)]
+        if rows.dtype in (np.int8, np.uint8, np.float32, np.float64):
+            return rows
+        return rows.astype(np.int8 if raw else np.float64)

@@ -1,0 +1,234 @@
+"""Where events come from: files and folders that may grow, standard input; each with a place to go on from.
+
+A source gives batches, each with a position: a JSON value that is committed with the batch. A source that
+is opened again goes on from the last committed position, so that nothing is taken twice or left out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..io.sources import STANDARD
+from .arrivals import Arrived, Bad, Gathering
+from .event_lines import PAUSE, EventLines, StandardInput
+from .event_tables import EventTable
+
+ENDINGS = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+"""Files that are read."""
+
+PATIENCE = 10.0
+"""Seconds that a file is waited for which cannot be read yet, while it does not change."""
+
+LINES = 2000
+"""Lines that are read before anything else is looked at."""
+
+
+class Source(Protocol):
+    """Gives events in batches."""
+
+    where: str
+    bad: Bad
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives after a position, `count` events at a time, or after `every` seconds.
+
+        While nothing arrives, None is given every second or so.
+        """
+        ...
+
+    def committed(self, arrived: Arrived) -> None:
+        """Hear that a batch is safe."""
+        ...
+
+    def stop(self) -> None:
+        """End `batches` soon; may be called by a signal handler."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+def open_source(text: str, folder: Path, follow: bool = False) -> Source:
+    """Return the source that a text names.
+
+    Parameters
+    ----------
+    text : str
+        A file, a folder, ``-`` for standard input, or ``mqtt://host:port/topic``.
+    folder : path
+        Of the fleet: its session at a broker is named after it.
+    follow : bool
+        Wait for more at the end.
+    """
+    if text.startswith(("mqtt://", "mqtts://")):
+        from .mqtt import Address, MqttSource
+
+        return MqttSource(Address.of(text), folder)
+    if text == STANDARD:
+        return StandardInput()
+    path = Path(text)
+    if path.is_dir():
+        return FileSource(path, follow)
+    if not path.exists():
+        raise ValueError(f"{text}: does not exist, expected a file, a folder, '-' or mqtt://host/topic")
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{text}: extension {path.suffix!r} is unknown, expected {', '.join(ENDINGS)}")
+    return FileSource(path, follow)
+
+
+class FileSource:
+    """Parquet files or JSON lines: one file, or a folder of files in the order of their names.
+
+    Parameters
+    ----------
+    path : path
+    follow : bool
+        Wait for lines at the end of a file, and for new files in a folder. New files must sort behind
+        those that are there; a file that comes too late is counted and not read. Names that begin with
+        ``.`` or ``_`` are not read, so that a writer can rename a file when it is whole.
+
+    Attributes
+    ----------
+    restarted : bool
+        The position that `batches` was given is of another source, so this one was read from its beginning.
+    """
+
+    def __init__(self, path: Path, follow: bool = False) -> None:
+        self.path, self.follow = path, follow
+        self.where = path.as_posix()
+        self.bad = Bad()
+        self.restarted = False
+        self._stop = threading.Event()
+        self._open: EventLines | EventTable | None = None
+        self._name, self._at, self._over = "", 0, False
+        self._known: set[str] | None = None
+        self._waiting: tuple[float, float] | None = None
+
+    def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
+        """Yield what arrives; see `Source`."""
+        self._resume(position)
+        try:
+            yield from self._batches(count, every)
+        finally:
+            self.close()
+
+    def _batches(self, count: int, every: float) -> Iterator[Arrived | None]:
+        rows = Gathering(self.bad, self.where)
+        since = time.monotonic()
+        while not self._stop.is_set():
+            more = self._read(rows, count) or self._advance(rows)
+            late = self.follow and time.monotonic() - since >= every
+            if rows.count >= count or (rows and late):
+                yield rows.handed_over(self._position())
+            elif late:
+                yield None
+            if late:
+                since = time.monotonic()
+            if not more:
+                if not self.follow:
+                    break
+                self._stop.wait(min(PAUSE, every))
+        if rows:
+            yield rows.handed_over(self._position())
+
+    def committed(self, arrived: Arrived) -> None:
+        """Do nothing: files need no word of it."""
+
+    def stop(self) -> None:
+        """End `batches` soon."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _position(self) -> dict[str, Any]:
+        return {"source": str(self.path.resolve()), "file": self._name, "at": self._at}
+
+    def _resume(self, position: Any) -> None:
+        """Begin where a position says; one of another source says nothing about this one."""
+        own = isinstance(position, dict) and position.get("source") == str(self.path.resolve())
+        self.restarted = position is not None and not own
+        name, at = (position.get("file"), position.get("at")) if own else ("", 0)
+        if isinstance(name, str) and type(at) is int and at >= 0:
+            self._name, self._at = name, at
+
+    def _names(self) -> list[str]:
+        """Return the files that are there, in order."""
+        if not self.path.is_dir():
+            return [self.path.name]
+        return sorted(
+            each.name
+            for each in self.path.iterdir()
+            if each.suffix.lower() in ENDINGS and not each.name.startswith((".", "_")) and each.is_file()
+        )
+
+    def _advance(self, rows: Gathering) -> bool:
+        """Go to the next file where this one is at its end and there is one."""
+        if self._name and self._open is None and not self._over:
+            return False  # it is waited for
+        names = self._names()
+        for name in names if self._known is not None else ():
+            if name < self._name and name not in (self._known or ()):
+                rows.refuse("late file", f"{self.path / name}: sorts before {self._name}, which was read")
+        self._known = set(names)
+        later = next((name for name in names if name > self._name), None)
+        if later is None:
+            return False
+        if isinstance(self._open, EventLines):
+            # What was written before the next file appeared may still be unread, up to a last broken line.
+            while self._open.read(rows, LINES, last=True, broken=True):
+                pass
+        self.close()
+        self._name, self._at, self._over, self._waiting = later, 0, False, None
+        return True
+
+    def _read(self, rows: Gathering, count: int) -> bool:
+        """Read some rows of the current file; tell whether there may be more at once."""
+        if not self._name or self._over:
+            return False
+        try:
+            if self._open is None:
+                self._open = self._opened(count)
+            if self._open.shrunk():
+                rows.refuse("file cut short", f"{self._open.path}: became shorter, read from its beginning")
+                self.close()
+                self._at = 0
+                self._open = self._opened(count)
+            if isinstance(self._open, EventLines):
+                more = self._open.read(rows, min(LINES, count - rows.count), last=not self.follow)
+            else:
+                more = self._open.read(rows)
+        except (ValueError, OSError) as error:
+            self.close()
+            self._unreadable(rows, error)
+            return False
+        self._at = self._open.at
+        return more
+
+    def _opened(self, count: int) -> EventLines | EventTable:
+        path = self.path / self._name if self.path.is_dir() else self.path
+        if ENDINGS[path.suffix.lower()] == "parquet":
+            return EventTable(path, self._at, count)
+        return EventLines(path, self._at)
+
+    def _unreadable(self, rows: Gathering, error: Exception) -> None:
+        """Wait for a file that is still being written; give it up when it does not change any more."""
+        path = self.path / self._name if self.path.is_dir() else self.path
+        if self.path.is_dir() and isinstance(error, FileNotFoundError):
+            self._over = True  # somebody tidied up what had been read
+            return
+        size, now = float(path.stat().st_size) if path.exists() else -1.0, time.monotonic()
+        if self._waiting is None or self._waiting[0] != size:
+            self._waiting = size, now
+        if self.follow and now - self._waiting[1] < PATIENCE:
+            return
+        self._over = True
+        rows.refuse("unreadable file", str(error))
