@@ -6,6 +6,7 @@
 #include "binding/core.h"
 #include "binding/fields.h"
 #include "binding/input.h"
+#include "binding/order.h"
 #include "binding/step.h"
 #include "core/tcuq.h"
 
@@ -25,6 +26,7 @@ static const struct {
 
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
+                                       {"order", order_events, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module_def = {
