@@ -1,7 +1,7 @@
 """A Spark process of its own, to be killed: decides on a folder of Parquet files and writes a table.
 
-Arguments: params.json, folder of events, folder for output, files a micro-batch, shards; "no-arrival" to leave
-out the column `arrival`.
+Arguments: params.json, folder of events, folder for output, files a micro-batch, shards; "no-arrival" to
+leave out the column `arrival`.
 """
 
 from __future__ import annotations

@@ -361,4 +361,4 @@ def _tuples(descr: Any) -> Any:
     """Return a description of a type as numpy wants it: JSON knows lists alone."""
     if not isinstance(descr, list):
         return descr
-    return [tuple([field[0], _tuples(field[1]), *(tuple(more) for more in field[2:])]) for field in descr]
+    return [(field[0], _tuples(field[1]), *(tuple(more) for more in field[2:])) for field in descr]
