@@ -28,6 +28,8 @@ def session(folder: Path, **more: str) -> Any:
         # Both: else results are not collected on a machine without a name of its own.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # A short life: the compiler that starts quickly, no threads for garbage.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",

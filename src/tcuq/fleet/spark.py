@@ -6,20 +6,21 @@ its state is one value in Spark's RocksDB state store. docs/SPARK.md says how to
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..base.checks import integer
 from ..base.optional import needed
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, step_columns
-from .events import Decided, Events
+from .events import Decided
+from .spark_rows import ShardRows, packed, unpacked
+from .spark_summary import by_device, summary
+
+__all__ = ["DECISIONS", "SETTINGS", "by_device", "decide_stream", "decide_table", "lanes", "summary"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -43,8 +44,6 @@ DECISIONS = ", ".join(
 
 STATE = "lane binary, unknown bigint"
 """Of a shard: its lane, or how many rows of a version that nobody knows."""
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def decide_stream(
@@ -127,6 +126,35 @@ def decide_table(
     return _prepared(df, job.params, shards).groupBy("version", "shard").applyInPandas(job.table, DECISIONS)
 
 
+def lanes(
+    session: Any,
+    checkpoint: str,
+    params: Params | Mapping[str, Params],
+    *,
+    hold: int = 32,
+    bridge: int | None = None,
+) -> list[Any]:
+    """Return the lanes of a stream as its last commit left them, one a version and shard.
+
+    `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
+    bytes a device.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+    checkpoint : str
+        Folder that the query has as `checkpointLocation`. The query may run meanwhile.
+    params, hold, bridge
+        As `decide_stream` was given them.
+    """
+    job = _Job(_versions(params), hold, bridge, by_arrival=True)
+    kept = (
+        session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
+    )
+    rows = kept.where("lane is not null").collect()
+    return [job.lane(row["version"], bytes(row["lane"])) for row in rows if row["version"] in job.params]
+
+
 def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
     if isinstance(params, Params):
         return {params.fingerprint: params}
@@ -182,13 +210,13 @@ class _Job:
 
     def __init__(self, params: dict[str, Params], hold: int, bridge: int | None, by_arrival: bool) -> None:
         self.params = params
-        self.options = {"hold": hold} | ({} if bridge is None else {"bridge": bridge})
+        self.options: dict[str, Any] = {"hold": hold} | ({} if bridge is None else {"bridge": bridge})
         self.by_arrival = by_arrival
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
         content, unknown = state.get if state.exists else (None, 0)
-        lane = self._lane(key[0], None if content is None else bytes(content))
+        lane = self.lane(key[0], None if content is None else bytes(content))
         if lane is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
@@ -198,11 +226,12 @@ class _Job:
 
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
-        lane = self._lane(key[0], None)
+        lane = self.lane(key[0], None)
         found = [] if lane is None else [*self._run(lane, [frame]), lane.flush()]
         return _frame(*found)
 
-    def _lane(self, version: str | None, state: bytes | None) -> Any:
+    def lane(self, version: str | None, state: bytes | None) -> Any:
+        """Return a shard's lane, None for a version that nobody knows."""
         from .lane import Lane
 
         if version is None or version not in self.params:
@@ -214,7 +243,7 @@ class _Job:
     def _run(self, lane: Any, frames: list[Any]) -> list[Decided]:
         pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-        rows = _Rows(frame, lane)
+        rows = ShardRows(frame, lane)
         order = rows.order(self.by_arrival)
         handed = rows.hands_over[order]
         if not handed.any():
@@ -232,80 +261,6 @@ class _Job:
                 with suppress(ValueError):
                     found.append(lane.adopt(rows.devices[row], state, boot, seq))
         return found
-
-
-class _Rows:
-    """Rows of a shard as arrays. What no array can hold is counted in `lane.refused` and left out."""
-
-    def __init__(self, frame: Any, lane: Any) -> None:
-        count = len(frame)
-        self.devices = frame["device"].to_numpy(dtype=object)
-        self.boots, self.seqs = (
-            frame[each].to_numpy(dtype=np.int64, na_value=-1) for each in ("boot", "seq")
-        )
-        self.states = frame["state"].to_numpy(dtype=object) if "state" in frame else None
-        self.hands_over = (
-            np.zeros(count, dtype=bool) if self.states is None else frame["state"].notna().to_numpy()
-        )
-        self.probs, good = _table(frame["probs"], lane.params.classes)
-        self.features = None
-        if "features" in frame and lane.params.features:
-            self.features, fit = _table(frame["features"], lane.params.features)
-            good &= fit
-        self.good = good | self.hands_over
-        if not self.good.all():
-            lane.refused["wrong width"] += int((~self.good).sum())
-        self.times = frame["time"].to_numpy(dtype=np.float64, na_value=np.nan) if "time" in frame else None
-        self.arrival = frame["arrival"].to_numpy(dtype=np.int64, na_value=-1) if "arrival" in frame else None
-
-    def order(self, by_arrival: bool) -> npt.NDArray[np.int64]:
-        """Return the good rows in the order in which a lane is to take them.
-
-        Rows of the same place are told apart by what they hold, so that a batch that is run again gives the
-        same, in whatever order Spark hands out its rows.
-        """
-        arrival = [] if self.arrival is None else [self.arrival]
-        place = [self.seqs, self.boots]
-        # The last key counts most.
-        later = place + arrival if by_arrival else arrival + place
-        order = np.lexsort([self._content(), self.hands_over, *later])
-        return order[self.good[order]]
-
-    def _content(self) -> npt.NDArray[np.uint64]:
-        """Return a number for what each row holds."""
-        total = np.zeros(len(self.devices), dtype=np.uint64)
-        for table in (self.probs, self.features, None if self.times is None else self.times[:, None]):
-            if table is None:
-                continue
-            bits = np.ascontiguousarray(table, dtype=np.float64).view(np.uint64)
-            odd = np.arange(1, bits.shape[1] + 1, dtype=np.uint64) * _MIX | np.uint64(1)
-            mixed = ((bits ^ (bits >> np.uint64(29))) * odd).sum(axis=1, dtype=np.uint64)
-            total = total * np.uint64(31) ^ mixed
-        return total
-
-    def events(self, which: npt.NDArray[np.int64]) -> Events:
-        """Return some rows as events."""
-        return Events(
-            self.devices[which],
-            self.boots[which],
-            self.seqs[which],
-            self.probs[which],
-            None if self.features is None else self.features[which],
-            None if self.times is None else self.times[which],
-        )
-
-
-def _table(column: Any, width: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """Return lists as a table, and which of them are as wide as it; others are zeros."""
-    lists = column.to_numpy(dtype=object)
-    fit = np.fromiter((each is not None and len(each) == width for each in lists), bool, len(lists))
-    kept = np.flatnonzero(fit)
-    rows = np.concatenate(list(lists[kept])).reshape(-1, width) if len(kept) else np.zeros((0, width))
-    if len(kept) == len(lists):
-        return rows, fit
-    table = np.zeros((len(lists), width), dtype=rows.dtype)
-    table[kept] = rows
-    return table, fit
 
 
 def _frame(*found: Decided) -> Any:
@@ -327,38 +282,3 @@ def _frame(*found: Decided) -> Any:
         for each in found
     ]
     return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
-
-
-def packed(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """Return arrays as bytes, without pickle: the length of a JSON header, the header, the arrays.
-
-    Examples
-    --------
-    >>> unpacked(packed({"a": np.arange(3, dtype="<i4")}))["a"].tolist()
-    [0, 1, 2]
-    """
-    header, parts = [], []
-    for name, array in arrays.items():
-        header.append([name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)])
-        parts.append(np.ascontiguousarray(array).tobytes())
-    text = json.dumps(header).encode()
-    return b"".join([struct.pack("<I", len(text)), text, *parts])
-
-
-def unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays that `packed` was given."""
-    (length,) = struct.unpack_from("<I", content)
-    at, found = 4 + length, {}
-    for name, descr, shape in json.loads(content[4:at]):
-        dtype = np.lib.format.descr_to_dtype(_tuples(descr))
-        count = int(np.prod(shape, dtype=np.int64))
-        found[name] = np.frombuffer(content, dtype, count, at).reshape(shape).copy()
-        at += count * dtype.itemsize
-    return found
-
-
-def _tuples(descr: Any) -> Any:
-    """Return a description of a type as numpy wants it: JSON knows lists alone."""
-    if not isinstance(descr, list):
-        return descr
-    return [(field[0], _tuples(field[1]), *(tuple(more) for more in field[2:])) for field in descr]
