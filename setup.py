@@ -25,7 +25,11 @@ setup(
             depends=HEADERS,
             include_dirs=["src/tcuq"],
             extra_compile_args=["-std=c99", "-O3", "-g0"],
-            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+            define_macros=[
+                ("TCUQ_CRC_BY_TABLE", "1"),
+                ("TCUQ_FINGERPRINT_OF", "held_fingerprint"),
+                *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
+            ],
             py_limited_api=STABLE,
         )
     ],

@@ -254,7 +254,16 @@ int fields_read(held_params_t *held, PyObject *fields)
     p->lags = held->lags;
     p->lag_weights = held->lag_weights;
     error = tcuq_check(p);
-    return error == TCUQ_OK ? 0 : refuse_rule(fields, error);
+    if (error != TCUQ_OK) {
+        return refuse_rule(fields, error);
+    }
+    held->fingerprint = tcuq_fingerprint(p);
+    return 0;
+}
+
+uint32_t held_fingerprint(const tcuq_params_t *params)
+{
+    return ((const held_params_t *)(const void *)params)->fingerprint;
 }
 
 void fields_free(held_params_t *held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -94,7 +94,7 @@ class Lane:
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
         self._settled = 0
-        self._stale = True
+        self._stale = False
 
     @property
     def places(self) -> npt.NDArray[Any]:
@@ -295,7 +295,7 @@ class Lane:
         cls,
         version: str,
         params: Params,
-        arrays: Mapping[str, npt.NDArray[Any]] | list[Mapping[str, npt.NDArray[Any]]],
+        arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
     ) -> Lane:
         """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first."""

@@ -91,27 +91,26 @@ class Order:
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
         self._berth_of = np.zeros(0, dtype=np.int32)
         self._slot_touched = np.zeros(0, dtype=bool)
+        self._berths = np.zeros(0, dtype=BERTH_DTYPE)
+        self._keys = np.zeros((0, 2), dtype=np.int64)
+        self._cells = np.zeros((0, width), dtype=np.uint8)
+        self._berth_touched = np.zeros(0, dtype=bool)
+        self._cell_touched = np.zeros(0, dtype=bool)
+        self._vacant = np.zeros(0, dtype=np.int32)
         self._vacancies = 0
-        self._set_berths(0)
 
-    def _set_berths(self, count: int) -> None:
-        """Make room for that many berths; those that are there stay."""
-        old = 0 if count == 0 else len(self._berths)
-        berths = np.zeros(count, dtype=BERTH_DTYPE)
-        berths["slot"] = -1
-        keys = np.zeros((count * self.hold, 2), dtype=np.int64)
-        cells = np.zeros((count * self.hold, self.width), dtype=np.uint8)
-        vacant = np.zeros(count, dtype=np.int32)
-        berth_touched, cell_touched = np.zeros(count, dtype=bool), np.zeros(count * self.hold, dtype=bool)
-        if old:
-            berths[:old], keys[: old * self.hold] = self._berths, self._keys
-            cells[: old * self.hold], vacant[:old] = self._cells, self._vacant
-            berth_touched[:old], cell_touched[: old * self.hold] = self._berth_touched, self._cell_touched
+    def _add_berths(self, count: int) -> None:
+        """Make that many berths out of those that are there."""
+        old, cells = len(self._berths), count * self.hold
+        self._berths = _longer(self._berths, count)
+        self._berths["slot"][old:] = -1
+        self._keys, self._cells = _longer(self._keys, cells), _longer(self._cells, cells)
+        self._berth_touched = _longer(self._berth_touched, count)
+        self._cell_touched = _longer(self._cell_touched, cells)
+        self._vacant = _longer(self._vacant, count)
         more = count - old
-        vacant[self._vacancies : self._vacancies + more] = np.arange(count - 1, old - 1, -1)
+        self._vacant[self._vacancies : self._vacancies + more] = np.arange(count - 1, old - 1, -1)
         self._vacancies += more
-        self._berths, self._keys, self._cells, self._vacant = berths, keys, cells, vacant
-        self._berth_touched, self._cell_touched = berth_touched, cell_touched
 
     @property
     def places(self) -> npt.NDArray[Any]:
@@ -170,7 +169,8 @@ class Order:
         rows = np.ascontiguousarray(rows, dtype=np.uint8)
         self._slot_touched[: self._count][slots] = True
         self._touch_berths(self._berth_of[slots])
-        done, parts = 0, []
+        done = 0
+        parts: list[Released] = []
         while done < len(slots) or not parts:
             count, part = self._some(slots[done:], boots[done:], seqs[done:], rows[done:], releasing)
             done += count
@@ -178,11 +178,12 @@ class Order:
         self._touch_berths(self._berth_of[slots])
         if len(parts) == 1:
             return parts[0]
-        return Released(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        together: Any = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return Released(*together)
 
     def _some(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> tuple[int, Released]:
         if self._vacancies == 0 and not releasing:
-            self._set_berths(max(64, 2 * len(self._berths)))
+            self._add_berths(max(64, 2 * len(self._berths)))
         room = len(slots) + len(slots) // 4 + 4 * self.hold
         numbers = [0, 0, 0, self._vacancies, self.hold, self.bridge, self.width, room, int(releasing)]
         told = np.array(numbers, dtype=np.int64)
@@ -195,7 +196,8 @@ class Order:
         taken, released, put, self._vacancies = (int(number) for number in told[:4])
         self._cell_touched[filled[:put]] = True
         self._touch_berths(filled[:put] // self.hold)
-        return taken, Released(*(each[:released] for each in (*out, out_rows, resets)))
+        slots, boots, seqs = (each[:released] for each in out)
+        return taken, Released(slots, boots, seqs, out_rows[:released], resets[:released])
 
     def _touch_berths(self, berths: npt.NDArray[Any]) -> None:
         self._berth_touched[berths[berths >= 0]] = True
@@ -242,7 +244,7 @@ class Order:
         berths, cells = arrays["berths"].astype(np.int64), arrays["cells"].astype(np.int64)
         needed = max(int(berths.max(initial=-1)) + 1, int(cells.max(initial=-1)) // self.hold + 1)
         if needed > len(self._berths):
-            self._set_berths(needed)
+            self._add_berths(needed)
         self._berths[berths] = arrays["berth_rows"]
         self._keys[cells], self._cells[cells] = arrays["cell_keys"], arrays["cell_rows"]
         owners = self._berths["slot"]
@@ -254,3 +256,9 @@ class Order:
         vacant = np.flatnonzero(owners < 0)[::-1]
         self._vacancies = len(vacant)
         self._vacant[: len(vacant)] = vacant
+
+
+def _longer(array: npt.NDArray[Any], rows: int) -> npt.NDArray[Any]:
+    found = np.zeros((rows, *array.shape[1:]), dtype=array.dtype)
+    found[: len(array)] = array
+    return found

@@ -1,0 +1,284 @@
+"""`Commits`: a fleet's lanes in a folder, one commit after the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..monitor.params import Params
+from . import store
+from .decided_files import read_decided, write_decided
+from .events import Decided
+from .lane import Lane
+from .levels import Levels, read_lane
+
+ATTEMPTS = 50
+"""How often a reader begins again because a writer has removed files that it was about to read."""
+
+ALL = 2**31
+"""More commits than any fleet has."""
+
+
+class Commits:
+    """What of a fleet is on the disk.
+
+    Parameters
+    ----------
+    folder : path
+    read_only : bool
+    kept : int
+        Commits whose decisions are kept; 0 for none, `ALL` for all.
+    """
+
+    def __init__(self, folder: Path, read_only: bool, kept: int) -> None:
+        self.folder = folder
+        self.read_only = read_only
+        self.kept = kept
+        self.number = 0
+        self.position: Any = None
+        self.refused: Counter[str] = Counter()
+        self.lanes: dict[str, Lane] = {}
+        self.labels: Any = None
+        self.labels_stale = False
+        self.remarks: list[str] = []
+        self._options: dict[str, int] = {}
+        self._entries: list[dict[str, Any]] = []
+        self._levels: dict[str, Levels] = {}
+        self._labels_file: dict[str, Any] | None = None
+        self._lock: Any = None
+        self._known_refused: Counter[str] = Counter()
+
+    def open(
+        self,
+        given: Mapping[str, Params] | None,
+        alone: bool,
+        options: Mapping[str, int | None],
+        defaults: Mapping[str, int],
+        known: Container[str] | None,
+        labels: tuple[int | None, float, int],
+    ) -> None:
+        """Read the last commit, or begin a folder."""
+        if self.read_only:
+            self._open_to_read(given, known)
+            return
+        assert given is not None
+        if store.read_head(self.folder) is None:
+            store.check_new(self.folder)
+        store.make_folders(self.folder)
+        self._lock = store.locked(self.folder)
+        head = store.read_head(self.folder)
+        self._options = self._chosen(head, options, defaults)
+        if head is not None:
+            self._check_versions(head, given, alone)
+            self._load(head, given, known)
+        self._add_versions(given, known)
+        self._open_labels(labels)
+        if head is None or self._entries != head["versions"]:
+            self._write_head(self.number, self.position)
+        store.clean(self.folder, self._named(), self.number)
+        self._drop_decisions()
+
+    def _open_to_read(self, given: Mapping[str, Params] | None, known: Container[str] | None) -> None:
+        for attempt in range(ATTEMPTS):
+            head = store.read_head(self.folder)
+            if head is None:
+                raise ValueError(f"{self.folder} holds no fleet, expected a folder that a Fleet has written")
+            try:
+                self._options = {name: head[name] for name in ("hold", "bridge")}
+                if given is not None:
+                    self._check_versions(head, given, False)
+                everything = {each["name"]: self._stored(each) for each in head["versions"]}
+                self._load(head, everything if given is None else given, known)
+                self._open_labels((None, 0.0, 0))
+                return
+            except FileNotFoundError:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+        raise AssertionError
+
+    def _stored(self, entry: Mapping[str, Any]) -> Params:
+        return Params.from_json((self.folder / entry["params"]).read_text(encoding="utf-8"))
+
+    def _chosen(
+        self, head: Mapping[str, Any] | None, options: Mapping[str, int | None], defaults: Mapping[str, int]
+    ) -> dict[str, int]:
+        chosen = {}
+        for name, default in defaults.items():
+            value = options[name]
+            if head is not None and value is not None and head[name] != value:
+                raise ValueError(
+                    f"{name} is {value}, expected {head[name]} as {self.folder} was begun with; "
+                    f"leave it out or begin a new folder"
+                )
+            chosen[name] = head[name] if head is not None else (default if value is None else value)
+        return chosen
+
+    def _check_versions(self, head: Mapping[str, Any], given: Mapping[str, Params], alone: bool) -> None:
+        there = {entry["name"]: entry for entry in head["versions"]}
+        if alone:
+            self._rename_alone(there, given)
+        if not set(there) & set(given):
+            held = ", ".join(f"{entry['name']!r} ({entry['fingerprint']})" for entry in there.values())
+            wanted = ", ".join(f"{name!r} ({params.fingerprint})" for name, params in given.items())
+            raise ValueError(
+                f"{self.folder} holds versions {held}, given are {wanted}; "
+                "to roll out a new version, give both: Fleet({'old': ..., 'new': ...}, folder)"
+            )
+        for name in set(there) & set(given):
+            params, entry = given[name], there[name]
+            if (params.fingerprint, params.feature_scale) != (entry["fingerprint"], entry["feature_scale"]):
+                raise ValueError(
+                    f"version {name!r} of {self.folder} has other parameters ({entry['fingerprint']}, "
+                    f"given {params.fingerprint}); give the new ones a name of their own beside it"
+                )
+        for name in [name for name in there if name not in given]:
+            self.remarks.append(
+                f"version {name!r} of {self.folder} is not given: it rests, its state is kept"
+            )
+
+    def _rename_alone(self, there: Mapping[str, Any], given: Any) -> None:
+        """Give parameters that came without a name the only name in the folder, if they are the same."""
+        [(name, params)] = given.items()
+        same = [each["name"] for each in there.values() if each["fingerprint"] == params.fingerprint]
+        if name not in there and len(same) == 1:
+            del given[name]
+            given[same[0]] = params
+
+    def _load(
+        self, head: Mapping[str, Any], given: Mapping[str, Params], known: Container[str] | None
+    ) -> None:
+        self.number, self.position = head["commit"], head["position"]
+        self.refused = Counter(head["refused"])
+        self._known_refused = Counter(head["refused"])
+        self._entries = [dict(entry) for entry in head["versions"]]
+        self._labels_file = head["labels"]
+        for entry in self._entries:
+            name = entry["name"]
+            if name not in given:
+                continue
+            options: dict[str, Any] = {**self._options, "known": known}
+            self.lanes[name], self._levels[name] = read_lane(
+                self.folder, entry["files"], name, given[name], **options
+            )
+
+    def _add_versions(self, given: Mapping[str, Params], known: Container[str] | None) -> None:
+        there = {entry["name"]: entry for entry in self._entries}
+        for name, params in given.items():
+            if name not in there:
+                path = f"{store.VERSIONS}/{len(self._entries)}.json"
+                entry = {"name": name, "fingerprint": params.fingerprint, "params": path, "files": []}
+                self._entries.append({**entry, "feature_scale": params.feature_scale})
+                self.lanes[name] = Lane(name, params, known=known, **self._options)
+                self._levels[name] = Levels()
+            else:
+                path = there[name]["params"]
+            content = params.to_json()
+            target = self.folder / path
+            if not target.exists() or target.read_text(encoding="utf-8") != content:
+                store.write_bytes(target, content.encode())
+                store.synced(target.parent)
+        self.lanes = {name: self.lanes[name] for name in given}
+
+    def _open_labels(self, options: tuple[int | None, float, int]) -> None:
+        per_day, share, seed = options
+        if self._labels_file is None and not per_day:
+            return
+        from importlib import import_module
+
+        labels: Any = import_module(".labels", __package__).Labels
+        if self._labels_file is not None:
+            file = self._labels_file
+            self.labels = labels.restored(store.read_arrays(self.folder / file["name"], file["bytes"]))
+        else:
+            self.labels = labels(per_day, share, seed)
+            self.labels_stale = True
+        for lane in self.lanes.values():
+            lane.labels = self.labels
+
+    def write(self, decided: Sequence[Decided], position: Any) -> None:
+        """Commit what has changed; after an `OSError` the last commit, or this one, is on the disk."""
+        stale = {name: lane for name, lane in self.lanes.items() if lane.stale}
+        position = self.position if position is None else position
+        same = position == self.position and self.refused == self._known_refused
+        if same and not decided and not stale and not self.labels_stale:
+            return
+        number = self.number + 1
+        try:
+            self._write(number, decided, stale, position)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"commit {number} of {self.folder} failed ({error.strerror or error}); "
+                "call commit() to try again, or open the folder again",
+            ) from error
+
+    def _write(
+        self, number: int, decided: Sequence[Decided], stale: Mapping[str, Lane], position: Any
+    ) -> None:
+        before = self._named()
+        if decided and self.kept:
+            write_decided(self.folder / store.DECISIONS / f"{number:08d}.npz", decided)
+            store.synced(self.folder / store.DECISIONS)
+        levels, entries = dict(self._levels), [dict(entry) for entry in self._entries]
+        for place, entry in enumerate(entries):
+            lane = stale.get(entry["name"])
+            if lane is not None:
+                name = f"{store.STATE}/{number:08d}-{place}.npz"
+                levels[entry["name"]] = levels[entry["name"]].written(self.folder, name, lane)
+                entry["files"] = levels[entry["name"]].named
+        labels = self._labels_file
+        if self.labels is not None and (decided or self.labels_stale):
+            name = f"{store.STATE}/{number:08d}-labels.npz"
+            size = store.write_arrays(self.folder / name, self.labels.arrays())
+            labels = {"name": name, "bytes": size}
+        if stale or labels != self._labels_file:
+            store.synced(self.folder / store.STATE)
+        kept = (self._entries, self._labels_file)
+        self._entries, self._labels_file = entries, labels
+        try:
+            self._write_head(number, position)
+        except BaseException:
+            self._entries, self._labels_file = kept
+            raise
+        self._levels, self.number, self.position = levels, number, position
+        self._known_refused, self.labels_stale = Counter(self.refused), False
+        for lane in stale.values():
+            lane.settle()
+        for name in sorted(before - self._named()):
+            store.remove(self.folder / name)
+        if decided:
+            self._drop_decisions()
+
+    def _write_head(self, number: int, position: Any) -> None:
+        head = {"commit": number, "position": position, "refused": dict(self.refused), **self._options}
+        store.write_head(self.folder, {**head, "versions": self._entries, "labels": self._labels_file})
+
+    def _named(self) -> set[str]:
+        files = {file["name"] for entry in self._entries for file in entry["files"]}
+        files |= {entry["params"] for entry in self._entries}
+        return files | ({self._labels_file["name"]} if self._labels_file else set())
+
+    def _drop_decisions(self) -> None:
+        if 0 < self.kept < ALL:
+            for path in self._decision_files()[: -self.kept]:
+                store.remove(path)
+
+    def _decision_files(self, first: int = 0) -> list[Path]:
+        found = (path for path in (self.folder / store.DECISIONS).glob("*.npz") if path.stem.isdigit())
+        return sorted(
+            (path for path in found if first <= int(path.stem) <= self.number), key=lambda p: int(p.stem)
+        )
+
+    def decisions(self, first: int) -> Iterator[tuple[int, list[Decided]]]:
+        """Yield committed decisions, from a commit on."""
+        names = {name: lane.params.names for name, lane in self.lanes.items()}
+        for path in self._decision_files(first):
+            yield int(path.stem), read_decided(path, names)
+
+    def close(self) -> None:
+        """Let other processes write."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
