@@ -63,7 +63,9 @@ def start_session(arguments: argparse.Namespace) -> Any:
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
-        builder = builder.config("spark.sql.shuffle.partitions", 2)
+        builder = builder.config("spark.sql.shuffle.partitions", 2).config(
+            "spark.ui.showConsoleProgress", False
+        )
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

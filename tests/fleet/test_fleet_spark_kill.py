@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import ROOT
-from spark_events import SHARDS, expected, same, simulated, write_files
+from spark_events import SHARDS, expected, need_spark, same, simulated, write_files
 
 FILES = 14
 KILLS = ("begun", "written", "logged", "begun", "written", "logged")
@@ -92,6 +92,7 @@ def _killed_in(folder: Path, moment: str, batch: int) -> bool:
 
 
 def test_decisions_after_kills_in_mid_batch_are_those_of_a_run_that_never_stops(tmp_path: Path) -> None:
+    need_spark()
     params, events = simulated()
     write_files(tmp_path / "in", events, FILES)
     params.save(tmp_path / "params.json")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from fleet_traffic import Network, traffic
 
 from tcuq import Params
@@ -15,6 +17,14 @@ from tcuq.fleet.events import Decided, Events, joined
 from tcuq.fleet.lane import Lane
 
 SHARDS = 8
+
+
+def need_spark() -> None:
+    """Skip a test where Spark cannot run."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed")
+    for package in ("pyspark", "pandas", "pyarrow"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
 
 
 def simulated(devices: int = 200, steps: int = 60, seed: int = 1) -> tuple[Params, Events]:

@@ -15,8 +15,10 @@ import numpy as np
 from ..base.checks import integer
 from ..base.optional import needed
 from ..monitor.params import Params
-from ..monitor.steps import STEP_DTYPE, step_columns
-from .events import Decided
+from ..monitor.steps import STEP_DTYPE, Steps, step_columns
+from .events import Decided, joined
+from .lane import BRIDGE, Lane
+from .order import HOLD
 from .spark_rows import ShardRows, packed, unpacked
 from .spark_summary import by_device, summary
 
@@ -51,8 +53,8 @@ def decide_stream(
     params: Params | Mapping[str, Params],
     *,
     shards: int = 64,
-    hold: int = 32,
-    bridge: int | None = None,
+    hold: int = HOLD,
+    bridge: int = BRIDGE,
 ) -> Any:
     """Return decisions on a stream of events, each at most once, as `Fleet` gives them.
 
@@ -67,7 +69,7 @@ def decide_stream(
         One set, or several by the name of their version.
     shards : int
         Over how many lanes a version's devices are spread. It cannot change while a checkpoint is in use.
-    hold, bridge : int, optional
+    hold, bridge : int
         As of `Fleet`.
 
     Returns
@@ -100,7 +102,7 @@ def decide_table(
     params: Params | Mapping[str, Params],
     *,
     shards: int = 64,
-    bridge: int | None = None,
+    bridge: int = BRIDGE,
 ) -> Any:
     """Return decisions on a whole table of events.
 
@@ -114,7 +116,7 @@ def decide_table(
     params : Params or mapping of them
     shards : int
         Groups that the devices of a version are split into. Each is one call in the memory of one worker.
-    bridge : int, optional
+    bridge : int
         As of `Fleet`.
 
     Returns
@@ -122,8 +124,10 @@ def decide_table(
     pyspark.sql.DataFrame
         With the columns `DECISIONS`.
     """
-    job = _Job(_versions(params), 32, bridge, by_arrival=False)
-    return _prepared(df, job.params, shards).groupBy("version", "shard").applyInPandas(job.table, DECISIONS)
+    job = _Job(_versions(params), HOLD, bridge, by_arrival=False)
+    grouped = _prepared(df, job.params, shards).groupBy("version", "shard")
+    # Spark counts the arguments, and a method has one more.
+    return grouped.applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
 
 
 def lanes(
@@ -131,9 +135,9 @@ def lanes(
     checkpoint: str,
     params: Params | Mapping[str, Params],
     *,
-    hold: int = 32,
-    bridge: int | None = None,
-) -> list[Any]:
+    hold: int = HOLD,
+    bridge: int = BRIDGE,
+) -> list[Lane]:
     """Return the lanes of a stream as its last commit left them, one a version and shard.
 
     `summarize` takes them as it takes those of a `Fleet`. They are collected into this process: about 300
@@ -152,7 +156,8 @@ def lanes(
         session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
     )
     rows = kept.where("lane is not null").collect()
-    return [job.lane(row["version"], bytes(row["lane"])) for row in rows if row["version"] in job.params]
+    found = (job.lane(row["version"], bytes(row["lane"])) for row in rows)
+    return [lane for lane in found if lane is not None]
 
 
 def _versions(params: Params | Mapping[str, Params]) -> dict[str, Params]:
@@ -208,9 +213,9 @@ def _rows_column(df: Any, functions: Any, name: str) -> Any:
 class _Job:
     """What workers do. It travels to them, and holds no state of devices."""
 
-    def __init__(self, params: dict[str, Params], hold: int, bridge: int | None, by_arrival: bool) -> None:
+    def __init__(self, params: dict[str, Params], hold: int, bridge: int, by_arrival: bool) -> None:
         self.params = params
-        self.options: dict[str, Any] = {"hold": hold} | ({} if bridge is None else {"bridge": bridge})
+        self.options: dict[str, Any] = {"hold": hold, "bridge": bridge}
         self.by_arrival = by_arrival
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
@@ -222,25 +227,24 @@ class _Job:
             return
         found = self._run(lane, list(frames))
         state.update((packed(lane.arrays()), 0))
-        yield from (_frame(each) for each in found if len(each))
+        decided = joined(found)
+        if len(decided):
+            yield _frame(decided)
 
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
         lane = self.lane(key[0], None)
-        found = [] if lane is None else [*self._run(lane, [frame]), lane.flush()]
-        return _frame(*found)
+        return _frame(_nothing() if lane is None else joined([*self._run(lane, [frame]), lane.flush()]))
 
-    def lane(self, version: str | None, state: bytes | None) -> Any:
+    def lane(self, version: str | None, state: bytes | None) -> Lane | None:
         """Return a shard's lane, None for a version that nobody knows."""
-        from .lane import Lane
-
         if version is None or version not in self.params:
             return None
         if state is None:
             return Lane(version, self.params[version], **self.options)
         return Lane.restored(version, self.params[version], unpacked(state), **self.options)
 
-    def _run(self, lane: Any, frames: list[Any]) -> list[Decided]:
+    def _run(self, lane: Lane, frames: list[Any]) -> list[Decided]:
         pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
         rows = ShardRows(frame, lane)
@@ -263,22 +267,26 @@ class _Job:
         return found
 
 
-def _frame(*found: Decided) -> Any:
-    """Return decisions as a pandas data frame of the columns `DECISIONS`."""
+def _frame(decided: Decided) -> Any:
+    """Return decisions as a pandas data frame of the columns `DECISIONS`.
+
+    Texts are plain objects: Spark cannot send all that pandas makes of texts.
+    """
     pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
-    if not found:
-        return pandas.DataFrame(columns=[column.partition(" ")[0] for column in DECISIONS.split(", ")])
-    frames = [
-        pandas.DataFrame(
-            {
-                "version": np.full(len(each), each.version, dtype=object),
-                "device": each.devices,
-                "boot": each.boots,
-                "seq": each.seqs,
-                "time": each.times,
-                **step_columns(np.asarray(each.steps)),
-            }
-        )
-        for each in found
-    ]
-    return frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
+    columns: dict[str, Any] = {
+        "version": np.full(len(decided), decided.version, dtype=object),
+        "device": decided.devices,
+        "boot": decided.boots,
+        "seq": decided.seqs,
+        "time": decided.times,
+        **step_columns(np.asarray(decided.steps)),
+    }
+    for name in ("version", "device", "reason"):
+        columns[name] = pandas.Series(columns[name], dtype=object)
+    return pandas.DataFrame(columns)
+
+
+def _nothing() -> Decided:
+    empty = np.zeros(0, dtype=STEP_DTYPE)
+    numbers = np.zeros(0, dtype=np.int64)
+    return Decided("", np.zeros(0, dtype=object), numbers, numbers, np.zeros(0), Steps.of(empty))
