@@ -1,7 +1,7 @@
 """A Spark process of its own, to be killed: decides on a folder of Parquet files and writes a table.
 
-Arguments: params.json, folder of events, folder for output, files a micro-batch, shards; "no-arrival" to
-leave out the column `arrival`.
+Arguments: params.json, folder of events, folder for output, files a micro-batch, shards; "rates" to measure
+as a cluster would run it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +49,15 @@ def main(arguments: list[str]) -> None:
     from tcuq import Params
     from tcuq.fleet.spark import decide_stream
 
-    began = time.time()
     params, source, folder = Params.load(arguments[0]), arguments[1], Path(arguments[2])
-    spark = session(folder)
+    rates = "rates" in arguments
+    spark = session(folder, **({"spark.driver.extraJavaOptions": ""} if rates else {}))
     events = (
         spark.readStream.schema(SCHEMA)
         .option("maxFilesPerTrigger", int(arguments[3]))
         .option("latestFirst", "false")
         .parquet(source)
     )
-    if "no-arrival" in arguments:
-        events = events.drop("arrival")
     query = (
         decide_stream(events, params, shards=int(arguments[4]))
         .writeStream.format("parquet")
@@ -74,9 +71,13 @@ def main(arguments: list[str]) -> None:
         {"batch": each.batchId, "rows": each.numInputRows, "ms": each.batchDuration, "parts": each.durationMs}
         for each in query.recentProgress
     ]
-    found = spark.read.parquet(str(folder / "decisions")).toPandas()
-    found.to_parquet(folder / "found.parquet")
-    (folder / "progress.json").write_text(json.dumps({"began": began, "batches": progress}))
+    told: dict[str, Any] = {"batches": progress}
+    if rates:
+        state = spark.read.format("statestore").load(str(folder / "checkpoint"))
+        told["state_bytes"] = state.selectExpr("sum(length(value.groupState.lane))").first()[0]
+    else:
+        spark.read.parquet(str(folder / "decisions")).toPandas().to_parquet(folder / "found.parquet")
+    (folder / "progress.json").write_text(json.dumps(told))
     spark.stop()
 
 
