@@ -77,7 +77,7 @@ def processor_seconds(session: int) -> float:
 def spark_run(
     folder: Path, shards: int, first: int, count: int
 ) -> tuple[dict[str, Any], list[tuple[float, float]]]:
-    """Run over all files; return what it tells, and wall and processor seconds of each commit since the start."""
+    """Run over all files; return what it tells, and wall and processor seconds at each commit."""
     program = ROOT / "tests" / "support" / "spark_stream.py"
     words = [folder / "params.json", folder / "in", folder / "run", 1, shards, "rates"]
     began, moments = time.time(), []
