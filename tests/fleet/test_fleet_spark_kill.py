@@ -1,4 +1,4 @@
-"""A stream on Spark that is killed in the middle of micro-batches, against lanes that never stop."""
+"""Spark in processes of their own: killed in the middle of micro-batches, and the example."""
 
 from __future__ import annotations
 
@@ -109,3 +109,20 @@ def test_decisions_after_kills_in_mid_batch_are_those_of_a_run_that_never_stops(
     # However events are batched: the lane takes them in pieces of another size.
     wanted = expected(params, events, np.array_split(np.arange(len(events)), 5))
     same(found, wanted)
+
+
+def test_the_example_finds_the_degraded_devices(tmp_path: Path) -> None:
+    need_spark()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "spark_fleet.py")],
+        cwd=tmp_path,
+        env=os.environ | {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, *worst = done.stdout.strip().splitlines()
+    assert " decisions of 200 devices, " in first
+    assert sorted(line.split()[0] for line in worst[:10]) == [f"device-{each:03d}" for each in range(10)]
+    assert {path.name for path in tmp_path.iterdir()} >= {"events", "monitor.json", "decisions", "checkpoint"}
