@@ -94,6 +94,37 @@ def test_a_table_is_taken_by_place_to_its_end(
     assert len(found) == len(places), "each once, none late"
 
 
+def test_a_checkpoint_of_other_shards_or_hold_is_refused(
+    spark: Any, simulation: tuple[Params, Events, Path], tmp_path: Path
+) -> None:
+    params, events, _ = simulation
+    source = tmp_path / "in"
+    write_files(source, events.some(slice(200)), 1)
+    streamed(spark, source, tmp_path, params, shards=2)
+    more = tmp_path / "more"
+    write_files(more, events.some(slice(200, 400)), 1)
+    os.replace(more / "0000.parquet", source / "0001.parquet")
+    from pyspark.errors import StreamingQueryException
+
+    for options in ({"shards": 3}, {"shards": 2, "hold": 16}):
+        with pytest.raises(StreamingQueryException, match="expected 2 and 32, with which the checkpoint"):
+            streamed(spark, source, tmp_path, params, **options)
+    with pytest.raises(ValueError, match="expected 2 and 32"):
+        lanes(spark, str(tmp_path / "checkpoint"), params, hold=16)
+
+
+def test_kinds_of_columns(spark: Any) -> None:
+    """Texts, timestamps and int8 are read; what is no number is left out and ends nothing."""
+    params = Params(classes=2, warmup=0, reference=0.3)
+    rows = [("a", "0", "0", [100, -100]), ("a", "0", "x", [100, -100]), ("a", "0", "1", [None, 3])]
+    rows.append(("a", "0", "1", [-100, 100]))
+    frame = spark.createDataFrame(rows, "device string, boot string, seq string, probs array<tinyint>")
+    frame = frame.selectExpr("*", "timestamp_seconds(1700000000.5) as time")
+    found = decide_table(frame, params, shards=1).toPandas().sort_values("seq")
+    assert found["seq"].tolist() == [0, 1] and found["label"].tolist() == [0, 1]
+    assert found["time"].tolist() == [1700000000.5] * 2
+
+
 def test_sums_are_those_of_the_decisions(spark: Any, simulation: tuple[Params, Events, Path]) -> None:
     params, _, source = simulation
     decisions = decide_table(spark.read.parquet(str(source)), params).cache()
@@ -194,6 +225,10 @@ def test_bad_use_is_refused(spark: Any, simulation: tuple[Params, Events, Path])
         decide_table(frame.withColumn("probs", frame["time"]), params)
     with pytest.raises(ValueError, match="shards is 0"):
         decide_table(frame, params, shards=0)
+    with pytest.raises(ValueError, match="df is a table, expected a stream"):
+        decide_stream(frame, params)
+    with pytest.raises(ValueError, match="df is a stream, expected a table"):
+        decide_table(spark.readStream.schema(SCHEMA).parquet(str(source)), params)
     with pytest.raises(TypeError, match="params is str"):
         decide_table(frame, "monitor.json")  # type: ignore[arg-type]
     before = spark.conf.get(PROVIDER)

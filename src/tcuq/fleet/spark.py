@@ -48,6 +48,10 @@ STATE = "lane binary, unknown bigint"
 """Of a shard: its lane, or how many rows of a version that nobody knows."""
 
 
+MADE_WITH = "made_with"
+"""Among the arrays of a lane: shards and hold, which its content depends on."""
+
+
 def decide_stream(
     df: Any,
     params: Params | Mapping[str, Params],
@@ -92,7 +96,9 @@ def decide_stream(
         raise ValueError(
             f"{PROVIDER} is {provider!r}, expected RocksDB; build the session with tcuq.fleet.spark.SETTINGS"
         )
-    job = _Job(_versions(params), hold, bridge, by_arrival=True)
+    if not df.isStreaming:
+        raise ValueError("df is a table, expected a stream; decide_table takes tables")
+    job = _Job(_versions(params), hold, bridge, shards)
     grouped = _prepared(df, job.params, shards).groupBy("version", "shard")
     return grouped.applyInPandasWithState(job.stream, DECISIONS, STATE, "append", "NoTimeout")
 
@@ -124,7 +130,9 @@ def decide_table(
     pyspark.sql.DataFrame
         With the columns `DECISIONS`.
     """
-    job = _Job(_versions(params), HOLD, bridge, by_arrival=False)
+    if df.isStreaming:
+        raise ValueError("df is a stream, expected a table; decide_stream takes streams")
+    job = _Job(_versions(params), HOLD, bridge, shards)
     grouped = _prepared(df, job.params, shards).groupBy("version", "shard")
     # Spark counts the arguments, and a method has one more.
     return grouped.applyInPandas(lambda key, frame: job.table(key, frame), DECISIONS)
@@ -151,7 +159,7 @@ def lanes(
     params, hold, bridge
         As `decide_stream` was given them.
     """
-    job = _Job(_versions(params), hold, bridge, by_arrival=True)
+    job = _Job(_versions(params), hold, bridge, None)
     kept = (
         session.read.format("statestore").load(str(checkpoint)).select("key.version", "value.groupState.lane")
     )
@@ -191,11 +199,12 @@ def _prepared(df: Any, params: Mapping[str, Params], shards: int) -> Any:
         functions.pmod(functions.xxhash64("device"), functions.lit(shards)).cast("int").alias("shard"),
         functions.col("device").cast("string").alias("device"),
     ]
-    columns += [functions.col(name).cast("bigint").alias(name) for name in ("boot", "seq")]
+    # What is no number is null, and counted, instead of an end of the query.
+    columns += [functions.col(name).try_cast("bigint").alias(name) for name in ("boot", "seq")]
     columns += [_rows_column(df, functions, name) for name in ("probs", "features") if name in there]
     # A cast gives seconds for a timestamp as well.
-    columns += [functions.col("time").cast("double").alias("time")] if "time" in there else []
-    columns += [functions.col("arrival").cast("bigint").alias("arrival")] if "arrival" in there else []
+    columns += [functions.col("time").try_cast("double").alias("time")] if "time" in there else []
+    columns += [functions.col("arrival").try_cast("bigint").alias("arrival")] if "arrival" in there else []
     columns += [functions.col("state").cast("binary").alias("state")] if "state" in there else []
     return df.select(*columns)
 
@@ -207,16 +216,19 @@ def _rows_column(df: Any, functions: Any, name: str) -> Any:
     if element is None:
         raise ValueError(f"column {name!r} of df is {kind.simpleString()}, expected a list of numbers")
     column = functions.col(name)
-    return column if element == "byte" else column.cast("array<double>").alias(name)
+    if element != "byte":
+        return column.try_cast("array<double>").alias(name)
+    # A list that lacks a number would turn all of them into floats.
+    return functions.when(~functions.exists(column, lambda each: each.isNull()), column).alias(name)
 
 
 class _Job:
     """What workers do. It travels to them, and holds no state of devices."""
 
-    def __init__(self, params: dict[str, Params], hold: int, bridge: int, by_arrival: bool) -> None:
+    def __init__(self, params: dict[str, Params], hold: int, bridge: int, shards: int | None) -> None:
         self.params = params
         self.options: dict[str, Any] = {"hold": hold, "bridge": bridge}
-        self.by_arrival = by_arrival
+        self.shards = shards
 
     def stream(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Take one shard's rows of a micro-batch."""
@@ -225,8 +237,8 @@ class _Job:
         if lane is None:
             state.update((None, unknown + sum(len(frame) for frame in frames)))
             return
-        found = self._run(lane, list(frames))
-        state.update((packed(lane.arrays()), 0))
+        found = self._run(lane, list(frames), by_arrival=True)
+        state.update((packed(lane.arrays() | {MADE_WITH: np.array([self.shards, lane.hold])}), 0))
         decided = joined(found)
         if len(decided):
             yield _frame(decided)
@@ -234,7 +246,11 @@ class _Job:
     def table(self, key: tuple[Any, ...], frame: Any) -> Any:
         """Take all of one shard's rows."""
         lane = self.lane(key[0], None)
-        return _frame(_nothing() if lane is None else joined([*self._run(lane, [frame]), lane.flush()]))
+        return _frame(
+            _nothing()
+            if lane is None
+            else joined([*self._run(lane, [frame], by_arrival=False), lane.flush()])
+        )
 
     def lane(self, version: str | None, state: bytes | None) -> Lane | None:
         """Return a shard's lane, None for a version that nobody knows."""
@@ -242,13 +258,20 @@ class _Job:
             return None
         if state is None:
             return Lane(version, self.params[version], **self.options)
-        return Lane.restored(version, self.params[version], unpacked(state), **self.options)
+        arrays = unpacked(state)
+        shards, hold = arrays.pop(MADE_WITH).tolist()
+        if hold != self.options["hold"] or self.shards not in (shards, None):
+            raise ValueError(
+                f"shards={self.shards}, hold={self.options['hold']}, expected {shards} and {hold}, "
+                "with which the checkpoint was made"
+            )
+        return Lane.restored(version, self.params[version], arrays, **self.options)
 
-    def _run(self, lane: Lane, frames: list[Any]) -> list[Decided]:
+    def _run(self, lane: Lane, frames: list[Any], by_arrival: bool) -> list[Decided]:
         pandas = needed("pandas", "tcuq[spark]", "a fleet on Spark")
         frame = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
         rows = ShardRows(frame, lane)
-        order = rows.order(self.by_arrival)
+        order = rows.order(by_arrival)
         handed = rows.hands_over[order]
         if not handed.any():
             return [lane.take(rows.events(order))]
