@@ -2,13 +2,15 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test test-product test-slow check coverage bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage bench device results vectors tables sheets compare clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
 	@echo "make test          set up, then lint, type-check, check imports and run all tests but the slow ones"
 	@echo "make test-product  the same for the product alone, without the lab"
 	@echo "make test-slow     the tests that take longer"
+	@echo "make test-spark    the tests of a fleet on Spark; installs Java and pyspark (10 minutes)"
+	@echo "make fleet-demo    some hundred simulated devices over MQTT, watched as a fleet (out/fleet-demo)"
 	@echo "make coverage      all tests but the slow ones, and how many lines they run (half as long again)"
 	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
@@ -32,17 +34,24 @@ check: .venv/.test
 # own order end with the doctests, which are short and even out.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: check
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not spark"
 
 coverage: .venv/.test
-	$(PYTEST) -m "not slow" --cov=tcuq --cov=tcuq_lab --cov-report=
+	$(PYTEST) -m "not slow and not spark" --cov=tcuq --cov=tcuq_lab --cov-report=
 	$(BIN)/python tools/covered.py
 
 test-product: check
-	$(PYTEST) -m "not slow" tests src
+	$(PYTEST) -m "not slow and not spark" tests src
 
 test-slow: .venv/.test
 	$(PYTEST) -m slow
+
+# One process: Spark takes both cores.
+test-spark: .venv/.spark
+	$(BIN)/python -m pytest -m spark tests/fleet --durations=0
+
+fleet-demo: .venv/.fleet
+	$(BIN)/python tools/fleet_demo.py out/fleet-demo
 
 bench: .venv/.bench
 	$(BIN)/python bench/bench.py
@@ -90,6 +99,14 @@ compare: .venv/.compare
 
 .venv/.test: $(SOURCES)
 	sh tools/setup.sh test dev
+	@touch $@
+
+.venv/.spark: $(SOURCES)
+	sh tools/setup.sh spark dev,spark
+	@touch $@
+
+.venv/.fleet: $(SOURCES)
+	sh tools/setup.sh fleet demo,mqtt,tables
 	@touch $@
 
 .venv/.device: $(SOURCES)

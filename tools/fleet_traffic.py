@@ -40,6 +40,32 @@ class Traffic:
     degraded: npt.NDArray[np.bool_]
 
 
+def delivered(
+    times: npt.NDArray[np.float64], network: Network, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return which of the events that are sent at these times arrive, in the order of arrival, and when."""
+    arrival = times + np.where(
+        rng.random(len(times)) < network.delayed, rng.exponential(network.mean_delay, len(times)), 0.0
+    )
+    kept = np.flatnonzero(rng.random(len(times)) >= network.lost)
+    again = kept[rng.random(len(kept)) < network.repeated]
+    which = np.concatenate([kept, again])
+    when = np.concatenate([arrival[kept], arrival[again] + rng.exponential(network.mean_delay, len(again))])
+    order = np.argsort(when, kind="stable")
+    return which[order], when[order]
+
+
+def boots_and_seqs(
+    restarts: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where steps stand, given before which of them (devices, steps) their device starts again."""
+    restarts = restarts.copy()
+    restarts[:, 0] = False
+    steps = np.arange(restarts.shape[1])
+    began = np.maximum.accumulate(np.where(restarts, steps, 0), axis=1)
+    return np.cumsum(restarts, axis=1).ravel(), (steps - began).ravel()
+
+
 def traffic(
     clean: npt.NDArray[Any],
     degraded: npt.NDArray[Any] | None = None,
@@ -71,21 +97,10 @@ def traffic(
     first = rng.integers(0, length)
     device = np.repeat(np.arange(devices), steps)
     step = np.tile(np.arange(steps), devices)
-    restarts = rng.random((devices, steps)) < network.reboots
-    restarts[:, 0] = False
-    boots = np.cumsum(restarts, axis=1)
-    began = np.maximum.accumulate(np.where(restarts, np.arange(steps), 0), axis=1)
-    boots, seqs = boots.ravel(), (np.arange(steps) - began).ravel()
+    boots, seqs = boots_and_seqs(rng.random((devices, steps)) < network.reboots)
     rows = (first[device] + step) % length[device]
     times = start + period * step + rng.random(devices)[device]
-    arrival = times + np.where(
-        rng.random(len(times)) < network.delayed, rng.exponential(network.mean_delay, len(times)), 0.0
-    )
-    kept = np.flatnonzero(rng.random(len(times)) >= network.lost)
-    again = kept[rng.random(len(kept)) < network.repeated]
-    which = np.concatenate([kept, again])
-    when = np.concatenate([arrival[kept], arrival[again] + rng.exponential(network.mean_delay, len(again))])
-    which = which[np.argsort(when, kind="stable")]
+    which, _ = delivered(times, network, rng)
     probs = clean[rows[which] % len(clean)].copy()
     if degraded is not None:
         wrong = bad[device[which]]

@@ -2,6 +2,8 @@
 # Make the virtual environment. First argument, what it is for:
 #   product  the product, with the extras of the second argument
 #   device   the product and the tools that build and run firmware
+#   spark    the product with extras, and Java
+#   fleet    the product with extras, and an MQTT broker
 #   lab      the product and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
 # What cannot be installed is named; tests that need it skip themselves.
@@ -36,6 +38,13 @@ if [ "$kind" = test ] || [ "$kind" = device ]; then
     have gcc || fetch gcc libc6-dev || true
     have arm-none-eabi-gcc || fetch gcc-arm-none-eabi libnewlib-arm-none-eabi || true
     have qemu-system-arm || fetch qemu-system-arm || true
+fi
+if [ "$kind" = spark ]; then
+    have java || fetch default-jre-headless || true
+fi
+if [ "$kind" = fleet ]; then
+    # Daemons are not always in the path of a user.
+    { have mosquitto || [ -x /usr/sbin/mosquitto ]; } || fetch mosquitto || true
 fi
 if [ "$kind" = test ]; then
     have clang || fetch clang || true
