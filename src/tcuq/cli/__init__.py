@@ -23,8 +23,22 @@ def build_parser() -> Parser:
     'monitor.json'
     """
     from .._version import VERSION
-    from . import audit, demo, device, export, fit, fleet, inspect, live, moved
-    from . import record, report, run, start, tune
+    from . import (
+        audit,
+        demo,
+        device,
+        export,
+        fit,
+        fleet,
+        inspect,
+        live,
+        moved,
+        record,
+        report,
+        run,
+        start,
+        tune,
+    )
     from .common import Parser
 
     parser = Parser(
