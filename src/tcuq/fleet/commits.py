@@ -11,6 +11,7 @@ from ..monitor.params import Params
 from . import store
 from .decided_files import read_decided, write_decided
 from .events import Decided
+from .labels import Labels
 from .lane import Lane
 from .levels import Levels, read_lane
 
@@ -40,7 +41,7 @@ class Commits:
         self.position: Any = None
         self.refused: Counter[str] = Counter()
         self.lanes: dict[str, Lane] = {}
-        self.labels: Any = None
+        self.labels: Labels | None = None
         self.labels_stale = False
         self.remarks: list[str] = []
         self._options: dict[str, int] = {}
@@ -183,19 +184,14 @@ class Commits:
 
     def _open_labels(self, options: tuple[int | None, float, int]) -> None:
         per_day, share, seed = options
-        if self._labels_file is None and not per_day:
-            return
-        from importlib import import_module
-
-        labels: Any = import_module(".labels", __package__).Labels
-        if self._labels_file is not None:
-            file = self._labels_file
-            self.labels = labels.restored(store.read_arrays(self.folder / file["name"], file["bytes"]))
+        file = self._labels_file
+        if file is not None:
+            self.labels = Labels.restored(store.read_arrays(self.folder / file["name"], file["bytes"]))
             if per_day is not None and (per_day, share) != (self.labels.per_day, self.labels.random_share):
                 self.labels.change(per_day, share)
                 self.labels_stale = True
-        else:
-            self.labels = labels(per_day, share, seed)
+        elif per_day:
+            self.labels = Labels(per_day, share, seed)
             self.labels_stale = True
         for lane in self.lanes.values():
             lane.labels = self.labels

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,8 +15,10 @@ from ..monitor.params import Params
 from .checked import KINDS
 from .commits import ALL, Commits
 from .events import Decided, Events, joined
+from .labels import Labels
 from .lane import BRIDGE, Lane
 from .order import HOLD
+from .summary import summarize
 
 MAX_VERSION = 64
 """Characters of a version's name."""
@@ -335,7 +336,12 @@ class Fleet:
         """Yield the numbers of commits that have decisions, with these."""
         return self._commits.decisions(first)
 
-    def summary(self, now: float | None = None, worst: int = 20, **options: Any) -> dict[str, Any]:
+    def summary(
+        self,
+        now: float | None = None,
+        worst: int = 20,
+        baseline: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
         """Return how the fleet is doing: alarms against the clean baseline, worst devices, silent ones.
 
         Parameters
@@ -344,48 +350,38 @@ class Fleet:
             Seconds since 1970; default: the latest time in the fleet.
         worst : int
             Devices to list.
-        **options
-            As of `tcuq.fleet.summary.summarize`.
+        baseline : pair of float, optional
+            From and to, in seconds since 1970, when this fleet was healthy: what alarms are compared with, in
+            place of what the fit found.
         """
-        summarize: Any = import_module(".summary", __package__).summarize
-        found: dict[str, Any] = summarize(
-            self.lanes, self.refused, self._commits.labels, now=now, worst=worst, **options
-        )
-        return found
+        return summarize(self.lanes, self.refused, self._commits.labels, now, worst, baseline)
 
-    def labels(self, day: int | None = None) -> Any:
-        """Return which steps to have labeled; see `Labels.pick`.
+    def labels(self, day: int | None = None) -> list[dict[str, Any]]:
+        """Return which steps to have labeled, each at most once; see `Labels.pick`.
 
         Parameters
         ----------
         day : int, optional
-            Days since 1970; default: that of the latest time in the fleet.
+            Days since 1970; default: the last day that is over, by the times of events.
         """
-        maker = self._label_maker()
-        rows = maker.pick(self._latest_day() if day is None else day)
+        choice = self._label_maker()
+        rows = choice.pick(choice.whole_day() if day is None else day)
         self._commits.labels_stale = True
         self._change(list, None)
         return rows
 
-    def _latest_day(self) -> int:
-        times = [lane.tallies.devices["last_time"] for lane in self.lanes.values()]
-        latest = max((float(each[each >= 0].max(initial=-1)) for each in times), default=-1.0)
-        if latest < 0:
-            raise ValueError("day is None, expected a number of days since 1970: no event had a time")
-        return int(latest // 86400)
-
-    def tell(self, rows: Any) -> Any:
+    def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave."""
         found = self._label_maker().tell(rows)
         self._commits.labels_stale = True
         self._change(list, None)
         return found
 
-    def accuracy(self, level: float = 0.95, day: int | None = None) -> Any:
+    def accuracy(self, level: float = 0.95, day: int | None = None) -> dict[str, Any]:
         """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`."""
         return self._label_maker(read=True).accuracy(level, day)
 
-    def _label_maker(self, read: bool = False) -> Any:
+    def _label_maker(self, read: bool = False) -> Labels:
         if not read:
             self._check()
         if self._commits.labels is None:
@@ -393,7 +389,7 @@ class Fleet:
         return self._commits.labels
 
     @property
-    def label_choice(self) -> Any:
+    def label_choice(self) -> Labels | None:
         """The `Labels` of this fleet, None without any."""
         return self._commits.labels
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,6 +171,10 @@ class Labels:
                 before, last = sorted(self._open)[-2:]
                 self._open[before] = joined([self._open[before], self._open.pop(last)])
         return self._open[day]
+
+    def whole_day(self) -> int:
+        """Return the last day that is over: the one before the latest step's, or before today without any."""
+        return (int(time.time() // DAY) if self._latest is None else self._latest) - 1
 
     def pick(self, day: int) -> list[dict[str, Any]]:
         """Return the steps to label on a day, at most `per_day`; the same ones whenever it is asked again.

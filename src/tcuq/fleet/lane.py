@@ -95,8 +95,7 @@ class Lane:
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
         self.bank = Bank(params)
-        make_tallies: Any = Tallies
-        self.tallies: Any = make_tallies(params)
+        self.tallies = Tallies(params)
         self._order = Order(row_bytes(params), hold, bridge)
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
@@ -289,9 +288,8 @@ class Lane:
             "refused": np.array([self.refused[kind] for kind in KINDS], dtype=np.int64),
             **self._order.rows(changes.touched),
         }
-        per_slot = getattr(Tallies, "PER_SLOT", ("devices",))
         for name, array in self.tallies.arrays().items():
-            kept[f"tallies.{name}"] = array[slots] if name in per_slot else array
+            kept[f"tallies.{name}"] = array[slots] if name in Tallies.PER_SLOT else array
         return kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -312,8 +310,7 @@ class Lane:
         for part in [arrays] if isinstance(arrays, Mapping) else arrays:
             lane._load(part, tallies)
         if tallies:
-            restore: Any = Tallies.restored
-            lane.tallies = restore(params, tallies)
+            lane.tallies = Tallies.restored(params, tallies)
         lane.settle()
         return lane
 
@@ -328,10 +325,9 @@ class Lane:
         self.bank.load_many(slots, arrays["states"])
         self._order.load(slots, arrays)
         self.refused = +Counter(dict(zip(KINDS, arrays["refused"].tolist(), strict=False)))
-        per_slot = getattr(Tallies, "PER_SLOT", ("devices",))
         for key in [each for each in arrays if each.startswith("tallies.")]:
             name = key.partition(".")[2]
-            if name not in per_slot:
+            if name not in Tallies.PER_SLOT:
                 tallies[name] = arrays[key]
                 continue
             rows = arrays[key]

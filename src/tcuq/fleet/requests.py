@@ -103,9 +103,8 @@ def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
         found = dict(fleet.tell([_with_number(fleet, row) for row in request["tell"]]))
         return {**found, "accuracy": fleet.accuracy()}
     day = request["pick"]
-    if day is None:
-        latest = fleet.summary(worst=0)["time"]
-        day = int((time.time() if latest is None else latest) // DAY) - 1
+    if day is None and fleet.label_choice is not None:
+        day = fleet.label_choice.whole_day()
     rows = [{**row, "answer_name": _name(fleet, row)} for row in fleet.labels(day)]
     return {"day": day, "rows": rows}
 
