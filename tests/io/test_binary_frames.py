@@ -439,7 +439,7 @@ def test_a_thousand_steps_a_second_cost_little() -> None:
     steps = step_rows([made_up(random.Random(1), 10, 8, False) for _ in range(3300)], 8)
     for sent, count, most in (
         (encode_posteriors(1, 1, 0, rows), 7000, 5e-6),
-        (encode_decisions(1, 1, 0, steps, 10, 256), 3300, 30e-6),
+        (encode_decisions(1, 1, 0, steps, 10, 256), 3300, 5e-6),
     ):
         spent = []
         for _ in range(3):

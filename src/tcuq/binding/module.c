@@ -5,6 +5,7 @@
 #include "binding/bank.h"
 #include "binding/core.h"
 #include "binding/fields.h"
+#include "binding/frames.h"
 #include "binding/input.h"
 #include "binding/step.h"
 #include "core/tcuq.h"
@@ -25,6 +26,7 @@ static const struct {
 
 static PyMethodDef module_methods[] = {{"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
+                                       {"decision_rows", decision_rows, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module_def = {
