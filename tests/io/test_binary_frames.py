@@ -14,7 +14,7 @@ import pytest
 from frame_scripts import random_cases, step_rows, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_frames import DECISIONS, POSTERIORS, STATE, header, little, made_up, on_line
+from oracle_frames import DECISIONS, FILE, POSTERIORS, STATE, header, lines, little, made_up, on_line
 
 from tcuq import STEP_DTYPE, Monitor, Params
 from tcuq.device.cost.stock import standard
@@ -72,6 +72,10 @@ ITEMS = [plain(item) for frame in FRAMES for item in Decoder().push(frame)]
 
 
 # What is written is read.
+
+
+def test_vectors_are_those_of_the_oracle() -> None:
+    assert FILE.read_text(encoding="ascii") == "".join(f"{line}\n" for line in lines())
 
 
 def test_vectors_are_read_back_and_written_again() -> None:
