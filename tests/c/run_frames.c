@@ -30,12 +30,18 @@ static void show(const tcuq_frame_t *frame, size_t size)
     }
 }
 
+static int digit(char sign)
+{
+    return sign >= '0' && sign <= '9' ? sign - '0' : sign >= 'a' && sign <= 'f' ? sign - 'a' + 10 : -1;
+}
+
+/* sscanf() would look for the end of the line at every byte. */
 static size_t bytes_of(const char *text)
 {
     size_t count = 0;
-    unsigned value;
-    while (sscanf(text + 2 * count, "%2x", &value) == 1) {
-        row[count++] = (int8_t)(value < 128u ? (int)value : (int)value - 256);
+    for (; digit(text[0]) >= 0 && digit(text[1]) >= 0; text += 2) {
+        int value = 16 * digit(text[0]) + digit(text[1]);
+        row[count++] = (int8_t)(value < 128 ? value : value - 256);
     }
     return count;
 }

@@ -5,6 +5,7 @@
 #include "binding/bank.h"
 #include "binding/core.h"
 #include "binding/fields.h"
+#include "binding/frames.h"
 #include "binding/input.h"
 #include "binding/order.h"
 #include "binding/step.h"
@@ -29,6 +30,7 @@ static PyMethodDef module_methods[] = {{"order", order_events, METH_VARARGS, NUL
                                        {"quantize_probs", quantize_probs, METH_VARARGS, NULL},
                                        {"quantize_features", quantize_features, METH_VARARGS, NULL},
                                        {"tally", tally, METH_VARARGS, NULL},
+                                       {"decision_rows", decision_rows, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module_def = {

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from ..monitor.steps import NO_REASON
 
 NUMBERS = (
@@ -29,8 +26,7 @@ WIDTHS = (16, 16, 32, 32, 16, 16, 16)
 FIRST_ORDER = (12, 12, 1, 11, 8, 1, 1)
 NONE = 31
 """What stands for `NO_REASON` in a frame."""
-WORD, HALF = 2**32, 2**31
-WINDOW = 2**64 - 1
+WORD = 2**32
 
 
 def stuffed(content: bytes) -> bytes:
@@ -115,8 +111,8 @@ class DecisionBits:
     >>> step = (700, 600, 30000, -5, 0, 0, 60000, 0, 0, 0, 0, 0, 255, 3, 3)
     >>> for _ in range(2):
     ...     bits.add(step)
-    >>> len(bits.text), read_decisions(bits.content(), 10, 8).tolist() == [[*step]] * 2
-    (226, True)
+    >>> len(bits.text), len(bits.content())
+    (226, 29)
     """
 
     def __init__(self, classes: int, shift: int) -> None:
@@ -176,99 +172,3 @@ def predicted(
     if shift:
         accuracy += (65536 - uncertainty - accuracy) >> shift
     return 0, uncertainty, before[2] + moves[before[7]], before[3], before[4], before[5], accuracy
-
-
-def read_decisions(content: bytes, classes: int, shift: int) -> npt.NDArray[np.int64] | None:
-    """Return the decisions of a frame, a row each, integers in the order of `FIELDS`; None for no decisions.
-
-    Parameters
-    ----------
-    content : bytes
-        What `DecisionBits.content` gives.
-    classes, shift : int
-        As of `DecisionBits`.
-    """
-    try:
-        flat, left = _steps(int.from_bytes(content, "big"), 8 * len(content), classes, shift)
-        found = np.array(flat, dtype=np.int64).reshape(-1, len(FIELDS))
-    except (ValueError, OverflowError):  # bits of no decision
-        return None
-    small = found[:, [0, 1, 4, 5, 6]]
-    wrong = left or small.min() < 0 or small.max() > 65535
-    return None if wrong or found[:, 13:].max() >= classes else found
-
-
-def _steps(bits: int, left: int, classes: int, shift: int) -> tuple[list[int], bool]:
-    """Return the numbers of all decisions, and whether bits are left over or missing.
-
-    Written for speed: this is what a host spends most of its time on. `bits` are looked at through windows of
-    64; `left` of them have not been read.
-    """
-    class_bits = (classes - 1).bit_length()
-    class_mask = (1 << class_bits) - 1
-    # Zeros behind the end, so that a window is always whole; a decision that reads them has too few bits.
-    bits <<= 512
-    left += 512
-    orders, moves, numbers = list(FIRST_ORDER), [0, 0], [0] * 7
-    flat: list[int] = []
-    label = flagged = threshold = severity = persistence = variety = accuracy = 0
-    while not flat or left >= 520:
-        window, used = bits >> left - 64 & WINDOW, 58
-        flags = window >> 58
-        reason = NO_REASON
-        before, flagged = flagged, flags >> 5
-        if flagged:
-            used = 53
-            reason = window >> 53 & 31
-            if reason == NONE:
-                reason = NO_REASON
-        used -= 1
-        if window >> used & 1:
-            used -= class_bits
-            label = window >> used & class_mask
-        answer = label
-        used -= 1
-        if window >> used & 1:
-            used -= class_bits
-            answer = window >> used & class_mask
-        left -= 64 - used
-        if not flat:
-            for which, width in enumerate(WIDTHS):
-                left -= width
-                numbers[which] = bits >> left & (1 << width) - 1
-            uncertainty, risk, threshold, severity, persistence, variety, accuracy = numbers
-        else:
-            for which, order in enumerate(orders):
-                window = bits >> left - 64 & WINDOW
-                length = window.bit_length()
-                if length == 64:
-                    left -= 1 + order
-                    value = window >> 63 - order ^ 1 << order
-                    if order and not value >> order - 1:
-                        orders[which] = order - 1
-                else:
-                    width = 64 - length
-                    if width + order > 32:
-                        raise ValueError
-                    left -= 2 * width + order
-                    value = window >> length - width - order
-                    if width > 1:
-                        orders[which] = order + 1
-                numbers[which] = -(value + 1 >> 1) if value & 1 else value >> 1
-            uncertainty = 2 * numbers[0] if numbers[0] >= 0 else ~(2 * numbers[0])
-            risk = uncertainty + numbers[1]
-            moves[before] += numbers[2]
-            threshold += moves[before]
-            severity += numbers[3]
-            persistence += numbers[4]
-            variety += numbers[5]
-            if shift:
-                accuracy += 65536 - uncertainty - accuracy >> shift
-            accuracy += numbers[6]
-        threshold = (threshold + HALF) % WORD - HALF
-        severity = (severity + HALF) % WORD - HALF
-        flat += (uncertainty, risk, threshold, severity, persistence, variety, accuracy, flagged)
-        flat += (flags >> 4 & 1, flags >> 3 & 1, flags >> 2 & 1, flags & 3, reason, label, answer)
-        if left < 512:
-            raise ValueError
-    return flat, bits & (1 << left) - 1 > 0

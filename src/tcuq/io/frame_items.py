@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core import decision_rows
 from ..monitor.steps import STEP_DTYPE
-from .frame_codes import FIELDS, NUMBERS, line_bytes, read_decisions
+from .frame_codes import line_bytes
 
 POSTERIORS, DECISIONS, STATE = 0xF9, 0xFA, 0xFB
 """First byte of the content, by kind."""
@@ -175,14 +176,8 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
         return PosteriorsFrame(fingerprint, boot, seq, rows[:, :classes].copy(), features)
     if kind != DECISIONS or other > 12:
         return None
-    steps = read_decisions(body, classes, other)
-    return None if steps is None else DecisionsFrame(fingerprint, boot, seq, _step_rows(steps, other))
-
-
-def _step_rows(steps: npt.NDArray[np.int64], shift: int) -> npt.NDArray[Any]:
-    rows = np.zeros(len(steps), dtype=STEP_DTYPE)
-    for name, values in zip(FIELDS, steps.T, strict=True):
-        rows[name] = values / 65536.0 if name in NUMBERS else values
-    if not shift:
-        rows["expected_accuracy"] = np.nan
-    return rows
+    # In C, since every bit depends on those before.
+    steps = decision_rows(body, classes, other)
+    if steps is None:
+        return None
+    return DecisionsFrame(fingerprint, boot, seq, np.frombuffer(steps, dtype=STEP_DTYPE).copy())

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "binding/frames.h"
+
+#include "binding/step.h"
+
+#define NUMBERS 7
+#define LEAST_BITS 15u /* of a decision after the first */
+#define NO_REASON 31u
+
+enum { UNCERTAINTY, RISK, THRESHOLD, SEVERITY, PERSISTENCE, VARIETY, ACCURACY };
+
+static const uint8_t first_order[NUMBERS] = {12, 12, 1, 11, 8, 1, 1};
+static const uint8_t first_bits[NUMBERS] = {16, 16, 32, 32, 16, 16, 16};
+
+/* Bits that are read from the highest of the first byte on; `bad` once there are none left. */
+typedef struct {
+    const uint8_t *bytes;
+    size_t at;
+    size_t end;
+    int bad;
+} bits_t;
+
+static uint32_t take(bits_t *bits, unsigned count)
+{
+    uint32_t value = 0;
+    for (; count > 0u; count--) {
+        if (bits->at >= bits->end) {
+            bits->bad = 1;
+            return 0;
+        }
+        value = value << 1 | ((unsigned)bits->bytes[bits->at >> 3] >> (7u - (bits->at & 7u)) & 1u);
+        bits->at++;
+    }
+    return value;
+}
+
+static uint32_t take_number(bits_t *bits, uint8_t *order)
+{
+    unsigned width = 0, kept;
+    uint32_t value;
+    while (take(bits, 1) == 0u && !bits->bad && width <= 32u) {
+        width++;
+    }
+    if (width + *order > 32u) {
+        bits->bad = 1;
+    }
+    if (bits->bad) {
+        return 0;
+    }
+    kept = width > 0u ? width - 1u + *order : *order;
+    value = take(bits, kept) | (width > 0u ? (uint32_t)1 << kept : 0u);
+    if (width >= 2u) {
+        ++*order;
+    } else if (*order > 0u && value >> (*order - 1u) == 0u) {
+        --*order;
+    }
+    return value;
+}
+
+static int32_t as_signed(uint32_t value)
+{
+    return value <= 0x7FFFFFFFu ? (int32_t)value : -(int32_t)(0xFFFFFFFFu - value) - 1;
+}
+
+/* What was written as a difference to `expected`. */
+static uint32_t take_difference(bits_t *bits, uint8_t *order, uint32_t expected)
+{
+    uint32_t value = take_number(bits, order);
+    return expected + ((value >> 1) ^ (0u - (value & 1u)));
+}
+
+static uint32_t next_accuracy(uint32_t accuracy, uint32_t uncertainty, unsigned horizon)
+{
+    int32_t gap = 65536 - (int32_t)uncertainty - (int32_t)accuracy;
+    gap = gap >= 0 ? gap >> horizon : ~(~gap >> horizon);
+    return horizon == 0u ? accuracy : (uint32_t)((int32_t)accuracy + gap);
+}
+
+static uint16_t take_class(bits_t *bits, uint16_t expected, unsigned width)
+{
+    return take(bits, 1) != 0u ? (uint16_t)take(bits, width) : expected;
+}
+
+/* Read all decisions into `rows`, which has room for them; return their number, or 0 for other bits. */
+static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_row_t *rows)
+{
+    uint8_t order[NUMBERS];
+    uint32_t n[NUMBERS] = {0}, moved[2] = {0, 0}, threshold;
+    tcuq_step_t step = {0};
+    unsigned width = 0, i;
+    size_t count = 0;
+    for (i = 0; i < NUMBERS; i++) {
+        order[i] = first_order[i];
+    }
+    while ((classes - 1u) >> width != 0u) {
+        width++;
+    }
+    while (count == 0u || bits->end - bits->at >= 8u) {
+        uint32_t *move = &moved[step.flagged];
+        step.flagged = (uint8_t)take(bits, 1);
+        step.abstain = (uint8_t)take(bits, 1);
+        step.warming_up = (uint8_t)take(bits, 1);
+        step.low_mass = (uint8_t)take(bits, 1);
+        step.alarm = (uint8_t)take(bits, 2);
+        step.reason = (uint8_t)(step.flagged ? take(bits, 5) : NO_REASON);
+        step.reason = (uint8_t)(step.reason == NO_REASON ? TCUQ_REASON_NONE : step.reason);
+        step.label = take_class(bits, step.label, width);
+        step.answer = take_class(bits, step.label, width);
+        if (count == 0u) {
+            for (i = 0; i < NUMBERS; i++) {
+                n[i] = take(bits, first_bits[i]);
+            }
+        } else {
+            n[UNCERTAINTY] = take_number(bits, &order[UNCERTAINTY]);
+            n[RISK] = take_difference(bits, &order[RISK], n[UNCERTAINTY]);
+            threshold = take_difference(bits, &order[THRESHOLD], n[THRESHOLD] + *move);
+            *move = threshold - n[THRESHOLD];
+            n[THRESHOLD] = threshold;
+            for (i = SEVERITY; i <= VARIETY; i++) {
+                n[i] = take_difference(bits, &order[i], n[i]);
+            }
+            if (n[UNCERTAINTY] > 65535u) {
+                return 0;
+            }
+            n[ACCURACY] = take_difference(bits, &order[ACCURACY],
+                                          next_accuracy(n[ACCURACY], n[UNCERTAINTY], horizon));
+        }
+        if (bits->bad || step.label >= classes || step.answer >= classes || n[RISK] > 65535u ||
+            n[PERSISTENCE] > 65535u || n[VARIETY] > 65535u || n[ACCURACY] > 65535u) {
+            return 0;
+        }
+        step.uncertainty = (uint16_t)n[UNCERTAINTY];
+        step.risk = (uint16_t)n[RISK];
+        step.threshold = as_signed(n[THRESHOLD]);
+        step.severity = as_signed(n[SEVERITY]);
+        step.persistence = (uint16_t)n[PERSISTENCE];
+        step.variety = (uint16_t)n[VARIETY];
+        step.expected_accuracy = (uint16_t)n[ACCURACY];
+        step_row(&rows[count++], &step, horizon != 0u);
+    }
+    return take(bits, (unsigned)(bits->end - bits->at)) == 0u ? count : 0u;
+}
+
+PyObject *decision_rows(PyObject *module, PyObject *arguments)
+{
+    PyObject *content, *found = NULL;
+    char *bytes;
+    Py_ssize_t size;
+    int classes, horizon;
+    step_row_t *rows;
+    bits_t bits = {NULL, 0, 0, 0};
+    size_t count;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "Sii", &content, &classes, &horizon) ||
+        PyBytes_AsStringAndSize(content, &bytes, &size) < 0) {
+        return NULL;
+    }
+    if (classes < 2 || classes > TCUQ_MAX_CLASSES || horizon < 0 || horizon > 12) {
+        Py_RETURN_NONE;
+    }
+    bits.bytes = (const uint8_t *)bytes;
+    bits.end = 8u * (size_t)size;
+    rows = PyMem_Malloc((bits.end / LEAST_BITS + 1u) * sizeof *rows);
+    if (rows == NULL) {
+        return PyErr_NoMemory();
+    }
+    count = take_rows(&bits, (unsigned)classes, (unsigned)horizon, rows);
+    if (count > 0u) {
+        found = PyBytes_FromStringAndSize((const char *)rows, (Py_ssize_t)(count * sizeof *rows));
+    }
+    PyMem_Free(rows);
+    if (count == 0u) {
+        Py_RETURN_NONE;
+    }
+    return found;
+}
