@@ -114,7 +114,12 @@ class PowerLoss:
         elif what == "rename":
             target = path.with_name(path.name.removesuffix(store.PART))
             before = target.read_bytes() if target.exists() else None
-            self.coming = lambda: self.renamed.append((target, before))
+            self.coming = lambda: self._rename(path, target, before)
+
+    def _rename(self, path: Path, target: Path, before: bytes | None) -> None:
+        self.renamed.append((target, before))
+        if path in self.dirty:  # a name that came before the content
+            self.dirty = self.dirty - {path} | {target}
 
     def _keep(self, folder: Path) -> None:
         self.renamed = [each for each in self.renamed if each[0].parent != folder]
