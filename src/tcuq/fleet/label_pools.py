@@ -98,9 +98,14 @@ class Pool:
     def chances(self, risks: npt.NDArray[Any], hashes: U64) -> npt.NDArray[np.bool_]:
         """Say which steps could be kept: a quick look that spares the others."""
         found = np.zeros(len(risks), dtype=np.bool_)
-        if self.risky:
-            full = len(self.top) == self.risky
-            found |= risks >= self.top["risk"].min() if full else True
+        if self.risky and len(self.top) < self.risky:
+            found[:] = True
+        elif self.risky:
+            least = self.top["risk"].min()
+            found |= risks > least
+            # Of those at the edge few have a chance, and there may be very many: risk has an end.
+            edge = np.flatnonzero(risks == least)
+            found[edge] = mixed(~hashes[edge]) < self.top["tie"][self.top["risk"] == least].max()
         if self.drawn:
             full = len(self.sample) == self.drawn
             found |= hashes < self.sample["hash"].max() if full else True
