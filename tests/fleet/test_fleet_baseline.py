@@ -45,6 +45,9 @@ def test_where_the_baseline_comes_from() -> None:
     notes = {"fit": {"run_length": 1000, "run_length_elsewhere": counts}}
     held_out = from_fit(Params(classes=2, alarm=ALARM, notes=notes))
     assert isinstance(held_out, Baseline) and 60 / 20_000 < held_out.share < 0.03
+    for junk in ("x", {"steps": "many"}, {"steps": -5}, {"steps": True}, None):
+        notes = {"fit": {"run_length": 0.5, "run_length_elsewhere": junk}}
+        assert isinstance(from_fit(Params(classes=2, alarm=ALARM, notes=notes)), str)
     series = {
         "time": np.array([0, 3600, 7200]),
         "steps": np.array([10, 1000, 1000]),

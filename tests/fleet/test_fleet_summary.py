@@ -117,7 +117,7 @@ def test_a_device_that_moved_to_another_version_is_not_silent() -> None:
     new = shard(names(3), 10, version="v2", start=START + 86400)
     found = summarize({"v1": old, "v2": new})
     assert found["devices"] == 4 and found["silent"] == 1 and found["silent_devices"][0]["device"] == "d3"
-    assert [v["version"] for v in found["versions"]] == ["v1", "v2"]
+    assert [(v["version"], v["silent"]) for v in found["versions"]] == [("v1", 1), ("v2", 0)]
     assert found["alarm"]["of"] == 3 and found["versions"][0]["alarm"]["verdict"] == "no device reports"
     assert found["versions"][1]["expected_accuracy"] == 0.75
 

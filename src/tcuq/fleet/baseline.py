@@ -100,16 +100,21 @@ def from_fit(params: Params) -> Baseline | str:
         return "no alarm is set"
     fit = params.notes.get("fit")
     found = fit if isinstance(fit, Mapping) else {}
-    held_out, aim = found.get("run_length_elsewhere"), found.get("run_length")
-    if isinstance(held_out, Mapping) and held_out.get("steps"):
-        steps, onsets = int(held_out["steps"]), int(held_out["false_alarms"])
-        inside = int(held_out.get("alarm_steps", onsets * LENGTH))
+    held_out, aim = found.get("run_length_elsewhere"), _count(found.get("run_length"))
+    if isinstance(held_out, Mapping) and _count(held_out.get("steps")):
+        steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
+        inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
         source = f"the fit: {onsets} false alarms in {steps:,} held-out clean steps"
         return Baseline.counted(steps, onsets, inside, source) or "the fit had no clean steps"
     if aim:
-        source = f"what the fit aimed at: a false alarm in {int(aim):,} clean steps, not measured"
-        return Baseline.counted(int(aim), 1, LENGTH, source) or "the fit aimed at none"
+        source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
+        return Baseline.counted(aim, 1, LENGTH, source) or "the fit aimed at none"
     return "the parameters do not say how often false alarms come"
+
+
+def _count(value: Any) -> int:
+    """Return a count of the notes; they are anyone's to write, so what is no count is 0."""
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def from_period(

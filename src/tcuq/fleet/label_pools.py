@@ -97,14 +97,22 @@ class Pool:
 
     def chances(self, risks: npt.NDArray[Any], hashes: U64) -> npt.NDArray[np.bool_]:
         """Say which steps could be kept: a quick look that spares the others."""
-        found = np.zeros(len(risks), dtype=np.bool_)
-        if self.risky:
-            full = len(self.top) == self.risky
-            found |= risks >= self.top["risk"].min() if full else True
-        if self.drawn:
-            full = len(self.sample) == self.drawn
-            found |= hashes < self.sample["hash"].max() if full else True
-        return found
+        risky, drawn, count = self.risky, self.drawn, len(risks)
+        top, sample = np.full(count, risky > 0), np.full(count, drawn > 0)
+        if count > risky + drawn:  # of these alone, no more than so many can be kept
+            if risky:
+                top &= risks >= np.partition(risks, count - risky)[count - risky]
+            # Of those of the smallest hashes, some may be kept for their risk.
+            sample &= hashes <= np.partition(hashes, risky + drawn - 1)[max(0, risky + drawn - 1)]
+        if risky and len(self.top) == risky:
+            least = self.top["risk"].min()
+            top &= risks >= least
+            # Of those at the edge few have a chance, and there may be very many: risk has an end.
+            edge = np.flatnonzero(risks == least)
+            top[edge] &= mixed(~hashes[edge]) < self.top["tie"][self.top["risk"] == least].max()
+        if drawn and len(self.sample) == drawn:
+            sample &= hashes < self.sample["hash"].max()
+        return np.asarray(top | sample)
 
     def add(self, rows: npt.NDArray[Any], steps: int) -> None:
         """Take rows that have a chance, out of so many steps."""

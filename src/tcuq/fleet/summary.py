@@ -66,19 +66,20 @@ def summarize(
     versions = by_version(shards, time, baseline)
     steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
     several = len(versions) > 1
+    silent = without_moved(versions)
     return {
         "time": time,
         "devices": len(set().union(*(v.names for v in versions))) if several else _devices(versions),
         "steps": steps,
-        "silent": _silent_count(versions),
+        "silent": sum(map(len, silent)),
         **{name: sum(int(v.places[name].sum()) for v in versions) for name in ORDER},
         "refused": {kind: int(count) for kind, count in (refused or {}).items()},
         "alarm": _alarm(versions, active, sum(v.in_alarm for v in versions), steps, 1),
-        "versions": [_version(v, len(versions)) for v in versions],
+        "versions": [_version(v, len(s), len(versions)) for v, s in zip(versions, silent, strict=True)],
         "worst": _worst(versions, worst),
         "classes": [row for v in versions for row in _classes(v)],
         "over_time": [_over_time(v) for v in versions],
-        "silent_devices": _silent_devices(versions),
+        "silent_devices": _silent_devices(versions, silent),
         "labels": None if labels is None else labels.summary(),
     }
 
@@ -91,13 +92,11 @@ def _devices(versions: Sequence[VersionView]) -> int:
     return sum(len(v.names) for v in versions)
 
 
-def _silent_count(versions: Sequence[VersionView]) -> int:
-    return sum(len(slots) for slots in without_moved(versions))
-
-
-def _silent_devices(versions: Sequence[VersionView]) -> list[dict[str, Any]]:
+def _silent_devices(
+    versions: Sequence[VersionView], silent: Sequence[npt.NDArray[np.int64]]
+) -> list[dict[str, Any]]:
     found = []
-    for version, slots in zip(versions, without_moved(versions), strict=True):
+    for version, slots in zip(versions, silent, strict=True):
         times = version.rows["last_time"][slots]
         for at in np.argsort(times, kind="stable")[:SILENT_LISTED].tolist():
             name = version.names[int(slots[at])]
@@ -147,7 +146,7 @@ def _source(baseline: Baseline | str) -> str:
     return baseline.source if isinstance(baseline, Baseline) else baseline
 
 
-def _version(version: VersionView, verdicts: int) -> dict[str, Any]:
+def _version(version: VersionView, silent: int, verdicts: int) -> dict[str, Any]:
     rows, steps = version.rows, version.steps
     reporting = rows["accuracy"][~version.silent] / RISK_ONE
     expected = float(reporting.mean()) if version.params.horizon and len(reporting) else None
@@ -155,7 +154,7 @@ def _version(version: VersionView, verdicts: int) -> dict[str, Any]:
         "version": version.name,
         "fingerprint": version.params.fingerprint,
         "devices": len(rows),
-        "silent": int(version.silent.sum()),
+        "silent": silent,
         "steps": steps,
         "untimed": version.counts.untimed,
         "abstained": _share(rows["abstained"].sum(), steps),

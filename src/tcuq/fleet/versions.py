@@ -67,7 +67,7 @@ def by_version(
     for name in dict.fromkeys(shard.version for shard in shards):
         mine = [shard for shard in shards if shard.version == name]
         params = mine[0].tallies.params
-        rows = np.concatenate([shard.tallies.devices for shard in mine])
+        rows = _together([shard.tallies.devices for shard in mine])
         counts = mine[0].tallies if len(mine) == 1 else Tallies.merged([shard.tallies for shard in mine])
         found.append(
             VersionView(
@@ -75,13 +75,17 @@ def by_version(
                 params,
                 mine[0].devices if len(mine) == 1 else [name for shard in mine for name in shard.devices],
                 rows,
-                np.concatenate([shard.places for shard in mine]),
+                _together([shard.places for shard in mine]),
                 counts,
                 silence(rows, time),
                 from_fit(params) if period is None else from_period(counts.over_time(), counts.width, period),
             )
         )
     return found
+
+
+def _together(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def silence(rows: npt.NDArray[Any], now: float | None) -> npt.NDArray[np.bool_]:
