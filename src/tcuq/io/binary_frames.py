@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from ..monitor.steps import STEP_DTYPE
-from .frame_codes import FIELDS, NUMBERS, DecisionBits, content_of, line_bytes, stuffed, unstuffed
+from .frame_codes import unstuffed
 from .frame_items import (
-    CRC_BYTES,
-    DECISION_BYTES,
-    DECISIONS,
-    FIXED,
-    HEADER,
     KINDS,
-    MOST_CONTENT,
     MOST_LINE,
-    POSTERIORS,
     SIZE,
-    STATE,
     DecisionsFrame,
     Item,
     Part,
@@ -31,6 +16,7 @@ from .frame_items import (
     Text,
     opened,
 )
+from .frame_writing import encode_decisions, encode_posteriors, encode_state
 
 __all__ = [
     "SIZE",
@@ -54,7 +40,7 @@ class Decoder:
     r"""Find frames and lines of text among any bytes.
 
     Items do not depend on how the bytes are cut into chunks. A line of text comes out with its newline and a
-    frame with its last byte: nothing waits for what follows. Empty lines are left out.
+    frame with its last byte: nothing waits for what follows. Blank lines are left out.
 
     Parameters
     ----------
@@ -70,6 +56,7 @@ class Decoder:
 
     Examples
     --------
+    >>> import numpy as np
     >>> decoder = Decoder()
     >>> frame = encode_posteriors(7, boot=1, first=0, probs=np.array([[100, -101]], dtype=np.int8))
     >>> decoder.push(b"hello\n" + frame[:9])
@@ -106,6 +93,35 @@ class Decoder:
             pass
         return items
 
+    def finish(self, cut: bool = False) -> list[Item]:
+        r"""Take the end of the input; what comes afterwards begins anew.
+
+        Parameters
+        ----------
+        cut : bool
+            The line was lost: a last line without a newline may be half a one and is dropped. By default it
+            is taken, as the last line of a file.
+
+        Examples
+        --------
+        >>> decoder = Decoder()
+        >>> decoder.push(b"0.5,0.5\n0.9,0.1"), decoder.finish()
+        ([Text(line=b'0.5,0.5')], [Text(line=b'0.9,0.1')])
+        """
+        items: list[Item] = []
+        # What may be the beginning of a frame is none; two bytes decide that.
+        frame = self._after_zero and len(self._held) > 1
+        if cut or frame:
+            self._drop(bytes(self._held))
+        elif self._held:
+            self._line(bytes(self._held), items)
+        lost = self._state.unfinished
+        self._held.clear()
+        self._after_zero = self._dropping = False
+        self._state = Parts()
+        self.broken += lost
+        return items
+
     def _text(self, items: list[Item]) -> bool:
         """Take text up to a zero, or what there is of it; say whether there may be more to take."""
         held = self._held
@@ -132,7 +148,7 @@ class Decoder:
             self._dropping = False
         elif not is_text(line):
             self._drop(line)
-        elif line.rstrip(b"\r"):
+        elif line.strip():
             items.append(Text(line.rstrip(b"\r")))
 
     def _drop(self, some: bytes) -> None:
@@ -175,7 +191,7 @@ class Decoder:
             kept: list[Item] = []
             while is_text(rest) and lines and is_text(lines[-1]):
                 line = lines.pop().rstrip(b"\r")
-                kept += [Text(line)] if line else []
+                kept += [Text(line)] if line.strip() else []
             self.broken += 1
             self.skipped += len(first) + len(rest) + sum(map(len, lines))
             items += reversed(kept)
@@ -197,140 +213,3 @@ def is_text(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return min(rest) >= 128
-
-
-def encode_posteriors(
-    fingerprint: int,
-    boot: int,
-    first: int,
-    probs: npt.ArrayLike,
-    features: npt.ArrayLike | None = None,
-    size: int = SIZE,
-) -> bytes:
-    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_posteriors`.
-
-    Parameters
-    ----------
-    fingerprint, boot, first, probs, features
-        As of `PosteriorsFrame`.
-    size : int
-        Bytes of the device's buffer, so of a frame; raised to those of one step.
-
-    Examples
-    --------
-    >>> len(encode_posteriors(7, 1, 0, np.zeros((35, 10), dtype=np.int8))) / 35 <= 11
-    True
-    """
-    rows = _int8_rows("probs", probs)
-    if not 2 <= rows.shape[1] <= 1000:
-        raise ValueError(f"probs have {rows.shape[1]} columns, expected 2 to 1000")
-    classes, shape = rows.shape[1], rows.shape[1]
-    if features is not None:
-        more = _int8_rows("features", features)
-        if len(more) != len(rows) or more.shape[1] > 256:
-            raise ValueError(f"features have shape {more.shape}, expected ({len(rows)}, at most 256)")
-        rows, shape = np.hstack([rows, more]), classes | more.shape[1] << 12
-    a_frame = (_room(size, rows.shape[1]) - HEADER.size) // rows.shape[1]
-    found = b""
-    for at in range(0, len(rows), a_frame):
-        head = _header(POSTERIORS, fingerprint, boot, first + at, shape)
-        found += _framed(head + rows[at : at + a_frame].tobytes())
-    return found
-
-
-def encode_decisions(
-    fingerprint: int,
-    boot: int,
-    first: int,
-    steps: npt.NDArray[Any],
-    classes: int,
-    horizon: int,
-    size: int = SIZE,
-) -> bytes:
-    """Return the frames that a device sends of these steps, the bytes of `tcuq_frame_decision`.
-
-    Parameters
-    ----------
-    fingerprint, boot, first, steps
-        As of `DecisionsFrame`.
-    classes, horizon : int
-        Of the parameters; `Params.horizon`, in steps.
-    size : int
-        As for `encode_posteriors`.
-
-    Examples
-    --------
-    >>> from tcuq import Monitor, Params
-    >>> params = Params(classes=2, reference=0.3)
-    >>> steps = Monitor(params).run([[0.5, 0.5], [1.0, 0.0]])
-    >>> [found] = Decoder().push(encode_decisions(7, 1, 0, steps, params.classes, params.horizon))
-    >>> found.steps["risk"].tolist() == steps["risk"].tolist()
-    True
-    """
-    if steps.dtype != STEP_DTYPE or steps.ndim != 1:
-        raise TypeError(f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step")
-    if not 2 <= classes <= 1000:
-        raise ValueError(f"classes is {classes}, expected 2 to 1000")
-    shift = horizon.bit_length() - 1 if horizon else 0
-    columns = [
-        np.rint(np.nan_to_num(steps[name]) * 65536).astype(np.int64)
-        if name in NUMBERS
-        else steps[name].astype(np.int64)
-        for name in FIELDS
-    ]
-    room, found, at = _room(size, DECISION_BYTES), b"", 0
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    while at < len(rows):
-        head = _header(DECISIONS, fingerprint, boot, first + at, classes | shift << 12)
-        bits = DecisionBits(classes, shift)
-        while at < len(rows) and len(head) + len(bits.text) // 8 + DECISION_BYTES <= room:
-            bits.add(rows[at])
-            at += 1
-        found += _framed(head + bits.content())
-    return found
-
-
-def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int = SIZE) -> bytes:
-    """Return the frames in which a device sends its saved state, the bytes of `tcuq_frame_state`.
-
-    Parameters
-    ----------
-    fingerprint, boot, seq, state
-        As of `StateFrame`.
-    size : int
-        As for `encode_posteriors`.
-
-    Examples
-    --------
-    >>> Decoder().push(encode_state(7, 1, 41, b"state"))
-    [StateFrame(fingerprint=7, boot=1, seq=41, state=b'state')]
-    """
-    part, found = _room(size, 4) - HEADER.size - 3, b""
-    for at in range(0, len(state), part):
-        head = _header(STATE, fingerprint, boot, seq + 1, at)
-        found += _framed(head + len(state).to_bytes(3, "little") + state[at : at + part])
-    return found
-
-
-def _room(size: int, row: int) -> int:
-    """Return the bytes of content that fit, without the checksum; at least one row does."""
-    most = min(max(size, line_bytes(FIXED + row)), line_bytes(MOST_CONTENT))
-    return content_of(most) - CRC_BYTES
-
-
-def _header(kind: int, fingerprint: int, boot: int, seq: int, shape: int) -> bytes:
-    for name, value, bits in (("fingerprint", fingerprint, 32), ("boot", boot, 32), ("seq", seq, 48)):
-        if not 0 <= value < 1 << bits:
-            raise ValueError(f"{name} is {value}, expected 0 to 2^{bits} - 1")
-    return HEADER.pack(kind, fingerprint, boot, seq % 2**32, seq >> 32, shape % 65536, shape >> 16)
-
-
-def _framed(content: bytes) -> bytes:
-    return b"\0" + stuffed(content + zlib.crc32(content).to_bytes(CRC_BYTES, "little")) + b"\0"
-
-
-def _int8_rows(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    rows = np.asarray(values)
-    if rows.dtype != np.int8 or rows.ndim != 2:
-        raise TypeError(f"{name} are {rows.dtype} of shape {rows.shape}, expected int8 of two dimensions")
-    return rows

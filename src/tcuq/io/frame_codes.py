@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from ..monitor.steps import NO_REASON
+
 NUMBERS = (
     "uncertainty",
     "risk",
@@ -22,11 +27,10 @@ WIDTHS = (16, 16, 32, 32, 16, 16, 16)
 """Bits of each number in the first decision of a frame."""
 
 FIRST_ORDER = (12, 12, 1, 11, 8, 1, 1)
-NO_REASON, NONE = 255, 31
-LEAST_BITS = 15
-"""A decision after the first has at least so many bits, more than a last byte can be filled up with."""
-
-WORD = 2**32
+NONE = 31
+"""What stands for `NO_REASON` in a frame."""
+WORD, HALF = 2**32, 2**31
+WINDOW = 2**64 - 1
 
 
 def stuffed(content: bytes) -> bytes:
@@ -111,7 +115,7 @@ class DecisionBits:
     >>> step = (700, 600, 30000, -5, 0, 0, 60000, 0, 0, 0, 0, 0, 255, 3, 3)
     >>> for _ in range(2):
     ...     bits.add(step)
-    >>> len(bits.text), read_decisions(bits.content(), 10, 8) == [step, step]
+    >>> len(bits.text), read_decisions(bits.content(), 10, 8).tolist() == [[*step]] * 2
     (226, True)
     """
 
@@ -174,8 +178,8 @@ def predicted(
     return 0, uncertainty, before[2] + moves[before[7]], before[3], before[4], before[5], accuracy
 
 
-def read_decisions(content: bytes, classes: int, shift: int) -> list[tuple[int, ...]] | None:
-    """Return the decisions of a frame, integers in the order of `FIELDS`; None for what holds none.
+def read_decisions(content: bytes, classes: int, shift: int) -> npt.NDArray[np.int64] | None:
+    """Return the decisions of a frame, a row each, integers in the order of `FIELDS`; None for no decisions.
 
     Parameters
     ----------
@@ -184,67 +188,87 @@ def read_decisions(content: bytes, classes: int, shift: int) -> list[tuple[int, 
     classes, shift : int
         As of `DecisionBits`.
     """
-    bits = format(int.from_bytes(content, "big"), f"0{8 * len(content)}b")
     try:
-        steps, at = _steps(bits, classes, shift)
-    except (ValueError, IndexError):  # bits end within a decision
+        flat, left = _steps(int.from_bytes(content, "big"), 8 * len(content), classes, shift)
+        found = np.array(flat, dtype=np.int64).reshape(-1, len(FIELDS))
+    except (ValueError, OverflowError):  # bits of no decision
         return None
-    return None if at > len(bits) or "1" in bits[at:] else steps
+    small = found[:, [0, 1, 4, 5, 6]]
+    wrong = left or small.min() < 0 or small.max() > 65535
+    return None if wrong or found[:, 13:].max() >= classes else found
 
 
-def _steps(bits: str, classes: int, shift: int) -> tuple[list[tuple[int, ...]], int]:
-    """Return the decisions and where they end; ValueError or IndexError for bits that are none."""
-    class_bits, order = (classes - 1).bit_length(), list(FIRST_ORDER)
-    moves, before, at, end = [0, 0], None, 0, len(bits)
-    find, steps = bits.index, []
-    while before is None or end - at >= 8:
-        flags = int(bits[at : at + 6], 2)
-        at += 6
+def _steps(bits: int, left: int, classes: int, shift: int) -> tuple[list[int], bool]:
+    """Return the numbers of all decisions, and whether bits are left over or missing.
+
+    Written for speed: this is what a host spends most of its time on. `bits` are looked at through windows of
+    64; `left` of them have not been read.
+    """
+    class_bits = (classes - 1).bit_length()
+    class_mask = (1 << class_bits) - 1
+    # Zeros behind the end, so that a window is always whole; a decision that reads them has too few bits.
+    bits <<= 512
+    left += 512
+    orders, moves, numbers = list(FIRST_ORDER), [0, 0], [0] * 7
+    flat: list[int] = []
+    label = flagged = threshold = severity = persistence = variety = accuracy = 0
+    while not flat or left >= 520:
+        window, used = bits >> left - 64 & WINDOW, 58
+        flags = window >> 58
         reason = NO_REASON
-        if flags & 32:
-            reason = int(bits[at : at + 5], 2)
-            reason = NO_REASON if reason == NONE else reason
-            at += 5
-        label = before[13] if before else 0
-        if bits[at] == "1":
-            label = int(bits[at + 1 : at + 1 + class_bits], 2)
-            at += class_bits
-        at += 1
+        before, flagged = flagged, flags >> 5
+        if flagged:
+            used = 53
+            reason = window >> 53 & 31
+            if reason == NONE:
+                reason = NO_REASON
+        used -= 1
+        if window >> used & 1:
+            used -= class_bits
+            label = window >> used & class_mask
         answer = label
-        if bits[at] == "1":
-            answer = int(bits[at + 1 : at + 1 + class_bits], 2)
-            at += class_bits
-        at += 1
-        numbers = [0] * 7
-        if before is None:
+        used -= 1
+        if window >> used & 1:
+            used -= class_bits
+            answer = window >> used & class_mask
+        left -= 64 - used
+        if not flat:
             for which, width in enumerate(WIDTHS):
-                numbers[which] = int(bits[at : at + width], 2)
-                at += width
-            # Signed ones.
-            for which in (2, 3):
-                numbers[which] -= WORD if numbers[which] >> 31 else 0
+                left -= width
+                numbers[which] = bits >> left & (1 << width) - 1
+            uncertainty, risk, threshold, severity, persistence, variety, accuracy = numbers
         else:
-            for which in range(7):
-                power, one = order[which], find("1", at)
-                width = one - at
-                kept = width - 1 + power if width else power
-                at = one + 1 + kept
-                value = int(bits[one + 1 : at] or "0", 2)
-                if width:
-                    value |= 1 << kept
-                order[which] = next_order(power, width, value)
-                numbers[which] = value
-            if max(numbers) >= WORD:
-                raise ValueError
-            expected = predicted(numbers[0], before, moves, shift)
-            for which in range(1, 7):
-                value = numbers[which]
-                value = ((value >> 1 ^ -(value & 1)) + expected[which]) % WORD
-                numbers[which] = value - WORD if value >> 31 and 2 <= which <= 3 else value
-            moves[before[7]] = numbers[2] - before[2]
-        kinds = (flags >> 5, flags >> 4 & 1, flags >> 3 & 1, flags >> 2 & 1, flags & 3, reason)
-        before = (*numbers, *kinds, label, answer)
-        if max(label, answer) >= classes or max(*numbers[:2], *numbers[4:]) > 65535:
+            for which, order in enumerate(orders):
+                window = bits >> left - 64 & WINDOW
+                length = window.bit_length()
+                if length == 64:
+                    left -= 1 + order
+                    value = window >> 63 - order ^ 1 << order
+                    if order and not value >> order - 1:
+                        orders[which] = order - 1
+                else:
+                    width = 64 - length
+                    if width + order > 32:
+                        raise ValueError
+                    left -= 2 * width + order
+                    value = window >> length - width - order
+                    if width > 1:
+                        orders[which] = order + 1
+                numbers[which] = -(value + 1 >> 1) if value & 1 else value >> 1
+            uncertainty = 2 * numbers[0] if numbers[0] >= 0 else ~(2 * numbers[0])
+            risk = uncertainty + numbers[1]
+            moves[before] += numbers[2]
+            threshold += moves[before]
+            severity += numbers[3]
+            persistence += numbers[4]
+            variety += numbers[5]
+            if shift:
+                accuracy += 65536 - uncertainty - accuracy >> shift
+            accuracy += numbers[6]
+        threshold = (threshold + HALF) % WORD - HALF
+        severity = (severity + HALF) % WORD - HALF
+        flat += (uncertainty, risk, threshold, severity, persistence, variety, accuracy, flagged)
+        flat += (flags >> 4 & 1, flags >> 3 & 1, flags >> 2 & 1, flags & 3, reason, label, answer)
+        if left < 512:
             raise ValueError
-        steps.append(before)
-    return steps, at
+    return flat, bits & (1 << left) - 1 > 0

@@ -127,6 +127,11 @@ class Parts:
         self._whose: tuple[tuple[int, int, int], int] | None = None
         self._content = bytearray()
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether parts are missing."""
+        return self._whose is not None
+
     def take(self, part: Part) -> tuple[StateFrame | None, int]:
         """Return the state when this part completes it, and how many states or parts are lost."""
         whose, lost = (part.whose, part.size), 0
@@ -174,9 +179,9 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
     return None if steps is None else DecisionsFrame(fingerprint, boot, seq, _step_rows(steps, other))
 
 
-def _step_rows(steps: list[tuple[int, ...]], shift: int) -> npt.NDArray[Any]:
+def _step_rows(steps: npt.NDArray[np.int64], shift: int) -> npt.NDArray[Any]:
     rows = np.zeros(len(steps), dtype=STEP_DTYPE)
-    for name, values in zip(FIELDS, np.array(steps, dtype=np.int64).T, strict=True):
+    for name, values in zip(FIELDS, steps.T, strict=True):
         rows[name] = values / 65536.0 if name in NUMBERS else values
     if not shift:
         rows["expected_accuracy"] = np.nan

@@ -12,7 +12,13 @@ function connect(heard) {
     clearTimeout(watch);
     clearTimeout(timer);
     tries += 1;
+    if (tries === 2) ask();
     timer = setTimeout(open, Math.min(SLOWEST, 250 * 2 ** Math.min(tries, 6)));
+  }
+
+  // A stream that is refused does not say why.
+  function ask() {
+    fetch("/about").then((answer) => answer.status === 401 && heard.state("locked"), () => {});
   }
 
   function alive() {
@@ -21,7 +27,7 @@ function connect(heard) {
   }
 
   function lose() {
-    heard.state(ended ? "ended" : "away");
+    if (tries < 2) heard.state(ended ? "ended" : "away");
     again();
   }
 

@@ -26,6 +26,9 @@ from .part import BITS, COLUMNS, NONE, REALS, Part
 REMARKS = 1000
 """Remarks that are kept at most."""
 
+TEXT = 500
+"""Characters of a remark that are kept at most."""
+
 GATHERED = 64
 """Steps that are gathered at most before they are written into the rings."""
 
@@ -97,7 +100,8 @@ class Feed:
 
     def add_remark(self, kind: str, text: str, step: int) -> None:
         """Tell of something that happened before step number `step`."""
-        told = {"kind": kind, "text": text, "step": step, "time": time.time()}
+        shown = text if len(text) <= TEXT else text[:TEXT] + "..."
+        told = {"kind": kind, "text": shown, "step": step, "time": time.time()}
         with self._changed:
             self._settle()
             self._remarks.append((self._steps, told))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
-import secrets
 import time
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
@@ -12,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from .guards import as_json, is_whole, own_name, same
 from .page import live_page, own_policy
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ PAUSE = 0.05
 BEAT = 5.0
 """Seconds after which a page hears that the server is there, when nothing else is told."""
 
-WATCH = 0.5
+WATCH = 0.2
 """Seconds after which a quiet stream looks whether the server stops."""
 
 SEND_SECONDS = 30.0
@@ -73,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.arrived(self.connection)  # type: ignore[attr-defined]
         if not self._let_in():
             return
-        path = urlsplit(self.path).path
+        path = self._url()[0]
         known: dict[str, Callable[[], None]] = {"/about": self._about, "/favicon.ico": self._nothing}
         if self.site.metrics is not None:
             known["/metrics"] = self._metrics
@@ -102,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.arrived(self.connection)  # type: ignore[attr-defined]
         if body is None or not self._let_in():
             return
-        if urlsplit(self.path).path != "/mark":
+        if self._url()[0] != "/mark":
             self._answer(404, TEXT, "only /mark takes anything\n")
         elif not self._same_origin():
             self._refuse(403, "the request does not come from the page of this server")
@@ -127,20 +126,24 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError, RecursionError):
             self._refuse(400, 'a mark is not readable, expected {"step": number, "label": number or null}')
             return
-        if not _whole(step) or not (label is None or _whole(label)):
+        if not is_whole(step) or not (label is None or is_whole(label)):
             self._refuse(400, "step or label is no whole number from 0 on")
             return
         try:
-            shown = self.site.mark(step, label)
+            with self.site.marking:
+                shown = self.site.mark(step, label)
         except (ValueError, OSError) as error:
             self._refuse(400, str(error))
             return
-        self._answer(200, JSON, json.dumps({"text": shown}))
+        except Exception as error:
+            self._refuse(500, f"{type(error).__name__}: {error}")
+            return
+        self._answer(200, JSON, as_json({"text": shown}))
 
     def _about(self) -> None:
         views = [{"name": view.name, "title": view.title} for view in self.site.views]
         about = self.site.feed.about if self.site.feed is not None else {}
-        self._answer(200, JSON, json.dumps({**about, "views": views, "marks": self._marks()}))
+        self._answer(200, JSON, as_json({**about, "views": views, "marks": self._marks()}))
 
     def _marks(self) -> bool:
         feed = self.site.feed
@@ -165,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
     def _view_data(self, view: View) -> None:
         # One at a time: many open pages must not make the work of many.
         with self.site.working:
-            data = json.dumps(view.data())
+            data = as_json(view.data())
         self._answer(200, JSON, data)
 
     def _follow(self) -> None:
@@ -181,8 +184,7 @@ class Handler(BaseHTTPRequestHandler):
     def _stream(self) -> None:
         feed = self.site.feed
         assert feed is not None
-        query = parse_qs(urlsplit(self.path).query)
-        asked = self.headers.get("Last-Event-ID") or query.get("after", [""])[0]
+        asked = self.headers.get("Last-Event-ID") or self._url()[1].get("after", [""])[0]
         at = feed.place(asked)
         self.connection.settimeout(SEND_SECONDS)
         self._head(200, "text/event-stream; charset=utf-8", NOTHING)
@@ -205,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
                 beat = time.monotonic() + BEAT
 
     def _event(self, kind: str, told: dict[str, Any]) -> None:
-        self._send(f"event: {kind}\ndata: {json.dumps(told)}\n\n")
+        self._send(f"event: {kind}\ndata: {as_json(told)}\n\n")
 
     def _send(self, text: str) -> None:
         self.wfile.write(text.encode())
@@ -213,22 +215,28 @@ class Handler(BaseHTTPRequestHandler):
     def _let_in(self) -> bool:
         """Check who asks: the name that was used, and the token."""
         site = self.site
+        # Pages of others may link here, but not fetch from here, not even without seeing what they get.
+        foreign = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+        if foreign and self.headers.get("Sec-Fetch-Mode") != "navigate":
+            self._answer(403, TEXT, "the request does not come from the page of this server\n")
+            return False
         # A foreign name that was made to lead here would let its pages read ours; with a token they cannot.
-        if site.token is None and not _own_name(self.headers.get("Host", "")):
+        if site.token is None and not own_name(self.headers.get("Host", "")):
             self._answer(421, TEXT, "the name in the address is not this machine's: open http://127.0.0.1\n")
             return False
         if site.token is None:
             return True
         name, value = site.cookie
-        given = parse_qs(urlsplit(self.path).query).get("token", [""])[0]
-        if given and _same(given, site.token):
+        given = self._url()[1].get("token", [""])[0]
+        if given and same(given.encode("utf-8", "replace"), site.token):
             cookie = f"{name}={value}; Path=/; HttpOnly; SameSite=Strict"
             self._answer(200, HTML, WELCOME, NOTHING, {"Set-Cookie": cookie})
             return False
         bearer = self.headers.get("Authorization", "")
-        if bearer.startswith("Bearer ") and _same(bearer[7:], site.token):
+        # Headers are read as Latin-1, whatever was sent.
+        if bearer.startswith("Bearer ") and same(bearer[7:].encode("latin-1", "replace"), site.token):
             return True
-        if _same(self._cookie(name), value):
+        if same(self._cookie(name).encode("utf-8", "replace"), value):
             return True
         time.sleep(0.3)  # guessing takes its time
         more = {"WWW-Authenticate": "Bearer"}
@@ -236,6 +244,13 @@ class Handler(BaseHTTPRequestHandler):
             401, TEXT, "a token is needed: open the link that was printed at the start\n", NOTHING, more
         )
         return False
+
+    def _url(self) -> tuple[str, dict[str, list[str]]]:
+        try:
+            url = urlsplit(self.path)
+            return url.path, parse_qs(url.query)
+        except ValueError:
+            return "", {}
 
     def _cookie(self, name: str) -> str:
         try:
@@ -250,15 +265,15 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
             return False
         origin = self.headers.get("Origin")
-        return origin is None or urlsplit(origin).netloc == self.headers.get("Host", "")
+        return origin is None or origin.partition("://")[2] == self.headers.get("Host", "")
 
     def _refuse(self, status: int, why: str) -> None:
-        self._answer(status, JSON, json.dumps({"error": why}))
+        self._answer(status, JSON, as_json({"error": why}))
 
     def _answer(
         self, status: int, kind: str, text: str, policy: str = NOTHING, more: dict[str, str] | None = None
     ) -> None:
-        body = text.encode()
+        body = text.encode("utf-8", "replace")
         self._head(status, kind, policy)
         for name, value in (more or {}).items():
             self.send_header(name, value)
@@ -279,33 +294,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing: the terminal belongs to the session."""
-
-
-def _same(given: str, expected: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), expected.encode())
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _own_name(host: str) -> bool:
-    """Tell whether a Host header names this machine by an address of its own.
-
-    Any port is fine: a tunnel has its own.
-
-    Examples
-    --------
-    >>> [_own_name(host) for host in ("127.0.0.1:8357", "localhost", "[::1]:80", "localhost.evil.org")]
-    [True, True, True, False]
-    """
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -2,97 +2,10 @@
 
 const root = document.documentElement;
 const find = (query, from) => (from || document).querySelector(query);
-const LIVE_AXIS = 38; // px: numbers of steps and, below, the time of day
-const SECONDS_SHOWN = 60;
-
-// Ticks at round numbers of steps, each with its time of day.
-function liveTicks(stream) {
-  return (pen, view, width, y, _, ink) => {
-    const x = scaleX(view, width);
-    const step = Math.max(1, niceStep((view.to - view.from) / Math.max(2, (width - GUTTER) / 120)));
-    pen.strokeStyle = ink.line;
-    pen.lineWidth = 1;
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
-    let free = -Infinity;
-    stream.segments.forEach((segment, k) => {
-      const end = k + 1 < stream.segments.length ? stream.segments[k + 1].at : stream.steps;
-      const from = Math.max(segment.at, Math.ceil(view.from)), to = Math.min(end, view.to);
-      for (let t = Math.ceil(stream.number(from) / step) * step; from < to; t += step) {
-        const place = segment.at + t - segment.number;
-        if (place >= to) break;
-        const at = Math.round(x(place)) + 0.5, text = number(t), half = Math.max(30, pen.measureText(text).width / 2);
-        if (at - half < free || at + half > width) continue;
-        free = at + half + 8;
-        pen.beginPath();
-        pen.moveTo(at, y);
-        pen.lineTo(at, y + 4);
-        pen.stroke();
-        pen.fillStyle = ink.muted;
-        pen.fillText(text, at, y + 6);
-        pen.globalAlpha = 0.75;
-        pen.fillText(clock(stream.time[place]), at, y + 20);
-        pen.globalAlpha = 1;
-      }
-    });
-  };
-}
-
-// What is read under the cursor beside what the report tells.
-function moreFacts(stream, near) {
-  return (i) => {
-    const out = [["persistence", real(stream.persistence[i] / 255)], ["variety", real(stream.variety[i])]];
-    out.push(["severity", real(stream.severity[i])], ["uncertainty", real(stream.uncertainty[i])]);
-    if (Number.isFinite(stream.accuracy[i])) out.push(["accuracy", share(stream.accuracy[i], 255) + " expected"]);
-    out.push(["time", clock(stream.time[i])]);
-    if (stream.marked[i]) out.push(["marked", "wrong"]);
-    for (const remark of near(i)) out.push([signOf(remark.kind)[2].toLowerCase(), remark.text || "\u2013"]);
-    return out;
-  };
-}
-
-// The view follows the end until someone looks back, zooms into the past or pauses.
-function makeFollowing(stream, changed) {
-  const view = makeView(stream, changed);
-  const { look, zoom, pan } = view;
-  Object.assign(view, { following: true, wanted: 0, anew: true });
-  const keep = () => (view.wanted = view.span() >= view.steps ? Infinity : view.span());
-
-  view.look = (from, to) => {
-    look(from, to);
-    keep();
-  };
-  view.zoom = (factor, around) => {
-    view.anew = false;
-    zoom(factor, view.following ? view.to : around);
-  };
-  view.pan = (distance) => {
-    pan(distance);
-    if (distance < 0) view.following = false;
-    else if (view.to >= view.steps) view.following = true;
-    changed();
-  };
-  view.goTo = (from, to) => {
-    view.following = view.anew = false;
-    view.look(from, to);
-  };
-  view.whole = () => {
-    view.anew = false;
-    view.look(0, view.steps);
-  };
-  // New steps came, and so many of the oldest went.
-  view.moved = (gone, rate) => {
-    if (view.anew) view.wanted = Math.max(300, Math.min(20000, Math.round((rate || 0) * SECONDS_SHOWN)));
-    if (view.following) look(view.steps - Math.min(view.wanted, view.steps), view.steps);
-    else look(view.from - gone, view.to - gone);
-  };
-  return view;
-}
-
 function tellState(state, device, detail) {
   const words = {
     opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
-    lost: "device lost, waiting for it", paused: "paused", here: "live",
+    locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it", paused: "paused", here: "live",
   };
   const shown = state !== "here" ? state : device && device.kind === "lost" ? "lost" : detail.paused ? "paused" : "here";
   root.dataset.state = shown;
@@ -111,10 +24,17 @@ function start() {
   const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let about = {}, columns = [], device = null, state = "opening", replace = false, rate = null;
-  let ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
+  let acted = true, ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
   const rateOf = makeRate();
 
-  const view = makeFollowing(stream, () => soon());
+  // A picture that is paused keeps its scale, whatever comes in behind it.
+  const view = makeFollowing(stream, () => {
+    if (view.arriving && !view.following) return;
+    stream.top = stream.reach;
+    if (view.arriving) return;
+    acted = true;
+    soon();
+  });
   const reading = makeReading(stream, view, stage, rows, spoken);
   stream.axis = LIVE_AXIS;
   stream.ticks = liveTicks(stream);
@@ -135,11 +55,13 @@ function start() {
     if (at < GUTTER || at > stage.clientWidth - RIGHT || !stream.steps) return;
     const i = inside(page.stepAt(at));
     pinned = pinned === i ? null : i;
+    acted = true;
     soon();
   };
   // Keys of the report move the reading by themselves; the pointer's place gives way to them.
   reading.clear = () => {
     px = null;
+    acted = true;
     soon();
   };
   const announce = reading.announce;
@@ -147,19 +69,25 @@ function start() {
     px = null;
     pinned = reading.step;
     announce();
+    acted = true;
     soon();
   };
   const selected = () => (reading.step !== null ? reading.step : inside(view.following ? stream.steps - 1 : Math.ceil(view.to) - 1));
 
   function tellRange() {
-    const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
-    pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
-    pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
     const first = inside(view.from), last = inside(Math.ceil(view.to) - 1);
     const behind = stream.steps - 1 - last, lag = behind > 0 ? ", " + number(behind) + " newer" : "";
     put("#range", "Steps " + number(stream.number(first)) + "\u2013" + number(stream.number(last)) + lag);
     root.dataset.from = stream.number(first);
     root.dataset.to = stream.number(last);
+  }
+
+  function drawStrip(now) {
+    drawn = now;
+    drawOverview(strip, stream, ink);
+    const width = overview.clientWidth - GUTTER - RIGHT, pane = find(".window", overview);
+    pane.style.left = GUTTER + (view.from / view.steps) * width + "px";
+    pane.style.width = Math.max(4, (view.span() / view.steps) * width) + "px";
   }
 
   function tellPanel(now) {
@@ -170,13 +98,10 @@ function start() {
     tellReason(stream, i);
     tellCounts(stream, about, rate);
     const raised = stream.flags[stream.steps - 1] & (BIT.rise | BIT.fall);
-    const banner = find("#alarm");
-    if (banner.hidden === Boolean(raised)) banner.hidden = !raised;
-    if (raised) {
-      let from = stream.steps - 1;
-      while (from > 0 && stream.flags[from - 1] & (BIT.rise | BIT.fall)) from--;
-      put("#alarm-since", "since step " + number(stream.number(from)) + ", " + clock(stream.time[from]));
-    }
+    find("#alarm").dataset.raised = raised ? "1" : "0";
+    let from = stream.steps - 1;
+    while (raised && from > 0 && stream.flags[from - 1] & (BIT.rise | BIT.fall)) from--;
+    put("#alarm-word", raised ? "Alarm since step " + number(stream.number(from)) + ", " + clock(stream.time[from]) : "No alarm");
   }
 
   function draw(now) {
@@ -198,15 +123,15 @@ function start() {
     rows.forEach((r) => r.part.classList.toggle("last", r === shown[shown.length - 1]));
     drawTimeline(canvas, stream, view, ink);
     shown.forEach((r) => drawSignal(r.canvas, r.row, stream, view, false, ink));
-    // The strip below moves slowly; it need not be drawn each time.
-    if (now - drawn > 400) {
-      drawOverview(strip, stream, ink);
-      drawn = now;
-    }
-    tellRange();
     reading.show();
-    if (now - told > (calm.matches ? 950 : 180) || px !== null || !view.following) tellPanel(now);
-    else later();
+    // The strip moves slowly and nobody reads twenty numbers a second: both are told less often.
+    const asked = acted || px !== null;
+    if (asked || now - drawn > 400) drawStrip(now);
+    if (asked || now - told > (calm.matches ? 950 : 180)) {
+      tellPanel(now);
+      tellRange();
+    } else later();
+    acted = false;
     if (!root.dataset.ready) root.dataset.ready = String(Math.round(performance.now())); // ms to the first picture
     root.dataset.frames = Number(root.dataset.frames || 0) + 1;
   }
@@ -214,14 +139,14 @@ function start() {
   let due = 0;
   function later() {
     clearTimeout(due);
-    due = setTimeout(soon, 250);
+    due = setTimeout(soon, calm.matches ? 1000 : 250);
   }
   function soon() {
     if (!frame) frame = requestAnimationFrame(draw);
   }
   let waiting = 0;
   function arrived() {
-    if (!calm.matches) soon();
+    if (!calm.matches || !root.dataset.ready) soon();
     else if (!waiting) {
       waiting = setTimeout(() => {
         waiting = 0;
@@ -261,10 +186,14 @@ function start() {
       view.following = !view.following;
       if (view.following) pinned = null;
       view.moved(0, rate);
+      acted = true;
       soon();
     },
     live: () => {
+      pinned = null;
+      acted = true;
       if (!view.following) acts.pause();
+      soon();
     },
     in: () => view.zoom(0.5, reading.or(view.middle())),
     out: () => view.zoom(2, reading.or(view.middle())),
@@ -288,11 +217,7 @@ function start() {
   };
   page.keys = {
     " ": acts.pause, l: acts.live, w: acts.wrong, c: acts.csv, s: acts.png, 0: acts.whole,
-    Escape: () => {
-      pinned = null;
-      acts.live();
-      soon();
-    },
+    Escape: acts.live,
     Home: () => view.goTo(0, view.span()), End: acts.live,
   };
   page.leaves = (event, name) => {
@@ -341,7 +266,7 @@ function start() {
         replace = false;
       }
       const gone = stream.append(part, columns);
-      if (pinned !== null) pinned = pinned >= gone ? pinned - gone : null;
+      if (pinned !== null) pinned = pinned >= gone && pinned - gone < stream.steps ? pinned - gone : null;
       stream.totals = part.totals;
       stream.addRemarks(part.remarks);
       const changed = part.remarks.findLast((remark) => remark.kind === "lost" || remark.kind === "connected");
@@ -356,13 +281,6 @@ function start() {
     tellCounts(stream, about, rate);
   }, 1000);
   soon();
-}
-
-// Steps a second by the clock of the last ones, before the page has seen enough itself.
-function spanRate(stream) {
-  const last = stream.steps - 1, first = Math.max(0, last - 500);
-  const seconds = stream.time[last] - stream.time[first];
-  return seconds > 0 ? (last - first) / seconds : null;
 }
 
 try {

@@ -15,15 +15,24 @@ from ..report.document import SHARED, asset, content_hash
 from ..report.sections import legend
 from ..report.text import DASH, escape
 
-SCRIPTS = ("steps.js", "connection.js", "remarks.js", "panel.js", "saving.js", "wrong.js", "live.js")
+SCRIPTS = (
+    "steps.js",
+    "connection.js",
+    "remarks.js",
+    "panel.js",
+    "saving.js",
+    "wrong.js",
+    "following.js",
+    "live.js",
+)
 """In this order, after those of the report, in one scope."""
 
 LEGEND = (
-    ("risk", "risk, its range where a pixel holds many steps"),
+    ("risk", "risk (shade: lowest to highest)"),
     ("threshold", "threshold"),
-    ("abstain", "abstained: not sure"),
-    ("rise", "alarm: risk has risen"),
-    ("fall", "alarm: risk has fallen"),
+    ("abstain", "not sure: abstained"),
+    ("rise", "alarm: risk rose"),
+    ("fall", "alarm: risk fell"),
 )
 
 BUTTONS = (
@@ -148,7 +157,8 @@ def live_page(views: Sequence[tuple[str, str]] = ()) -> tuple[str, str]:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>tcuq live</title><style>{_style()}</style></head><body>"
-        f"{_header(links)}<main>{_answer()}{_plot()}{_reason()}{_counts()}{_events()}</main>"
+        f'{_header(links)}<main><div class="side">{_answer()}{_reason()}{_events()}</div>'
+        f'<div class="wide">{_plot()}{_counts()}</div></main>'
         "<footer><p>The page holds the last 262,144 steps; the server holds fewer, for pages that are opened "
         f"later. tcuq {escape(VERSION)}.</p></footer>{_dialog()}"
         f'<script type="application/json" id="meanings">{meanings}</script>'
@@ -161,11 +171,11 @@ def _header(links: str) -> str:
     return (
         f'<header><div class="names"><p class="kind">tcuq {DASH} live</p><h1 id="title">Live</h1>'
         f'<p class="source" id="source"></p>{nav}</div>'
-        '<p class="state" role="status"><i aria-hidden="true"></i><span id="state">connecting…</span></p>'
-        "</header>"
-        '<div id="alarm" class="alarm" role="alert" hidden><b>Alarm</b> '
-        '<span>The stream has changed <span id="alarm-since"></span></span></div>'
-        "<noscript><p class='alarm'>This page needs scripts; it runs its own alone.</p></noscript>"
+        '<div class="pills"><p id="alarm" class="state alarm" role="status" aria-live="assertive">'
+        '<i aria-hidden="true"></i><span id="alarm-word">No alarm</span></p>'
+        '<p class="state link" role="status"><i aria-hidden="true"></i>'
+        '<span id="state">connecting…</span></p></div></header>'
+        "<noscript><p>This page needs scripts; it runs its own alone.</p></noscript>"
     )
 
 
@@ -182,8 +192,9 @@ def _answer() -> str:
     return (
         '<section id="now" class="now" aria-label="Answer"><p class="which" id="which">No step yet</p>'
         f'<p class="answer" id="answer">{DASH}</p>'
-        f'<p class="decision"><i aria-hidden="true"></i><span id="decision">{DASH}</span></p>'
-        '<p class="notes" id="notes"></p>'
+        '<div class="verdict-now"><p class="decision"><i aria-hidden="true"></i>'
+        f'<span id="decision">{DASH}</span></p>'
+        '<p class="notes" id="notes"></p></div>'
         '<div class="gauge" id="gauge" aria-hidden="true"><i></i><b></b></div>'
         f'<dl class="values">{values}</dl>'
         '<button type="button" class="wrong" data-act="wrong" title="Key W" hidden>This was wrong…</button>'
@@ -219,7 +230,7 @@ def _plot() -> str:
 
 def _reason() -> str:
     return (
-        '<section class="reasons-now"><h2>Why it doubts</h2><p class="lead" id="reason" hidden></p>'
+        '<section class="reasons-now"><h2>Why not sure</h2><p class="lead" id="reason" hidden></p>'
         '<p class="lead" id="no-reason">No step was flagged yet.</p>'
         '<ul class="bars" id="bars" hidden></ul></section>'
     )

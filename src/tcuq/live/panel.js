@@ -20,7 +20,7 @@ function tellAnswer(stream, i, words) {
   card.dataset.decision = kept ? "accepted" : "abstained";
   put("#decision", kept ? "accepted" : "not sure");
   const notes = [];
-  if (stream.label[i] !== stream.answer[i]) notes.push("The model said " + nameOf(stream, stream.label[i]) + " at this step.");
+  if (stream.label[i] !== stream.answer[i]) notes.push("At this step alone the model said \u201c" + nameOf(stream, stream.label[i]) + "\u201d.");
   if (kept && flags & BIT.flagged) notes.push("Flagged, but the budget for abstaining is spent.");
   if (flags & BIT.warm) notes.push("Still warming up.");
   put("#notes", notes.join(" "));

@@ -10,7 +10,7 @@ const SIGNS = {
 const LINES = new Set(["lost", "connected", "missing", "restart", "reboot"]);
 const LISTED = 60;
 
-const signOf = (kind) => SIGNS[kind] || SIGNS.note;
+const signOf = (kind) => (Object.hasOwn(SIGNS, kind) ? SIGNS[kind] : SIGNS.note);
 
 function drawSign(pen, shape, x, y, r) {
   pen.beginPath();
@@ -51,10 +51,15 @@ function remarksIn(stream, view, x) {
 function drawRemarkLane(stream) {
   return (pen, view, x, from, to, ink) => {
     pen.lineWidth = 1.6;
-    for (const { remark, px } of remarksIn(stream, view, x)) {
+    let free = -Infinity;
+    for (const { remark, px } of remarksIn(stream, view, x).sort((a, b) => a.px - b.px)) {
       const [shape, color] = signOf(remark.kind);
+      // What happened at one place stands side by side, as long as there is room.
+      const at = Math.max(GUTTER + 5, Math.min(px, x(view.to) - 5)), moved = Math.max(at, free);
+      const place = moved - at > 30 || moved > x(view.to) - 5 ? at : moved;
+      free = place + 11;
       pen.fillStyle = pen.strokeStyle = ink[color];
-      drawSign(pen, shape, Math.max(GUTTER + 5, Math.min(px, x(view.to) - 5)), (from + to) / 2, 4);
+      drawSign(pen, shape, place, (from + to) / 2, 4);
     }
   };
 }
@@ -84,20 +89,23 @@ function drawBreaks(stream) {
     for (const { remark, px } of remarksIn(stream, view, x)) {
       if (LINES.has(remark.kind)) line(px, ink[signOf(remark.kind)[1]], [3, 3]);
     }
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    let free = -Infinity, last = -Infinity;
     for (const gap of stream.gaps) {
-      if (gap.at < view.from || gap.at > view.to) continue;
-      const px = x(gap.at), text = gapText(gap);
+      const px = x(gap.at);
+      if (gap.at < view.from || gap.at > view.to || px - last < 2) continue;
+      const near = px - last < 9; // many gaps: one line each, without words
+      last = px;
       pen.fillStyle = ink.card;
-      pen.fillRect(px - 3, top, 6, bottom - top);
-      line(px - 3, ink.muted, []);
-      line(px + 3, ink.muted, []);
-      pen.setLineDash([]);
-      const half = pen.measureText(text).width / 2 + 5;
+      if (!near) pen.fillRect(px - 3, top, 6, bottom - top);
+      for (const off of near ? [0] : [-3, 3]) line(px + off, ink.muted, []);
+      const text = gapText(gap), half = pen.measureText(text).width / 2 + 5;
       const middle = Math.max(GUTTER + half, Math.min(px, x(view.to) - half));
+      if (near || middle - half < free) continue;
+      free = middle + half;
       pen.fillRect(middle - half, top, 2 * half, 17);
       pen.fillStyle = ink.muted;
-      pen.textAlign = "center";
-      pen.textBaseline = "middle";
       pen.fillText(text, middle, top + 9);
     }
     pen.setLineDash([]);
@@ -110,7 +118,10 @@ function gapText(gap) {
   return number(count) + (count === 1 ? " step" : " steps") + " not seen here";
 }
 
-const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+function clock(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? "no time" : date.toLocaleTimeString("en-GB");
+}
 
 function makeRemarkList(list, saved, stream, goTo) {
   let shown = null;
@@ -127,7 +138,7 @@ function makeRemarkList(list, saved, stream, goTo) {
       const [shape, color, title] = signOf(remark.kind);
       button.type = "button";
       item.dataset.kind = remark.kind;
-      const sign = Object.assign(document.createElement("i"), { className: "sign " + shape });
+      const sign = Object.assign(document.createElement("i"), { className: "sign sign-" + shape });
       sign.style.setProperty("--sign", "var(--" + color + ")");
       for (const [tag, text] of [["b", title], ["span", remark.text], ["time", clock(remark.time)]]) {
         button.appendChild(document.createElement(tag)).textContent = text;

@@ -11,13 +11,19 @@ function cell(value) {
   return /[",\n\r]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
 }
 
+// A clock that was never set may tell anything.
+function isoTime(seconds) {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
 function csvOf(stream, from, to) {
   const rows = [HEAD.join(",")], bit = (flags, mask) => (flags & mask ? 1 : 0);
   const digits = (value) => (Number.isFinite(value) ? String(Number(value.toFixed(6))) : "");
   for (let i = from; i < to; i++) {
     const flags = stream.flags[i], reason = stream.reasons[stream.reason[i]];
     rows.push([
-      stream.number(i), new Date(stream.time[i] * 1000).toISOString(),
+      stream.number(i), isoTime(stream.time[i]),
       stream.label[i], stream.names[stream.label[i]] || "", stream.answer[i], stream.names[stream.answer[i]] || "",
       digits(stream.risk[i] / 65536), digits(stream.threshold[i] / 65536), digits(stream.uncertainty[i]),
       bit(flags, BIT.flagged), bit(flags, BIT.abstain), bit(flags, BIT.rise) + 2 * bit(flags, BIT.fall),

@@ -75,6 +75,7 @@ class Site:
     closing: threading.Event = field(default_factory=threading.Event)
     pages: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(PAGES))
     working: threading.Lock = field(default_factory=threading.Lock)
+    marking: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def cookie(self) -> tuple[str, str]:

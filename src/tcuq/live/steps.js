@@ -34,12 +34,23 @@ function lastOf(runs, count) {
   return out;
 }
 
+// The last of some ordered things of which something holds that holds for all before it; -1 for none.
+function lastWhere(things, holds) {
+  let low = 0, high = things.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(things[middle])) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
 const asWord = (value) => Math.max(0, Math.min(65535, Math.round(value * 65536) || 0));
 
 function makeSteps() {
   const stream = {
-    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reasons: [], names: [], shifts: false, wrong: null,
-    about: "answer", dropped: 0, remarks: [], signals: new Map(), segments: [], gaps: [],
+    steps: 0, cells: 0, first: 0, per: 1, phase: 0, top: 0.1, reach: 0.1, reasons: [], names: [], shifts: false, wrong: null,
+    about: "answer", dropped: 0, remarks: [], signals: new Map(), segments: [], gaps: [], ordered: true,
     totals: { steps: 0, flagged: 0, abstained: 0, alarms: 0, remarks: {} },
   };
   let room = 0;
@@ -63,7 +74,7 @@ function makeSteps() {
     stream.cells = stream.steps;
     for (const row of stream.rows) row.cells = stream.steps;
     const most = stream.peak / 65536;
-    stream.top = AXIS_TOPS.find((top) => most <= top) || 1;
+    stream.reach = AXIS_TOPS.find((top) => most <= top) || 1;
   }
 
   // Lets go of the oldest steps; what is known by place moves along.
@@ -84,18 +95,17 @@ function makeSteps() {
 
   // Number of the step at a place, and back; -1 where the page does not hold it.
   stream.number = (i) => {
-    let k = stream.segments.length - 1;
-    while (k > 0 && stream.segments[k].at > i) k--;
-    return k < 0 ? i : stream.segments[k].number + i - stream.segments[k].at;
+    const k = Math.max(0, lastWhere(stream.segments, (segment) => segment.at <= i));
+    return stream.segments.length ? stream.segments[k].number + i - stream.segments[k].at : i;
   };
   // The place before which something happened that is told by the number of a step.
   stream.placeOf = (wanted) => {
-    for (let k = stream.segments.length - 1; k >= 0; k--) {
-      const { at, number: first } = stream.segments[k];
-      const end = k + 1 < stream.segments.length ? stream.segments[k + 1].at : stream.steps;
-      if (wanted >= first) return Math.min(end, at + wanted - first);
-    }
-    return wanted < (stream.segments.length ? stream.segments[0].number : 0) ? -1 : 0;
+    // Where numbers once went back, the newest step of that number is meant.
+    const begun = (segment) => segment.number <= wanted, parts = stream.segments;
+    const k = stream.ordered ? lastWhere(parts, begun) : parts.findLastIndex(begun);
+    if (k < 0) return parts.length || wanted < 0 ? -1 : 0;
+    const end = k + 1 < parts.length ? parts[k + 1].at : stream.steps;
+    return Math.min(end, parts[k].at + wanted - parts[k].number);
   };
   stream.holds = (wanted) => {
     const at = stream.placeOf(wanted);
@@ -138,10 +148,11 @@ function makeSteps() {
       drop(gone);
     }
     const base = stream.steps, reasons = reasonNumbers(part.reasons);
-    if (!base) stream.segments = [];
+    if (!base) Object.assign(stream, { segments: [], ordered: true });
     for (const [first, length] of lastOf(part.runs, count)) {
       const expected = stream.next();
       if (first !== expected) {
+        if (expected !== null && first < expected) stream.ordered = false;
         if (expected !== null) stream.gaps.push({ at: stream.steps, from: expected, to: first });
         stream.segments.push({ at: stream.steps, number: first });
       }

@@ -8,7 +8,7 @@ function makeWrong(stream, about, told) {
   const fits = (k, text) => !text || String(k) === text || nameOf(stream, k).toLowerCase().includes(text);
 
   function choose(k) {
-    chosen = options.length ? Math.max(0, Math.min(options.length - 1, k)) : -1;
+    chosen = k < 0 ? -1 : Math.min(options.length - 1, k);
     [...list.children].forEach((item, at) => item.setAttribute("aria-selected", String(at === chosen)));
     if (chosen >= 0 && list.children[chosen]) {
       list.children[chosen].scrollIntoView({ block: "nearest" });
@@ -62,8 +62,9 @@ function makeWrong(stream, about, told) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const digit = /^[0-9]$/.test(event.key) && !search.value && all().length <= 10;
     const acts = {
-      ArrowDown: () => choose(chosen + 1), ArrowUp: () => choose(chosen - 1),
-      Enter: () => chosen >= 0 && options.length && send(options[chosen]), "?": () => send(null),
+      ArrowDown: () => choose(chosen + 1), ArrowUp: () => choose(Math.max(0, chosen - 1)),
+      Enter: () => chosen >= 0 && options.length && send(options[chosen]), "?": search.value ? undefined : () => send(null),
+      Escape: () => dialog.close(),
     };
     const act = digit ? () => all().includes(Number(event.key)) && send(Number(event.key)) : acts[event.key];
     if (!act || (event.key === "Enter" && event.target !== search)) return;

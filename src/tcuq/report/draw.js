@@ -28,7 +28,15 @@ function palette() {
 }
 
 // Rise leans one way and fall the other: color is never the only difference.
+const hatches = new Map();
+
 function hatch(pen, color, rising, scale) {
+  const key = [color, rising, scale].join();
+  if (!hatches.has(key)) hatches.set(key, makeHatch(pen, color, rising, scale));
+  return hatches.get(key);
+}
+
+function makeHatch(pen, color, rising, scale) {
   const side = Math.round(8 * scale);
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
@@ -84,6 +92,23 @@ function band(pen, xs, low, high, y) {
   pen.stroke();
 }
 
+// The same where each group is a pixel or two wide, as a live picture has it: whole pixels cost a fraction
+// of slanted edges.
+function columns(pen, edges, low, high, y, scale) {
+  const snap = (value) => Math.round(value * scale) / scale;
+  pen.globalAlpha *= 1.4; // there is no rim
+  for (let g = 0; g + 1 < edges.length; g++) {
+    const left = snap(edges[g]), top = snap(y(high[g])), thick = Math.max(1 / scale, snap(y(low[g])) - top);
+    if (thick < 1e4) pen.fillRect(left, top, snap(edges[g + 1]) - left, thick);
+  }
+}
+
+function ranges(pen, stream, starts, xs, low, high, y, view, width, scale) {
+  const x = scaleX(view, width), narrow = xs.length > 1 && xs[1] - xs[0] < 3;
+  if (stream.phase === undefined || !narrow) band(pen, xs, low, high, y);
+  else columns(pen, Array.from(starts, (i) => x(Math.min(stream.steps, i * stream.per))), low, high, y, scale);
+}
+
 function polyline(pen, xs, values, y) {
   pen.beginPath();
   // A line through one point would not be seen.
@@ -121,7 +146,7 @@ function timeTicks(pen, view, width, y, first, ink) {
 }
 
 function drawSignal(canvas, row, stream, view, last, ink) {
-  const { pen, width, height } = surface(canvas);
+  const { pen, width, height, scale } = surface(canvas);
   const x = scaleX(view, width);
   const room = Math.max(1, width - GUTTER - RIGHT);
   const starts = groups(view, row.per, row.cells, room, stream.phase);
@@ -149,7 +174,7 @@ function drawSignal(canvas, row, stream, view, last, ink) {
   pen.lineJoin = "round";
   pen.lineWidth = 0.75;
   pen.globalAlpha = 0.25;
-  band(pen, xs, found.low, found.high, y);
+  ranges(pen, { ...row, steps: stream.steps, phase: stream.phase }, starts, xs, found.low, found.high, y, view, width, scale);
   pen.globalAlpha = 1;
   pen.lineWidth = 1.3;
   polyline(pen, xs, found.mean, y);
@@ -158,7 +183,7 @@ function drawSignal(canvas, row, stream, view, last, ink) {
 }
 
 function drawOverview(canvas, stream, ink) {
-  const { pen, width, height } = surface(canvas);
+  const { pen, width, height, scale } = surface(canvas);
   const view = { from: 0, to: stream.steps };
   const x = scaleX(view, width);
   const starts = groups(view, stream.per, stream.cells, Math.max(1, width - GUTTER - RIGHT), stream.phase);
@@ -176,7 +201,7 @@ function drawOverview(canvas, stream, ink) {
   pen.fillStyle = pen.strokeStyle = ink.risk;
   pen.lineWidth = 0.5;
   pen.globalAlpha = 0.35;
-  band(pen, xs, risk.low, risk.high, y);
+  ranges(pen, stream, starts, xs, risk.low, risk.high, y, view, width, scale);
   pen.globalAlpha = 1;
   pen.lineWidth = 1;
   polyline(pen, xs, risk.mean, y);
