@@ -192,6 +192,13 @@ def test_half_a_line_is_dropped_or_taken():
     assert not ended.push(half, 0.0) and len(ended.end(True, 0.0)) == 1 and ended.broken == 0
 
 
+def test_lines_behind_noise_that_looks_like_a_frame_are_not_lost():
+    reading = Reading(PARAMS)
+    found = reading.push(b"\x00\x05\xf9noise\n" + json_lines(steps_of(5)) + b'{"pro', 0.0)
+    assert not found  # it may still become a frame
+    assert len(probs_of(reading.end(False, 0.0))) == 5 and reading.broken == 1
+
+
 def test_a_decision_needs_little():
     assert decision_values({"risk": 0.3, "threshold": 0.2, "answer": 2}, 4)[0] == round(0.3 * 65536) / 65536
     values = decision_values({"risk": 0, "threshold": 1, "label": 3, "expected_accuracy": None}, 4)

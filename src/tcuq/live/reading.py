@@ -83,9 +83,8 @@ class Reading:
     def end(self, whole: bool, time: float) -> list[Got]:
         """End a connection: a last line without an end is taken if it is `whole`, else counted as broken."""
         found = self.push(b"\n", time) if whole else []
-        self._decoder.push(b"\0")  # which ends whatever was begun
-        self._count_frames("half a line or frame at the end of a connection")
-        return found
+        # A zero ends whatever was begun.
+        return found + self._take_bytes(b"\0", time, "half a line or frame at the end of a connection")
 
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
@@ -100,6 +99,9 @@ class Reading:
 
     def push(self, data: bytes, time: float) -> list[Got]:
         """Take bytes that arrived at `time`; return the steps that are whole now."""
+        return self._take_bytes(data, time, "a damaged frame, or a line that is no text or too long")
+
+    def _take_bytes(self, data: bytes, time: float, why: str) -> list[Got]:
         found: list[Got] = []
         for item in self._decoder.push(data):
             if isinstance(item, Text):
@@ -113,14 +115,14 @@ class Reading:
                 found.append(DeviceState(item.boot, item.seq, item.state))
             else:
                 found += self._from_frame(item, time)
-        self._count_frames()
+        self._count_frames(why)
         return found + self._closed()
 
     def _closed(self) -> list[Got]:
         done = self._rows.done()
         return [] if done is None else [done]
 
-    def _count_frames(self, why: str = "a damaged frame, or a line that is no text or too long") -> None:
+    def _count_frames(self, why: str) -> None:
         fresh = self._decoder.broken - self._counted
         if fresh:
             self._counted = self._decoder.broken
