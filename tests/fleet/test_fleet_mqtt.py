@@ -132,6 +132,7 @@ def test_payloads_and_devices_of_topics(folder: Path) -> None:
         assert fleet.refused == {"seq": 1, "device name": 2, "not JSON": 1}
 
 
+@pytest.mark.slow
 def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
     count, devices, kills = 600, 7, 6
     chance = random.Random(5)
