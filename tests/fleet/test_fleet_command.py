@@ -228,6 +228,7 @@ def test_labels_are_asked_for_and_told_while_the_fleet_runs(
     assert run("labels", "fleet", "--tell", "events.jsonl") == 2
 
 
+@pytest.mark.slow
 def test_killed_and_started_again_the_decisions_are_the_same(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,3 +279,41 @@ def test_a_served_page(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
         process.communicate()
     assert run("page", "fleet", "--serve", "--host", "0.0.0.0") == 2
     assert "token" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_served_page_in_a_browser(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tcuq.live.server", reason="the server is not there")
+    devtools = pytest.importorskip("devtools", reason="the driver of the browser is not there")
+    write(work / "events.jsonl", traffic(30, 5))
+    order = ("run", "monitor.json", "events.jsonl", "--folder", "fleet")
+    assert run(*order) == 0
+    process = started(work, "page", "fleet", "--serve", "--port", "0")
+    browser = devtools.Browser(work / "profile")
+    try:
+        assert process.stderr is not None
+        tab = browser.tab()
+        tab.open(process.stderr.readline().split(" at ")[1].split()[0])
+        tab.wait("document.documentElement.dataset.ready")
+        tab.js("document.querySelector('#find').focus()")
+        for key in "d2":
+            tab.key(key)
+        # d2 itself, then those that begin with it.
+        rows = "[...document.querySelectorAll('#matches tbody th')].map((cell) => cell.textContent)"
+        tab.wait(f"{rows}.length === 11")
+        assert tab.js(rows)[:3] == ["d2", "d20", "d21"] and tab.text("#found") == "11 devices"
+        tab.js("document.querySelector('#find').value = ''; document.querySelector('#find').blur()")
+        # What a later run takes in appears by itself.
+        assert "150 steps" in tab.text(".tiles")
+        write(work / "events.jsonl", traffic(30, 8))
+        assert run(*order) == 0
+        tab.wait("document.querySelector('.tiles').textContent.includes('240 steps')", 40)
+        assert tab.errors() == []
+        process.terminate()
+        process.communicate(timeout=10)
+        tab.wait("document.querySelector('#state').textContent.includes('does not answer')", 60)
+    finally:
+        browser.close()
+        process.kill()
+        process.communicate()
+    capsys.readouterr()

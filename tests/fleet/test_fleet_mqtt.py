@@ -19,7 +19,8 @@ from fleet_stand_in import StandInFleet, places
 from places import ROOT
 
 from tcuq.fleet.arrivals import Bad, Gathering
-from tcuq.fleet.mqtt import Address, MqttSource, add_frame
+from tcuq.fleet.mqtt import MqttSource, add_frame
+from tcuq.fleet.mqtt_client import Address
 from tcuq.fleet.pump import pump
 from tcuq.fleet.sinks import MqttSink
 
@@ -132,6 +133,7 @@ def test_payloads_and_devices_of_topics(folder: Path) -> None:
         assert fleet.refused == {"seq": 1, "device name": 2, "not JSON": 1}
 
 
+@pytest.mark.slow
 def test_killed_at_random_each_step_counts_once(folder: Path) -> None:
     count, devices, kills = 600, 7, 6
     chance = random.Random(5)
@@ -195,7 +197,7 @@ def sink_of(folder: Path) -> Any:
 def test_a_broker_that_allows_few_messages_at_once_does_not_stall(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcuq.fleet.mqtt.IN_FLIGHT", 20)
+    monkeypatch.setattr("tcuq.fleet.mqtt_client.IN_FLIGHT", 20)
     with broker(folder / "broker") as port, client(port) as sender:
         fleet = StandInFleet(folder / "fleet")
         source = MqttSource(Address.of(f"mqtt://127.0.0.1:{port}/d/+/s"), folder / "fleet")

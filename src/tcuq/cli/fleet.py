@@ -111,7 +111,7 @@ def run_fleet(args: argparse.Namespace) -> int:
         bar = _Progress(args, fleet)
         try:
             sink = None if args.out is None else open_sink(args.out, folder, args.out_format)
-            with _named(args.folder):
+            with _disk():
                 done = pump(
                     fleet,
                     source,
@@ -192,14 +192,15 @@ def _names(path: str) -> list[str]:
 
 
 @contextmanager
-def _named(folder: str) -> Iterator[None]:
-    """Make an error of the disk name the fleet; standard output has nothing to do with it."""
+def _disk() -> Iterator[None]:
+    """Say what an error of the disk means here; standard output has nothing to do with it."""
     try:
         yield
     except OSError as error:
         if error.filename is not None:
             raise
-        raise ValueError(f"{folder}: {error.strerror or error}") from None
+        said = str(error.strerror or error).partition("; call commit()")[0]
+        raise ValueError(f"{said}; run this again when that is mended: nothing is lost") from None
 
 
 @contextmanager

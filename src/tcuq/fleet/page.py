@@ -14,6 +14,7 @@ from ..report.text import DASH, escape
 from . import sections
 from .sections import Timelines
 from .words import alarmed, moment, verdict
+from .worst_devices import worst
 
 NOT_PROMISED = (
     "What is not promised: the error rate. An alarm says that the steps of a device look unlike those that "
@@ -83,7 +84,7 @@ def body(summary: Mapping[str, Any], timelines: Timelines | None, served: str | 
     """Return the HTML of each section, "" for those that have nothing to say."""
     return {
         "over-time": sections.over_time(summary),
-        "worst": sections.worst(summary, timelines or {}, served is not None),
+        "worst": worst(summary, timelines or {}, served is not None),
         "spread": sections.spread(summary),
         "versions": sections.versions(summary),
         "labels": sections.labels(summary),

@@ -40,7 +40,7 @@ def ask(folder: str | Path, request: Mapping[str, Any], wait: float = WAIT) -> d
             found = answered(fleet, request)
     except ValueError as error:
         if not _is_taken(error):
-            raise
+            raise ValueError(f"{folder}: {str(error).removeprefix(f'{folder} ')}") from None
         found = _handed_in(Path(folder), request, wait)
     if "error" in found:
         raise ValueError(f"{folder}: {found['error']}")
@@ -99,6 +99,8 @@ def _plain(value: Any) -> Any:
 
 def answered(fleet: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pick steps to label, or take in labels; the fleet commits either."""
+    if fleet.label_choice is None:
+        raise ValueError("no labels are asked for here; run the fleet with --labels-per-day")
     if "tell" in request:
         found = dict(fleet.tell([_with_number(fleet, row) for row in request["tell"]]))
         return {**found, "accuracy": fleet.accuracy()}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..report.text import DASH, count, escape, plural
-from .figures import alarm_plot, interval_bar, spark, spread_plot, style_of
-from .words import ALARMS, ORDER, ago, alarmed, figure, known, moment, share
+from ..report.text import count, escape, plural
+from .figures import alarm_plot, interval_bar, spread_plot, style_of
+from .words import ORDER, alarmed, before, figure, known, moment, share
 
 Timelines = Mapping[tuple[str, str], Mapping[str, Sequence[Any]]]
 
@@ -82,7 +82,7 @@ def over_time(summary: Mapping[str, Any]) -> str:
         keys += f'<li><span class="key level"></span>{text}</li>'
     source = (summary.get("alarm") or {}).get("baseline_from")
     why = f" The baseline: {escape(source)}." if source else ""
-    return _section(
+    return section(
         "over-time",
         "Devices in alarm over time",
         f"The share of devices in alarm at a moment, on average over each part of the time.{why}",
@@ -111,7 +111,7 @@ def _numbers_over_time(series: Sequence[Mapping[str, Any]]) -> str:
     )
     return (
         "<details><summary>The last figures as a table</summary>"
-        f"{_table('numbers', head, ''.join(rows))}</details>"
+        f"{scrolled('numbers', head, ''.join(rows))}</details>"
     )
 
 
@@ -127,124 +127,12 @@ def spread(summary: Mapping[str, Any]) -> str:
         for name, each in named.items()
         if each
     ]
-    return _section(
+    return section(
         "spread",
         "All devices at once",
         "Each bar counts devices. The scale is logarithmic: a single device is seen beside ten thousand.",
         f'<div class="pair">{"".join(figures)}</div>',
     )
-
-
-WORST = (
-    ("device", "Device", ""),
-    ("version", "Version", ""),
-    ("", "Mean risk over time", ""),
-    ("severity", "Severity", "n"),
-    ("recent_risk", "Recent risk", "n"),
-    ("mean_risk", "Mean risk", "n"),
-    ("alarm", "Alarm", "n"),
-    ("abstained", "Abstained", "n"),
-    ("steps", "Steps", "n"),
-    ("missing", "Missing", "n"),
-    ("last_time", "Last heard", "n"),
-)
-"""Columns of the worst devices: key, title, and whether it is a number."""
-
-
-def worst(summary: Mapping[str, Any], timelines: Timelines, served: bool) -> str:
-    """Return the worst devices with their timelines."""
-    rows, now = list(summary.get("worst") or ()), summary.get("time")
-    lines = {key: line for key, line in timelines.items() if line["mean_risk"]}
-    highest = [value for line in lines.values() for value in line["mean_risk"] if known(value)]
-    top = max([*highest, 0.25])
-    # Without evidence there is no severity, and devices are ranked by their recent risk.
-    severe = any(known(row.get("severity")) for row in rows)
-    none = {key for key in ("severity", "recent_risk") if not any(known(row.get(key)) for row in rows)}
-    columns = [each for each in WORST if each[0] not in none]
-    head = "".join(
-        f'<th scope="col"{" class=n" if kind else ""}>'
-        + (f'<button type="button" class="sort" data-key="{key}">{title}</button>' if key else title)
-        + "</th>"
-        for key, title, kind in columns
-    )
-    body = "".join(
-        _worst_row(row, columns, spark(lines.get((row["version"], row["device"])), top), now) for row in rows
-    )
-    find = _FIND if served else ""
-    if not rows:
-        table = (
-            '<p class="fact">No device has been judged yet. <code>tcuq fleet run</code> takes events in.</p>'
-        )
-    else:
-        table = (
-            f"{_table('worst sortable', head, body)}"
-            f'<p class="hint">{_scales(lines, top)}Shaded: in alarm. '
-            "A dot marks devices that do worse than chance explains.</p>"
-        )
-    return _section(
-        "worst",
-        "The worst devices",
-        "By severity: how far the last steps of a device are from what its parameters were fitted to."
-        if severe
-        else "By the mean risk of their last steps.",
-        find + table,
-    )
-
-
-def _scales(lines: Timelines, top: float) -> str:
-    """Say what the timelines have in common."""
-    for line in lines.values():
-        first, last = line["time"][0], line["time"][-1]
-        return (
-            f"All timelines go from {moment(first)} to {moment(last)}, and from risk 0 to {figure(top, 2)}. "
-        )
-    return ""
-
-
-_FIND = (
-    '<form class="find" role="search"><label for="find">Find a device</label>'
-    '<input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="part of its name">'
-    '<output id="found" for="find" aria-live="polite"></output></form><div id="matches"></div>'
-)
-
-
-def _worst_row(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], line: str, now: Any) -> str:
-    alarm = int(row.get("alarm") or 0)
-    said = ALARMS.get(alarm, str(alarm))
-    since = (
-        f" <small>for {ago(row.get('alarm_since'), now)}</small>"
-        if alarm and known(row.get("alarm_since"))
-        else ""
-    )
-    dot = '<i class="dot" role="img" aria-label="worse than chance explains"></i>' if row.get("worse") else ""
-    values = {
-        "severity": figure(row.get("severity"), 2),
-        "recent_risk": figure(row.get("recent_risk")),
-        "mean_risk": figure(row.get("mean_risk")),
-        "alarm": f'<span class="alarm-{min(alarm, 3)}">{said}</span>{since}' if alarm else DASH,
-        "abstained": share(row.get("abstained")),
-        "steps": count(int(row.get("steps") or 0)),
-        "missing": count(int(row.get("missing") or 0)),
-        "last_time": f'<span title="{moment(row.get("last_time"))}">{_before(row.get("last_time"), now)}'
-        "</span>",
-    }
-    cells = "".join(
-        f'<td class="n {key}" data-name="{title}" data-sort="{_number(row.get(key))}">{values[key]}</td>'
-        for key, title, kind in columns
-        if kind
-    )
-    return (
-        f'<tr><th scope="row"><span class="device">{dot}{escape(row["device"])}</span></th>'
-        f"<td>{escape(row['version'])}</td><td>{line}</td>{cells}</tr>"
-    )
-
-
-def _before(time: Any, now: Any) -> str:
-    return f"{ago(time, now)} ago" if known(time) else DASH
-
-
-def _number(value: Any) -> str:
-    return f"{float(value):.9g}" if known(value) else "-1"
 
 
 def versions(summary: Mapping[str, Any]) -> str:
@@ -283,11 +171,11 @@ def versions(summary: Mapping[str, Any]) -> str:
             f'<td class="n">{figure(each.get("mean_risk"))}</td>'
             f'<td class="n">{share(each.get("expected_accuracy"))}</td></tr>'
         )
-    return _section(
+    return section(
         "versions",
         "Versions side by side",
         "Share of devices in alarm with its interval; the tick is the clean baseline.",
-        _table("versions", head, body),
+        scrolled("versions", head, body),
     )
 
 
@@ -309,7 +197,7 @@ def classes(summary: Mapping[str, Any]) -> str:
     if len(lines) > FEW_CLASSES:
         rest = _class_table(lines[FEW_CLASSES:200], several)
         shown += f"<details><summary>{plural(len(lines) - FEW_CLASSES, 'more row')}</summary>{rest}</details>"
-    return _section(
+    return section(
         "classes", "Classes", "By the answer that devices gave; the highest mean risk first.", shown
     )
 
@@ -332,7 +220,7 @@ def _class_table(lines: Sequence[str], several: bool) -> str:
         f'<th scope="col"{" class=n" if name in ("Steps", "Mean risk", "Abstained") else ""}>{name}</th>'
         for name in titles
     )
-    return _table("classes", head, "".join(lines))
+    return scrolled("classes", head, "".join(lines))
 
 
 def silent(summary: Mapping[str, Any]) -> str:
@@ -343,11 +231,11 @@ def silent(summary: Mapping[str, Any]) -> str:
     now = summary.get("time")
     items = "".join(
         f'<li><span class="device">{escape(row["device"])}</span> <small>{escape(row["version"])}, '
-        f"{_before(row.get('last_time'), now)}</small></li>"
+        f"{before(row.get('last_time'), now)}</small></li>"
         for row in rows
     )
     more = f'<p class="hint">and {count(number - len(rows))} more</p>' if number > len(rows) else ""
-    return _section(
+    return section(
         "silent",
         "Silent devices",
         f"{plural(number, 'device')} sent nothing for long, measured by how often they used to send.",
@@ -373,11 +261,11 @@ def arrivals(summary: Mapping[str, Any]) -> str:
     )
     head = '<th scope="col">What</th><th scope="col" class="n">Count</th>'
     head += '<th scope="col" class="n">Of steps</th><th scope="col">Meaning</th>'
-    return _section(
+    return section(
         "arrivals",
         "What arrived",
         "Nothing here stops the fleet; each is counted.",
-        _table("arrivals", head, rows),
+        scrolled("arrivals", head, rows),
     )
 
 
@@ -395,7 +283,7 @@ def labels(summary: Mapping[str, Any]) -> str:
     asked, known_labels = told.get("asked") or 0, told.get("told") or 0
     errors = told.get("errors_found") or 0
     rate = f" ({share(errors / known_labels)} of the labels)" if known_labels else ""
-    return _section(
+    return section(
         "labels",
         "Labels",
         f"At most {count(told.get('per_day') or 0)} steps a day are picked for labeling: the highest risks, "
@@ -405,14 +293,16 @@ def labels(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _table(name: str, head: str, rows: str) -> str:
+def scrolled(name: str, head: str, rows: str) -> str:
+    """Return a table that scrolls sideways where it is too wide."""
     return (
         f'<div class="scroll"><table class="{name}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 
 
-def _section(key: str, title: str, lead: str, body: str) -> str:
+def section(key: str, title: str, lead: str, body: str) -> str:
+    """Return a section with its title and what it is about."""
     return (
         f'<section id="{key}" aria-labelledby="h-{key}"><h2 id="h-{key}">{title}</h2>'
         f'<p class="lead">{lead}</p>{body}</section>'

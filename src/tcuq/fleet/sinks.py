@@ -61,7 +61,7 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
         Of files: ``"parquet"`` or ``"jsonl"``; by default Parquet where it can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
-        from .mqtt import Address
+        from .mqtt_client import Address
 
         return MqttSink(Address.of(text), folder)
     if format is None:
@@ -204,7 +204,7 @@ class MqttSink:
     """
 
     def __init__(self, address: Any, folder: Path) -> None:
-        from .mqtt import Connection
+        from .mqtt_client import Connection
 
         if {"+", "#"} & set(address.topic):
             raise ValueError(f"topic {address.topic!r} has a wildcard, expected {{device}} or {{version}}")

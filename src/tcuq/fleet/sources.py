@@ -66,7 +66,8 @@ def open_source(text: str, folder: Path, follow: bool = False) -> Source:
         Wait for more at the end.
     """
     if text.startswith(("mqtt://", "mqtts://")):
-        from .mqtt import Address, MqttSource
+        from .mqtt import MqttSource
+        from .mqtt_client import Address
 
         return MqttSource(Address.of(text), folder)
     if text == STANDARD:

@@ -91,6 +91,11 @@ def ago(seconds: Any, now: Any) -> str:
     return f"{span / 86400:,.0f}{NBSP}d"
 
 
+def before(time: Any, now: Any) -> str:
+    """Return how long ago something was, or a dash."""
+    return f"{ago(time, now)} ago" if known(time) else DASH
+
+
 def alarmed(summary: Mapping[str, Any]) -> bool:
     """Tell whether more devices are in alarm than chance explains."""
     alarm = summary.get("alarm") or {}

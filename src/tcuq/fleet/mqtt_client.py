@@ -1,0 +1,181 @@
+"""Addresses of MQTT, and a client whose session the broker keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from ..base.optional import needed
+
+LOST_AFTER = 7 * 86400
+"""Seconds that a broker keeps the session, and the messages in it, while nobody is connected."""
+
+IN_FLIGHT = 65_535
+"""Messages that a broker may send before one is acknowledged; a commit holds no more messages than that."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A broker and a topic: ``mqtt://user:password@host:port/topic``, ``mqtts://`` for TLS.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+    topic : str
+        In a source, ``+`` and ``#`` may stand in it. In a sink, ``{device}`` and ``{version}``.
+    device : int or None
+        Level of the topic, from 0, that names the device; None if messages do.
+    user, password : str or None
+        The password may also stand in the variable TCUQ_MQTT_PASSWORD.
+    tls : bool
+
+    Examples
+    --------
+    >>> address = Address.of("mqtt://broker/plant/+/steps")
+    >>> address.host, address.port, address.topic, address.device
+    ('broker', 1883, 'plant/+/steps', 1)
+    >>> Address.of("mqtt://broker/plant/#?device=payload").device is None
+    True
+    """
+
+    host: str
+    port: int
+    topic: str
+    device: int | None = None
+    user: str | None = None
+    password: str | None = None
+    tls: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Read an address."""
+        scheme, _, rest = text.partition("://")
+        place, _, topic = rest.partition("/")
+        login, _, place = place.rpartition("@")
+        host, colon, port = place.rpartition(":")
+        if not colon or place.endswith("]"):
+            host, port = place, ""
+        topic, _, options = topic.partition("?")
+        if (
+            not host
+            or not topic
+            or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536))
+        ):
+            raise ValueError(f"{text.rpartition('@')[2]}: expected mqtt://host:port/topic")
+        user, _, password = login.partition(":")
+        return cls(
+            host.strip("[]"),
+            int(port or (8883 if scheme == "mqtts" else 1883)),
+            topic,
+            _level(topic, options),
+            unquote(user) or None,
+            unquote(password) or os.environ.get("TCUQ_MQTT_PASSWORD"),
+            scheme == "mqtts",
+        )
+
+    def __str__(self) -> str:
+        return f"mqtt{'s' if self.tls else ''}://{self.host}:{self.port}/{self.topic}"
+
+
+def _level(topic: str, options: str) -> int | None:
+    """Return the level of a topic that names the device: the first that is open, or what options say."""
+    levels = topic.split("/")
+    key, _, value = options.partition("=")
+    if not options:
+        return levels.index("+") if "+" in levels else None
+    if key == "device" and value == "payload":
+        return None
+    if key == "device" and value.isascii() and value.isdigit() and int(value) > 0:
+        return int(value) - 1
+    raise ValueError(f"option {options!r} of the topic is unknown, expected device=payload or device=LEVEL")
+
+
+class Connection:
+    """A client with a session that the broker keeps; connects again by itself.
+
+    Parameters
+    ----------
+    address : Address
+    name : str
+        Of the client: the session belongs to it.
+    subscribe : bool
+        To the topic, again with each connection.
+
+    Attributes
+    ----------
+    number : int
+        How many connections there were; acknowledgements belong to one of them.
+    """
+
+    def __init__(self, address: Address, name: str, subscribe: bool) -> None:
+        self._paho = needed("paho.mqtt.client", "tcuq[mqtt]", f"the address {address}")
+        self.address, self.number, self.lost = address, 0, 0
+        self.error: str | None = None
+        self._subscribe = subscribe
+        self.ready = threading.Event()
+        self.client = self._paho.Client(
+            self._paho.CallbackAPIVersion.VERSION2,
+            client_id=name,
+            protocol=self._paho.MQTTv5,
+            manual_ack=subscribe,
+        )
+        if address.user is not None:
+            self.client.username_pw_set(address.user, address.password)
+        if address.tls:
+            self.client.tls_set()
+        self.client.on_connect, self.client.on_disconnect = self._connected, self._disconnected
+        self.client.on_subscribe = self._subscribed
+        self.client.reconnect_delay_set(1, 30)
+
+    def open(self, timeout: float = 10.0) -> None:
+        """Connect; an error says why in one line."""
+        properties = needed("paho.mqtt.properties", "tcuq[mqtt]", "MQTT").Properties(
+            needed("paho.mqtt.packettypes", "tcuq[mqtt]", "MQTT").PacketTypes.CONNECT
+        )
+        properties.SessionExpiryInterval = LOST_AFTER
+        properties.ReceiveMaximum = IN_FLIGHT
+        try:
+            self.client.connect(
+                self.address.host, self.address.port, keepalive=60, clean_start=False, properties=properties
+            )
+        except OSError as error:
+            raise ValueError(f"{self.address}: {error.strerror or error}") from None
+        self.client.loop_start()
+        if not self.ready.wait(timeout) or self.error:
+            self.close()
+            raise ValueError(f"{self.address}: {self.error or 'the broker does not answer'}")
+
+    def _connected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        if reason.is_failure:
+            # A broker that was there before may be busy with its own start: the client tries again.
+            if not self.number:
+                self._failed(f"the broker refuses the connection: {reason}")
+            return
+        self.number += 1
+        if self._subscribe:
+            client.subscribe(self.address.topic, qos=1)
+        else:
+            self.ready.set()
+
+    def _subscribed(self, client: Any, data: Any, mid: Any, reasons: Any, properties: Any) -> None:
+        if any(reason.is_failure for reason in reasons):
+            self._failed(f"the broker refuses the subscription: {reasons[0]}")
+        self.ready.set()
+
+    def _disconnected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+        self.lost += 1
+
+    def _failed(self, message: str) -> None:
+        self.error = message
+        self.ready.set()
+
+    def close(self) -> None:
+        """Leave; the session stays."""
+        with contextlib.suppress(OSError, ValueError):
+            self.client.disconnect()
+        self.client.loop_stop()
