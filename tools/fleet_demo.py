@@ -31,6 +31,9 @@ from tcuq.io import write_log
 PERIOD = 10.0
 """Seconds between two inferences of a device, in its own time."""
 
+PATIENCE = 10.0
+"""Seconds that a program has to end before it is asked less kindly."""
+
 HARD = {"lost": 0.02, "repeated": 0.02, "delayed": 0.1, "mean-delay": 30.0, "reboots": 0.001}
 
 
@@ -64,12 +67,12 @@ def running(command: list[str], said: Path) -> Iterator[subprocess.Popen[bytes]]
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Ask a program to end, as Ctrl-C does; make it end if it does not."""
-    for number, seconds in ((signal.SIGINT, 10), (signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             return
         process.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
+            process.wait(PATIENCE)
 
 
 @contextlib.contextmanager
