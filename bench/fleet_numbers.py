@@ -229,7 +229,7 @@ def labeled(
         found_all += x
         found_risk += int(rows[-1][4] + rows[-1][7])
     table, ends = np.array(rows), np.array(widths)
-    groups = [rng.integers(0, days, 30) for _ in range(days)]
+    groups = [rng.choice(days, 30, replace=False) for _ in range(days)]
     several = np.array(
         [
             (*accuracy_of(table[group], 0.95)["interval"], 1 - sum(truths[n] for n in group) / size / 30)
