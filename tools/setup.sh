@@ -42,7 +42,7 @@ fi
 if [ "$kind" = spark ]; then
     have java || fetch default-jre-headless || true
 fi
-if [ "$kind" = fleet ]; then
+if [ "$kind" = fleet ] || [ "$kind" = test ]; then
     # Daemons are not always in the path of a user.
     { have mosquitto || [ -x /usr/sbin/mosquitto ]; } || fetch mosquitto || true
 fi
@@ -86,9 +86,9 @@ fi
 # Together: the lab asks for this very version of the product.
 install -e "$product" -e "./lab[vision,sound,plots]"
 if [ "$kind" = test ]; then
-    # What runs models that are recorded (the tests also write ONNX files), and what has tables. Not every platform
+    # What runs models that are recorded (the tests also write ONNX files), what has tables, and ways to devices. Not every platform
     # has all of them.
-    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars; do
+    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
 fi
