@@ -47,6 +47,11 @@ class Shard:
     tallies: Tallies
     places: npt.NDArray[Any]
 
+    @property
+    def heard(self) -> npt.NDArray[np.float64]:
+        """Nothing is held here."""
+        return self.tallies.devices["last_time"]
+
 
 @dataclass(frozen=True, eq=False)
 class World:

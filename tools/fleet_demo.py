@@ -28,7 +28,7 @@ from tcuq import Log, fit
 from tcuq.demo.digits import DEV_CORRUPTIONS, TEST_CORRUPTIONS, load, make_log, train
 from tcuq.io import write_log
 
-PERIOD = 10.0
+PERIOD = 240.0
 """Seconds between two inferences of a device, in its own time."""
 
 PATIENCE = 10.0
@@ -108,8 +108,7 @@ def simulator(folder: Path, log: Path, out: str, args: argparse.Namespace) -> li
     """Return the command line of the simulator."""
     options: dict[str, Any] = {"devices": args.devices, "steps": args.steps, "period": PERIOD, **HARD}
     options |= {"degraded-share": args.degraded_share, "seed": args.seed}
-    # The last events are of about now.
-    options["start"] = time.time() - args.steps * PERIOD
+    options["start"] = args.start
     options["speed"] = args.steps * PERIOD / args.seconds if out.startswith("mqtt") else 0
     program = Path(__file__).with_name("fleet_simulator.py")
     words = [f"--{name}={value}" for name, value in options.items()]
@@ -192,6 +191,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     args = parser.parse_args(argv)
     folder, began = args.out, time.monotonic()
+    # The last events are of about now; whole hours, as the fleet counts by those.
+    args.start = (time.time() - args.steps * PERIOD) // 3600 * 3600
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that programs are ended as well
     try:
         _empty(folder)
@@ -199,13 +200,15 @@ def main(argv: list[str] | None = None) -> int:
         monitor, log = make_files(folder, args.seed)
         print(f"playing {args.devices} devices, {args.steps} inferences each ...", flush=True)
         play(folder, monitor, log, args)
-        subprocess.run(tcuq("fleet", "status", folder / "fleet"), check=True)
-        status = tcuq("fleet", "status", folder / "fleet", "--worst", str(args.devices), "--json")
+        # What an operator knows: the fleet was healthy in its first hours. Devices degrade in the middle.
+        healthy = ("--healthy", str(args.start), str(args.start + 0.4 * args.steps * PERIOD))
+        subprocess.run(tcuq("fleet", "status", folder / "fleet", *healthy), check=True)
+        status = tcuq("fleet", "status", folder / "fleet", *healthy, "--worst", str(args.devices), "--json")
         told = subprocess.run(status, check=True, capture_output=True, text=True)
         print()
         print(judge(json.loads(told.stdout), folder / "truth"))
         page = folder / "fleet.html"
-        subprocess.run(tcuq("fleet", "page", folder / "fleet", "-o", page), check=True)
+        subprocess.run(tcuq("fleet", "page", folder / "fleet", *healthy, "-o", page), check=True)
         print(f"\nopen {page} ({time.monotonic() - began:.0f} s)")
     except KeyboardInterrupt:
         return 130

@@ -97,7 +97,7 @@ def test_other_parameters_are_refused_with_what_to_do(tmp_path: Path) -> None:
         Fleet({PARAMS.fingerprint: other}, tmp_path / "f")
     Fleet({"v1": PARAMS}, tmp_path / "named").close()
     Fleet(PARAMS, tmp_path / "named").close()
-    with pytest.raises(ValueError, match=r"hold is 16, expected 32 as .* was begun with"):
+    with pytest.raises(ValueError, match=r"hold is 16, expected 8 as .* was begun with"):
         Fleet(PARAMS, tmp_path / "f", hold=16)
     with small(tmp_path / "f") as fleet:  # nothing of this left a lock or a change
         assert fleet.commit_number == 0
@@ -485,7 +485,7 @@ def test_what_is_of_no_kind_at_all(tmp_path: Path) -> None:
             with pytest.raises(ValueError, match=r"state of a (is|has) .*, expected"):
                 fleet.adopt("a", state, 0, 0)  # type: ignore[arg-type]
         for place in ((0.5, 0), ("0", 0), (True, 0), (0, None)):
-            with pytest.raises(ValueError, match="expected 0 to"):
+            with pytest.raises(ValueError, match=r"expected (0|-1) to"):
                 fleet.adopt("a", monitor.save(), *place)  # type: ignore[arg-type]
         assert fleet.refused == {"unknown version": 1, "bad state": 8}
         fleet.adopt("a", monitor.save(), np.int64(0), np.int32(70))  # type: ignore[arg-type]
@@ -527,3 +527,17 @@ def test_held_events_that_fit_no_device() -> None:
         with pytest.raises(ValueError, match="held do not fit"):
             Lane.restored("v", PARAMS, {**arrays, **change}, hold=4)
     assert Lane.restored("v", PARAMS, arrays, hold=4).places["held"].tolist() == [0, 1]
+
+
+def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:
+    probs, monitor = device(20)
+    saved = monitor.save()
+    with small(tmp_path / "f") as fleet:
+        fleet.adopt("a", saved, 3, -1)
+        [decided] = fleet.take(Events(["a"] * 2, [3, 3], [0, 1], probs[:2]))
+        expected = Monitor(PARAMS)
+        expected.load(saved)
+        assert decided.seqs.tolist() == [0, 1]
+        assert decided.steps.tobytes() == expected.run(probs[:2]).tobytes()
+        with pytest.raises(ValueError, match="already at 3, 1"):
+            fleet.adopt("a", saved, 3, -1)

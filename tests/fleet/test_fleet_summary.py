@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pytest
 
 from tcuq import Params
+from tcuq.fleet.events import Events
 from tcuq.fleet.labels import Labels
+from tcuq.fleet.lane import Lane
 from tcuq.fleet.summary import FINE, WORSE, summarize
 from tcuq.fleet.tallies import Tallies
 from tcuq.monitor.alarm import Alarm, AlarmSide
@@ -40,6 +42,11 @@ class Shard:
     devices: list[str]
     tallies: Tallies
     places: npt.NDArray[Any]
+
+    @property
+    def heard(self) -> npt.NDArray[np.float64]:
+        """Nothing is held here."""
+        return self.tallies.devices["last_time"]
 
 
 def shard(
@@ -160,3 +167,16 @@ def test_steps_without_times() -> None:
     assert found["time"] is None and found["silent"] == 0 and found["versions"][0]["untimed"] == 12
     assert found["over_time"][0]["time"] == [] and len(found["worst"]) == 3
     json.dumps(found, allow_nan=False)
+
+
+def test_events_that_are_held_are_heard_of() -> None:
+    lane = Lane("v1", Params(classes=2), hold=8)
+    probs = [[0.5, 0.5]]
+    for seq in range(5):
+        lane.take(Events(["a", "b"], [0, 0], [seq, seq], probs * 2, times=[60.0 * seq] * 2))
+    for seq in range(6, 11):  # one is missing, so that these wait
+        lane.take(Events(["a"], [0], [seq], probs, times=[1000.0 * seq]))
+    found = summarize([lane], worst=5)
+    assert (found["time"], found["held"], found["silent"]) == (10_000.0, 5, 1)
+    assert [row["device"] for row in found["silent_devices"]] == ["b"]
+    assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": 10_000.0}

@@ -289,13 +289,13 @@ def test_names_that_come_late_do_not_change_the_columns_of_a_log(tmp_path):
 
 
 def test_few_missing_steps_are_passed_over_and_many_begin_a_segment(tmp_path):
-    probs = steps_of(40)
+    probs = steps_of(60)
     session = session_of(tmp_path)
-    for first, last in ((0, 10), (14, 20), (25, 40)):
+    for first, last in ((0, 10), (26, 30), (47, 60)):
         session.take([Chunk(json_lines(probs[first:last], 1, first))])
     session.close()
     segments = read_log(tmp_path / "received.jsonl").segments.tolist()
-    assert segments == [0] * 16 + [1] * 15 and session.telling.counts["missing"] == 9
+    assert segments == [0] * 14 + [1] * 13 and session.telling.counts["missing"] == 33
 
 
 def test_names_from_the_device_reach_page_and_logs(tmp_path):

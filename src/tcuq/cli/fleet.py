@@ -7,13 +7,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, note, print_json
 from .edge import UsageError, tell
+from .fleet_folder import add_folder, clock, healthy
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
 
@@ -74,14 +75,6 @@ def add(subparsers: Subparsers) -> None:
     )
     add_labels(actions)
     add_page(actions)
-
-
-def add_folder(parser: Any) -> None:
-    """Declare which fleet is looked at, and up to when."""
-    parser.add_argument("folder", metavar="DIR", help="folder that `tcuq fleet run` writes")
-    parser.add_argument(
-        "--now", action="store_true", help="judge silence by the clock of this machine, not by the last event"
-    )
 
 
 def run_fleet(args: argparse.Namespace) -> int:
@@ -266,14 +259,9 @@ def show_status(args: argparse.Namespace) -> int:
                 raise ValueError(f"{args.folder}: no device is called {args.device!r}")
             answer(args, {"devices": rows}, device_text(rows))
             return 0
-        summary = fleet.summary(now=clock(args)(), worst=max(1, args.worst))
+        summary = fleet.summary(clock(args)(), max(1, args.worst), healthy(args))
         if args.json:
             print_json({**summary, "commit": fleet.commit_number, "position": fleet.position})
         elif not args.quiet:
             print(status_text(summary))
     return 0
-
-
-def clock(args: argparse.Namespace) -> Callable[[], float | None]:
-    """Return what tells the time up to which silence is judged; None is the time of the last event."""
-    return time.time if args.now else lambda: None

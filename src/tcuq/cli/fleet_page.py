@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, note
 from .edge import UsageError
+from .fleet_folder import add_folder, clock, healthy
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -30,11 +31,10 @@ def add(actions: Subparsers) -> None:
         command,
     )
     option = parser.add_argument
-    option("folder", metavar="DIR", help="folder that `tcuq fleet run` writes")
+    add_folder(parser)
     option("-o", "--output", metavar="OUT.html", help="page to write")
     option("--title", metavar="T", help="title of the page (default: the name of the folder)")
     option("--worst", type=int, default=20, metavar="N", help="worst devices to show (default: 20)")
-    option("--now", action="store_true", help="judge silence by the clock of this machine")
     option("--serve", action="store_true", help="serve the page and /metrics until Ctrl-C")
     option("--host", default="127.0.0.1", metavar="H", help="with --serve: address (default: 127.0.0.1)")
     option("--port", type=int, default=8357, metavar="P", help="with --serve: port (default: 8357)")
@@ -48,7 +48,7 @@ def command(args: argparse.Namespace) -> int:
     if not 1 <= args.worst <= 200:
         raise UsageError(f"--worst is {args.worst}, expected 1 to 200")
     title = args.title or Path(args.folder).resolve().name or "Fleet"
-    look = Look(args.folder, args.worst, time.time if args.now else lambda: None)
+    look = Look(args.folder, args.worst, clock(args), healthy(args))
     return _serve(args, look, title) if args.serve else _write(args, look, title)
 
 
@@ -74,10 +74,18 @@ class Look:
         Devices to list.
     clock : callable
         Tells the time up to which silence is judged, None for that of the last event.
+    baseline : pair of float, optional
+        From when to when the fleet was healthy.
     """
 
-    def __init__(self, folder: str, worst: int, clock: Callable[[], float | None]) -> None:
-        self.folder, self.worst, self.clock = folder, worst, clock
+    def __init__(
+        self,
+        folder: str,
+        worst: int,
+        clock: Callable[[], float | None],
+        baseline: tuple[float, float] | None = None,
+    ) -> None:
+        self.folder, self.worst, self.clock, self.baseline = folder, worst, clock, baseline
         self._read: tuple[float, tuple[dict[str, Any], Any]] | None = None
         self._lock = threading.Lock()
 
@@ -94,7 +102,7 @@ class Look:
         from ..fleet.looks import histograms, timelines
 
         with Fleet.open_read(self.folder) as fleet:
-            summary = fleet.summary(now=self.clock(), worst=self.worst)
+            summary = fleet.summary(self.clock(), self.worst, self.baseline)
             if "histogram" not in summary:
                 summary["histogram"] = histograms(fleet)
             return summary, timelines(fleet, summary["worst"])

@@ -145,8 +145,14 @@ def _numbers(key: str, values: Any) -> tuple[list[Any], bool]:
         raise Refused(key, f"{key} holds an integer of more than 300 digits, expected numbers") from None
 
 
-def _seconds(value: Any) -> float:
-    """Return a time as seconds since 1970; NaN, which the fleet counts, for what is none."""
+def seconds(value: Any) -> float:
+    """Return a time, a number or an ISO 8601 text, as seconds since 1970; NaN for what is none.
+
+    Examples
+    --------
+    >>> seconds("1970-01-02T00:00Z"), seconds(5), seconds("soon")
+    (86400.0, 5.0, nan)
+    """
     if isinstance(value, str):
         try:
             when = datetime.fromisoformat(value.replace("Z", "+00:00"))
@@ -285,7 +291,7 @@ class Gathering:
         if features is not None:
             features, raw_features = _numbers("features", features)
         time = content.get("time")
-        when = received if time is None else _seconds(time)
+        when = received if time is None else seconds(time)
         self._before(device)
         width = 0 if features is None else len(features)
         key = (raw, len(probs), when is not None, width, raw_features)

@@ -16,8 +16,8 @@ from .checked import KINDS
 from .commits import ALL, Commits
 from .events import Decided, Events, joined
 from .labels import Labels
-from .lane import BRIDGE, Lane
-from .order import HOLD
+from .lane import Lane
+from .order import BRIDGE, HOLD
 from .summary import summarize
 
 MAX_VERSION = 64
@@ -40,7 +40,7 @@ class Fleet:
     devices : iterable of str, optional
         Devices that are accepted; default: all.
     hold : int, optional
-        Events that are held back a device while earlier ones may still come, 1 to 64; default 32.
+        Events that are held back a device while earlier ones may still come, 1 to 64; default 8.
     bridge : int, optional
         Missing events that a monitor passes over; after more it forgets its past. Default 16.
     labels_per_day : int, optional
@@ -231,7 +231,8 @@ class Fleet:
         state : bytes
             As `Monitor.save` or the C package gives it.
         boot, seq : int
-            The last event that the state has seen; events up to there are not run again.
+            The last event that the state has seen, seq -1 if none since that start; events up to there are
+            not run again.
         version : str, optional
         position : JSON value, optional
             As of `take`.

@@ -17,12 +17,10 @@ from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps
 from .checked import KINDS, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
-from .order import HOLD, Integers, Order, Released, Touched
+from .label_pools import U64, device_keys
+from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
 from .store import packed, unpacked
 from .tallies import Tallies
-
-BRIDGE = 16
-"""Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,7 @@ class Lane:
         self._order = Order(row_bytes(params), hold, bridge)
         self._slot_of: dict[str, int] = {}
         self._names = np.empty(0, dtype=object)
+        self._keys: U64 = np.empty(0, dtype=np.uint64)
         self._settled = 0
         self._stale = False
 
@@ -106,6 +105,14 @@ class Lane:
     def places(self) -> npt.NDArray[Any]:
         """Where devices stand, by slot: rows of `PLACE_DTYPE`."""
         return self._order.places
+
+    @property
+    def heard(self) -> npt.NDArray[np.float64]:
+        """When devices were last heard of, by slot, events that are held included; NaN: never with a time."""
+        found = self.tallies.devices["last_time"].copy()
+        slots, rows = self._order.held()
+        np.fmax.at(found, slots, times_of(rows))
+        return found
 
     @property
     def hold(self) -> int:
@@ -143,7 +150,7 @@ class Lane:
         return self._decide(self._order.release_all())
 
     def adopt(self, device: str, state: bytes, boot: int, seq: int) -> Decided:
-        """Take over the state that a device saved after its event (boot, seq).
+        """Take over the state that a device saved after its event (boot, seq); seq -1 is before the first.
 
         Events up to there that are held are released first, by the old state; those that come later are
         late. What is held and follows at once is released by the new state.
@@ -177,7 +184,7 @@ class Lane:
         slot = self._slot_of.get(device)
         if slot is None and self.known is not None and device not in self.known:
             raise ValueError(f"device {device!r} is unknown, expected one that the fleet was opened with")
-        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, 0, MAX_NUMBER - 1)
+        place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise ValueError(f"state of {device} is {type(state).__name__}, expected bytes")
         content = np.frombuffer(state, dtype=np.uint8)
@@ -243,8 +250,15 @@ class Lane:
         if len(slots):
             self.tallies.update(slots, times, boots, seqs, steps)
             if self.labels is not None:
-                self.labels.offer(self.version, devices, boots, seqs, times, steps)
+                self.labels.offer(self.version, devices, boots, seqs, times, steps, self._label_keys()[slots])
         return Decided(self.version, devices, boots, seqs, times, steps)
+
+    def _label_keys(self) -> U64:
+        """Return what the choice of labels knows devices by, by slot."""
+        if len(self._keys) < len(self.devices):
+            fresh = device_keys(self.version, self.devices[len(self._keys) :])
+            self._keys = np.concatenate([self._keys, fresh])
+        return self._keys
 
     def _run(self, slots: Integers, probs: Any, features: Any, resets: npt.NDArray[np.bool_]) -> Steps:
         """Run events in their order; each device forgets its past where it is told to."""

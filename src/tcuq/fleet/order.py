@@ -31,8 +31,11 @@ to it that says whether it was released, and counts. binding/order.c has the sam
 BERTH_DTYPE = np.dtype([("slot", "i8"), ("used", "u8")])
 """Where a device's held events wait: whose they are (-1: nobody's), and which cells are in use."""
 
-HOLD = 32
+HOLD = 8
 """Events that are held a device, unless told otherwise."""
+
+BRIDGE = 16
+"""Missing events that a monitor passes over, unless told otherwise (docs/FLEET.md has the measurement)."""
 
 MOST_HELD = 64
 """What a berth's bits can name."""
@@ -138,6 +141,11 @@ class Order:
     def take(self, slots: Any, boots: Any, seqs: Any, rows: npt.NDArray[np.uint8]) -> Released:
         """Take events in the order of arrival; return those that are released."""
         return self._run(slots, boots, seqs, rows, releasing=False)
+
+    def held(self) -> tuple[Integers, npt.NDArray[np.uint8]]:
+        """Return whose events are held, and their rows."""
+        cells = np.flatnonzero(self._in_use(np.arange(len(self._keys))))
+        return self._berths["slot"][cells // self.hold], self._cells[cells]
 
     def release(self, slots: Any, boots: Any, seqs: Any) -> Released:
         """Release what is held of some devices, each up to (boot, seq)."""

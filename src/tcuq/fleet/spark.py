@@ -17,8 +17,8 @@ from ..base.optional import needed
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps, step_columns
 from .events import Decided, joined
-from .lane import BRIDGE, Lane
-from .order import HOLD
+from .lane import Lane
+from .order import BRIDGE, HOLD
 from .spark_rows import ShardRows, packed, unpacked
 from .spark_summary import by_device, summary
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .baseline import SPENT, Baseline, adjusted, device_p, fleet_p
 from .intervals import share_interval
-from .tallies import MEAN_ONE, RISK_ONE, Tallies
+from .tallies import MEAN_ONE, RISK_ONE
 from .versions import HasTallies, VersionView, by_version, without_moved
 
 SILENT_LISTED = 100
@@ -61,7 +61,7 @@ def summarize(
         Ready for JSON.
     """
     shards = list(lanes.values() if isinstance(lanes, Mapping) else lanes)
-    last = [np.nanmax(s.tallies.devices["last_time"]) for s in shards if _timed(s.tallies)]
+    last = [np.nanmax(heard) for heard in (shard.heard for shard in shards) if np.isfinite(heard).any()]
     time = now if now is not None else (float(max(last)) if last else None)
     versions = by_version(shards, time, baseline)
     steps, active = sum(v.steps for v in versions), sum(v.active for v in versions)
@@ -84,10 +84,6 @@ def summarize(
     }
 
 
-def _timed(tallies: Tallies) -> bool:
-    return bool(np.isfinite(tallies.devices["last_time"]).any())
-
-
 def _devices(versions: Sequence[VersionView]) -> int:
     return sum(len(v.names) for v in versions)
 
@@ -97,7 +93,7 @@ def _silent_devices(
 ) -> list[dict[str, Any]]:
     found = []
     for version, slots in zip(versions, silent, strict=True):
-        times = version.rows["last_time"][slots]
+        times = version.heard[slots]
         for at in np.argsort(times, kind="stable")[:SILENT_LISTED].tolist():
             name = version.names[int(slots[at])]
             found.append({"device": name, "version": version.name, "last_time": float(times[at])})
@@ -227,7 +223,7 @@ def _device(version: VersionView, slot: int) -> dict[str, Any]:
         "steps": int(row["steps"]),
         "boot": int(place["boot"]),
         "seq": int(place["seq"]),
-        "last_time": _number(row["last_time"]),
+        "last_time": _number(version.heard[slot]),
         "missing": int(place["missing"]),
     }
 

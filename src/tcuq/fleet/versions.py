@@ -29,6 +29,11 @@ class HasTallies(Protocol):
         """One row a slot: boot, seq, missing, late, duplicates, reboots, held."""
         ...
 
+    @property
+    def heard(self) -> npt.NDArray[np.float64]:
+        """When devices were last heard of, by slot."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class VersionView:
@@ -39,6 +44,7 @@ class VersionView:
     names: Sequence[str]
     rows: npt.NDArray[Any]
     places: npt.NDArray[Any]
+    heard: npt.NDArray[np.float64]
     counts: Tallies
     silent: npt.NDArray[np.bool_]
     baseline: Baseline | str
@@ -68,6 +74,7 @@ def by_version(
         mine = [shard for shard in shards if shard.version == name]
         params = mine[0].tallies.params
         rows = _together([shard.tallies.devices for shard in mine])
+        heard = _together([shard.heard for shard in mine])
         counts = mine[0].tallies if len(mine) == 1 else Tallies.merged([shard.tallies for shard in mine])
         found.append(
             VersionView(
@@ -76,8 +83,9 @@ def by_version(
                 mine[0].devices if len(mine) == 1 else [name for shard in mine for name in shard.devices],
                 rows,
                 _together([shard.places for shard in mine]),
+                heard,
                 counts,
-                silence(rows, time),
+                silence(rows, heard, time),
                 from_fit(params) if period is None else from_period(counts.over_time(), counts.width, period),
             )
         )
@@ -88,12 +96,16 @@ def _together(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def silence(rows: npt.NDArray[Any], now: float | None) -> npt.NDArray[np.bool_]:
+def silence(
+    rows: npt.NDArray[Any], heard: npt.NDArray[np.float64], now: float | None
+) -> npt.NDArray[np.bool_]:
     """Say which devices have been quiet for longer than they use to be; one that never told a time is not.
 
     Parameters
     ----------
     rows : array of `DEVICE_DTYPE`
+    heard : array of float
+        When each was last heard of.
     now : float or None
         Seconds since 1970; None where no time is known.
     """
@@ -103,7 +115,7 @@ def silence(rows: npt.NDArray[Any], now: float | None) -> npt.NDArray[np.bool_]:
     known = gaps[gaps > 0]
     # A device that came once only is taken to be like the others.
     usual = np.where(gaps > 0, gaps, np.median(known) if len(known) else 0.0)
-    return np.asarray(now - rows["last_time"] > np.maximum(SILENT_SECONDS, SILENT_PAUSES * usual))
+    return np.asarray(now - heard > np.maximum(SILENT_SECONDS, SILENT_PAUSES * usual))
 
 
 def without_moved(versions: Sequence[VersionView]) -> list[npt.NDArray[np.int64]]:

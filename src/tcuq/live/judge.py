@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..fleet.order import BRIDGE
 from ..monitor.monitor import STEP_DTYPE, Monitor
 from ..monitor.signals import SIGNALS
 from .blocks import Block
 from .order import DUPLICATE, LATE, REBOOT, Order
-
-BRIDGE = 4
-"""Missing steps that are passed over, as a fleet does; after more, the monitor forgets past outputs."""
 
 GAP = 60.0
 """Seconds after which a stream that was interrupted, and does not number its steps, begins anew."""
