@@ -166,8 +166,8 @@ def _connect(args: argparse.Namespace, session: Session, client: str, stack: con
         telling.on_alarm.append(hook)
         stack.callback(hook.close)
     if args.home_assistant is not None:
+        from ..fleet.broker import Broker
         from ..live.home_assistant import HomeAssistant
-        from ..live.mqtt import Broker
 
         node = client.replace("-live-", "_")
         there = HomeAssistant(Broker.of(args.home_assistant), node, title, lambda: telling.status)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from ..base.optional import needed
+from .broker import Broker
 
 LOST_AFTER = 7 * 86400
 """Seconds that a broker keeps the session, and the messages in it, while nobody is connected."""
@@ -18,21 +17,16 @@ IN_FLIGHT = 65_535
 """Messages that a broker may send before one is acknowledged; a commit holds no more messages than that."""
 
 
-@dataclass(frozen=True)
-class Address:
+@dataclass(frozen=True, repr=False)
+class Address(Broker):
     """A broker and a topic: ``mqtt://user:password@host:port/topic``, ``mqtts://`` for TLS.
 
     Parameters
     ----------
-    host : str
-    port : int
     topic : str
         In a source, ``+`` and ``#`` may stand in it. In a sink, ``{device}`` and ``{version}``.
     device : int or None
         Level of the topic, from 0, that names the device; None if messages do.
-    user, password : str or None
-        The password may also stand in the variable TCUQ_MQTT_PASSWORD.
-    tls : bool
 
     Examples
     --------
@@ -43,43 +37,21 @@ class Address:
     True
     """
 
-    host: str
-    port: int
-    topic: str
+    topic: str = ""
     device: int | None = None
-    user: str | None = None
-    password: str | None = None
-    tls: bool = False
 
     @classmethod
     def of(cls, text: str) -> Address:
         """Read an address."""
-        scheme, _, rest = text.partition("://")
-        place, _, topic = rest.partition("/")
-        login, _, place = place.rpartition("@")
-        host, colon, port = place.rpartition(":")
-        if not colon or place.endswith("]"):
-            host, port = place, ""
-        topic, _, options = topic.partition("?")
-        if (
-            not host
-            or not topic
-            or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536))
-        ):
+        place, _, rest = text.partition("://")[2].partition("/")
+        topic, _, options = rest.partition("?")
+        if not place or not topic:
             raise ValueError(f"{text.rpartition('@')[2]}: expected mqtt://host:port/topic")
-        user, _, password = login.partition(":")
-        return cls(
-            host.strip("[]"),
-            int(port or (8883 if scheme == "mqtts" else 1883)),
-            topic,
-            _level(topic, options),
-            unquote(user) or None,
-            unquote(password) or os.environ.get("TCUQ_MQTT_PASSWORD"),
-            scheme == "mqtts",
-        )
+        there = Broker.of(text[: -len(rest) - 1])
+        return cls(**vars(there), topic=topic, device=_level(topic, options))
 
     def __str__(self) -> str:
-        return f"mqtt{'s' if self.tls else ''}://{self.host}:{self.port}/{self.topic}"
+        return f"{self.name}/{self.topic}"
 
 
 def _level(topic: str, options: str) -> int | None:
@@ -124,10 +96,7 @@ class Connection:
             protocol=self._paho.MQTTv5,
             manual_ack=subscribe,
         )
-        if address.user is not None:
-            self.client.username_pw_set(address.user, address.password)
-        if address.tls:
-            self.client.tls_set()
+        address.identify(self.client)
         self.client.on_connect, self.client.on_disconnect = self._connected, self._disconnected
         self.client.on_subscribe = self._subscribed
         self.client.reconnect_delay_set(1, 30)

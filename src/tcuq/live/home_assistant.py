@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._version import VERSION
-from .mqtt import Broker, Link
+from ..fleet.broker import Broker
+from .mqtt import Link
 
 EVERY = 1.0
 """Seconds between two messages at most."""

@@ -1,82 +1,16 @@
-"""MQTT brokers: how they are named, and a topic as a source of steps."""
+"""A topic of an MQTT broker as a source of steps."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from ..base.optional import needed
+from ..fleet.broker import Broker
 from .inbox import Chunk, Event, Source
 
 WAIT = 8.0
 """Seconds that a broker has for its first answer."""
-
-
-@dataclass(frozen=True)
-class Broker:
-    """Where a broker is, and who asks.
-
-    Examples
-    --------
-    >>> Broker.of("mqtts://me:secret@broker.example/line/1")
-    Broker(host='broker.example', port=8883, tls=True, user='me')
-    """
-
-    host: str
-    port: int
-    tls: bool
-    user: str | None = None
-    password: str | None = None
-
-    def __repr__(self) -> str:
-        return f"Broker(host={self.host!r}, port={self.port}, tls={self.tls}, user={self.user!r})"
-
-    @classmethod
-    def of(cls, text: str) -> Broker:
-        """Read an address; what follows the port is not looked at."""
-        parts = urlsplit(text)
-        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-            shown = f"{parts.scheme}://..." if parts.scheme else repr(text)
-            raise ValueError(f"the broker is {shown}, expected mqtt://HOST:PORT or mqtts://HOST:PORT")
-        try:
-            port = parts.port
-        except ValueError:
-            raise ValueError(f"the port of {parts.hostname} is no number from 0 to 65535") from None
-        tls = parts.scheme == "mqtts"
-        secret = [None if each is None else unquote(each) for each in (parts.username, parts.password)]
-        return cls(parts.hostname, port or (8883 if tls else 1883), tls, *secret)
-
-    @property
-    def name(self) -> str:
-        """The address without user and password."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
-
-    def client(self, identity: str, keep: bool, **more: Any) -> Any:
-        """Return a client that is not connected yet.
-
-        Parameters
-        ----------
-        identity : str
-            Name of the client at the broker.
-        keep : bool
-            The broker keeps messages while the client is away.
-        **more
-            Passed on to paho.
-        """
-        mqtt = needed("paho.mqtt.client", "tcuq[mqtt]", "MQTT")
-        found = mqtt.Client(
-            mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=not keep, **more
-        )
-        if self.user is not None:
-            found.username_pw_set(self.user, self.password)
-        if self.tls:
-            found.tls_set()
-        found.reconnect_delay_set(1, 5)
-        return found
 
 
 class Link:

@@ -200,7 +200,8 @@ def _from_address(text: str, client: str) -> Source:
             f"the port of {parts.scheme}://{parts.hostname} is no number from 0 to 65535"
         ) from None
     if parts.scheme.startswith("mqtt"):
-        from .mqtt import Broker, Subscription
+        from ..fleet.broker import Broker
+        from .mqtt import Subscription
 
         # A "#" would begin a fragment, and is a wildcard here.
         topic = unquote(parts.path.lstrip("/") + (f"#{parts.fragment}" if "#" in text else ""))
