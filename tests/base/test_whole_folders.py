@@ -81,7 +81,7 @@ def killed(folder: Path, at: int, way: str) -> bool:
 
 @posix
 @ways
-@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("fresh", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_kill_at_any_point_leaves_all_old_or_all_new_files(tmp_path: Path, way: str, fresh: bool) -> None:
     old, new = OLD | MINE, NEW | MINE
     seen = {"old": 0, "new": 0, "missing": 0}

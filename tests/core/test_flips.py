@@ -40,6 +40,7 @@ def flips(
     return subprocess.run([program], capture_output=True, text=True, env=environment, timeout=300)
 
 
+@pytest.mark.slow
 def test_every_flip_comes_back(tmp_path: Path) -> None:
     done = flips(CORE, "gcc", tmp_path, "-O2", sanitized=False)
     assert done.returncode == 0, done.stderr[:2000]

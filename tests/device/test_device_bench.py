@@ -211,6 +211,7 @@ def test_profiles_meet_their_goals(measured: dict[str, Any]) -> None:
     assert len(measured["goals"]) == 2 * 2
 
 
+@pytest.mark.slow
 def test_what_the_standard_profile_costs_without_features(kept: Path) -> None:
     found = bench.bench_monitors(["stm32l432kc"], 100, ("-Os", "-O2"), only=["standard, posteriors alone"])
     for entry in found["measured"]:
@@ -331,6 +332,7 @@ def test_levels_reach_the_compiler(kept: Path, tmp_path: Path) -> None:
     assert sizes[0] < sizes[1]
 
 
+@pytest.mark.slow
 def test_monitors_have_not_grown() -> None:
     stored = load(ROOT / STORED)
     if stored["compiler"] != version("arm-none-eabi-gcc"):

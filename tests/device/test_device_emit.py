@@ -293,6 +293,7 @@ def test_feeding_by_command(built, tmp_path: Path, capsys: pytest.CaptureFixture
     assert feed.main(["nowhere", str(tmp_path / "x.npz")]) == 2
 
 
+@pytest.mark.slow
 @tooled
 def test_cmake_builds_the_same(tmp_path: Path, built) -> None:
     """On this computer with its test; for the board the image of before, byte for byte."""

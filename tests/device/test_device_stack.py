@@ -160,6 +160,7 @@ def test_no_stack_is_deeper_than_its_bound(name: str, firmware: str) -> None:
     assert 200 < found["ram"]["stack"] <= found["ram"]["stack_bound"] <= found["ram"]["stack"] + 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [resnet8(), dscnn()])
 def test_whole_networks_keep_to_the_bound(make: Maker) -> None:
     graph = whole(make)
@@ -168,6 +169,7 @@ def test_whole_networks_keep_to_the_bound(make: Maker) -> None:
     assert 200 < found["ram"]["stack"] <= found["ram"]["stack_bound"] < 700
 
 
+@pytest.mark.slow
 def test_the_listing_agrees_with_the_compiler(tmp_path: Path) -> None:
     """Frames from the listing, as of library functions, are no less than what the compiler states."""
     image = build(FIRMWARES["standard"], board("stm32l432kc"), tmp_path / "build")

@@ -195,6 +195,7 @@ def test_something_happens_in_the_vector() -> None:
     assert 0 < extended.count("alarm") < len(extended)
 
 
+@pytest.mark.slow
 def test_vectors_stay_small_and_are_the_same_every_time() -> None:
     for params, more in PACKAGES.values():
         contents = Contents(params, **more)

@@ -54,7 +54,7 @@ def inputs(graph: Graph, count: int) -> np.ndarray:
 
 @needed
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("on", ["stm32l432kc", "stm32f767zi"])
+@pytest.mark.parametrize("on", ["stm32l432kc", pytest.param("stm32f767zi", marks=pytest.mark.slow)])
 def test_five_inferences_are_those_of_python(name: str, on: str) -> None:
     graph = stored(name)
     x = inputs(graph, 5)
@@ -62,6 +62,7 @@ def test_five_inferences_are_those_of_python(name: str, on: str) -> None:
     assert len(set(expected(watched(graph), x))) == 5
 
 
+@pytest.mark.slow
 @needed
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = stored("cnn4-0")

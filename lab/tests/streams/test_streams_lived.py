@@ -198,6 +198,7 @@ def shown(plan, data, **options):
     return np.concatenate([part.x for part in inputs(plan, data, "mnist_c", **options)])
 
 
+@pytest.mark.slow
 def test_a_held_stream_is_shaken_then_corrupted_and_chunks_do_not_matter():
     data = pictures()
     for kind in ("shot_noise", "fog"):

@@ -69,6 +69,7 @@ def test_every_network_is_trained_measured_and_listed(
     assert set(row["test"]) == {"accuracy", "f1", "brier", "nll", "ece"}
 
 
+@pytest.mark.slow
 def test_workers_change_nothing_and_a_second_run_trains_nothing(
     words: Path,
     monkeypatch: pytest.MonkeyPatch,
