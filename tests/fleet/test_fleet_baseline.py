@@ -23,9 +23,10 @@ from tcuq.monitor.alarm import Alarm, AlarmSide
 ALARM = Alarm(0.1, AlarmSide(0.05, 2.0))
 
 
-def test_bounds_hold_for_random_alarms() -> None:
+@pytest.mark.parametrize("mean", [3, 5, 40])
+def test_bounds_hold_for_random_alarms(mean: int) -> None:
     rng = np.random.default_rng(0)
-    rate, length, steps, missed = 1 / 500, 20.0, 20_000, np.zeros(3)
+    rate, length, steps, missed = 1 / 500, 20.0, mean * 500, np.zeros(3)
     for _ in range(400):
         onsets = rng.poisson(rate * steps)
         inside = int(rng.exponential(length, onsets).sum())
@@ -36,6 +37,17 @@ def test_bounds_hold_for_random_alarms() -> None:
     assert (missed <= 12).all(), missed
 
 
+def test_alarms_that_were_there_before_the_period_count() -> None:
+    found = Baseline.counted(1_000_000, 0, 50_000, "")
+    assert found is not None and found.share > 0.05
+
+
+def test_versions_share_the_chance_to_be_missed() -> None:
+    alone, together = (Baseline.counted(20_000, 10, 200, "", versions) for versions in (1, 20))
+    assert alone is not None and together is not None
+    assert together.share > alone.share and together.onsets > alone.onsets
+
+
 def test_where_the_baseline_comes_from() -> None:
     assert from_fit(Params(classes=2, alarm=ALARM)) == "the parameters do not say how often false alarms come"
     assert Baseline.counted(0, 0, 0, "") is None
@@ -44,7 +56,7 @@ def test_where_the_baseline_comes_from() -> None:
     counts = {"false_alarms": 3, "steps": 20_000, "alarm_steps": 60}
     notes = {"fit": {"run_length": 1000, "run_length_elsewhere": counts}}
     held_out = from_fit(Params(classes=2, alarm=ALARM, notes=notes))
-    assert isinstance(held_out, Baseline) and 60 / 20_000 < held_out.share < 0.03
+    assert isinstance(held_out, Baseline) and 60 / 20_000 < held_out.share < 0.04
     for junk in ("x", {"steps": "many"}, {"steps": -5}, {"steps": True}, None):
         notes = {"fit": {"run_length": 0.5, "run_length_elsewhere": junk}}
         assert isinstance(from_fit(Params(classes=2, alarm=ALARM, notes=notes)), str)
@@ -56,7 +68,10 @@ def test_where_the_baseline_comes_from() -> None:
     }
     own = from_period(series, 3600, (3600, 10800))
     assert isinstance(own, Baseline) and "1 alarms in 2,000 steps" in own.source
-    assert from_period(series, 3600, (1.0, 3000.0)) == "there are no steps in the healthy period"
+    assert (
+        from_period(series, 3600, (1.0, 3000.0))
+        == "the healthy period holds no steps in parts of 1 h that lie in it altogether"
+    )
 
 
 def test_all_shares_of_the_level_add_up_to_less_than_one() -> None:

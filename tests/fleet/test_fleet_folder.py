@@ -498,7 +498,7 @@ def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         lane, refused = fleet.lanes[PARAMS.fingerprint], []
         whole = lane.take
 
-        def slow(events: Events) -> Any:
+        def slow(events: Events, latest: float) -> Any:
             def other() -> None:
                 for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit):
                     with pytest.raises(RuntimeError, match="in use by another thread"):
@@ -508,7 +508,7 @@ def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             thread = threading.Thread(target=other)
             thread.start()
             thread.join()
-            return whole(events)
+            return whole(events, latest)
 
         monkeypatch.setattr(lane, "take", slow)
         assert len(fleet.take(clean(["a"], [0]))[0]) == 1
@@ -541,3 +541,49 @@ def test_a_state_of_a_device_that_has_just_started(tmp_path: Path) -> None:
         assert decided.steps.tobytes() == expected.run(probs[:2]).tobytes()
         with pytest.raises(ValueError, match="already at 3, 1"):
             fleet.adopt("a", saved, 3, -1)
+
+
+NOW = 1.7e9
+
+
+def test_clocks_that_are_wrong_move_nobody_else(tmp_path: Path) -> None:
+    probs, _ = device(4)
+    with small(tmp_path / "f", clock=lambda: NOW) as fleet:
+        times = [12.5, NOW, 4_102_444_800.0, NOW + 60]  # never set, right, the year 2100, right
+        fleet.take(Events(["a", "b", "c", "d"], [0] * 4, [0] * 4, probs[:4], times=times))
+        found = fleet.summary(worst=0)
+        assert fleet.refused == {"bad time": 2}
+        assert (found["time"], found["silent"], found["over_time"][0]["width"]) == (NOW + 60, 0, 3600)
+
+
+def test_a_list_of_devices_holds_for_those_that_are_there(tmp_path: Path) -> None:
+    probs, monitor = device(4)
+    with small(tmp_path / "f") as fleet:
+        fleet.take(Events(["a", "b"], [0, 0], [0, 0], probs[:2]))
+    with small(tmp_path / "f", devices=["b"]) as fleet:
+        [decided] = fleet.take(Events(["a", "b"], [0, 0], [1, 1], probs[2:4]))
+        assert decided.devices.tolist() == ["b"] and fleet.refused == {"unknown device": 1}
+        with pytest.raises(ValueError, match="unknown"):
+            fleet.adopt("a", monitor.save(), 0, 5)
+
+
+def test_a_smaller_budget_of_labels_holds_at_once(tmp_path: Path) -> None:
+    probs, _ = device(50)
+    names = [f"d{n}" for n in range(50)]
+    with small(tmp_path / "f", labels_per_day=40) as fleet:
+        fleet.take(Events(names, [0] * 50, [0] * 50, probs, times=[NOW] * 50))
+    with small(tmp_path / "f", labels_per_day=3):
+        pass
+    with small(tmp_path / "f") as fleet:
+        rows = fleet.labels(int(NOW // 86400))
+        assert len(rows) == 3
+        told = fleet.tell([{**row, "label": PARAMS.classes} for row in rows])
+        assert (told["told"], told["bad"]) == (0, 3)
+
+
+def test_a_budget_is_kept_before_the_first_event(tmp_path: Path) -> None:
+    with small(tmp_path / "f"):
+        pass
+    with small(tmp_path / "f", labels_per_day=5):
+        pass
+    assert Fleet.open_read(tmp_path / "f").label_choice is not None

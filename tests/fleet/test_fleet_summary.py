@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from tcuq import Params
 from tcuq.fleet.events import Events
 from tcuq.fleet.labels import Labels
 from tcuq.fleet.lane import Lane
-from tcuq.fleet.summary import FINE, WORSE, summarize
+from tcuq.fleet.summary import FINE, WIDE, WORSE, summarize
 from tcuq.fleet.tallies import Tallies
+from tcuq.fleet.words import verdict
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.evidence_head import EvidenceHead
 from tcuq.monitor.steps import STEP_DTYPE
@@ -151,7 +152,10 @@ def test_a_period_of_this_fleet_as_the_baseline() -> None:
     assert not own["unhealthy"] and own["baseline"] > 0.1 and "declared healthy" in own["baseline_from"]
     nothing = summarize([lane], baseline=(0.0, 1.0))["alarm"]
     assert nothing["baseline"] is None and nothing["verdict"] == "no baseline to compare with"
-    assert nothing["baseline_from"] == "there are no steps in the healthy period"
+    assert (
+        nothing["baseline_from"]
+        == "the healthy period holds no steps in parts of 1 h that lie in it altogether"
+    )
 
 
 @pytest.mark.parametrize("lanes", [[], [shard([], 0)], [shard(names(2), 0)]])
@@ -173,10 +177,39 @@ def test_events_that_are_held_are_heard_of() -> None:
     lane = Lane("v1", Params(classes=2), hold=8)
     probs = [[0.5, 0.5]]
     for seq in range(5):
-        lane.take(Events(["a", "b"], [0, 0], [seq, seq], probs * 2, times=[60.0 * seq] * 2))
+        lane.take(Events(["a", "b"], [0, 0], [seq, seq], probs * 2, times=[START + 60.0 * seq] * 2))
     for seq in range(6, 11):  # one is missing, so that these wait
-        lane.take(Events(["a"], [0], [seq], probs, times=[1000.0 * seq]))
+        lane.take(Events(["a"], [0], [seq], probs, times=[START + 1000.0 * seq]))
     found = summarize([lane], worst=5)
-    assert (found["time"], found["held"], found["silent"]) == (10_000.0, 5, 1)
+    assert (found["time"], found["held"], found["silent"]) == (START + 10_000.0, 5, 1)
     assert [row["device"] for row in found["silent_devices"]] == ["b"]
-    assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": 10_000.0}
+    assert {row["device"]: row["last_time"] for row in found["worst"]} == {"a": START + 10_000.0}
+
+
+def test_a_baseline_that_nothing_can_exceed_gives_no_verdict() -> None:
+    notes = {"fit": {"run_length": 300}}
+    lane = shard([f"d{n}" for n in range(300)], 20, alarm=1, params=replace(EVIDENCE, notes=notes))
+    found = summarize([lane])
+    assert found["alarm"]["verdict"] == WIDE and not found["alarm"]["unhealthy"]
+    assert "too little is known" in verdict(found)
+
+
+def test_a_failing_version_is_named_first() -> None:
+    rare = {"fit": {"run_length_elsewhere": {"steps": 10**7, "false_alarms": 100, "alarm_steps": 2000}}}
+    params = replace(EVIDENCE, notes=rare)
+    names = [f"d{n}" for n in range(600)]
+    good = shard(names, 20, params=params)
+    alarm = (np.arange(30) < 15).astype(np.uint8)
+    bad = shard([f"x{n}" for n in range(30)], 20, alarm=alarm, version="v2", params=params)
+    found = summarize([good, bad])
+    assert [each["alarm"]["unhealthy"] for each in found["versions"]] == [False, True]
+    said = verdict({**found, "alarm": {**found["alarm"], "unhealthy": False}})
+    assert said.startswith("More devices are in alarm than chance explains, of version v2, 15 of 30")
+
+
+def test_a_device_that_is_silent_everywhere_counts_once() -> None:
+    old, new = shard(["a", "b"], 20), shard(["a"], 20, version="v2", start=START + 3600)
+    here = shard(["c"], 20, version="v2", start=START + 86400)
+    found = summarize([old, new, here])
+    assert found["silent"] == 2
+    assert {(row["device"], row["version"]) for row in found["silent_devices"]} == {("a", "v2"), ("b", "v1")}

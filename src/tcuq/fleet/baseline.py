@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..monitor.params import Params
-from .intervals import binomial_tail, count_bounds, gamma_tail
+from .intervals import beta_quantile, binomial_tail, count_bounds, gamma_tail
 from .tallies import ALARM_WINDOW
 
 LEVEL = 0.05
@@ -61,7 +61,9 @@ class Baseline:
         return max(1.0, self.share / self.onsets / PART) if self.onsets else 1.0
 
     @classmethod
-    def counted(cls, steps: int, onsets: int, alarm_steps: int, source: str) -> Baseline | None:
+    def counted(
+        cls, steps: int, onsets: int, alarm_steps: int, source: str, versions: int = 1
+    ) -> Baseline | None:
         """Return what clean steps show; None without any.
 
         Parameters
@@ -69,6 +71,8 @@ class Baseline:
         steps, onsets, alarm_steps : int
             Clean steps, alarms that began in them, and steps in alarm.
         source : str
+        versions : int
+            Baselines that share the chance to be missed.
 
         Examples
         --------
@@ -78,17 +82,20 @@ class Baseline:
         """
         if steps <= 0:
             return None
-        side = MISSED / 3
+        side = MISSED / 3 / versions
         rate = min(1.0, count_bounds(onsets, side)[1] / steps)
-        if not onsets or not alarm_steps:
+        if not alarm_steps:
             return cls(min(1.0, rate * LENGTH), rate, LENGTH, source)
-        # The steps in alarm vary as twice a Poisson number of half as many onsets: lengths vary as well.
-        share = alarm_steps / steps * count_bounds(onsets / 2, side)[1] / (onsets / 2)
+        onsets = max(1, onsets)  # an alarm that was there before has begun somewhere
+        # The rate is at most gamma(k + 1) / steps and the length alarm_steps / gamma(k): a ratio of two such
+        # numbers is x / (1 - x) with x of a beta distribution.
+        x = beta_quantile(onsets + 1, onsets, 1 - side)
+        share = alarm_steps / steps * x / (1 - x)
         length = alarm_steps / count_bounds(onsets, side)[0]
         return cls(min(1.0, share), rate, max(1.0, length), source)
 
 
-def from_fit(params: Params) -> Baseline | str:
+def from_fit(params: Params, versions: int = 1) -> Baseline | str:
     """Return the baseline that a fit found on held-out clean steps, or why there is none.
 
     Examples
@@ -105,10 +112,10 @@ def from_fit(params: Params) -> Baseline | str:
         steps, onsets = _count(held_out["steps"]), _count(held_out.get("false_alarms"))
         inside = _count(held_out.get("alarm_steps", onsets * LENGTH))
         source = f"the fit: {onsets} false alarms in {steps:,} held-out clean steps"
-        return Baseline.counted(steps, onsets, inside, source) or "the fit had no clean steps"
+        return Baseline.counted(steps, onsets, inside, source, versions) or "the fit had no clean steps"
     if aim:
         source = f"what the fit aimed at: a false alarm in {aim:,} clean steps, not measured"
-        return Baseline.counted(aim, 1, LENGTH, source) or "the fit aimed at none"
+        return Baseline.counted(aim, 1, LENGTH, source, versions) or "the fit aimed at none"
     return "the parameters do not say how often false alarms come"
 
 
@@ -118,7 +125,7 @@ def _count(value: Any) -> int:
 
 
 def from_period(
-    series: Mapping[str, npt.NDArray[Any]], width: int, period: tuple[float, float]
+    series: Mapping[str, npt.NDArray[Any]], width: int, period: tuple[float, float], versions: int = 1
 ) -> Baseline | str:
     """Return the baseline of a time in which the fleet was healthy, or why there is none.
 
@@ -130,6 +137,8 @@ def from_period(
         Seconds of a bucket; buckets that lie in the period altogether count.
     period : pair of float
         From and to, in seconds since 1970.
+    versions : int
+        Baselines that share the chance to be missed.
     """
     start, end = period
     inside = (series["time"] >= start) & (series["time"] + width <= end)
@@ -138,7 +147,8 @@ def from_period(
     )
     hours = int(inside.sum()) * width / 3600
     source = f"{hours:,.0f} hours declared healthy: {onsets} alarms in {steps:,} steps of this fleet"
-    return Baseline.counted(steps, onsets, alarm_steps, source) or "there are no steps in the healthy period"
+    none = f"the healthy period holds no steps in parts of {width // 3600:,} h that lie in it altogether"
+    return Baseline.counted(steps, onsets, alarm_steps, source, versions) or none
 
 
 def spending(steps: npt.ArrayLike, window: float, choices: int = 1) -> npt.NDArray[np.float64]:

@@ -27,8 +27,9 @@ KINDS = (
 )
 """What is refused, by kind; an event of a bad time is taken, as one without a time."""
 
-LATEST = 2.0**33
-"""Seconds since 1970 that a time is below (the year 2242): milliseconds are no times."""
+EARLIEST, LATEST = 978_307_200.0, 2.0**33
+"""Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is
+after 2242 is in milliseconds."""
 
 TIME_BYTES = 8
 
@@ -43,11 +44,13 @@ def row_bytes(params: Params) -> int:
     return TIME_BYTES + params.classes + read_features(params)
 
 
-def checked(params: Params, events: Events) -> tuple[npt.NDArray[np.int64], Any, Counter[str]]:
+def checked(
+    params: Params, events: Events, latest: float = LATEST
+) -> tuple[npt.NDArray[np.int64], Any, Counter[str]]:
     """Return which events can be taken, their rows, and how many are refused by kind.
 
-    Each event is judged alone. Posteriors become int8 as a runtime would leave them, and features as the
-    parameters say.
+    Each event is judged alone; a time after `latest` is none. Posteriors become int8 as a runtime would leave
+    them, and features as the parameters say.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def checked(params: Params, events: Events) -> tuple[npt.NDArray[np.int64], Any,
         refused["bad features"] += len(good) - int(keep.sum())
         good, rows = good[keep], rows[keep]
     times = np.full(len(good), np.nan) if events.times is None else events.times[good]
-    times, odd = _times(times)
+    times, odd = _times(times, min(latest, LATEST))
     refused["bad time"] = odd
     rows[:, :TIME_BYTES] = times.astype("<f8").view(np.uint8).reshape(-1, TIME_BYTES)
     return good, rows, +refused
@@ -116,10 +119,10 @@ def _features(params: Params, features: npt.NDArray[Any]) -> tuple[npt.NDArray[n
     return found, keep
 
 
-def _times(times: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
+def _times(times: npt.NDArray[np.float64], latest: float) -> tuple[npt.NDArray[np.float64], int]:
     """Return times with NaN for those that cannot be; NaN itself says that there is none."""
     with np.errstate(invalid="ignore"):
-        odd = ~np.isnan(times) & ~((times >= 0) & (times < LATEST))
+        odd = ~np.isnan(times) & ~((times >= EARLIEST) & (times < latest))
     return (np.where(odd, np.nan, times), int(odd.sum())) if odd.any() else (times, 0)
 
 

@@ -80,6 +80,8 @@ class Commits:
             self._write_head(self.number, self.position)
         store.clean(self.folder, self._named(), self.number)
         self._drop_decisions()
+        if self.labels_stale:  # a budget holds from now on, also if nothing comes
+            self.write([], None)
 
     def _open_to_read(self, given: Mapping[str, Params] | None, known: Container[str] | None) -> None:
         for attempt in range(ATTEMPTS):

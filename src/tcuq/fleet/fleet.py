@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from .labels import Labels
 from .lane import Lane
 from .order import BRIDGE, HOLD
 from .summary import summarize
+
+AHEAD = 86400.0
+"""Seconds that a device's clock may be ahead of that of the fleet."""
 
 MAX_VERSION = 64
 """Characters of a version's name."""
@@ -51,6 +55,9 @@ class Fleet:
         Of that choice.
     keep_decisions : bool or int
         Whether to keep decisions in the folder; a number keeps those of as many commits.
+    clock : callable
+        Tells seconds since 1970. A time more than a day after it is none: one wrong clock must not move the
+        whole fleet into the future.
     read_only : bool
         Look at the last commit while another process may write.
 
@@ -91,6 +98,7 @@ class Fleet:
         random_share: float = 0.2,
         seed: int = 0,
         keep_decisions: bool | int = True,
+        clock: Callable[[], float] = time.time,
         read_only: bool = False,
     ) -> None:
         given, alone = _versions(params)
@@ -101,6 +109,7 @@ class Fleet:
         kept = integer("keep_decisions", keep_decisions, 0, ALL)
         known = None if devices is None else frozenset(devices)
         self.read_only = read_only
+        self._clock = clock
         self._broken: str | None = None
         self._closed = False
         self._pending: tuple[list[Decided], Any] | None = None
@@ -194,7 +203,7 @@ class Fleet:
             self._commits.refused["unknown version"] += len(item) if isinstance(item, Events) else 1
             return None
         if isinstance(item, Events):
-            return lane.take(item)
+            return lane.take(item, self._clock() + AHEAD)
         before = lane.refused.total()
         try:
             return lane.adopt(item.device, item.state, item.boot, item.seq)
@@ -372,11 +381,17 @@ class Fleet:
         return rows
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """Take true labels of steps that `labels` gave."""
-        found = self._label_maker().tell(rows)
+        """Take true labels of steps that `labels` gave; see `Labels.tell`."""
+        found = self._label_maker().tell(map(self._with_class, rows))
         self._commits.labels_stale = True
         self._change(list, None)
         return found
+
+    def _with_class(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a row whose label is one of the classes, or none at all."""
+        label, lane = row.get("label"), self.lanes.get(row.get("version", ""))
+        odd = lane is not None and isinstance(label, int) and label >= lane.params.classes
+        return {**row, "label": "none of the classes"} if odd else row
 
     def accuracy(self, level: float = 0.95, day: int | None = None) -> dict[str, Any]:
         """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`."""

@@ -72,6 +72,17 @@ def share_interval(x: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return low, high
 
 
+def beta_quantile(a: float, b: float, share: float) -> float:
+    """Return what a beta variable stays below with a chance of `share`.
+
+    Examples
+    --------
+    >>> round(beta_quantile(2, 1, 0.25), 6)
+    0.5
+    """
+    return _crossing(lambda x: _beta_share(a, b, x) - share, 0.0, 1.0)
+
+
 def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function that rises goes through 0."""
     while high - low > 1e-12 * high:

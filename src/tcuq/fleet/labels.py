@@ -173,8 +173,9 @@ class Labels:
         return self._open[day]
 
     def whole_day(self) -> int:
-        """Return the last day that is over: the one before the latest step's, or before today without any."""
-        return (int(time.time() // DAY) if self._latest is None else self._latest) - 1
+        """Return the last day that is over: the one before the latest step's, and before today."""
+        today = int(time.time() // DAY)
+        return (today if self._latest is None else min(today, self._latest)) - 1
 
     def pick(self, day: int) -> list[dict[str, Any]]:
         """Return the steps to label on a day, at most `per_day`; the same ones whenever it is asked again.
@@ -195,10 +196,8 @@ class Labels:
         ready = [at for at in self._open if at <= wanted]
         if not ready or (self._closed is not None and wanted <= self._closed):
             return []
-        if self._latest is not None and wanted > self._latest + 366:
-            raise ValueError(
-                f"day is {wanted}, expected up to {self._latest + 366}, a year after the last step"
-            )
+        if self._latest is not None and wanted > self._latest:
+            raise ValueError(f"day is {wanted}, expected up to {self._latest}, the day of the last step")
         pool = joined([self._open.pop(at) for at in ready])
         self._picks.append(_Pick(wanted, pool.steps, asked_rows(pool, wanted)))
         self._closed = wanted

@@ -15,7 +15,7 @@ from ..base.checks import integer
 from ..monitor.bank import Bank
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps
-from .checked import KINDS, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
+from .checked import KINDS, LATEST, TIME_BYTES, checked, name_problem, read_features, row_bytes, times_of
 from .events import MAX_NUMBER, Decided, Events, joined
 from .label_pools import U64, device_keys
 from .order import BRIDGE, HOLD, Integers, Order, Released, Touched
@@ -133,10 +133,17 @@ class Lane:
         """Return the slot of a device, None for one that was not heard of."""
         return self._slot_of.get(device)
 
-    def take(self, events: Events) -> Decided:
-        """Take events in the order of arrival; return what monitors say of those that are released."""
+    def take(self, events: Events, latest: float = LATEST) -> Decided:
+        """Take events in the order of arrival; return what monitors say of those that are released.
+
+        Parameters
+        ----------
+        events : Events
+        latest : float
+            Seconds since 1970 after which a time can only be that of a wrong clock.
+        """
         self._stale = True
-        good, rows, refused = checked(self.params, events)
+        good, rows, refused = checked(self.params, events, latest)
         self.refused.update(refused)
         slots = self._slots(events.devices[good])
         if (slots < 0).any():
@@ -182,7 +189,7 @@ class Lane:
         if problem:
             raise ValueError(f"device {problem}")
         slot = self._slot_of.get(device)
-        if slot is None and self.known is not None and device not in self.known:
+        if self.known is not None and device not in self.known:
             raise ValueError(f"device {device!r} is unknown, expected one that the fleet was opened with")
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
@@ -224,6 +231,10 @@ class Lane:
                 fresh.append(name)
             slots[at] = slot
         self._grow(fresh)
+        if self.known is not None:  # devices that were accepted before may not be any more
+            out = np.fromiter((name not in self.known for name in names), bool, len(names)) & (slots >= 0)
+            self.refused["unknown device"] += int(out.sum())
+            slots[out] = -1
         return slots
 
     def _grow(self, fresh: list[str]) -> None:

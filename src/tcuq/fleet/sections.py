@@ -59,10 +59,13 @@ def tiles(summary: Mapping[str, Any]) -> str:
 
 
 def _accuracy(summary: Mapping[str, Any]) -> float | None:
-    """Return the expected accuracy over versions, each by its devices."""
+    """Return the expected accuracy over versions, each by its devices that report."""
     rows = [each for each in summary.get("versions") or () if known(each.get("expected_accuracy"))]
-    total = sum(each["devices"] for each in rows)
-    return sum(each["expected_accuracy"] * each["devices"] for each in rows) / total if total else None
+    weights = [(each.get("alarm") or {}).get("of", each["devices"]) for each in rows]
+    total = sum(weights)
+    if not total:
+        return None
+    return float(sum(each["expected_accuracy"] * n for each, n in zip(rows, weights, strict=True)) / total)
 
 
 def over_time(summary: Mapping[str, Any]) -> str:

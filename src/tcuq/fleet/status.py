@@ -66,16 +66,25 @@ def _versions(summary: Mapping[str, Any]) -> list[str]:
         (
             _short(each["version"]),
             count(each["devices"]),
-            share((each.get("alarm") or {}).get("share")),
-            share((each.get("alarm") or {}).get("baseline")),
+            share((each.get("alarm") or {}).get("share")) + _worse(each),
+            _most((each.get("alarm") or {}).get("baseline")),
             share(each.get("abstained")),
             figure(each.get("mean_risk")),
             share(each.get("expected_accuracy")),
         )
         for each in summary.get("versions") or ()
     ]
-    titles = ("version", "devices", "in alarm", "clean", "abstained", "mean risk", "accuracy")
+    titles = ("version", "devices", "in alarm", "healthy", "abstained", "mean risk", "expected")
     return _table(titles, rows, 1)
+
+
+def _worse(version: Mapping[str, Any]) -> str:
+    return " !" if (version.get("alarm") or {}).get("unhealthy") else ""
+
+
+def _most(baseline: Any) -> str:
+    """Return how large a share may be in a healthy fleet."""
+    return f"<= {share(baseline)}" if known(baseline) else share(None)
 
 
 def _worst(summary: Mapping[str, Any]) -> list[str]:
@@ -190,8 +199,17 @@ def metrics_text(summary: Mapping[str, Any]) -> str:
     tell("devices_silent", "gauge", "Devices not heard of for long.", ("", summary.get("silent")))
     tell("devices_in_alarm", "gauge", "Devices in alarm.", ("", alarm.get("devices")))
     tell("alarm_share", "gauge", "Share of devices in alarm.", ("", alarm.get("share")))
-    tell("alarm_baseline", "gauge", "The same with clean data.", ("", alarm.get("baseline")))
-    tell("alarm_p", "gauge", "Chance of so many alarms with clean data.", ("", alarm.get("p")))
+    most = "How large that share is in a healthy fleet, at most."
+    tell("alarm_baseline", "gauge", most, ("", alarm.get("baseline")))
+    chance = "Chance of so many alarms in a healthy fleet, right for"
+    tell("alarm_p", "gauge", f"{chance} a single look.", ("", alarm.get("p")))
+    tell("alarm_p_always", "gauge", f"{chance} all looks: alert on this one.", ("", alarm.get("p_always")))
+    tell(
+        "unhealthy",
+        "gauge",
+        "1: more alarms than a healthy fleet has.",
+        ("", int(bool(alarm.get("unhealthy")))),
+    )
     tell("steps_total", "counter", "Steps that were run.", ("", summary.get("steps")))
     for name in ("missing", "late", "duplicates", "reboots"):
         tell(f"events_{name}_total", "counter", f"Events: {name}.", ("", summary.get(name)))

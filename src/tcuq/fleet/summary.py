@@ -20,6 +20,7 @@ ORDER = ("held", "missing", "late", "duplicates", "reboots")
 
 WORSE = "more devices in alarm than a healthy fleet has"
 FINE = "no more devices in alarm than a healthy fleet may have"
+WIDE = "too little is known of healthy devices to tell"
 
 
 class HasSummary(Protocol):
@@ -72,7 +73,7 @@ def summarize(
         "devices": len(set().union(*(v.names for v in versions))) if several else _devices(versions),
         "steps": steps,
         "silent": sum(map(len, silent)),
-        **{name: sum(int(v.places[name].sum()) for v in versions) for name in ORDER},
+        **{name: sum(_total(v.places[name]) for v in versions) for name in ORDER},
         "refused": {kind: int(count) for kind, count in (refused or {}).items()},
         "alarm": _alarm(versions, active, sum(v.in_alarm for v in versions), steps, 1),
         "versions": [_version(v, len(s), len(versions)) for v, s in zip(versions, silent, strict=True)],
@@ -82,6 +83,11 @@ def summarize(
         "silent_devices": _silent_devices(versions, silent),
         "labels": None if labels is None else labels.summary(),
     }
+
+
+def _total(counts: npt.NDArray[Any]) -> int:
+    """Return a sum; one device's nonsense must not make it come round to 0."""
+    return int(np.minimum(counts.astype(np.uint64), 2**40).sum())
 
 
 def _devices(versions: Sequence[VersionView]) -> int:
@@ -127,6 +133,8 @@ def _alarm(
         min(b.length for b in parts),
         "",
     )
+    if fleet_p(devices, devices, steps, together)[1] > SPENT / verdicts:
+        return found | {"baseline": together.share, "verdict": WIDE}
     now, always = fleet_p(in_alarm, devices, steps, together)
     unhealthy = always <= SPENT / verdicts
     return found | {

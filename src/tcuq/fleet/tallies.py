@@ -160,10 +160,16 @@ class Tallies:
         rows = self._buckets[places % BUCKETS]
         found = {
             "time": places * self.width,
-            "devices": self._seen[0, level, places % BUCKETS].astype(np.int64),
-            "in_alarm": self._seen[1, level, places % BUCKETS].astype(np.int64),
+            "devices": self._distinct(0, level, places),
+            "in_alarm": self._distinct(1, level, places),
         }
         return found | {name: rows[name].astype(np.int64) for name in SUMS}
+
+    def _distinct(self, kind: int, level: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return devices a bucket; one whose clock goes back and forth is counted again, others are there."""
+        seen = self._seen[kind, level, places % BUCKETS].astype(np.int64)
+        most: int = len(self.devices) or int(seen.max(initial=0))
+        return np.asarray(np.minimum(seen, most), dtype=np.int64)
 
     def _places(self, level: int) -> npt.NDArray[np.int64]:
         """Return the numbers of all buckets between the first and the last, at some width."""

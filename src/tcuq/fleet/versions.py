@@ -70,7 +70,8 @@ def by_version(
 ) -> list[VersionView]:
     """Put shards of a version together, and find out who is silent."""
     found = []
-    for name in dict.fromkeys(shard.version for shard in shards):
+    names = list(dict.fromkeys(shard.version for shard in shards))
+    for name in names:
         mine = [shard for shard in shards if shard.version == name]
         params = mine[0].tallies.params
         rows = _together([shard.tallies.devices for shard in mine])
@@ -86,7 +87,9 @@ def by_version(
                 heard,
                 counts,
                 silence(rows, heard, time),
-                from_fit(params) if period is None else from_period(counts.over_time(), counts.width, period),
+                from_fit(params, len(names))
+                if period is None
+                else from_period(counts.over_time(), counts.width, period, len(names)),
             )
         )
     return found
@@ -123,10 +126,12 @@ def without_moved(versions: Sequence[VersionView]) -> list[npt.NDArray[np.int64]
     silent = [np.flatnonzero(v.silent) for v in versions]
     if len(versions) < 2 or not any(map(len, silent)):
         return silent
-    reporting = [{v.names[slot] for slot in np.flatnonzero(~v.silent).tolist()} for v in versions]
-    found = []
-    for own, (version, slots) in enumerate(zip(versions, silent, strict=True)):
-        others = set().union(*(names for at, names in enumerate(reporting) if at != own))
-        kept = [slot for slot in slots.tolist() if version.names[slot] not in others]
-        found.append(np.array(kept, dtype=np.int64))
-    return found
+    last: dict[str, tuple[float, int]] = {}  # a device that is silent everywhere counts where it was last
+    for own, version in enumerate(versions):
+        heard = np.where(version.silent, version.heard, np.inf).tolist()
+        for name, time in zip(version.names, heard, strict=True):
+            last[name] = max(last.get(name, (-np.inf, own)), (time, own))
+    return [
+        np.array([slot for slot in slots.tolist() if last[version.names[slot]][1] == own], dtype=np.int64)
+        for own, (version, slots) in enumerate(zip(versions, silent, strict=True))
+    ]

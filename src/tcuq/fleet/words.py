@@ -121,7 +121,7 @@ def verdict(summary: Mapping[str, Any]) -> str:
     if devices == 1:
         said = "The one device is in alarm." if hit else "The one device is not in alarm."
     else:
-        said = _of_many(summary, devices, hit, alarm)
+        said = _of_versions(summary) or _of_many(summary, devices, hit, alarm)
     worse = sum(bool(row.get("worse")) for row in summary.get("worst") or ())
     if worse:
         # The list is cut off, so there may be more.
@@ -129,6 +129,21 @@ def verdict(summary: Mapping[str, Any]) -> str:
         verb = "does" if worse == 1 and not more else "do"
         said += f" {more.capitalize()}{plural(worse, 'device')} {verb} worse than chance explains."
     return said
+
+
+def _of_versions(summary: Mapping[str, Any]) -> str:
+    """Return what is said of versions that fail while the fleet as a whole does not."""
+    versions = list(summary.get("versions") or ())
+    bad = [each for each in versions if (each.get("alarm") or {}).get("unhealthy")]
+    if alarmed(summary) or len(versions) < 2 or not bad:
+        return ""
+    parts = []
+    for each in bad:
+        alarm = each["alarm"]
+        hit, of = alarm["devices"], alarm["of"]
+        usual = f"at most {share(alarm['baseline'])} would be with clean data"
+        parts.append(f"{each['version']}, {hit:,} of {of:,} devices ({share(hit / of)}; {usual})")
+    return f"More devices are in alarm than chance explains, of version {'; '.join(parts)}."
 
 
 def _of_many(summary: Mapping[str, Any], devices: int, hit: int, alarm: Mapping[str, Any]) -> str:
@@ -140,8 +155,10 @@ def _of_many(summary: Mapping[str, Any], devices: int, hit: int, alarm: Mapping[
     usual = f"at most {share(base)} would be with clean data" if known(base) else ""
     if alarmed(summary):
         return f"More devices are in alarm than chance explains: {among}; {usual}."
-    if not usual or not known(alarm.get("p")):
+    if usual and not known(alarm.get("p")):
+        return f"{among}; too little is known of healthy devices to tell whether that is many."
+    if not usual:
         return f"{among}; there is no clean baseline to compare with."
     if hit / of > (base or 0.0):
-        return f"Chance may explain the alarms: {among}; {usual}."
+        return f"More may be in alarm than of healthy devices, but that is not certain: {among}; {usual}."
     return f"The fleet as a whole looks normal: {among}; {usual}."
