@@ -107,9 +107,9 @@ def test_a_checkpoint_of_other_shards_or_hold_is_refused(
     from pyspark.errors import StreamingQueryException
 
     for options in ({"shards": 3}, {"shards": 2, "hold": 16}):
-        with pytest.raises(StreamingQueryException, match="expected 2 and 32, with which the checkpoint"):
+        with pytest.raises(StreamingQueryException, match="expected 2 and 8, with which the checkpoint"):
             streamed(spark, source, tmp_path, params, **options)
-    with pytest.raises(ValueError, match="expected 2 and 32"):
+    with pytest.raises(ValueError, match="expected 2 and 8"):
         lanes(spark, str(tmp_path / "checkpoint"), params, hold=16)
 
 
