@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,13 @@ def test_versions_of_different_columns_share_a_file(tmp_path: Path) -> None:
         ("v1", "x", None),
         ("v2", None, None),
     ]
+
+
+def test_without_pyarrow_files_are_lines_unless_parquet_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    sink = open_sink(str(tmp_path / "out"), tmp_path / "fleet")
+    assert isinstance(sink, FileSink) and sink.format == "jsonl"
+    with pytest.raises(ValueError, match="needs the package pyarrow; install it with"):
+        open_sink(str(tmp_path / "out"), tmp_path / "fleet", "parquet")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import sys
 import threading
 import time
 from pathlib import Path
@@ -360,3 +362,60 @@ def test_unknown_sources_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             open_source(text, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_an_error_of_the_disk_stops_a_run_and_moves_nothing(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / f"e.{kind}"
+    if kind == "jsonl":
+        path.write_text(lines([row(f"d{seq % 3}", seq) for seq in range(9)]))
+    else:
+        table(path, 9)
+    fleet = StandInFleet(tmp_path / "fleet")
+    target = "add_batch" if kind == "parquet" else "EventLines.read"
+    module = "event_tables" if kind == "parquet" else "event_lines"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"tcuq.fleet.{module}.{target}", broken)
+        for where in (path, tmp_path):
+            with pytest.raises(OSError, match=rf"Input/output error: .*e\.{kind}"):
+                pump(fleet, FileSource(where))
+    assert fleet.position is None and not fleet.refused
+    assert pump(fleet, FileSource(path)).events == 9
+
+
+def test_a_missing_package_stops_a_run_and_moves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(tmp_path / "e.parquet", 9)
+    fleet = StandInFleet(tmp_path / "fleet")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyarrow.parquet", None)
+        with pytest.raises(ValueError, match=r"needs the package pyarrow; install it with: pip install"):
+            pump(fleet, FileSource(tmp_path / "e.parquet"))
+    assert fleet.position is None and not fleet.refused
+    assert pump(fleet, FileSource(tmp_path / "e.parquet")).events == 9
+
+
+def test_a_file_that_vanishes_is_followed_when_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tcuq.fleet.sources.PATIENCE", 0.1)
+    path = tmp_path / "e.jsonl"
+    path.write_text(lines([row("a", 0), row("a", 1)]))
+    source = FileSource(path, follow=True)
+    got, thread = following(source)
+    try:
+        until(lambda: len(names(got)) == 2)
+        path.unlink()
+        time.sleep(0.8)
+        path.write_text(lines([row("a", 2)]))
+        until(lambda: len(names(got)) == 3)
+    finally:
+        source.stop()
+        thread.join()
+    assert names(got) == [("a", 0), ("a", 1), ("a", 2)]

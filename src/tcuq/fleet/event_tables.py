@@ -40,7 +40,7 @@ class EventTable:
 
     def __init__(self, path: Path, row: int, rows: int) -> None:
         self.path, self.at = path, row
-        parquet = _arrow("pyarrow.parquet")
+        parquet = self.check_package()
         try:
             self._file = parquet.ParquetFile(
                 path, pre_buffer=False, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
@@ -68,6 +68,11 @@ class EventTable:
             else iter(())
         )
 
+    @staticmethod
+    def check_package() -> Any:
+        """Return the package that reads Parquet files, or say in one line how to get it."""
+        return _arrow("pyarrow.parquet")
+
     def read(self, into: Gathering) -> bool:
         """Take some rows; tell whether there may be more.
 
@@ -87,6 +92,8 @@ class EventTable:
         except MemoryError:
             raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno:
+                raise  # of the disk, not of the file
             into.refuse(
                 "unreadable file",
                 f"{self.path}, from row {self.at} on: {' '.join(str(error).split())[:120]}",

@@ -12,7 +12,6 @@ import json
 import re
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.whole_files import write_whole
-from ..io.tables import decision_table, encode_table
+from ..io.tables import decision_table, encode_table, package
 from ..monitor.steps import step_columns
 from .events import Decided
 
@@ -65,8 +64,16 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
 
         return MqttSink(Address.of(text), folder)
     if format is None:
-        format = "jsonl" if find_spec("pyarrow") is None else "parquet"
+        format = _usual_format()
     return FileSink(Path(text), folder, format)
+
+
+def _usual_format() -> str:
+    try:
+        package("parquet")
+    except ValueError:
+        return "jsonl"
+    return "parquet"
 
 
 def decision_columns(decided: Decided) -> dict[str, npt.NDArray[Any]]:
@@ -130,6 +137,8 @@ class FileSink:
             raise ValueError(f"{out}: is a file name, expected a folder: there is one file a commit")
         if folder.resolve() in (out.resolve(), *out.resolve().parents):
             raise ValueError(f"{out}: is inside the fleet's folder, expected a folder beside it")
+        if format == "parquet":
+            package("parquet")  # before the first commit, if it is missing
         self.out, self.format = out, format
         self._owner = str(folder.resolve())
 
@@ -177,8 +186,6 @@ class FileSink:
 
 def _table(parts: Sequence[Decided]) -> Any:
     """Return decisions of several versions as one Arrow table; a column that one lacks is null there."""
-    from ..io.tables import package
-
     tables = [decision_table(_with_null_times(decision_columns(part))) for part in parts]
     return (
         tables[0] if len(tables) == 1 else package("parquet").concat_tables(tables, promote_options="default")
@@ -186,8 +193,6 @@ def _table(parts: Sequence[Decided]) -> Any:
 
 
 def _with_null_times(columns: dict[str, Any]) -> dict[str, Any]:
-    from ..io.tables import package
-
     times = columns["time"]
     return {**columns, "time": package("parquet").array(times, mask=np.isnan(times))}
 

@@ -195,6 +195,8 @@ class FileSource:
         """Read some rows of the current file; tell whether there may be more at once."""
         if not self._name or self._over:
             return False
+        if self._open is None and self._kind() == "parquet":
+            EventTable.check_package()  # one that is missing is no fault of the file
         try:
             if self._open is None:
                 self._open = self._opened(count)
@@ -207,25 +209,36 @@ class FileSource:
                 more = self._open.read(rows, min(LINES, count - rows.count), last=not self.follow)
             else:
                 more = self._open.read(rows)
-        except (ValueError, OSError) as error:
+        except FileNotFoundError:
+            self.close()
+            # Somebody tidied up in a folder; a single file may come back.
+            self._over = self.path.is_dir() or not self.follow
+            return False
+        except OSError as error:
+            # The disk or a permission: the file may be whole, so it must not count as read.
+            self.close()
+            raise type(error)(error.errno, error.strerror or str(error), str(self._path())) from None
+        except ValueError as error:
             self.close()
             self._unreadable(rows, error)
             return False
         self._at = self._open.at
         return more
 
+    def _path(self) -> Path:
+        return self.path / self._name if self.path.is_dir() else self.path
+
+    def _kind(self) -> str:
+        return ENDINGS[self._path().suffix.lower()]
+
     def _opened(self, count: int) -> EventLines | EventTable:
-        path = self.path / self._name if self.path.is_dir() else self.path
-        if ENDINGS[path.suffix.lower()] == "parquet":
-            return EventTable(path, self._at, count)
-        return EventLines(path, self._at)
+        if self._kind() == "parquet":
+            return EventTable(self._path(), self._at, count)
+        return EventLines(self._path(), self._at)
 
     def _unreadable(self, rows: Gathering, error: Exception) -> None:
         """Wait for a file that is still being written; give it up when it does not change any more."""
-        path = self.path / self._name if self.path.is_dir() else self.path
-        if self.path.is_dir() and isinstance(error, FileNotFoundError):
-            self._over = True  # somebody tidied up what had been read
-            return
+        path = self._path()
         size, now = float(path.stat().st_size) if path.exists() else -1.0, time.monotonic()
         if self._waiting is None or self._waiting[0] != size:
             self._waiting = size, now
