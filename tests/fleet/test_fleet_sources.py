@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import io
 import json
+import math
 import sys
 import threading
 import time
@@ -419,3 +421,63 @@ def test_a_file_that_vanishes_is_followed_when_it_comes_back(
         source.stop()
         thread.join()
     assert names(got) == [("a", 0), ("a", 1), ("a", 2)]
+
+
+def times_in(arrived: list[Any]) -> list[Any]:
+    return [
+        when
+        for each in arrived
+        for part in each.parts
+        for events in part.events
+        for when in (events.times.tolist() if events.times is not None else [None] * len(events))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string"])
+def test_a_bad_text_among_times_costs_its_own_time_alone(tmp_path: Path, kind: str) -> None:
+    texts = ["1970-01-02T00:00:00Z", "1970-01-02T01:00:00+01:00", "yesterday", None, "1970-01-02"]
+    table(tmp_path / "t.parquet", 5, time=arrow.array(texts, getattr(arrow, kind)()))
+    source = FileSource(tmp_path / "t.parquet")
+    assert times_in(all_of(source)) == [86400.0, 86400.0, math.inf, None, 86400.0]
+    assert not source.bad.counts
+
+
+def test_dates_are_days_and_other_types_no_times(tmp_path: Path) -> None:
+    for kind in ("date32", "date64"):
+        when = arrow.array([datetime.date(1970, 1, 3)], getattr(arrow, kind)())
+        table(tmp_path / "t.parquet", 1, time=when)
+        assert times_in(all_of(FileSource(tmp_path / "t.parquet"))) == [2 * 86400.0]
+    for when in (arrow.array([True]), arrow.array([[1]]), arrow.array([float("nan")])):
+        table(tmp_path / "t.parquet", 1, time=when)
+        assert times_in(all_of(FileSource(tmp_path / "t.parquet"))) == [math.inf]
+    (tmp_path / "t.jsonl").write_text(
+        lines([row("a", seq, time=each) for seq, each in enumerate((float("nan"), "soon", True, [1], 5))])
+    )
+    assert times_in(all_of(FileSource(tmp_path / "t.jsonl"))) == [math.inf] * 4 + [5.0]
+
+
+def test_values_of_another_type_are_counted_as_rows(tmp_path: Path) -> None:
+    path = tmp_path / "e.parquet"
+    for more, kind in (
+        ({"p1": ["0.75"] * 3}, "probs"),
+        ({"features": [["x"]] * 3}, "features"),
+    ):
+        table(path, 3, **more)
+        source = FileSource(path)
+        assert not names(all_of(source)) and source.bad.counts == {kind: 3}
+    table(path, 3, features=arrow.array([[1.0], None, [2.0]]))
+    source = FileSource(path)
+    arrived = all_of(source)
+    assert len(names(arrived)) == 3 and not source.bad.counts
+    assert [e.features is None for e in arrived[0].parts[0].events] == [False, True, False]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path, binary: bool) -> None:
+    content = arrow.array([b"a", b"\xff\xfe", b"c"], arrow.binary())
+    if not binary:
+        content = arrow.Array.from_buffers(arrow.string(), 3, content.buffers())
+    table(tmp_path / "e.parquet", 3, device=content)
+    source = FileSource(tmp_path / "e.parquet")
+    assert names(all_of(source)) == [("a", 0), ("c", 2)]
+    assert source.bad.counts == {"device name": 1}
