@@ -349,7 +349,8 @@ def test_pump_hands_states_over_and_survives_bad_ones(tmp_path: Path) -> None:
     (tmp_path / "e.jsonl").write_text(lines([*content, row("a", 1)]) + "{\n")
     fleet = StandInFleet(tmp_path / "fleet")
     done = pump(fleet, FileSource(tmp_path / "e.jsonl"))
-    assert (done.events, done.states, done.refused) == (2, 2, {"not JSON": 1})
+    assert (done.events, done.states, done.commits, done.refused) == (2, 1, 1, {"not JSON": 1})
+    assert done.turned_down == {"bad state": 1}
     assert places(fleet) == [("a", 0, 0), ("a", 0, 1)]
     assert fleet.states["b"][:3] == (0, 9, b"ok") and fleet.states["b"][3] == 1
     assert fleet.refused == {"bad state": 1, "not JSON": 1}
@@ -481,3 +482,26 @@ def test_a_name_that_is_not_utf8_costs_its_row(tmp_path: Path, binary: bool) -> 
     source = FileSource(tmp_path / "e.parquet")
     assert names(all_of(source)) == [("a", 0), ("c", 2)]
     assert source.bad.counts == {"device name": 1}
+
+
+def test_what_was_stopped_is_not_flushed(tmp_path: Path) -> None:
+    path = tmp_path / "e.jsonl"
+    path.write_text(lines([row("a", seq) for seq in range(50)]))
+    for make in (lambda: FileSource(path), lambda: StandardInput(io.BytesIO(path.read_bytes() * 99))):
+        fleet = StandInFleet(tmp_path / "fleet")
+        source = make()
+        pump(fleet, source, count=5, flush=True, told=lambda _, source=source: source.stop())
+        assert not source.ended and fleet.flushed == 0
+        pump(fleet, make(), flush=True)
+        assert fleet.flushed == 1
+        (tmp_path / "fleet" / "stand-in.pickle").unlink()
+
+
+def test_states_and_events_of_a_batch_are_one_commit(tmp_path: Path) -> None:
+    """A kill within a batch would count its events a second time if there were several."""
+    state = {"device": "a", "seq": 0, "state": "b2s="}
+    (tmp_path / "e.jsonl").write_text(lines([row("a", 0), state, row("a", 1), state, row("a", 2)]))
+    fleet = StandInFleet(tmp_path / "fleet")
+    pump(fleet, FileSource(tmp_path / "e.jsonl"))
+    assert fleet.commit_number == 1 and fleet.duplicates == 0
+    assert places(fleet) == [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]

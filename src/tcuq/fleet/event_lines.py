@@ -94,6 +94,7 @@ class StandardInput:
                 raise ValueError("standard input is closed")
             stream = sys.stdin.buffer
         self.bad = Bad()
+        self.ended = False
         self._stream = stream
         self._stop = threading.Event()
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=64)
@@ -102,17 +103,17 @@ class StandardInput:
         """Yield what arrives; see `Source`."""
         threading.Thread(target=self._pull, daemon=True).start()
         rows = Gathering(self.bad, self.where)
-        line, rest, since, ended = 0, b"", time.monotonic(), False
-        while not ended and not self._stop.is_set():
+        line, rest, since = 0, b"", time.monotonic()
+        while not self.ended and not self._stop.is_set():
             try:
                 chunk = self._chunks.get(timeout=max(0.001, min(PAUSE, since + every - time.monotonic())))
             except queue.Empty:
                 pass
             else:
-                ended = not chunk
+                self.ended = not chunk
                 lines = (rest + chunk).split(b"\n")
                 rest = lines.pop()
-                if ended:
+                if self.ended:
                     lines.append(rest)
                 rest = rest[: MAX_LINE + 1]
                 for each in lines:

@@ -32,6 +32,8 @@ class Source(Protocol):
 
     where: str
     bad: Bad
+    ended: bool
+    """All of the input was given, and nothing more will come: it was not stopped before."""
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives after a position, `count` events at a time, or after `every` seconds.
@@ -97,13 +99,15 @@ class FileSource:
     ----------
     restarted : bool
         The position that `batches` was given is of another source, so this one was read from its beginning.
+    ended : bool
+        As of `Source`; never while a file is followed.
     """
 
     def __init__(self, path: Path, follow: bool = False) -> None:
         self.path, self.follow = path, follow
         self.where = path.as_posix()
         self.bad = Bad()
-        self.restarted = False
+        self.restarted = self.ended = False
         self._stop = threading.Event()
         self._open: EventLines | EventTable | None = None
         self._name, self._at, self._over = "", 0, False
@@ -132,6 +136,7 @@ class FileSource:
                 since = time.monotonic()
             if not more:
                 if not self.follow:
+                    self.ended = True
                     break
                 self._stop.wait(min(PAUSE, every))
         if rows:
