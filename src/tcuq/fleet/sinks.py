@@ -216,12 +216,12 @@ class MqttSink:
         name = hashlib.sha256(f"out {folder.resolve()} {address.topic}".encode()).hexdigest()[:16]
         self.address = address
         self._mark = folder / f"sent-{name}.json"
-        self._connection = Connection(address, f"tcuq-{name}", subscribe=False)
-        self._connection.client.max_inflight_messages_set(1000)
+        self.connection = Connection(address, f"tcuq-{name}", subscribe=False)
+        self.connection.client.max_inflight_messages_set(1000)
 
     def begin(self, last: int) -> int:
         """Connect; a sink that is new begins with the next commit."""
-        self._connection.open()
+        self.connection.open()
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             return min(last, int(json.loads(self._mark.read_text(encoding="utf-8"))["commit"]))
         self._note(last)
@@ -234,12 +234,12 @@ class MqttSink:
             version = _level(part.version)
             for device, line in zip(part.devices.tolist(), decision_lines(part), strict=True):
                 topic = self.address.topic.replace("{device}", _level(device)).replace("{version}", version)
-                sent.append(self._connection.client.publish(topic, line, qos=1))
+                sent.append(self.connection.client.publish(topic, line, qos=1))
         until = time.monotonic() + PATIENCE
         for each in sent:
             while not each.is_published():
-                if self._connection.error or time.monotonic() > until:
-                    why = self._connection.error or f"the broker took no decisions for {PATIENCE:g} s"
+                if self.connection.error or time.monotonic() > until:
+                    why = self.connection.error or f"the broker took no decisions for {PATIENCE:g} s"
                     raise ValueError(f"{self.address}: {why}")
                 each.wait_for_publish(1.0)
             until = time.monotonic() + PATIENCE
@@ -250,7 +250,7 @@ class MqttSink:
 
     def close(self) -> None:
         """Disconnect."""
-        self._connection.close()
+        self.connection.close()
 
 
 def _level(name: str) -> str:
