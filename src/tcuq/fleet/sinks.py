@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import time
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,7 +29,10 @@ PATIENCE = 60.0
 """Seconds that a broker may take for a decision; after that the run ends, and the next one sends it again."""
 
 MARK = ".tcuq-fleet"
-"""Names, in a folder of decisions, the fleet whose decisions they are."""
+"""Names, in a folder of decisions, the fleet whose decisions they are: its folder and its identity."""
+
+IDENTITY = "identity"
+"""In a fleet's folder: a fleet that is begun anew in the same place has another one."""
 
 
 class Sink(Protocol):
@@ -57,18 +61,21 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     folder : path
         Of the fleet.
     format : str, optional
-        Of files: ``"parquet"`` or ``"jsonl"``; by default Parquet where it can be written.
+        Of files: ``"parquet"`` or ``"jsonl"``; by default as those that are there, else Parquet where it
+        can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt_client import Address
 
         return MqttSink(Address.of(text), folder)
     if format is None:
-        format = _usual_format()
+        format = _usual_format(Path(text))
     return FileSink(Path(text), folder, format)
 
 
-def _usual_format() -> str:
+def _usual_format(out: Path) -> str:
+    if (out / MARK).exists() and not _numbers(out, "parquet") and _numbers(out, "jsonl"):
+        return "jsonl"
     try:
         package("parquet")
     except ValueError:
@@ -140,21 +147,28 @@ class FileSink:
         if format == "parquet":
             package("parquet")  # before the first commit, if it is missing
         self.out, self.format = out, format
-        self._owner = str(folder.resolve())
+        self._folder = folder
 
     def begin(self, last: int) -> int:
         """Remove what does not belong to a commit; see `Sink`."""
         self.out.mkdir(parents=True, exist_ok=True)
-        mark = self.out / MARK
-        if mark.exists() and mark.read_text(encoding="utf-8") != self._owner:
+        mark, owner = self.out / MARK, self._owner()
+        found = mark.read_text(encoding="utf-8") if mark.exists() else None
+        numbers = _numbers(self.out, self.format)
+        [other] = [each for each in FORMATS if each != self.format]
+        others = _numbers(self.out, other)
+        if found is None and (numbers or others):
+            raise ValueError(f"{self.out}: holds other files of numbers, expected an empty folder")
+        if found is not None and found != owner:
+            place = found.partition("\n")[0]
+            anew = " as it was before it was begun anew" if place == str(self._folder.resolve()) else ""
             raise ValueError(
-                f"{self.out}: holds decisions of the fleet {mark.read_text(encoding='utf-8')}, "
+                f"{self.out}: holds decisions of the fleet {place}{anew}, "
                 "expected a folder of its own for each fleet"
             )
-        numbers = self._numbers()
-        if numbers and not mark.exists():
-            raise ValueError(f"{self.out}: holds other files of numbers, expected an empty folder")
-        write_whole(mark, self._owner)
+        if others:
+            raise ValueError(f"{self.out}: holds decisions as {other}, expected this format or a new folder")
+        write_whole(mark, owner)
         for left in self.out.glob(".tcuq.*"):  # of a process that was killed while it wrote
             left.unlink()
         for number in numbers:
@@ -176,12 +190,22 @@ class FileSink:
     def close(self) -> None:
         """Do nothing: every file is closed."""
 
+    def _owner(self) -> str:
+        """Return the fleet's folder and identity; the first sink gives it one."""
+        path = self._folder / IDENTITY
+        if not path.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, uuid.uuid4().hex)
+        return f"{self._folder.resolve()}\n{path.read_text(encoding='utf-8')}"
+
     def _path(self, number: int) -> Path:
         return self.out / f"{number:08d}.{self.format}"
 
-    def _numbers(self) -> list[int]:
-        found = (re.fullmatch(rf"(\d{{8,}})\.{self.format}", each.name) for each in self.out.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+
+def _numbers(out: Path, format: str) -> list[int]:
+    """Return the commits whose files are there."""
+    found = (re.fullmatch(rf"(\d{{8,}})\.{format}", each.name) for each in out.iterdir())
+    return sorted(int(match[1]) for match in found if match)
 
 
 def _table(parts: Sequence[Decided]) -> Any:
