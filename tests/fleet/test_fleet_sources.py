@@ -505,3 +505,54 @@ def test_states_and_events_of_a_batch_are_one_commit(tmp_path: Path) -> None:
     pump(fleet, FileSource(tmp_path / "e.jsonl"))
     assert fleet.commit_number == 1 and fleet.duplicates == 0
     assert places(fleet) == [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
+
+
+def test_a_file_that_came_too_late_between_two_runs_is_told_once(tmp_path: Path) -> None:
+    for name in ("1", "3"):
+        (tmp_path / f"{name}.jsonl").write_text(lines([row(name, 0)]))
+    position = json.loads(json.dumps(all_of(FileSource(tmp_path))[-1].position))
+    (tmp_path / "1.jsonl").unlink()  # as many files as before
+    (tmp_path / "2.jsonl").write_text(lines([row("2", 0)]))
+    source = FileSource(tmp_path)
+    arrived = all_of(source, position)
+    assert not names(arrived) and source.bad.counts == {"late file": 1}
+    assert "2.jsonl: sorts before 3.jsonl" in source.bad.first["late file"]
+    again = FileSource(tmp_path)
+    assert not all_of(again, arrived[-1].position) and not again.bad.counts
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_another_file_of_the_same_name_is_read_from_its_beginning(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"e.{kind}"
+
+    def fill(first: int, count: int) -> None:
+        if kind == "jsonl":
+            path.write_text(lines([row("a", seq) for seq in range(first, first + count)]))
+        else:
+            table(path, count, first)
+
+    fill(100, 9)
+    [arrived] = all_of(FileSource(path), count=100)
+    position = json.loads(json.dumps(arrived.position))
+    source = FileSource(path)
+    assert not all_of(source, position) and not source.bad.counts
+    fill(200, 20)
+    source = FileSource(path)
+    arrived = all_of(source, position, count=100)
+    assert [seq for _, seq in names(arrived)] == list(range(200, 220))
+    assert source.bad.counts == {"file replaced": 1}
+    again = FileSource(path)
+    assert not all_of(again, arrived[-1].position) and not again.bad.counts
+
+
+def test_a_file_that_grows_is_the_same_file(tmp_path: Path) -> None:
+    path, position, found = tmp_path / "e.jsonl", None, []
+    for count in (1, 2, 80, 400):
+        with path.open("a") as file:
+            file.write(lines([row("a", len(found) + seq) for seq in range(count)]))
+        source = FileSource(path)
+        arrived = all_of(source, position, 50)
+        found += names(arrived)
+        position = arrived[-1].position
+        assert not source.bad.counts
+    assert [seq for _, seq in found] == list(range(483))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, note, print_json
-from .edge import UsageError
-from .fleet_folder import add_folder, clock, healthy
+from .edge import UsageError, tell
+from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
-from .fleet_progress import Progress
-from .fleet_versions import opened, versions
 
 if TYPE_CHECKING:
     from ..fleet.pump import Pumped
@@ -59,7 +59,11 @@ def add(subparsers: Subparsers) -> None:
     )
     option("--folder", metavar="DIR", required=True, help="where the fleet is kept; made if it is not there")
     option("--out", metavar="OUT", help="decisions also go to this folder, or to mqtt://host/topic/{device}")
-    option("--out-format", choices=("parquet", "jsonl"), help="of the files in OUT (default: parquet)")
+    option(
+        "--out-format",
+        choices=("parquet", "jsonl"),
+        help="of the files in OUT (default: parquet, or jsonl without pyarrow)",
+    )
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
     option("--batch", type=int, default=20_000, metavar="N", help="events a commit (default: 20000)")
     option("--every", type=float, default=1.0, metavar="S", help="seconds between commits (default: 1)")
@@ -101,7 +105,7 @@ def run_fleet(args: argparse.Namespace) -> int:
     with opened(args, params, devices, given) as fleet, _stopped_by_signals(source):
         for remark in getattr(fleet, "remarks", ()):
             note(args, remark)
-        bar = Progress(args, fleet, source)
+        bar = _Progress(args, fleet, source)
 
         def idle() -> None:
             answer_requests(fleet)
@@ -211,6 +215,57 @@ def _stopped_by_signals(source: Source) -> Iterator[None]:
     finally:
         for ending, handler in before.items():
             signal.signal(ending, handler)
+
+
+class _Progress:
+    """One line on a terminal: events a second, devices, in alarm."""
+
+    def __init__(self, args: argparse.Namespace, fleet: Any, source: Any) -> None:
+        self._on = not (args.quiet or args.json) and sys.stderr.isatty()
+        self._fleet, self._shown = fleet, ""
+        self._connection = getattr(source, "connection", None)
+        self._last = (time.monotonic(), 0)
+        self._done: Pumped | None = None
+        self._known: set[str] = set()
+        self._looked: dict[str, int] = {}
+
+    def devices(self) -> int:
+        """Return how many devices there are; one that changed its version counts once."""
+        lanes = self._fleet.lanes
+        if len(lanes) == 1:
+            return sum(len(lane.devices) for lane in lanes.values())
+        for name, lane in lanes.items():
+            self._known.update(lane.devices[self._looked.get(name, 0) :])
+            self._looked[name] = len(lane.devices)
+        return len(self._known)
+
+    def __call__(self, done: Pumped) -> None:
+        """Hear of a commit."""
+        self._done = done
+        self.look()
+
+    def look(self) -> None:
+        """Show the line anew, also while nothing arrives."""
+        done, now = self._done, time.monotonic()
+        before, events = self._last
+        if not self._on or done is None or now - before < 0.5:
+            return
+        self._last = (now, done.events)
+        lanes = self._fleet.lanes.values()
+        devices = self.devices()
+        hit = sum(int((lane.tallies.devices["alarm"] > 0).sum()) for lane in lanes)
+        rate = (done.events - events) / (now - before)
+        line = f"{done.events:,} events, {rate:,.0f} a second; {devices:,} devices, {hit:,} in alarm"
+        if self._connection is not None and self._connection.away:
+            line = f"the broker is away; {line}"
+        line = line[:79]
+        tell(f"\r{line:<{len(self._shown)}}", end="")
+        self._shown = line
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            tell(f"\r{'':<{len(self._shown)}}\r", end="")
 
 
 def show_status(args: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from ..io.sources import MAX_LINE
 from .arrivals import Arrived, Bad, Gathering
+from .file_marks import BEGINNING, has_beginning, mark_of
 
 PAUSE = 0.2
 """Seconds between two looks at what may have grown."""
@@ -23,6 +24,7 @@ class EventLines:
 
     def __init__(self, path: Path, byte: int) -> None:
         self.path, self.at = path, byte
+        self._mark: list[int] | None = None
         self._file = path.open("rb")
         self._file.seek(byte)
 
@@ -59,6 +61,19 @@ class EventLines:
             pass
         self.at = self._file.tell()
         return True
+
+    def mark(self) -> list[int]:
+        """Return what the part that was read begins with."""
+        if self._mark is None or self._mark[0] < min(self.at, BEGINNING):
+            self._file.seek(0)
+            content = self._file.read(min(self.at, BEGINNING))
+            self._file.seek(self.at)
+            self._mark = mark_of(content)
+        return self._mark
+
+    def has_mark(self, mark: Any) -> bool:
+        """Tell whether this is the file that had a mark."""
+        return has_beginning(self.path, mark)
 
     def shrunk(self) -> bool:
         """Tell whether the file became shorter than what was read of it."""

@@ -13,6 +13,7 @@ from ..base.optional import needed
 from ..monitor.columns import numbered
 from .arrivals import NO_TIME, Gathering, device_names, seconds
 from .events import MAX_NUMBER, Events
+from .file_marks import whole
 
 PLAIN = ("device", "boot", "seq", "time", "version")
 
@@ -55,6 +56,7 @@ class EventTable:
             raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
         except Exception:
             raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
+        self._mark = whole(path)
         self._probs, self._features = _columns(path, names)
         ends = np.cumsum(sizes, dtype=np.int64)
         group = int(np.searchsorted(ends, row, side="right"))
@@ -103,6 +105,14 @@ class EventTable:
             return False
         self.at += batch.num_rows
         return True
+
+    def mark(self) -> list[int]:
+        """Return what tells this file from another one."""
+        return self._mark
+
+    def has_mark(self, mark: Any) -> bool:
+        """Tell whether this is the file that had a mark; what is no mark says nothing."""
+        return not isinstance(mark, list) or mark == self._mark
 
     def shrunk(self) -> bool:
         """Tell whether the file has fewer rows than were read of it: it is another one."""
@@ -281,14 +291,14 @@ def _times(batch: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     elif _is_text(kind):
         found = np.array([seconds(each) for each in values.to_pylist()], dtype=np.float64)
     elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        whole = values.cast(_arrow().float64(), safe=False)
-        found = np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.float64)
+        numbers = values.cast(_arrow().float64(), safe=False)
+        found = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
     return np.where(np.isnan(found), NO_TIME, found), timed
 
 
 def _int64(values: Any) -> npt.NDArray[np.int64]:
-    whole = values.cast(_arrow().int64()).fill_null(0)
-    return np.asarray(whole.to_numpy(zero_copy_only=False), dtype=np.int64)
+    ticks = values.cast(_arrow().int64()).fill_null(0)
+    return np.asarray(ticks.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 class _Rows:

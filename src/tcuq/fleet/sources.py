@@ -16,6 +16,7 @@ from ..io.sources import STANDARD
 from .arrivals import Arrived, Bad, Gathering
 from .event_lines import PAUSE, EventLines, StandardInput
 from .event_tables import EventTable
+from .file_marks import among, packed
 
 ENDINGS = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 """Files that are read."""
@@ -92,7 +93,8 @@ class FileSource:
     path : path
     follow : bool
         Wait for lines at the end of a file, and for new files in a folder. New files must sort behind
-        those that are there; a file that comes too late is counted and not read. Names that begin with
+        those that are there; a file that comes too late is counted and not read, also one that came between
+        two runs. Names that begin with
         ``.`` or ``_`` are not read, so that a writer can rename a file when it is whole.
 
     Attributes
@@ -112,6 +114,8 @@ class FileSource:
         self._open: EventLines | EventTable | None = None
         self._name, self._at, self._over = "", 0, False
         self._known: set[str] | None = None
+        self._mark: Any = None
+        self._passed: tuple[str, set[str], str] = ("", set(), "")
         self._waiting: tuple[float, float] | None = None
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
@@ -156,7 +160,17 @@ class FileSource:
             self._open = None
 
     def _position(self) -> dict[str, Any]:
-        return {"source": str(self.path.resolve()), "file": self._name, "at": self._at}
+        found = {"source": str(self.path.resolve()), "file": self._name, "at": self._at}
+        if self._open is not None:
+            self._mark = self._open.mark()
+        if self._mark is not None:
+            found["mark"] = self._mark
+        if self.path.is_dir() and self._known is not None:
+            if self._passed[:2] != (self._name, self._known):
+                names = (name for name in self._known if name < self._name)
+                self._passed = self._name, self._known, packed(names)
+            found["passed"] = self._passed[2]
+        return found
 
     def _resume(self, position: Any) -> None:
         """Begin where a position says; one of another source says nothing about this one."""
@@ -165,6 +179,10 @@ class FileSource:
         name, at = (position.get("file"), position.get("at")) if own else ("", 0)
         if isinstance(name, str) and type(at) is int and at >= 0:
             self._name, self._at = name, at
+            self._mark = position.get("mark") if own else None
+            if own and isinstance(position.get("passed"), str) and self.path.is_dir():
+                earlier = [each for each in self._names() if each < name]
+                self._known = {name, *among(earlier, position["passed"])}
 
     def _names(self) -> list[str]:
         """Return the files that are there, in order."""
@@ -193,23 +211,24 @@ class FileSource:
             while self._open.read(rows, LINES, last=True, broken=True):
                 pass
         self.close()
-        self._name, self._at, self._over, self._waiting = later, 0, False, None
+        self._name, self._at, self._over, self._waiting, self._mark = later, 0, False, None, None
         return True
 
     def _read(self, rows: Gathering, count: int) -> bool:
         """Read some rows of the current file; tell whether there may be more at once."""
         if not self._name or self._over:
             return False
+        replaced = False
         if self._open is None and self._kind() == "parquet":
             EventTable.check_package()  # one that is missing is no fault of the file
         try:
             if self._open is None:
                 self._open = self._opened(count)
+                replaced = self._at > 0 and not self._open.has_mark(self._mark)
             if self._open.shrunk():
-                rows.refuse("file cut short", f"{self._open.path}: became shorter, read from its beginning")
-                self.close()
-                self._at = 0
-                self._open = self._opened(count)
+                self._again(rows, count, "file cut short", "became shorter")
+            elif replaced:
+                self._again(rows, count, "file replaced", "is another file than the one that was read")
             if isinstance(self._open, EventLines):
                 more = self._open.read(rows, min(LINES, count - rows.count), last=not self.follow)
             else:
@@ -229,6 +248,13 @@ class FileSource:
             return False
         self._at = self._open.at
         return more
+
+    def _again(self, rows: Gathering, count: int, kind: str, why: str) -> None:
+        """Read a file from its beginning; events that the fleet has are dropped there."""
+        rows.refuse(kind, f"{self._path()}: {why}, read from its beginning")
+        self.close()
+        self._at, self._mark = 0, None
+        self._open = self._opened(count)
 
     def _path(self) -> Path:
         return self.path / self._name if self.path.is_dir() else self.path
