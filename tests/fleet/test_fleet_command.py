@@ -20,6 +20,7 @@ from report_pages import check_whole
 
 from tcuq import Monitor, Params
 from tcuq.cli import main
+from tcuq.fleet.fleet import Fleet
 
 pytest.importorskip("tcuq.fleet.fleet", reason="the fleet itself is not there")
 
@@ -317,3 +318,73 @@ def test_a_served_page_in_a_browser(work: Path, capsys: pytest.CaptureFixture[st
         process.kill()
         process.communicate()
     capsys.readouterr()
+
+
+def test_what_the_fleet_refuses_is_told_by_kind(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    probs = [0.5, 0.3, 0.2]
+    rows = [
+        {"device": "a", "seq": 0, "probs": [0.5, 0.5]},
+        {"device": "a", "seq": 0, "probs": probs, "version": "v9"},
+        {"device": "a", "seq": 0, "probs": probs, "time": "yesterday"},
+        {"device": "a", "seq": 1, "probs": probs, "time": True},
+        {"device": "a", "seq": 2, "probs": probs, "time": None},
+        {"device": "b", "seq": 2, "state": "YmFk"},
+    ]
+    write(work / "bad.jsonl", rows)
+    assert run("run", "monitor.json", "bad.jsonl", "--folder", "fleet") == 0
+    out, err = capsys.readouterr()
+    assert "3 decisions; the fleet has 1 device\n" in out
+    assert err.count("\n") == 1, err
+    for said_of in ("1 for wrong width", "1 for unknown version", "2 for bad time", "1 for bad state"):
+        assert said_of in err
+    found = said(capsys, "run", "monitor.json", "bad.jsonl", "--folder", "again")
+    assert found["refused"] == {"unknown version": 1, "wrong width": 1, "bad time": 2, "bad state": 1}
+    assert found["states"] == 0
+
+
+def test_a_roll_out_after_an_unnamed_version_is_told_what_to_type(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Params(classes=3, warmup=0, reference=0.4).save("new.json")
+    name = Params.load("monitor.json").fingerprint
+    assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 0
+    capsys.readouterr()
+    for given, expected in (
+        (["old=monitor.json", "new=new.json"], f"{name}=monitor.json new=new.json"),
+        (["new.json"], f"{name}=FILE new=new.json"),
+        (["old=monitor.json"], f"{name}=monitor.json"),
+    ):
+        assert run("run", *given, "events.jsonl", "--folder", "fleet") == 2
+        err = capsys.readouterr().err
+        assert err.endswith(f"type: {expected}\n") and err.count("\n") == 1 and "Fleet(" not in err
+    assert run("run", f"{name}=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet") == 0
+
+
+def test_a_device_in_two_versions_counts_once(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Params(classes=3, warmup=0, reference=0.4).save("new.json")
+    rows = [{**row, "version": name} for name in ("old", "new") for row in traffic(4, 3)]
+    write(work / "events.jsonl", rows)
+    found = said(capsys, "run", "old=monitor.json", "new=new.json", "events.jsonl", "--folder", "fleet")
+    assert (found["events"], found["devices"]) == (24, 4)
+
+
+def test_a_second_writer_is_told_what_to_type(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Fleet(Params.load("monitor.json"), "fleet"):
+        assert run("run", "monitor.json", "events.jsonl", "--folder", "fleet") == 2
+    err = capsys.readouterr().err
+    assert "read_only" not in err and err.endswith("look at it with: tcuq fleet status fleet\n")
+
+
+def test_a_package_that_is_missing_loses_no_file(
+    work: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.Table.from_pylist(traffic(2, 3)), "events.parquet")
+    order = ("run", "monitor.json", "events.parquet", "--folder", "fleet")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyarrow.parquet", None)
+        assert run(*order) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and "pip install 'tcuq[tables]'" in err
+    assert said(capsys, *order)["events"] == 6

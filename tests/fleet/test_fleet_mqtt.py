@@ -227,11 +227,16 @@ def test_a_broker_that_starts_again_is_found_again(folder: Path) -> None:
         with client(port) as sender:
             sender.publish("d/a/s", json.dumps(step(0)), qos=1).wait_for_publish(5)
         until(lambda: len(fleet.seen) == 1)
+        assert not source.connection.away
     try:
+        until(lambda: source.connection.away)
         with broker(place, *kept, port=port), client(port) as sender:
             for seq in range(1, 20):
                 sender.publish("d/a/s", json.dumps(step(seq)), qos=1)
             until(lambda: len(fleet.seen) == 20)
+            assert not source.connection.away
+            source.close()
+            assert source.connection.lost == 1  # leaving is no loss
     finally:
         source.stop()
         thread.join()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -144,3 +146,38 @@ def test_versions_of_different_columns_share_a_file(tmp_path: Path) -> None:
         ("v1", "x", None),
         ("v2", None, None),
     ]
+
+
+def test_without_pyarrow_files_are_lines_unless_parquet_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    sink = open_sink(str(tmp_path / "out"), tmp_path / "fleet")
+    assert isinstance(sink, FileSink) and sink.format == "jsonl"
+    with pytest.raises(ValueError, match="needs the package pyarrow; install it with"):
+        open_sink(str(tmp_path / "out"), tmp_path / "fleet", "parquet")
+
+
+def test_another_format_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is missing (extra tables)")
+    feed(tmp_path / "e.jsonl", 0, 4)
+    folder, out = tmp_path / "fleet", tmp_path / "out"
+    fleet = StandInFleet(folder)
+    pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+    with pytest.raises(ValueError, match="holds decisions as jsonl"):
+        pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "parquet"))
+    feed(tmp_path / "e.jsonl", 4, 1)
+    pump(fleet, FileSource(tmp_path / "e.jsonl"), open_sink(str(out), folder))  # as those that are there
+    assert read(out) == [("a", 0, seq) for seq in range(5)]
+
+
+def test_a_fleet_that_was_begun_anew_leaves_old_decisions_alone(tmp_path: Path) -> None:
+    feed(tmp_path / "e.jsonl", 0, 20)
+    folder, out = tmp_path / "fleet", tmp_path / "out"
+    pump(StandInFleet(folder), FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"), count=5)
+    before = read(out)
+    shutil.rmtree(folder)
+    fleet = StandInFleet(folder)
+    with pytest.raises(ValueError, match=r"as it was before it was begun anew"):
+        pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
+    assert read(out) == before and len(before) == 20 and fleet.position is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ class StandInFleet:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.lanes: dict[str, Any] = {}
+        self.lanes: dict[str, Any] = {"one": SimpleNamespace(params=SimpleNamespace(fingerprint="0"))}
         self._path = folder / "stand-in.pickle"
         self._kept: dict[str, Any] = {
             "position": None,
@@ -29,6 +30,7 @@ class StandInFleet:
             "refused": {},
             "states": {},
             "duplicates": 0,
+            "flushed": 0,
             "decisions": {},
         }
         if self._path.exists():
@@ -44,23 +46,19 @@ class StandInFleet:
     def refuse(self, kind: str, count: int = 1) -> None:
         self._kept["refused"][kind] = self._kept["refused"].get(kind, 0) + count
 
-    def take(self, events: Sequence[Events], position: Any = None) -> list[Decided]:
-        return self._commit([self._taken(each) for each in events], position)
+    def take(self, events: Sequence[Any], position: Any = None) -> list[Decided]:
+        found = [self._taken(each) if isinstance(each, Events) else self._adopted(each) for each in events]
+        return self._commit([each for each in found if each is not None], position)
 
     def flush(self, position: Any = None) -> list[Decided]:
+        self._kept["flushed"] += 1
         return self._commit([], position)
 
-    def commit(self, position: Any = None) -> list[Decided]:
-        return self._commit([], position)
-
-    def adopt(
-        self, device: str, state: bytes, boot: int, seq: int, version: str | None, *, commit: bool
-    ) -> list[Decided]:
-        if state == b"bad":
+    def _adopted(self, item: Any) -> None:
+        if item.state == b"bad":
             self.refuse("bad state")
-            raise ValueError("state is damaged")
-        self._kept["states"][device] = (boot, seq, state, len(self._kept["seen"]))
-        return []
+        else:
+            self._kept["states"][item.device] = (item.boot, item.seq, item.state, len(self._kept["seen"]))
 
     def _taken(self, events: Events) -> Decided:
         fresh = []

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, note, print_json
 from .edge import UsageError, tell
-from .fleet_folder import add_folder, clock, healthy
+from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
 
@@ -58,7 +59,11 @@ def add(subparsers: Subparsers) -> None:
     )
     option("--folder", metavar="DIR", required=True, help="where the fleet is kept; made if it is not there")
     option("--out", metavar="OUT", help="decisions also go to this folder, or to mqtt://host/topic/{device}")
-    option("--out-format", choices=("parquet", "jsonl"), help="of the files in OUT (default: parquet)")
+    option(
+        "--out-format",
+        choices=("parquet", "jsonl"),
+        help="of the files in OUT (default: parquet, or jsonl without pyarrow)",
+    )
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
     option("--batch", type=int, default=20_000, metavar="N", help="events a commit (default: 20000)")
     option("--every", type=float, default=1.0, metavar="S", help="seconds between commits (default: 1)")
@@ -79,7 +84,6 @@ def add(subparsers: Subparsers) -> None:
 
 def run_fleet(args: argparse.Namespace) -> int:
     """Take in events until they end, or until a signal."""
-    from ..fleet.fleet import Fleet
     from ..fleet.pump import pump
     from ..fleet.requests import answer_requests
     from ..fleet.sinks import open_sink
@@ -92,16 +96,21 @@ def run_fleet(args: argparse.Namespace) -> int:
     if args.keep is not None and args.keep < least:
         raise UsageError(f"--keep is {args.keep}, expected at least {least}")
     folder = Path(args.folder)
-    params = _versions(args.params)
+    params = versions(args.params)
     source = open_source(args.source, folder, args.follow)
     options = {"hold": args.hold, "labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
     given = {name: value for name, value in options.items() if value is not None}
     devices = None if args.closed is None else _names(args.closed)
     sink = None
-    with Fleet(params, folder, devices=devices, **given) as fleet, _stopped_by_signals(source):
+    with opened(args, params, devices, given) as fleet, _stopped_by_signals(source):
         for remark in getattr(fleet, "remarks", ()):
             note(args, remark)
-        bar = _Progress(args, fleet)
+        bar = _Progress(args, fleet, source)
+
+        def idle() -> None:
+            answer_requests(fleet)
+            bar.look()
+
         try:
             sink = None if args.out is None else open_sink(args.out, folder, args.out_format)
             with _disk():
@@ -113,67 +122,57 @@ def run_fleet(args: argparse.Namespace) -> int:
                     every=args.every,
                     flush=args.flush,
                     told=bar,
-                    idle=lambda: answer_requests(fleet),
+                    idle=idle,
                 )
         finally:
             bar.close()
             source.close()
             if sink is not None:
                 sink.close()
-        devices_seen = sum(len(lane.devices) for lane in fleet.lanes.values())
+        seen = bar.devices()
     if getattr(source, "restarted", False):
         note(
             args, f"{args.source}: the fleet had read another source before, so this was read from its start"
         )
     for kind, message in source.bad.first.items():
         note(args, f"refused {source.bad.counts[kind]:,} for {kind}; the first: {message}")
-    answer(args, _found(done, devices_seen), _line(done, devices_seen))
+    if done.turned_down:
+        kinds = ", ".join(f"{number:,} for {kind}" for kind, number in done.turned_down.items())
+        note(args, f"the fleet refused {kinds}")
+    connections = [getattr(each, "connection", None) for each in (source, sink)]
+    lost = [each.lost for each in connections if each is not None]
+    if args.flush and not source.ended:
+        note(args, "the input did not come to its end, so the events that are held stay held")
+    answer(args, _found(done, seen, lost), _line(done, seen, lost))
     return 0
 
 
-def _found(done: Pumped, devices: int) -> dict[str, Any]:
-    return {
+def _found(done: Pumped, devices: int, lost: list[int]) -> dict[str, Any]:
+    refused = Counter(done.refused) + Counter(done.turned_down)
+    found = {
         "events": done.events,
         "decisions": done.decisions,
         "states": done.states,
         "commits": done.commits,
         "devices": devices,
-        "refused": done.refused,
+        "refused": dict(refused),
         "seconds": round(done.seconds, 3),
     }
+    return {**found, "connections_lost": sum(lost)} if lost else found
 
 
-def _line(done: Pumped, devices: int) -> str:
+def _line(done: Pumped, devices: int, lost: list[int]) -> str:
+    from ..report.text import NBSP, plural
+
     rate = f", {done.events / done.seconds:,.0f} a second" if done.seconds and done.events else ""
-    states = f", {done.states:,} states taken over" if done.states else ""
+    states = f", {plural(done.states, 'state')} taken over" if done.states else ""
     refused = sum(done.refused.values())
     bad = f", {refused:,} could not be read" if refused else ""
+    away = f"; the broker was lost {plural(sum(lost), 'time')}" if sum(lost) else ""
     return (
         f"took {done.events:,} events{rate}; {done.decisions:,} decisions{states}{bad}; "
-        f"the fleet has {devices:,} {'device' if devices == 1 else 'devices'}"
-    )
-
-
-def _versions(texts: list[str]) -> Any:
-    """Return parameters: a single set, or several by name."""
-    from ..monitor.params import Params
-
-    found: dict[str, Params] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            loaded = Params.load(text)
-            if len(texts) == 1:
-                return loaded
-            name = loaded.fingerprint
-        else:
-            if not name:
-                raise UsageError(f"PARAMS is {text!r}, expected NAME=FILE")
-            loaded = Params.load(path)
-        if name in found:
-            raise UsageError(f"version {name!r} is given twice, expected once")
-        found[name] = loaded
-    return found
+        f"the fleet has {plural(devices, 'device')}{away}"
+    ).replace(NBSP, " ")
 
 
 def _names(path: str) -> list[str]:
@@ -221,22 +220,45 @@ def _stopped_by_signals(source: Source) -> Iterator[None]:
 class _Progress:
     """One line on a terminal: events a second, devices, in alarm."""
 
-    def __init__(self, args: argparse.Namespace, fleet: Any) -> None:
+    def __init__(self, args: argparse.Namespace, fleet: Any, source: Any) -> None:
         self._on = not (args.quiet or args.json) and sys.stderr.isatty()
         self._fleet, self._shown = fleet, ""
+        self._connection = getattr(source, "connection", None)
         self._last = (time.monotonic(), 0)
+        self._done: Pumped | None = None
+        self._known: set[str] = set()
+        self._looked: dict[str, int] = {}
+
+    def devices(self) -> int:
+        """Return how many devices there are; one that changed its version counts once."""
+        lanes = self._fleet.lanes
+        if len(lanes) == 1:
+            return sum(len(lane.devices) for lane in lanes.values())
+        for name, lane in lanes.items():
+            self._known.update(lane.devices[self._looked.get(name, 0) :])
+            self._looked[name] = len(lane.devices)
+        return len(self._known)
 
     def __call__(self, done: Pumped) -> None:
-        now = time.monotonic()
+        """Hear of a commit."""
+        self._done = done
+        self.look()
+
+    def look(self) -> None:
+        """Show the line anew, also while nothing arrives."""
+        done, now = self._done, time.monotonic()
         before, events = self._last
-        if not self._on or now - before < 0.5:
+        if not self._on or done is None or now - before < 0.5:
             return
         self._last = (now, done.events)
         lanes = self._fleet.lanes.values()
-        devices = sum(len(lane.devices) for lane in lanes)
+        devices = self.devices()
         hit = sum(int((lane.tallies.devices["alarm"] > 0).sum()) for lane in lanes)
         rate = (done.events - events) / (now - before)
-        line = f"{done.events:,} events, {rate:,.0f} a second; {devices:,} devices, {hit:,} in alarm"[:79]
+        line = f"{done.events:,} events, {rate:,.0f} a second; {devices:,} devices, {hit:,} in alarm"
+        if self._connection is not None and self._connection.away:
+            line = f"the broker is away; {line}"
+        line = line[:79]
         tell(f"\r{line:<{len(self._shown)}}", end="")
         self._shown = line
 

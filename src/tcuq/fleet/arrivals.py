@@ -23,6 +23,8 @@ KEYS = ("device", "boot", "seq", "probs", "features", "time", "version", "state"
 MOST_KINDS = 64
 """Kinds of bad input that are told apart."""
 
+NO_TIME = math.inf
+"""Stands for a time that is none: the fleet counts it as a bad time and takes the event without one."""
 
 _DECODE = json.JSONDecoder().decode
 """Of one line; `json.loads` looks for encodings first."""
@@ -292,6 +294,8 @@ class Gathering:
             features, raw_features = _numbers("features", features)
         time = content.get("time")
         when = received if time is None else seconds(time)
+        if when != when:
+            when = NO_TIME
         self._before(device)
         width = 0 if features is None else len(features)
         key = (raw, len(probs), when is not None, width, raw_features)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from ..io.sources import MAX_LINE
 from .arrivals import Arrived, Bad, Gathering
+from .file_marks import BEGINNING, has_beginning, mark_of
 
 PAUSE = 0.2
 """Seconds between two looks at what may have grown."""
@@ -23,6 +24,7 @@ class EventLines:
 
     def __init__(self, path: Path, byte: int) -> None:
         self.path, self.at = path, byte
+        self._mark: list[int] | None = None
         self._file = path.open("rb")
         self._file.seek(byte)
 
@@ -60,6 +62,19 @@ class EventLines:
         self.at = self._file.tell()
         return True
 
+    def mark(self) -> list[int]:
+        """Return what the part that was read begins with."""
+        if self._mark is None or self._mark[0] < min(self.at, BEGINNING):
+            self._file.seek(0)
+            content = self._file.read(min(self.at, BEGINNING))
+            self._file.seek(self.at)
+            self._mark = mark_of(content)
+        return self._mark
+
+    def has_mark(self, mark: Any) -> bool:
+        """Tell whether this is the file that had a mark."""
+        return has_beginning(self.path, mark)
+
     def shrunk(self) -> bool:
         """Tell whether the file became shorter than what was read of it."""
         return self.path.stat().st_size < self.at
@@ -94,6 +109,7 @@ class StandardInput:
                 raise ValueError("standard input is closed")
             stream = sys.stdin.buffer
         self.bad = Bad()
+        self.ended = False
         self._stream = stream
         self._stop = threading.Event()
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=64)
@@ -102,17 +118,17 @@ class StandardInput:
         """Yield what arrives; see `Source`."""
         threading.Thread(target=self._pull, daemon=True).start()
         rows = Gathering(self.bad, self.where)
-        line, rest, since, ended = 0, b"", time.monotonic(), False
-        while not ended and not self._stop.is_set():
+        line, rest, since = 0, b"", time.monotonic()
+        while not self.ended and not self._stop.is_set():
             try:
                 chunk = self._chunks.get(timeout=max(0.001, min(PAUSE, since + every - time.monotonic())))
             except queue.Empty:
                 pass
             else:
-                ended = not chunk
+                self.ended = not chunk
                 lines = (rest + chunk).split(b"\n")
                 rest = lines.pop()
-                if ended:
+                if self.ended:
                     lines.append(rest)
                 rest = rest[: MAX_LINE + 1]
                 for each in lines:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from ..base.optional import needed
 from ..monitor.columns import numbered
-from .arrivals import Gathering, device_names
+from .arrivals import NO_TIME, Gathering, device_names, seconds
 from .events import MAX_NUMBER, Events
+from .file_marks import whole
 
 PLAIN = ("device", "boot", "seq", "time", "version")
 
@@ -40,7 +41,7 @@ class EventTable:
 
     def __init__(self, path: Path, row: int, rows: int) -> None:
         self.path, self.at = path, row
-        parquet = _arrow("pyarrow.parquet")
+        parquet = self.check_package()
         try:
             self._file = parquet.ParquetFile(
                 path, pre_buffer=False, thrift_string_size_limit=1 << 24, thrift_container_size_limit=1 << 20
@@ -55,6 +56,7 @@ class EventTable:
             raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
         except Exception:
             raise ValueError(f"{path}: is not a Parquet file, or is damaged") from None
+        self._mark = whole(path)
         self._probs, self._features = _columns(path, names)
         ends = np.cumsum(sizes, dtype=np.int64)
         group = int(np.searchsorted(ends, row, side="right"))
@@ -68,6 +70,11 @@ class EventTable:
             else iter(())
         )
 
+    @staticmethod
+    def check_package() -> Any:
+        """Return the package that reads Parquet files, or say in one line how to get it."""
+        return _arrow("pyarrow.parquet")
+
     def read(self, into: Gathering) -> bool:
         """Take some rows; tell whether there may be more.
 
@@ -77,7 +84,7 @@ class EventTable:
             batch = next(self._batches, None)
             if batch is None:
                 return False
-            batch.validate(full=True)
+            batch = _validated(batch)
             if self._skip:
                 cut = min(self._skip, batch.num_rows)
                 self._skip -= cut
@@ -87,6 +94,8 @@ class EventTable:
         except MemoryError:
             raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno:
+                raise  # of the disk, not of the file
             into.refuse(
                 "unreadable file",
                 f"{self.path}, from row {self.at} on: {' '.join(str(error).split())[:120]}",
@@ -96,6 +105,14 @@ class EventTable:
             return False
         self.at += batch.num_rows
         return True
+
+    def mark(self) -> list[int]:
+        """Return what tells this file from another one."""
+        return self._mark
+
+    def has_mark(self, mark: Any) -> bool:
+        """Tell whether this is the file that had a mark; what is no mark says nothing."""
+        return not isinstance(mark, list) or mark == self._mark
 
     def shrunk(self) -> bool:
         """Tell whether the file has fewer rows than were read of it: it is another one."""
@@ -146,6 +163,9 @@ def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str]
     _tell(into, "probs", rows.missing & good, where)
     good &= ~rows.missing
     more = _Rows(batch, features) if features else None
+    if more is not None and more.no_numbers:
+        _tell(into, "features", good, where)
+        good[:] = False
     times, timed = _times(batch)
     version = _texts(batch, "version")
     # A number for every shape; rows of one version and one shape in a row are one piece.
@@ -163,7 +183,7 @@ def add_batch(into: Gathering, batch: Any, probs: list[str], features: list[str]
                         numbers["boot"][piece],
                         numbers["seq"][piece],
                         rows.some(piece),
-                        None if more is None else more.some(piece),
+                        None if more is None or more.missing[piece[0]] else more.some(piece),
                         times[piece] if timed[piece[0]] else None,
                         name,
                     )
@@ -174,6 +194,43 @@ def _tell(into: Gathering, kind: str, wrong: npt.NDArray[np.bool_], where: str) 
     if wrong.any():
         row = int(wrong.argmax())
         into.refuse(kind, f"{where} + {row}: {kind} is missing or not valid", int(wrong.sum()))
+
+
+def _validated(batch: Any) -> Any:
+    """Return a batch whose buffers and texts are whole; a text that is not UTF-8 costs its row alone."""
+    arrow = _arrow()
+    try:
+        batch.validate(full=True)
+        return batch
+    except arrow.ArrowInvalid:
+        columns = []
+        for field, values in zip(batch.schema, batch.columns, strict=True):
+            if _is_text(field.type):
+                values = _decoded(values, field.name)
+            columns.append(values)
+        batch = arrow.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        batch.validate(full=True)
+        return batch
+
+
+def _is_text(kind: Any) -> bool:
+    types = _arrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _decoded(values: Any, name: str) -> Any:
+    """Return bytes as texts; null where a device's name is none, else with a mark that no text has."""
+    arrow = _arrow()
+    large = arrow.types.is_large_string(values.type) or arrow.types.is_large_binary(values.type)
+    content = values.cast(arrow.large_binary() if large else arrow.binary())
+    content.validate(full=True)  # its offsets, before they are followed
+    texts: list[str | None] = []
+    for each in content.to_pylist():
+        try:
+            texts.append(None if each is None else each.decode())
+        except UnicodeDecodeError:
+            texts.append(None if name == "device" else each.decode(errors="replace"))
+    return arrow.array(texts, arrow.string())
 
 
 def _column(batch: Any, name: str) -> Any:
@@ -191,6 +248,8 @@ def _texts(batch: Any, name: str) -> npt.NDArray[Any]:
 def _names(batch: Any) -> npt.NDArray[Any]:
     """Return names; equal ones as one object, which saves memory and time in dicts."""
     values = batch.column(batch.schema.get_field_index("device"))
+    if _arrow().types.is_binary(values.type) or _arrow().types.is_large_binary(values.type):
+        values = _decoded(values, "device")
     if not hasattr(values.type, "index_type"):
         values = values.cast(_arrow().string()).dictionary_encode()
     table = np.asarray(values.dictionary.cast(_arrow().string()).to_numpy(zero_copy_only=False), dtype=object)
@@ -214,22 +273,39 @@ def _whole(batch: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np
 
 
 def _times(batch: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return seconds since 1970, `NO_TIME` for what is none, and where something is said at all."""
     count = batch.num_rows
     if "time" not in batch.schema.names:
         return np.full(count, np.nan), np.zeros(count, dtype=bool)
-    arrow = _arrow()
+    types = _arrow().types
     values = _column(batch, "time")
+    kind = values.type
     timed = ~np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    if arrow.types.is_timestamp(values.type) or arrow.types.is_string(values.type):
-        ticks = values.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64()).fill_null(0)
-        return ticks.to_numpy(zero_copy_only=False) / 1e6, timed
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64), timed
+    found = np.full(count, np.nan)
+    if types.is_timestamp(kind):
+        found = _int64(values) / {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+    elif types.is_date32(kind):
+        found = _int64(values.cast(_arrow().int32())) * 86400.0
+    elif types.is_date64(kind):
+        found = _int64(values) / 1e3
+    elif _is_text(kind):
+        found = np.array([seconds(each) for each in values.to_pylist()], dtype=np.float64)
+    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        numbers = values.cast(_arrow().float64(), safe=False)
+        found = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.where(np.isnan(found), NO_TIME, found), timed
+
+
+def _int64(values: Any) -> npt.NDArray[np.int64]:
+    ticks = values.cast(_arrow().int64()).fill_null(0)
+    return np.asarray(ticks.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 class _Rows:
     """Posteriors or features of a batch: lists, or one column a number.
 
-    `shape` is a number for the width of a row and for int8 or float; `missing` is where there is none.
+    `shape` is a number for the width of a row and for int8 or float, 0 where there is none, as `missing`
+    says. `no_numbers` is for columns of another type, where all are missing.
     """
 
     def __init__(self, batch: Any, names: list[str]) -> None:
@@ -257,14 +333,15 @@ class _Rows:
                 self._table = self._flat.reshape(count, int(widths[0]))
         self.missing |= widths == 0
         flat = self._flat if self._table is None else self._table
-        if flat.dtype.kind not in "iufb":
-            raise ValueError(f"{names[0]} holds {flat.dtype}, expected numbers")
         self._raw = np.zeros(count, dtype=bool)
-        if flat.dtype in (np.int8, np.uint8):
+        self.no_numbers = flat.dtype.kind not in "iufb"
+        if self.no_numbers:
+            self.missing[:] = True
+        elif flat.dtype in (np.int8, np.uint8):
             self._raw[:] = True
         elif flat.dtype.kind in "iub":
             self._raw = self._written_int8(widths, names[0][0] == "p")
-        self.shape = widths * 2 + self._raw
+        self.shape = np.where(self.missing, 0, widths * 2 + self._raw)
 
     def _written_int8(self, widths: npt.NDArray[Any], posteriors: bool) -> npt.NDArray[np.bool_]:
         """Judge wide integers row by row, as in text formats: a one-hot row of posteriors is float."""

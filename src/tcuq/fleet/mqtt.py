@@ -52,6 +52,7 @@ class MqttSource:
     def __init__(self, address: Address, folder: Path) -> None:
         self.address, self.where = address, str(address)
         self.bad = Bad()
+        self.ended = False  # a broker may always have more
         name = hashlib.sha256(f"{folder.resolve()} {address.topic}".encode()).hexdigest()[:16]
         self.connection = Connection(address, f"tcuq-{name}", subscribe=True)
         self.connection.client.on_message = self._arrived

@@ -82,11 +82,16 @@ class Connection:
     ----------
     number : int
         How many connections there were; acknowledgements belong to one of them.
+    lost : int
+        How many of them broke.
+    away : bool
+        The last one broke, and there is no new one yet.
     """
 
     def __init__(self, address: Address, name: str, subscribe: bool) -> None:
         self._paho = needed("paho.mqtt.client", "tcuq[mqtt]", f"the address {address}")
         self.address, self.number, self.lost = address, 0, 0
+        self.away = self._leaving = False
         self.error: str | None = None
         self._subscribe = subscribe
         self.ready = threading.Event()
@@ -126,6 +131,7 @@ class Connection:
                 self._failed(f"the broker refuses the connection: {reason}")
             return
         self.number += 1
+        self.away = False
         if self._subscribe:
             client.subscribe(self.address.topic, qos=1)
         else:
@@ -137,7 +143,9 @@ class Connection:
         self.ready.set()
 
     def _disconnected(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
-        self.lost += 1
+        if self.number and not self._leaving and not self.away:
+            self.lost += 1
+            self.away = True
 
     def _failed(self, message: str) -> None:
         self.error = message
@@ -145,6 +153,7 @@ class Connection:
 
     def close(self) -> None:
         """Leave; the session stays."""
+        self._leaving = True
         with contextlib.suppress(OSError, ValueError):
             self.client.disconnect()
         self.client.loop_stop()

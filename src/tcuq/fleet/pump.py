@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .arrivals import Arrived, DeviceState
+from .arrivals import Arrived
 from .events import Decided
 from .sinks import Sink
 from .sources import Source
@@ -16,7 +15,18 @@ from .sources import Source
 
 @dataclass
 class Pumped:
-    """What went through since the start."""
+    """What went through since the start.
+
+    Parameters
+    ----------
+    events, decisions, states, commits : int
+        `states` are those that were taken over.
+    seconds : float
+    refused : dict
+        What the source could not read, by kind.
+    turned_down : dict
+        What the fleet refused of the rest, by kind; an event of a bad time is taken without one.
+    """
 
     events: int = 0
     decisions: int = 0
@@ -24,6 +34,7 @@ class Pumped:
     commits: int = 0
     seconds: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
+    turned_down: dict[str, int] = field(default_factory=dict)
 
 
 def pump(
@@ -53,7 +64,7 @@ def pump(
     every : float
         Seconds after which fewer are committed.
     flush : bool
-        Release what is still held when the source has ended.
+        Release what is still held when the source has come to its end; not if it was stopped before.
     told : callable, optional
         Called after each commit.
     idle : callable, optional
@@ -73,20 +84,14 @@ def pump(
             idle()
         if arrived is None:
             continue
-        for decided in _commits(fleet, arrived):
-            done.decisions += sum(map(len, decided))
-            done.commits += 1
-            if sink is not None:
-                sink.write(fleet.commit_number, decided)
+        decided = _committed(fleet, arrived, done)
+        if sink is not None:
+            sink.write(fleet.commit_number, decided)
         source.committed(arrived)
-        done.events += arrived.count
-        done.states += sum(len(part.states) for part in arrived.parts)
         done.seconds = time.monotonic() - began
-        for kind, number in arrived.refused.items():
-            done.refused[kind] = done.refused.get(kind, 0) + number
         if told is not None:
             told(done)
-    if flush:
+    if flush and source.ended:
         decided = fleet.flush()
         done.decisions += sum(map(len, decided))
         if sink is not None:
@@ -95,27 +100,34 @@ def pump(
     return done
 
 
-def _commits(fleet: Any, arrived: Arrived) -> Iterator[Sequence[Decided]]:
-    """Commit what arrived, mostly at once; yield the decisions of each commit.
-
-    Only the last one moves the position: a kill in between repeats the whole, which the fleet drops.
-    """
+def _committed(fleet: Any, arrived: Arrived, done: Pumped) -> Sequence[Decided]:
+    """Commit what arrived at once, so that a kill repeats nothing that was counted; return the decisions."""
+    before = dict(fleet.refused)
     for kind, number in arrived.refused.items():
         fleet.refuse(kind, number)
-    *before, last = arrived.parts
-    for part in before:
-        yield fleet.take(part.events)
-        _adopt(fleet, part.states)
-    if last.states:
-        yield fleet.take(last.events)
-        _adopt(fleet, last.states)
-        yield fleet.commit(arrived.position)
-    else:
-        yield fleet.take(last.events, arrived.position)
+        done.refused[kind] = done.refused.get(kind, 0) + number
+    batch = [each for part in arrived.parts for each in (*part.events, *part.states)]
+    decided: Sequence[Decided] = fleet.take(batch, arrived.position)
+    down = _more(fleet.refused, before, arrived.refused)
+    for kind, number in down.items():
+        done.turned_down[kind] = done.turned_down.get(kind, 0) + number
+    states = [state for part in arrived.parts for state in part.states]
+    if states:
+        strange = sum(not _knows(fleet, state.version) for state in states)
+        done.states += len(states) - strange - down.get("bad state", 0) - down.get("old state", 0)
+    done.events += arrived.count
+    done.decisions += sum(map(len, decided))
+    done.commits += 1
+    return decided
 
 
-def _adopt(fleet: Any, states: Sequence[DeviceState]) -> None:
-    for each in states:
-        # One that does not fit is counted by the fleet and stops nothing.
-        with contextlib.suppress(ValueError):
-            fleet.adopt(each.device, each.state, each.boot, each.seq, each.version, commit=False)
+def _knows(fleet: Any, version: str | None) -> bool:
+    if version is None:
+        return len(fleet.lanes) == 1
+    prints = [lane.params.fingerprint for lane in fleet.lanes.values()]
+    return version in fleet.lanes or prints.count(version) == 1
+
+
+def _more(now: Mapping[str, int], before: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
+    found = {kind: number - before.get(kind, 0) - told.get(kind, 0) for kind, number in now.items()}
+    return {kind: number for kind, number in found.items() if number > 0}

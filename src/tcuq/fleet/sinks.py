@@ -11,8 +11,8 @@ import hashlib
 import json
 import re
 import time
+import uuid
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.whole_files import write_whole
-from ..io.tables import decision_table, encode_table
+from ..io.tables import decision_table, encode_table, package
 from ..monitor.steps import step_columns
 from .events import Decided
 
@@ -29,7 +29,10 @@ PATIENCE = 60.0
 """Seconds that a broker may take for a decision; after that the run ends, and the next one sends it again."""
 
 MARK = ".tcuq-fleet"
-"""Names, in a folder of decisions, the fleet whose decisions they are."""
+"""Names, in a folder of decisions, the fleet whose decisions they are: its folder and its identity."""
+
+IDENTITY = "identity"
+"""In a fleet's folder: a fleet that is begun anew in the same place has another one."""
 
 
 class Sink(Protocol):
@@ -58,15 +61,26 @@ def open_sink(text: str, folder: Path, format: str | None = None) -> Sink:
     folder : path
         Of the fleet.
     format : str, optional
-        Of files: ``"parquet"`` or ``"jsonl"``; by default Parquet where it can be written.
+        Of files: ``"parquet"`` or ``"jsonl"``; by default as those that are there, else Parquet where it
+        can be written.
     """
     if text.startswith(("mqtt://", "mqtts://")):
         from .mqtt_client import Address
 
         return MqttSink(Address.of(text), folder)
     if format is None:
-        format = "jsonl" if find_spec("pyarrow") is None else "parquet"
+        format = _usual_format(Path(text))
     return FileSink(Path(text), folder, format)
+
+
+def _usual_format(out: Path) -> str:
+    if (out / MARK).exists() and not _numbers(out, "parquet") and _numbers(out, "jsonl"):
+        return "jsonl"
+    try:
+        package("parquet")
+    except ValueError:
+        return "jsonl"
+    return "parquet"
 
 
 def decision_columns(decided: Decided) -> dict[str, npt.NDArray[Any]]:
@@ -130,22 +144,31 @@ class FileSink:
             raise ValueError(f"{out}: is a file name, expected a folder: there is one file a commit")
         if folder.resolve() in (out.resolve(), *out.resolve().parents):
             raise ValueError(f"{out}: is inside the fleet's folder, expected a folder beside it")
+        if format == "parquet":
+            package("parquet")  # before the first commit, if it is missing
         self.out, self.format = out, format
-        self._owner = str(folder.resolve())
+        self._folder = folder
 
     def begin(self, last: int) -> int:
         """Remove what does not belong to a commit; see `Sink`."""
         self.out.mkdir(parents=True, exist_ok=True)
-        mark = self.out / MARK
-        if mark.exists() and mark.read_text(encoding="utf-8") != self._owner:
+        mark, owner = self.out / MARK, self._owner()
+        found = mark.read_text(encoding="utf-8") if mark.exists() else None
+        numbers = _numbers(self.out, self.format)
+        [other] = [each for each in FORMATS if each != self.format]
+        others = _numbers(self.out, other)
+        if found is None and (numbers or others):
+            raise ValueError(f"{self.out}: holds other files of numbers, expected an empty folder")
+        if found is not None and found != owner:
+            place = found.partition("\n")[0]
+            anew = " as it was before it was begun anew" if place == str(self._folder.resolve()) else ""
             raise ValueError(
-                f"{self.out}: holds decisions of the fleet {mark.read_text(encoding='utf-8')}, "
+                f"{self.out}: holds decisions of the fleet {place}{anew}, "
                 "expected a folder of its own for each fleet"
             )
-        numbers = self._numbers()
-        if numbers and not mark.exists():
-            raise ValueError(f"{self.out}: holds other files of numbers, expected an empty folder")
-        write_whole(mark, self._owner)
+        if others:
+            raise ValueError(f"{self.out}: holds decisions as {other}, expected this format or a new folder")
+        write_whole(mark, owner)
         for left in self.out.glob(".tcuq.*"):  # of a process that was killed while it wrote
             left.unlink()
         for number in numbers:
@@ -167,18 +190,26 @@ class FileSink:
     def close(self) -> None:
         """Do nothing: every file is closed."""
 
+    def _owner(self) -> str:
+        """Return the fleet's folder and identity; the first sink gives it one."""
+        path = self._folder / IDENTITY
+        if not path.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, uuid.uuid4().hex)
+        return f"{self._folder.resolve()}\n{path.read_text(encoding='utf-8')}"
+
     def _path(self, number: int) -> Path:
         return self.out / f"{number:08d}.{self.format}"
 
-    def _numbers(self) -> list[int]:
-        found = (re.fullmatch(rf"(\d{{8,}})\.{self.format}", each.name) for each in self.out.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+
+def _numbers(out: Path, format: str) -> list[int]:
+    """Return the commits whose files are there."""
+    found = (re.fullmatch(rf"(\d{{8,}})\.{format}", each.name) for each in out.iterdir())
+    return sorted(int(match[1]) for match in found if match)
 
 
 def _table(parts: Sequence[Decided]) -> Any:
     """Return decisions of several versions as one Arrow table; a column that one lacks is null there."""
-    from ..io.tables import package
-
     tables = [decision_table(_with_null_times(decision_columns(part))) for part in parts]
     return (
         tables[0] if len(tables) == 1 else package("parquet").concat_tables(tables, promote_options="default")
@@ -186,8 +217,6 @@ def _table(parts: Sequence[Decided]) -> Any:
 
 
 def _with_null_times(columns: dict[str, Any]) -> dict[str, Any]:
-    from ..io.tables import package
-
     times = columns["time"]
     return {**columns, "time": package("parquet").array(times, mask=np.isnan(times))}
 
@@ -211,12 +240,12 @@ class MqttSink:
         name = hashlib.sha256(f"out {folder.resolve()} {address.topic}".encode()).hexdigest()[:16]
         self.address = address
         self._mark = folder / f"sent-{name}.json"
-        self._connection = Connection(address, f"tcuq-{name}", subscribe=False)
-        self._connection.client.max_inflight_messages_set(1000)
+        self.connection = Connection(address, f"tcuq-{name}", subscribe=False)
+        self.connection.client.max_inflight_messages_set(1000)
 
     def begin(self, last: int) -> int:
         """Connect; a sink that is new begins with the next commit."""
-        self._connection.open()
+        self.connection.open()
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             return min(last, int(json.loads(self._mark.read_text(encoding="utf-8"))["commit"]))
         self._note(last)
@@ -229,12 +258,12 @@ class MqttSink:
             version = _level(part.version)
             for device, line in zip(part.devices.tolist(), decision_lines(part), strict=True):
                 topic = self.address.topic.replace("{device}", _level(device)).replace("{version}", version)
-                sent.append(self._connection.client.publish(topic, line, qos=1))
+                sent.append(self.connection.client.publish(topic, line, qos=1))
         until = time.monotonic() + PATIENCE
         for each in sent:
             while not each.is_published():
-                if self._connection.error or time.monotonic() > until:
-                    why = self._connection.error or f"the broker took no decisions for {PATIENCE:g} s"
+                if self.connection.error or time.monotonic() > until:
+                    why = self.connection.error or f"the broker took no decisions for {PATIENCE:g} s"
                     raise ValueError(f"{self.address}: {why}")
                 each.wait_for_publish(1.0)
             until = time.monotonic() + PATIENCE
@@ -245,7 +274,7 @@ class MqttSink:
 
     def close(self) -> None:
         """Disconnect."""
-        self._connection.close()
+        self.connection.close()
 
 
 def _level(name: str) -> str:

@@ -16,6 +16,7 @@ from ..io.sources import STANDARD
 from .arrivals import Arrived, Bad, Gathering
 from .event_lines import PAUSE, EventLines, StandardInput
 from .event_tables import EventTable
+from .file_marks import among, packed
 
 ENDINGS = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 """Files that are read."""
@@ -32,6 +33,8 @@ class Source(Protocol):
 
     where: str
     bad: Bad
+    ended: bool
+    """All of the input was given, and nothing more will come: it was not stopped before."""
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives after a position, `count` events at a time, or after `every` seconds.
@@ -90,24 +93,29 @@ class FileSource:
     path : path
     follow : bool
         Wait for lines at the end of a file, and for new files in a folder. New files must sort behind
-        those that are there; a file that comes too late is counted and not read. Names that begin with
+        those that are there; a file that comes too late is counted and not read, also one that came between
+        two runs. Names that begin with
         ``.`` or ``_`` are not read, so that a writer can rename a file when it is whole.
 
     Attributes
     ----------
     restarted : bool
         The position that `batches` was given is of another source, so this one was read from its beginning.
+    ended : bool
+        As of `Source`; never while a file is followed.
     """
 
     def __init__(self, path: Path, follow: bool = False) -> None:
         self.path, self.follow = path, follow
         self.where = path.as_posix()
         self.bad = Bad()
-        self.restarted = False
+        self.restarted = self.ended = False
         self._stop = threading.Event()
         self._open: EventLines | EventTable | None = None
         self._name, self._at, self._over = "", 0, False
         self._known: set[str] | None = None
+        self._mark: Any = None
+        self._passed: tuple[str, set[str], str] = ("", set(), "")
         self._waiting: tuple[float, float] | None = None
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
@@ -132,6 +140,7 @@ class FileSource:
                 since = time.monotonic()
             if not more:
                 if not self.follow:
+                    self.ended = True
                     break
                 self._stop.wait(min(PAUSE, every))
         if rows:
@@ -151,7 +160,17 @@ class FileSource:
             self._open = None
 
     def _position(self) -> dict[str, Any]:
-        return {"source": str(self.path.resolve()), "file": self._name, "at": self._at}
+        found = {"source": str(self.path.resolve()), "file": self._name, "at": self._at}
+        if self._open is not None:
+            self._mark = self._open.mark()
+        if self._mark is not None:
+            found["mark"] = self._mark
+        if self.path.is_dir() and self._known is not None:
+            if self._passed[:2] != (self._name, self._known):
+                names = (name for name in self._known if name < self._name)
+                self._passed = self._name, self._known, packed(names)
+            found["passed"] = self._passed[2]
+        return found
 
     def _resume(self, position: Any) -> None:
         """Begin where a position says; one of another source says nothing about this one."""
@@ -160,6 +179,10 @@ class FileSource:
         name, at = (position.get("file"), position.get("at")) if own else ("", 0)
         if isinstance(name, str) and type(at) is int and at >= 0:
             self._name, self._at = name, at
+            self._mark = position.get("mark") if own else None
+            if own and isinstance(position.get("passed"), str) and self.path.is_dir():
+                earlier = [each for each in self._names() if each < name]
+                self._known = {name, *among(earlier, position["passed"])}
 
     def _names(self) -> list[str]:
         """Return the files that are there, in order."""
@@ -188,44 +211,65 @@ class FileSource:
             while self._open.read(rows, LINES, last=True, broken=True):
                 pass
         self.close()
-        self._name, self._at, self._over, self._waiting = later, 0, False, None
+        self._name, self._at, self._over, self._waiting, self._mark = later, 0, False, None, None
         return True
 
     def _read(self, rows: Gathering, count: int) -> bool:
         """Read some rows of the current file; tell whether there may be more at once."""
         if not self._name or self._over:
             return False
+        replaced = False
+        if self._open is None and self._kind() == "parquet":
+            EventTable.check_package()  # one that is missing is no fault of the file
         try:
             if self._open is None:
                 self._open = self._opened(count)
+                replaced = self._at > 0 and not self._open.has_mark(self._mark)
             if self._open.shrunk():
-                rows.refuse("file cut short", f"{self._open.path}: became shorter, read from its beginning")
-                self.close()
-                self._at = 0
-                self._open = self._opened(count)
+                self._again(rows, count, "file cut short", "became shorter")
+            elif replaced:
+                self._again(rows, count, "file replaced", "is another file than the one that was read")
             if isinstance(self._open, EventLines):
                 more = self._open.read(rows, min(LINES, count - rows.count), last=not self.follow)
             else:
                 more = self._open.read(rows)
-        except (ValueError, OSError) as error:
+        except FileNotFoundError:
+            self.close()
+            # Somebody tidied up in a folder; a single file may come back.
+            self._over = self.path.is_dir() or not self.follow
+            return False
+        except OSError as error:
+            # The disk or a permission: the file may be whole, so it must not count as read.
+            self.close()
+            raise type(error)(error.errno, error.strerror or str(error), str(self._path())) from None
+        except ValueError as error:
             self.close()
             self._unreadable(rows, error)
             return False
         self._at = self._open.at
         return more
 
+    def _again(self, rows: Gathering, count: int, kind: str, why: str) -> None:
+        """Read a file from its beginning; events that the fleet has are dropped there."""
+        rows.refuse(kind, f"{self._path()}: {why}, read from its beginning")
+        self.close()
+        self._at, self._mark = 0, None
+        self._open = self._opened(count)
+
+    def _path(self) -> Path:
+        return self.path / self._name if self.path.is_dir() else self.path
+
+    def _kind(self) -> str:
+        return ENDINGS[self._path().suffix.lower()]
+
     def _opened(self, count: int) -> EventLines | EventTable:
-        path = self.path / self._name if self.path.is_dir() else self.path
-        if ENDINGS[path.suffix.lower()] == "parquet":
-            return EventTable(path, self._at, count)
-        return EventLines(path, self._at)
+        if self._kind() == "parquet":
+            return EventTable(self._path(), self._at, count)
+        return EventLines(self._path(), self._at)
 
     def _unreadable(self, rows: Gathering, error: Exception) -> None:
         """Wait for a file that is still being written; give it up when it does not change any more."""
-        path = self.path / self._name if self.path.is_dir() else self.path
-        if self.path.is_dir() and isinstance(error, FileNotFoundError):
-            self._over = True  # somebody tidied up what had been read
-            return
+        path = self._path()
         size, now = float(path.stat().st_size) if path.exists() else -1.0, time.monotonic()
         if self._waiting is None or self._waiting[0] != size:
             self._waiting = size, now
