@@ -117,7 +117,9 @@ def test_a_refused_writer_writes_nothing(tmp_path: Path) -> None:
     row = "05" * 1000
     script = ""
     for kind, size in ((POSTERIORS, 384), (DECISIONS, 30), (0xFB, 384)):
-        script += f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {'1 ' * 15}\nskip 3\nstate {row}\nflush\n"
+        script += (
+            f"writer {kind} 0 0 0 0 1000 0 0 {size}\np {row}\nd {'1 ' * 15}\nskip 3\nstate {row}\nflush\n"
+        )
     done = subprocess.run([program], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
 
