@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcuq import Bank, Params
+from tcuq import Bank, Params, _core
 from tcuq.fleet.tallies import ALARM_WINDOW, BUCKETS, DEVICE_DTYPE, LEVELS, SUMS, Tallies
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.steps import STEP_DTYPE
@@ -217,6 +218,21 @@ def test_a_step_that_cannot_be_is_refused_and_nothing_changes(name: str, value: 
     with pytest.raises(ValueError, match="do not belong together"):
         tallies.update(np.zeros(3, np.int64), np.zeros(2), NONE, NONE, steps)
     assert tallies.devices["steps"][0] == 0 and not len(tallies.over_time()["time"])
+
+
+def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another thread may write to the arrays of the caller between the check and the count.
+    steps, slots = made_up(np.random.default_rng(0), 4), np.zeros(4, np.int64)
+
+    def tally(*arrays: npt.NDArray[Any]) -> None:
+        slots[:], steps["answer"] = 1 << 40, 1 << 30
+        _core.tally(*arrays)
+
+    tallies = Tallies(PARAMS)
+    tallies.grow(1)
+    monkeypatch.setattr("tcuq.fleet.tallies._core", SimpleNamespace(tally=tally))
+    tallies.update(slots, np.zeros(4), NONE, NONE, steps)
+    assert tallies.devices["steps"].tolist() == [4] and tallies.classes["steps"].sum() == 4
 
 
 def test_tallies_of_others_are_refused() -> None:

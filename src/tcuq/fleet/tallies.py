@@ -129,15 +129,18 @@ class Tallies:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
         if steps.dtype != STEP_DTYPE:
             raise TypeError(f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
+        # Copies of what is checked and then read again: another thread may write to the caller's arrays.
         _core.tally(
             self.devices.view(np.uint8),
             self.classes.view(np.uint8),
             self._buckets.view(np.uint8),
             self._seen,
             self._clock.view(np.uint8),
-            np.ascontiguousarray(slots, dtype=np.int64),
+            np.array(slots, dtype=np.int64, order="C"),
             np.ascontiguousarray(times, dtype=np.float64),
-            np.ascontiguousarray(np.asarray(steps)).view(np.uint8),
+            np.ascontiguousarray(np.asarray(steps))
+            .view(np.uint8)
+            .copy(),  # bytes: fields take ten times as long
         )
 
     @property
