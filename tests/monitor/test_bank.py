@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -142,6 +143,15 @@ def test_a_copy_goes_its_own_way(how: Callable[[Bank], Bank], devices: int) -> N
     assert len(bank) == devices and np.array_equal(bank.save_many(range(devices)), before)
     bank.grow(4)
     assert same_steps(bank.run(slots, probs, features), steps)
+
+
+def test_no_bank_is_too_large_to_say_so() -> None:
+    bank = Bank(Params(classes=2), 2)
+    with pytest.raises(ValueError, match=f"2 monitors and {sys.maxsize * 2 + 1} more are too many"):
+        bank._core.grow(sys.maxsize * 2 + 1)
+    with pytest.raises(ValueError, match=r"2 monitors and 4294967295 more are too many"):
+        bank.grow(2**32 - 1)
+    assert len(bank) == 2
 
 
 @pytest.mark.parametrize(
