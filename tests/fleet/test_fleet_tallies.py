@@ -241,6 +241,36 @@ def test_tallies_of_others_are_refused() -> None:
         Tallies.restored(Params(classes=5), arrays)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"level": 200},
+        {"level": 14},
+        {"level": -1},
+        {"first": -5},
+        {"last": 2**33 // 3600 + 1, "level": 13},
+        {"last": 10_000},
+        {"last": 2**62, "level": 13},
+    ],
+)
+def test_a_clock_out_of_range_is_refused(change: dict[str, int]) -> None:
+    tallies, steps, slots = Tallies(PARAMS), made_up(np.random.default_rng(0), 2), np.zeros(2, np.int64)
+    tallies.grow(1)
+    tallies.update(slots, np.array([0.0, 7200.0]), NONE, NONE, steps)
+    arrays = tallies.arrays()
+    for name, value in change.items():
+        arrays["clock"][name] = value
+        tallies._clock[name] = value
+    with pytest.raises(ValueError, match=r"^clock of the tallies is at hours .* level 0 to 13$"):
+        Tallies.restored(PARAMS, arrays)
+    with pytest.raises(ValueError, match="clock of the tallies is out of range"):
+        tallies.update(slots, np.array([0.0, 1e6]), NONE, NONE, steps)
+    assert tallies.devices["steps"].tolist() == [2]
+    arrays["clock"] = np.zeros(1)
+    with pytest.raises(ValueError, match="clock of the tallies is float64"):
+        Tallies.restored(PARAMS, arrays)
+
+
 def test_a_device_takes_at_most_96_bytes_and_a_bank_is_tallied() -> None:
     assert DEVICE_DTYPE.itemsize <= 96 and ALARM_WINDOW == 2**12
     bank, tallies = Bank(PARAMS, 2), Tallies(PARAMS)
