@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcuq import Bank, Params
+from tcuq import Bank, Params, _core
 from tcuq.fleet.tallies import ALARM_WINDOW, BUCKETS, DEVICE_DTYPE, LEVELS, SUMS, Tallies
 from tcuq.monitor.alarm import Alarm, AlarmSide
 from tcuq.monitor.steps import STEP_DTYPE
@@ -219,10 +220,55 @@ def test_a_step_that_cannot_be_is_refused_and_nothing_changes(name: str, value: 
     assert tallies.devices["steps"][0] == 0 and not len(tallies.over_time()["time"])
 
 
+def test_what_is_checked_is_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another thread may write to the arrays of the caller between the check and the count.
+    steps, slots = made_up(np.random.default_rng(0), 4), np.zeros(4, np.int64)
+
+    def tally(*arrays: npt.NDArray[Any]) -> None:
+        slots[:], steps["answer"] = 1 << 40, 1 << 30
+        _core.tally(*arrays)
+
+    tallies = Tallies(PARAMS)
+    tallies.grow(1)
+    monkeypatch.setattr("tcuq.fleet.tallies._core", SimpleNamespace(tally=tally))
+    tallies.update(slots, np.zeros(4), NONE, NONE, steps)
+    assert tallies.devices["steps"].tolist() == [4] and tallies.classes["steps"].sum() == 4
+
+
 def test_tallies_of_others_are_refused() -> None:
     arrays = Tallies(PARAMS).arrays()
     with pytest.raises(ValueError, match="3 classes, expected 88 and 5"):
         Tallies.restored(Params(classes=5), arrays)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"level": 200},
+        {"level": 14},
+        {"level": -1},
+        {"first": -5},
+        {"last": 2**33 // 3600 + 1, "level": 13},
+        {"last": 10_000},
+        {"last": 2**62, "level": 13},
+    ],
+)
+def test_a_clock_out_of_range_is_refused(change: dict[str, int]) -> None:
+    tallies, steps, slots = Tallies(PARAMS), made_up(np.random.default_rng(0), 2), np.zeros(2, np.int64)
+    tallies.grow(1)
+    tallies.update(slots, np.array([0.0, 7200.0]), NONE, NONE, steps)
+    arrays = tallies.arrays()
+    for name, value in change.items():
+        arrays["clock"][name] = value
+        tallies._clock[name] = value
+    with pytest.raises(ValueError, match=r"^clock of the tallies is at hours .* level 0 to 13$"):
+        Tallies.restored(PARAMS, arrays)
+    with pytest.raises(ValueError, match="clock of the tallies is out of range"):
+        tallies.update(slots, np.array([0.0, 1e6]), NONE, NONE, steps)
+    assert tallies.devices["steps"].tolist() == [2]
+    arrays["clock"] = np.zeros(1)
+    with pytest.raises(ValueError, match="clock of the tallies is float64"):
+        Tallies.restored(PARAMS, arrays)
 
 
 def test_a_device_takes_at_most_96_bytes_and_a_bank_is_tallied() -> None:

@@ -14,7 +14,18 @@ import pytest
 from frame_scripts import random_cases, step_rows, vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_frames import DECISIONS, FILE, POSTERIORS, STATE, header, lines, little, made_up, on_line
+from oracle_frames import (
+    DECISIONS,
+    FILE,
+    POSTERIORS,
+    STATE,
+    decision_bits,
+    header,
+    lines,
+    little,
+    made_up,
+    on_line,
+)
 
 from tcuq import STEP_DTYPE, Monitor, Params
 from tcuq.device.cost.stock import standard
@@ -29,6 +40,7 @@ from tcuq.io.binary_frames import (
     encode_posteriors,
     encode_state,
 )
+from tcuq.io.frame_codes import unstuffed
 from tcuq.monitor.state import fingerprint
 
 
@@ -117,6 +129,17 @@ def test_random_steps_come_back_and_no_frame_is_larger_than_its_buffer() -> None
         lengths = [len(each) for each in found]
         firsts = [item.first for item in items if not isinstance(item, StateFrame | Text)]
         assert firsts == [case.seq + sum(lengths[:at]) for at in range(len(lengths))]
+
+
+def test_bytes_between_fields_are_zero() -> None:
+    [frame] = (frame for frame in FRAMES if frame[2] == DECISIONS)
+    for _ in range(20):
+        # Memory that the next array may get.
+        old = [np.full(432, 9, dtype=np.uint8) for _ in range(50)]
+        del old
+        [found] = Decoder().push(frame)
+        assert isinstance(found, DecisionsFrame)
+        assert not found.steps.view(np.uint8).reshape(-1, STEP_DTYPE.itemsize)[:, 70:].any()
 
 
 def test_a_state_goes_from_one_monitor_to_another() -> None:
@@ -312,6 +335,42 @@ def test_content_with_a_right_checksum_and_no_sense_raises_nothing(body: list[in
         assert len(items) + decoder.broken == 1 or kind == STATE
 
 
+@pytest.mark.parametrize(("horizon", "reason"), [(8, 17), (8, 30), (1, 16), (3, 16), (13, 16), (4095, 16)])
+def test_decisions_with_a_right_checksum_outside_of_their_range(horizon: int, reason: int) -> None:
+    def frame(horizon: int, reason: int) -> bytes:
+        rows = [made_up(random.Random(k), 10, 8, False) | {"flagged": 1, "reason": 0} for k in range(3)]
+        rows[2]["reason"] = reason
+        content = header(DECISIONS, 1, 2, 3, 10 + 4096 * horizon)
+        bits = decision_bits(rows, 10, horizon)
+        bits += [0] * (-len(bits) % 8)
+        content += [int("".join(map(str, bits[at : at + 8])), 2) for at in range(0, len(bits), 8)]
+        return bytes(on_line(content))
+
+    decoder = Decoder()
+    for right in (frame(4, 16), frame(12, 255), frame(0, 0)):
+        assert [item[0] for item in taken(right, decoder=decoder)] == ["decisions"]
+    assert not [item for item in taken(frame(horizon, reason), decoder=decoder) if item[0] != "text"]
+    assert decoder.broken == 1
+
+
+def test_an_empty_block_after_a_full_one_is_no_cobs() -> None:
+    # Content of 508 bytes without a zero: two full blocks.
+    dice = random.Random(0)
+    while True:
+        head = [STATE, *dice.choices(range(1, 256), k=17), 0x01, 0x02, 0x03]
+        head[15:18] = [1, 1, 1]
+        content = head + dice.choices(range(1, 256), k=504 - len(head))
+        checksum = zlib.crc32(bytes(content)).to_bytes(4, "little")
+        if 0 not in checksum:
+            break
+    whole = bytes(content) + checksum
+    blocks = b"\xff" + whole[:254] + b"\xff" + whole[254:]
+    assert bytes(on_line(content)) == b"\0" + blocks + b"\0"
+    assert unstuffed(blocks) == whole and unstuffed(blocks + b"\x01") is None
+    # Elsewhere an empty block is a zero.
+    assert unstuffed(b"\x01") == b"" and unstuffed(blocks + b"\x01\x01") == whole + b"\0"
+
+
 def test_frames_of_a_later_version_are_counted_and_passed_over() -> None:
     decoder = Decoder()
     later = bytes(on_line([*header(0xFC, 1, 2, 3, 11), 1, 2, 3]))
@@ -404,6 +463,12 @@ def test_other_refusals() -> None:
         changed[name] = value
         with pytest.raises(ValueError, match=words):
             encode_decisions(1, 1, 0, changed, 3, 0)
+    steps["flagged"], steps["reason"] = True, 16
+    assert encode_decisions(1, 1, 0, steps, 3, 0)
+    for reason in (17, 30, 31):
+        steps["reason"] = reason
+        with pytest.raises(ValueError, match=f"reason of row 0 is {reason}, expected 255 or, if flagged, a"):
+            encode_decisions(1, 1, 0, steps, 3, 0)
     with pytest.raises(ValueError, match="horizon is 5, expected 0 or a power of two"):
         encode_decisions(1, 1, 0, steps, 3, 5)
     with pytest.raises(ValueError, match="classes is 1, expected 2 to 1000"):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,11 +103,65 @@ def test_one_bad_state_changes_nothing() -> None:
         bank.load_many([0], states[:, :-1])
 
 
+def test_states_as_bytes_and_what_is_no_state() -> None:
+    params = STOCK["standard"]
+    _, probs, features = events(params, 40, 1)
+    one, other, bank = Monitor(params), Monitor(params), Bank(params, 3)
+    one.run(probs, features)
+    bank.load_many([1], one.save())
+    bank.load_many([2, 0], bytearray(other.save() + one.save()))
+    assert [row.tobytes() for row in bank.save_many(range(3))] == [one.save(), one.save(), other.save()]
+    before = bank.save_many(range(3))
+    with pytest.raises(
+        ValueError, match=f"states have {len(one.save()) - 1} bytes, expected {len(one.save())}"
+    ):
+        bank.load_many([0], one.save()[1:])
+    # A cast would give the right bytes again.
+    for kind in (np.int8, np.int64, np.float64):
+        with pytest.raises(
+            TypeError, match=rf"states are {kind.__name__} \(1, \d+\), expected uint8, \d+ of"
+        ):
+            bank.load_many([0], before[2:].astype(kind))
+    assert np.array_equal(bank.save_many(range(3)), before)
+    bank.load_many([], [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda bank: pickle.loads(pickle.dumps(bank))])
+@pytest.mark.parametrize("devices", [0, 6])
+def test_a_copy_goes_its_own_way(how: Callable[[Bank], Bank], devices: int) -> None:
+    params = STOCK["standard"]
+    slots, probs, features = events(params, 300, 4)
+    bank = Bank(params, devices)
+    if devices:
+        bank.run(slots, probs, features)
+    before = bank.save_many(range(devices))
+    other = how(bank)
+    assert len(other) == devices and other.params == params
+    assert np.array_equal(other.save_many(range(devices)), before)
+    other.grow(4)
+    steps = other.run(slots, probs, features)
+    assert len(bank) == devices and np.array_equal(bank.save_many(range(devices)), before)
+    bank.grow(4)
+    assert same_steps(bank.run(slots, probs, features), steps)
+
+
+def test_no_bank_is_too_large_to_say_so() -> None:
+    bank = Bank(Params(classes=2), 2)
+    with pytest.raises(ValueError, match=f"2 monitors and {sys.maxsize * 2 + 1} more are too many"):
+        bank._core.grow(sys.maxsize * 2 + 1)
+    with pytest.raises(ValueError, match=r"2 monitors and 4294967295 more are too many"):
+        bank.grow(2**32 - 1)
+    assert len(bank) == 2
+
+
 @pytest.mark.parametrize(
     ("slots", "message"),
     [
         ([3], r"slots\[0\] is 3, expected 0 to 2"),
         ([-1], r"slots\[0\] is -1"),
+        ([2**64 - 1], r"slots\[0\] is 18446744073709551615, expected 0 to 2"),
+        (np.array([0, 2**63], np.uint64), r"slots\[1\] is 9223372036854775808, expected 0 to 2"),
+        (np.array([3], np.uint64), r"slots\[0\] is 3, expected 0 to 2"),
         ([0.5], "slots are float64"),
         ([[0]], r"slots are int64 \(1, 1\)"),
         ([0, 1], "probs have 1 rows, expected 2"),

@@ -328,8 +328,8 @@ static PyObject *bank_grow(PyObject *object, PyObject *argument)
     }
     self->busy = 0;
     all = self->count + more;
-    if (more > UINT32_MAX || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
-        PyErr_Format(PyExc_ValueError, "a bank of %zu monitors is too large", all);
+    if (all < more || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
+        PyErr_Format(PyExc_ValueError, "%zu monitors and %zu more are too many", self->count, more);
         return NULL;
     }
     records = PyMem_Realloc(self->records, all * self->record + 1u);

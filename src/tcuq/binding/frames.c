@@ -104,6 +104,9 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
         step.alarm = (uint8_t)take(bits, 2);
         step.reason = (uint8_t)(step.flagged ? take(bits, 5) : NO_REASON);
         step.reason = (uint8_t)(step.reason == NO_REASON ? TCUQ_REASON_NONE : step.reason);
+        if (step.reason >= TCUQ_SIGNAL_COUNT && step.reason != TCUQ_REASON_NONE) {
+            return 0;
+        }
         step.label = take_class(bits, step.label, width);
         step.answer = take_class(bits, step.label, width);
         if (count == 0u) {
@@ -155,7 +158,7 @@ PyObject *decision_rows(PyObject *module, PyObject *arguments)
         PyBytes_AsStringAndSize(content, &bytes, &size) < 0) {
         return NULL;
     }
-    if (classes < 2 || classes > TCUQ_MAX_CLASSES || horizon < 0 || horizon > 12) {
+    if (classes < 2 || classes > TCUQ_MAX_CLASSES || horizon < 0 || (horizon > 0 && horizon < 4) || horizon > 12) {
         Py_RETURN_NONE;
     }
     bits.bytes = (const uint8_t *)bytes;

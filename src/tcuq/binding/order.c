@@ -245,7 +245,8 @@ static void run(order_t *o)
     }
 }
 
-/* Check that every array is as large as the others say, and every number in it is one of a device. */
+/* Check that every array is as large as the others say, and that every event is one of a device. What only this file
+ * writes (places, berths, which of them are vacant) is taken as it is; fleet/order.py looks at what it restores. */
 static int fits(const order_t *o, const Py_buffer *views)
 {
     size_t n = o->events;

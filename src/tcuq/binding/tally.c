@@ -239,6 +239,14 @@ static int check(const int64_t *slots, const step_row_t *steps, Py_ssize_t count
     return 0;
 }
 
+/* Shifts, and places in the rings, stay in range with such a clock, and take() leaves one. */
+static int clock_fits(const clock_row_t *c)
+{
+    return c->level >= 0 && c->level < LEVELS &&
+           (c->first > c->last || (c->first >= 0 && c->last <= (int64_t)(END_OF_TIME / HOUR) &&
+                                   (c->last >> c->level) - (c->first >> c->level) < BUCKETS));
+}
+
 PyObject *tally(PyObject *module, PyObject *args)
 {
     enum { DEVICES, CLASSES, BUCKET_ROWS, SEEN, CLOCK, SLOTS, TIMES, STEPS, ALL };
@@ -269,6 +277,10 @@ PyObject *tally(PyObject *module, PyObject *args)
     if (count[BUCKET_ROWS] != BUCKETS || count[SEEN] != 2 * LEVELS * BUCKETS || count[CLOCK] != 1 ||
         count[TIMES] != count[SLOTS] || count[STEPS] != count[SLOTS]) {
         PyErr_SetString(PyExc_ValueError, "arrays of tally do not belong together");
+        goto close;
+    }
+    if (!clock_fits(view[CLOCK].buf)) {
+        PyErr_SetString(PyExc_ValueError, "clock of the tallies is out of range");
         goto close;
     }
     if (check(view[SLOTS].buf, view[STEPS].buf, count[SLOTS], count[DEVICES], count[CLASSES]) == 0) {

@@ -76,7 +76,7 @@ SELDOM uint32_t tcuq_fingerprint(const tcuq_params_t *p)
 
 static size_t entry_at(const layout_t *at, uint32_t number)
 {
-    return HEADER_BYTES + (size_t)number * (LABEL_BYTES + at->entry_bytes);
+    return HEADER_BYTES + (size_t)number * (size_t)(LABEL_BYTES + at->entry_bytes);
 }
 
 static size_t means_at(const layout_t *at)
@@ -189,7 +189,7 @@ SELDOM int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size)
         kept_t kept = kept_at(&m, &at, slot);
         const int8_t *entry = entry_in(&m, &at, slot);
         put16(next, mended_label(m.params, &at, kept.label, entry));
-        memcpy(next + LABEL_BYTES, entry, at.entry_bytes);
+        memcpy(next + LABEL_BYTES, entry, (size_t)at.entry_bytes);
         next += LABEL_BYTES + at.entry_bytes;
     }
     put_memory(&m, &at, bytes + means_at(&at));

@@ -16,6 +16,9 @@ HOUR = 3600
 BUCKETS, LEVELS = 512, 14
 """Buckets of time that are kept, and how often they may double in width, as in binding/tally.c."""
 
+MOST_HOUR = 2**33 // HOUR
+"""Since 1970; steps after it are in no bucket."""
+
 RISK_ONE, MEAN_ONE = 2**16, 2**24
 """Units of sums of risk and accuracy, and of slow means."""
 
@@ -129,15 +132,17 @@ class Tallies:
         """Take in steps in the order of their release; all of them, or none where one is refused."""
         if steps.dtype != STEP_DTYPE:
             raise TypeError(f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
+        rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
+        # Copies of what is checked and then read again: another thread may write to the caller's arrays.
         _core.tally(
             self.devices.view(np.uint8),
             self.classes.view(np.uint8),
             self._buckets.view(np.uint8),
             self._seen,
             self._clock.view(np.uint8),
-            np.ascontiguousarray(slots, dtype=np.int64),
+            np.array(slots, dtype=np.int64, order="C"),
             np.ascontiguousarray(times, dtype=np.float64),
-            np.ascontiguousarray(np.asarray(steps)).view(np.uint8),
+            rows.copy(),
         )
 
     @property
@@ -200,7 +205,7 @@ class Tallies:
             )
         found._room = found.devices = np.array(devices)
         found.classes = np.array(arrays["classes"])
-        found._clock = np.array(arrays["clock"])
+        found._clock = _checked_clock(arrays["clock"])
         level, at = int(found._clock["level"][0]), 0
         found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
         for k in range(level, LEVELS):
@@ -245,3 +250,20 @@ class Tallies:
             for k in range(level, LEVELS):
                 found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
         return found
+
+
+def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of a clock that the core can go on with."""
+    found = np.array(clock)
+    if found.dtype != CLOCK_DTYPE or found.shape != (1,):
+        raise ValueError(f"clock of the tallies is {found.dtype} {found.shape}, expected one of CLOCK_DTYPE")
+    first, last, level = (int(found[name][0]) for name in ("first", "last", "level"))
+    used = last >= first
+    if not 0 <= level < LEVELS or (
+        used and (first < 0 or last > MOST_HOUR or (last >> level) - (first >> level) >= BUCKETS)
+    ):
+        raise ValueError(
+            f"clock of the tallies is at hours {first} to {last} and level {level}, expected hours 0 to "
+            f"{MOST_HOUR} in {BUCKETS} buckets and level 0 to {LEVELS - 1}"
+        )
+    return found

@@ -62,13 +62,15 @@ def unstuffed(block: bytes) -> bytes | None:
     >>> unstuffed(b"\x05ab") is None
     True
     """
-    found, at, end = [], 0, len(block)
+    found, at, end, full = [], 0, len(block), False
     while at < end:
         code = block[at]
-        if at + code > end:
+        # Nothing follows a full block where content ends with it.
+        if at + code > end or (full and code == 1 and at + 1 == end):
             return None
         found.append(block[at + 1 : at + code])
         at += code
+        full = code == 255
         if code < 255 and at < end:
             found.append(b"\0")
     return b"".join(found)

@@ -174,10 +174,12 @@ def opened(content: bytes) -> PosteriorsFrame | DecisionsFrame | Part | None:
         rows = np.frombuffer(body, dtype=np.int8).reshape(-1, row)
         features = rows[:, classes:].copy() if other else None
         return PosteriorsFrame(fingerprint, boot, seq, rows[:, :classes].copy(), features)
-    if kind != DECISIONS or other > 12:
+    if kind != DECISIONS:
         return None
-    # In C, since every bit depends on those before.
+    # In C, since every bit depends on those before; it refuses a horizon that is none as well.
     steps = decision_rows(body, classes, other)
     if steps is None:
         return None
-    return DecisionsFrame(fingerprint, boot, seq, np.frombuffer(steps, dtype=STEP_DTYPE).copy())
+    # Copied as bytes: numpy leaves those between fields as it finds them.
+    rows = np.frombuffer(steps, dtype=np.uint8).copy().view(STEP_DTYPE)
+    return DecisionsFrame(fingerprint, boot, seq, rows)

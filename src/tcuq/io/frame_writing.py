@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.signals import SIGNALS
 from ..monitor.steps import NO_REASON, STEP_DTYPE
-from .frame_codes import FIELDS, NONE, NUMBERS, DecisionBits, content_of, line_bytes, stuffed
+from .frame_codes import FIELDS, NUMBERS, DecisionBits, content_of, line_bytes, stuffed
 from .frame_items import (
     CRC_BYTES,
     DECISION_BYTES,
@@ -125,7 +126,7 @@ def _decision_rows(steps: npt.NDArray[Any], classes: int) -> list[tuple[int, ...
             )
         columns.append(column.astype(np.int64).tolist())
     reason = steps["reason"]
-    known = (reason == NO_REASON) | (steps["flagged"] & (reason < NONE))
+    known = (reason == NO_REASON) | (steps["flagged"] & (reason < len(SIGNALS)))
     for at in np.flatnonzero(~known)[:1]:
         raise ValueError(f"reason of row {at} is {reason[at]}, expected {NO_REASON} or, if flagged, a signal")
     return list(zip(*columns, strict=True))

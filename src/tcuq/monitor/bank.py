@@ -23,7 +23,8 @@ class Bank:
     """Watch many devices that run the same model.
 
     Monitors are numbered from 0; a number is a slot. Each gives the same bits as a `Monitor` of its own.
-    Other threads run while a bank works; one bank takes one call at a time.
+    Other threads run while a bank works; one bank takes one call at a time. `copy.copy` and `copy.deepcopy`
+    make a bank of its own with the same states, and `pickle` keeps them.
 
     Parameters
     ----------
@@ -87,34 +88,65 @@ class Bank:
         more = None if features is None else as_rows("features", features)
         steps = np.empty(len(rows), dtype=STEP_DTYPE)
         raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
-        self._core.run(_slots(slots), rows, more, steps.view(np.uint8), raw)
+        self._core.run(self._slots(slots), rows, more, steps.view(np.uint8), raw)
         found = Steps.of(steps, self.params.names)
         return found if raw is None else (found, raw / ONE)
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything."""
-        self._core.reset(_slots(slots), anew)
+        self._core.reset(self._slots(slots), anew)
 
     def save_many(self, slots: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         """Return states, one a row, each as `Monitor.save` gives it."""
-        wanted = _slots(slots)
+        wanted = self._slots(slots)
         states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)
         self._core.save_many(wanted, states)
         return states
 
-    def load_many(self, slots: npt.ArrayLike, states: npt.NDArray[np.uint8]) -> None:
-        """Take over states, one a row; one that does not fit is refused, and then nothing changes."""
-        rows = np.ascontiguousarray(states, dtype=np.uint8)
-        status, place = self._core.load_many(_slots(slots), rows)
+    def load_many(self, slots: npt.ArrayLike, states: npt.NDArray[np.uint8] | bytes) -> None:
+        """Take over states; one that does not fit is refused, and then nothing changes.
+
+        Parameters
+        ----------
+        slots : array of n integers
+        states : uint8 array with one row a state, or bytes
+            As `save_many` gives them, or what `Monitor.save` gave, one after the other.
+
+        Examples
+        --------
+        >>> from tcuq import Monitor
+        >>> params = Params(classes=2)
+        >>> Bank(params, 3).load_many([1], Monitor(params).save())
+        """
+        given = (
+            np.frombuffer(states, np.uint8) if isinstance(states, (bytes, bytearray)) else np.asarray(states)
+        )
+        if given.size and given.dtype != np.uint8:
+            size = self._core.sizes()[2]
+            raise TypeError(f"states are {given.dtype} {given.shape}, expected uint8, {size} of them a slot")
+        # A copy, since the core reads it twice while other threads run.
+        status, place = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
         if status:
             raise ValueError(f"states[{place}] is refused: {refusal(status, self.params)}")
 
     def __repr__(self) -> str:
         return f"Bank(classes={self.params.classes}, features={self.params.features}, count={len(self)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (self.params, self.save_many(range(len(self)))))
 
-def _slots(slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    found = np.asarray(slots)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        raise ValueError(f"slots are {found.dtype} {found.shape}, expected one row of integers")
-    return np.ascontiguousarray(found, dtype=np.int64)
+    def _slots(self, slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        found = np.asarray(slots)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise ValueError(f"slots are {found.dtype} {found.shape}, expected one row of integers")
+        if found.dtype == np.uint64:
+            # As int64 they would be negative.
+            for at in np.flatnonzero(found > MOST)[:1]:
+                raise IndexError(f"slots[{at}] is {found[at]}, expected 0 to {len(self) - 1}")
+        return np.ascontiguousarray(found, dtype=np.int64)
+
+
+def _restore(params: Params, states: npt.NDArray[np.uint8]) -> Bank:
+    bank = Bank(params, len(states))
+    bank.load_many(range(len(states)), states)
+    return bank

@@ -110,7 +110,7 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     frame->classes = params->classes;
     frame->features = (params->signals & TCUQ_FEATURE_SIGNALS) != 0u ? params->features : 0u;
     frame->horizon = (uint8_t)params->horizon;
-    frame->kind = kind;
+    frame->kind = 0; /* until all fits: a writer that was refused writes nothing */
     if (kind == TCUQ_FRAME_POSTERIORS) {
         row = (size_t)frame->classes + frame->features;
     } else if (kind != TCUQ_FRAME_DECISIONS) {
@@ -122,6 +122,7 @@ int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t ki
     if (size < TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + row)) {
         return TCUQ_ERR_SIZE;
     }
+    frame->kind = kind;
     /* Two zeros around it, and one code for every 254 bytes. */
     most = (size < most ? size : most) - 2u;
     frame->most = (uint16_t)(most - (most + 254u) / 255u - CRC_BYTES);
@@ -293,7 +294,7 @@ size_t tcuq_frame_state(tcuq_frame_t *frame, const uint8_t *state, size_t size, 
     if (frame->steps != 0u) {
         return tcuq_frame_flush(frame);
     }
-    if (*sent >= size) {
+    if (frame->kind == 0u || *sent >= size) {
         return 0;
     }
     begin(frame, TCUQ_FRAME_STATE, (uint32_t)*sent);

@@ -3,7 +3,8 @@
  *
  *   static uint8_t bytes[TCUQ_FRAME_SIZE];
  *   static tcuq_frame_t frame;
- *   tcuq_frame_init(&frame, &params, TCUQ_FRAME_DECISIONS, boot, bytes, sizeof bytes);
+ *   status = tcuq_frame_init(&frame, &params, TCUQ_FRAME_DECISIONS, boot, bytes, sizeof bytes);
+ *   if (status != TCUQ_OK) stop(status);           no step fits, or another kind
  *
  *   tcuq_step(&monitor, probs, features, &step, NULL);
  *   size = tcuq_frame_decision(&frame, &step);     after every step
@@ -85,7 +86,8 @@ typedef struct {
 /* Start a writer of TCUQ_FRAME_POSTERIORS or TCUQ_FRAME_DECISIONS. `boot` is larger at every start of
  * the device: a counter in flash, or the time in seconds. Steps count from 0. `bytes` has `size` bytes
  * and stays with the writer. Return TCUQ_OK, TCUQ_ERR_SIZE when one step does not fit into them, or
- * TCUQ_ERR_PARAMS for another kind. `params` must pass tcuq_check() and are not used afterwards. */
+ * TCUQ_ERR_PARAMS for another kind; after an error the other functions write nothing and return 0.
+ * `params` must pass tcuq_check() and are not used afterwards. */
 int tcuq_frame_init(tcuq_frame_t *frame, const tcuq_params_t *params, uint8_t kind, uint32_t boot,
                     uint8_t *bytes, size_t size);
 
