@@ -118,8 +118,9 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         if isinstance(source, Growing):
             source.resume(*session.place)
         source.start()
-        stack.callback(_drain, session, source)
         stack.callback(source.close)
+        stack.callback(_drain, session, source)
+        stack.callback(source.stop)
         session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
     if printer.broken is not None:
         raise printer.broken
