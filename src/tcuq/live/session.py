@@ -75,6 +75,7 @@ class Session:
         self._told_broken = self._told_others = 0
         self._head, self._full, self._cut = b"", False, False
         self._marking = threading.Lock()
+        self._acks: list[Callable[[], None]] = []
         try:
             self.telling = Telling(params, self._about(title or source), tell, self.folder.saved.counts)
             self.stream = Stream(params, self.folder, key or source, self.telling, decided)
@@ -136,7 +137,7 @@ class Session:
 
     def take(self, items: Iterable[Chunk | Event]) -> bool:
         """Take chunks and events in order; tell whether the source has ended."""
-        ended, acks = False, []
+        ended = False
         got: list[Got] = []
         at: int | None = None
         for item in items:
@@ -148,15 +149,20 @@ class Session:
             if item.end is not None:
                 at = self._place_after(item.data, item.end, at)
             if item.ack is not None:
-                acks.append(item.ack)
+                self._acks.append(item.ack)
         self._take(got, at)
         self._tell_reading()
-        if self.folder.flush():
-            for ack in acks:
-                ack()
+        self._acknowledge(self.folder.flush())
         if self.step - self.stream.saved_at >= self._save_every:
             self.stream.save()
         return ended
+
+    def _acknowledge(self, kept: bool) -> None:
+        """Tell a broker what is kept; what waits for room on the disk is told when it is written."""
+        if kept:
+            acks, self._acks = self._acks, []
+            for ack in acks:
+                ack()
 
     def _whole(self, data: bytes) -> bytes:
         """Leave out the rest of a frame within which the reading of a file began; it came whole before."""
@@ -222,6 +228,7 @@ class Session:
         """Do what is due: joined remarks, and writing what could not be written before."""
         self.telling.remarks.flush()
         wrote = self.folder.flush()
+        self._acknowledge(wrote)
         self.telling.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True
