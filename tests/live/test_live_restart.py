@@ -231,5 +231,45 @@ def test_a_short_file_of_many_frames_is_read_on_after_a_restart(tmp_path):
     assert counts["reboots"] == counts["missing"] == counts["duplicates"] == 0
 
 
+@pytest.mark.parametrize("kind", ["lines without boot", "frames of one boot"])
+@pytest.mark.parametrize("cut", [0, 7])
+def test_a_device_that_starts_again_while_nobody_watches_a_file(tmp_path, kind, cut):
+    probs = steps_of(600)
+
+    def text(first, last):
+        if kind.startswith("frames"):
+            return in_frames(probs[first:last], 1)
+        rows = [{"probs": row, "seq": seq} for seq, row in enumerate(probs[first:last].tolist())]
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    second = text(300, 400)
+    log.write_bytes(text(0, 200) + text(200, 300) + second[:cut])
+    watch(str(folder), str(log), 300, 1000)
+    with open(log, "ab") as file:
+        file.write(second[cut:] + text(400, 600))
+    watch(str(folder), str(log), 600, 1000)
+    assert np.array_equal(received(folder), probs)
+    counts = json.loads((folder / "session.json").read_text())["counts"]
+    assert counts["reboots"] == 3 and counts["duplicates"] == counts["late"] == counts["broken"] == 0
+
+
+def test_steps_that_a_kill_left_without_their_place_in_a_file_come_once(tmp_path):
+    probs = steps_of(90)
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    log.write_bytes(json_lines(probs[:60]))
+    log_of = folder / "received.jsonl"
+    watch(str(folder), str(log), 60, 1000)
+    lines = log_of.read_bytes().splitlines(keepends=True)
+    saved = json.loads((folder / "session.json").read_text())
+    fresh = {"params": saved["params"], "source": saved["source"], "identity": saved["identity"]}
+    (folder / "session.json").write_text(json.dumps(fresh))  # as it was before the first step
+    log_of.write_bytes(b"".join(lines[:40]))
+    with open(log, "ab") as file:
+        file.write(json_lines(probs[60:]))
+    watch(str(folder), str(log), 90, 1000)
+    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+
+
 def test_waiting_has_a_bound():
     assert not wait_until(lambda: False, 0.02)

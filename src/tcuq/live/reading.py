@@ -48,8 +48,6 @@ class Reading:
         What else is worth to know; whoever shows it empties it.
     names : tuple of str or None
         Names of the classes that the device told.
-    framed : bool
-        Frames came through this connection.
 
     Examples
     --------
@@ -69,11 +67,15 @@ class Reading:
         self._told: set[str] = set()
         self.begin()
 
+    @property
+    def held(self) -> int:
+        """Bytes of the last ones that are half a line or frame."""
+        return self._decoder.held
+
     def begin(self) -> None:
         """Begin with a new connection: another kind of lines may come."""
         self._decoder = Decoder()
         self._counted = 0
-        self.framed = False
         self._parser = RowParser(Shape.of(self._params), self._softmax)
         self._parser.names = self.names or self._params.names
         self._header: _Header | None = None
@@ -89,9 +91,7 @@ class Reading:
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
         counts = self.broken, self.others, self.why
-        items = Decoder().push(head)
-        self.framed = not all(isinstance(item, Text) for item in items)
-        for item in items:
+        for item in Decoder().push(head):
             if isinstance(item, Text) and (self._take_line(item.line, 0.0) or self._rows.done()):
                 break
         self.broken, self.others, self.why = counts
@@ -107,7 +107,6 @@ class Reading:
             if isinstance(item, Text):
                 found += self._take_line(item.line, time)
                 continue
-            self.framed = True
             found += self._closed()
             if item.fingerprint != self._fingerprint:
                 self._other(f"{item.fingerprint:08x}")

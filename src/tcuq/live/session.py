@@ -23,9 +23,6 @@ from .telling import Telling
 PACE = 0.05
 """Seconds between two messages to a page, and between two writes."""
 
-REWIND = 2 * 4096
-"""Bytes of a followed file that are read again after a restart where it holds frames: two of the longest."""
-
 
 class Session:
     """Take what a source gives; what was received is kept before anything else is told.
@@ -73,7 +70,7 @@ class Session:
         self.folder = Folder(folder, params)
         self.reading = Reading(params, softmax)
         self._told_broken = self._told_others = 0
-        self._head, self._full, self._cut = b"", False, False
+        self._head, self._full = b"", False
         self._marking = threading.Lock()
         self._acks: list[Callable[[], None]] = []
         try:
@@ -145,9 +142,9 @@ class Session:
                 self._event(item, got, at)
                 got, at, ended = [], None, ended or item.kind == "ended"
                 continue
-            got += self.reading.push(self._whole(item.data), item.time)
+            got += self.reading.push(item.data, item.time)
             if item.end is not None:
-                at = self._place_after(item.data, item.end, at)
+                at = item.end - self.reading.held  # all before it was taken
             if item.ack is not None:
                 self._acks.append(item.ack)
         self._take(got, at)
@@ -163,22 +160,6 @@ class Session:
             acks, self._acks = self._acks, []
             for ack in acks:
                 ack()
-
-    def _whole(self, data: bytes) -> bytes:
-        """Leave out the rest of a frame within which the reading of a file began; it came whole before."""
-        if self._cut:
-            zero = data.find(0)
-            self._cut = zero < 0
-            return b"" if zero < 0 else data[zero:]
-        return data
-
-    def _place_after(self, data: bytes, end: int, before: int | None) -> int | None:
-        """Return the place in a file from which all that was not taken yet can be read."""
-        if self.reading.framed:
-            # A frame may be cut anywhere, so some are read again; their numbers tell what came already.
-            return max(1, end - REWIND)
-        line = data.rfind(b"\n")
-        return before if line < 0 else end - len(data) + line + 1
 
     def _take(self, got: list[Got], at: int | None) -> None:
         self.stream.take_names(self.reading.names)
@@ -197,7 +178,7 @@ class Session:
             self.reading.begin()
             if self._head:
                 self.reading.prime(self._head)
-                self._head, self._cut = b"", self.reading.framed
+                self._head = b""
         if kind == "opened":
             self.stream.opened(event.identity)
         self.telling.counts["lost"] += kind == "lost"
