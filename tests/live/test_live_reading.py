@@ -211,6 +211,12 @@ def test_some_steps_of_a_block():
     assert block.at([1]).segments == [3] and block.at([1]).times == [2.0]
 
 
+def test_steps_that_differ_in_features_are_not_the_same():
+    probs = np.zeros((2, 4), dtype=np.int8)
+    block = Block([0.0] * 2, [1] * 2, [0] * 2, probs, np.array([[1], [2]], dtype=np.int8))
+    assert block.keys()[0] != block.keys()[1]
+
+
 def judged(places):
     order = Order()
     return [order.judge(boot, seq, b"%r" % content) for boot, seq, content in places]
@@ -222,7 +228,11 @@ def judged(places):
         ([(1, 0, 0), (1, 1, 1), (1, 1, 1)], "duplicate"),
         ([(1, 0, 0), (1, 2, 2), (1, 1, 1)], "late"),
         ([(1, 5, 0), (2, 0, 1)], "reboot"),
-        ([(2, 5, 0), (1, 0, 1)], "reboot"),  # a counter that was lost
+        ([(2, 5, 0), (1, 0, 1)], "late"),
+        ([(2, None, 0), (1, None, 1)], "late"),
+        ([(1, 0, 0), (1, 1, 1), (1, 0, 0)], "reboot"),  # the same steps once more: no boots are counted
+        ([(None, 0, 0), (None, 1, 1), (None, 0, 0)], "reboot"),
+        ([(1, 0, 0), (1, 0, 0)], "duplicate"),
         ([(1, 5, 0), (1, 5, 9)], "reboot"),  # the same number and another step: no boots are counted
         ([(1, WINDOW + 9, 0), (1, 0, 1)], "reboot"),
         ([(None, 5, 0), (None, 0, 1)], "reboot"),

@@ -78,7 +78,10 @@ class Block:
     def keys(self) -> list[bytes]:
         """Return what each step holds, as bytes, to tell a repeated one from another."""
         if self.probs is not None:
-            return [row.tobytes() for row in self.probs]
+            if self.features is None:
+                return [row.tobytes() for row in self.probs]
+            rows = zip(self.probs, self.features, strict=True)
+            return [probs.tobytes() + more.tobytes() for probs, more in rows]
         assert self.steps is not None
         # Not the bytes of rows: they have gaps, and there is more than one NaN.
         columns = (self.steps[name].tolist() for name in ("risk", "threshold", "answer", "label", "alarm"))
