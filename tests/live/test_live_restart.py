@@ -136,6 +136,22 @@ def test_resets_and_places_survive_a_kill(tmp_path):
     assert (tmp_path / "one" / "received.jsonl").read_text().count('"segment": 1') == 60
 
 
+def test_segments_that_the_device_tells_survive_a_kill(tmp_path):
+    probs = steps_of(80)
+    rows = [json.dumps({"probs": row, "segment": 5 + n // 40}) for n, row in enumerate(probs.tolist())]
+    found = []
+    for name in ("one", "two"):
+        session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
+        taken(session, "".join(f"{row}\n" for row in rows[:40]).encode())
+        if name == "two":
+            session.folder.close()
+            session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
+        taken(session, "".join(f"{row}\n" for row in rows[40:]).encode())
+        session.close()
+        found.append(read_decisions(tmp_path / name / "decisions.jsonl").steps)
+    assert same_steps(*found)
+
+
 def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
     def lines(first, last):
         rows = [{"seq": n, "risk": 0.25, "threshold": 0.5, "answer": n % 4} for n in range(first, last)]

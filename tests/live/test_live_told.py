@@ -3,6 +3,7 @@
 import http.server
 import json
 import re
+import socket
 import threading
 import time
 
@@ -13,7 +14,7 @@ from tcuq.live.inbox import Chunk
 from tcuq.live.metrics import prometheus_text
 from tcuq.live.remarks import Remarks
 from tcuq.live.session import Session
-from tcuq.live.webhook import WAITING, Webhook
+from tcuq.live.webhook import TRIES, WAITING, Webhook
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -94,6 +95,50 @@ def test_an_alarm_is_posted_and_tried_again(server):
     hook.close()
 
 
+def test_an_answer_that_is_no_http_is_told():
+    told = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/x", {}, told.append, first=0.001)
+        hook({"event": "alarm"})
+        for _ in range(TRIES):
+            found, _ = listener.accept()
+            found.recv(65536)
+            found.sendall(b"hello\r\n\r\n")
+            found.close()
+        assert wait_until(lambda: told)
+    assert "could not be sent" in told[0] and "hello" in told[0]
+    hook.close()
+    assert not hook._thread.is_alive()
+
+
+def decision(step, alarm):
+    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
+    return (json.dumps(row) + "\n").encode()
+
+
+def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
+    told = []
+    session = Session(PARAMS, tmp_path, "-")
+    session.telling.on_alarm.append(told.append)
+    session.take([Chunk(b"".join(decision(step, int(step in (3, 4))) for step in range(8)), 5.0)])
+    assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
+        ("alarm", 3, 1),
+        ("cleared", 5, 0),
+    ]
+    assert [(each["risk"], each["answer"]) for each in told] == [(3 / 64, 3), (5 / 64, 1)]
+    session.take([Chunk(decision(8, 1))])
+    session.close()
+    assert len(told) == 3
+    again = Session(PARAMS, tmp_path, "-")
+    again.telling.on_alarm.append(told.append)
+    assert again.telling.status["alarm"] == 1
+    again.take([Chunk(decision(9, 1))])
+    assert len(told) == 3 and again.telling.counts["alarms"] == 2
+    again.take([Chunk(decision(10, 0))])
+    assert told[3]["event"] == "cleared" and told[3]["step"] == 10
+    again.close()
+
+
 def test_a_webhook_that_nobody_answers_never_blocks():
     told = []
     hook = Webhook("http://127.0.0.1:9/x", {}, told.append, first=0.005)
@@ -106,7 +151,7 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     hook.close()
 
 
-@pytest.mark.parametrize("url", ["ftp://host/x", "host", "http://", "file:///etc/passwd"])
+@pytest.mark.parametrize("url", ["ftp://host/x", "host", "http://", "file:///etc/passwd", "http://host/a b", "http://host/\u00e4", " http://host"])
 def test_addresses_of_webhooks_that_are_refused(url):
     with pytest.raises(ValueError, match="--webhook is"):
         Webhook(url, {}, print)

@@ -48,6 +48,8 @@ class Saved:
     counts : dict
     state : str
         Of the monitor, in base 64; empty for a fresh one.
+    alarm : int
+        Of the last step.
     """
 
     params: str
@@ -65,6 +67,7 @@ class Saved:
     order: list[Any] = field(default_factory=lambda: [None, None, []])
     counts: dict[str, int] = field(default_factory=dict)
     state: str = ""
+    alarm: int = 0
 
 
 class Folder:

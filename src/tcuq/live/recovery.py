@@ -139,4 +139,5 @@ def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Bloc
         features = np.array([each["features"] for each in group], dtype=np.int8)
     probs = np.array([each["probs"] for each in group], dtype=np.int8)
     labels = [each.get("true_label") for each in group]
-    return Block(times, boots, seqs, probs, features, [None] * len(group), labels)
+    given = [each.get("given_segment") for each in group]
+    return Block(times, boots, seqs, probs, features, given, labels)

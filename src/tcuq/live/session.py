@@ -74,7 +74,8 @@ class Session:
         self._marking = threading.Lock()
         self._acks: list[Callable[[], None]] = []
         try:
-            self.telling = Telling(params, self._about(title or source), tell, self.folder.saved.counts)
+            saved = self.folder.saved
+            self.telling = Telling(params, self._about(title or source), tell, saved.counts, saved.alarm)
             self.stream = Stream(params, self.folder, key or source, self.telling, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:

@@ -102,6 +102,8 @@ class Stream:
                 self._show(block, block.steps, None)
                 continue
             last, self.judge.segment = self.judge.segment, segments[-1]
+            told = [each for each in block.segments if each is not None]
+            self.judge.given = told[-1] if told else self.judge.given
             steps, signals = self.judge.run(block, last, segments)
             self._put_decisions(block, steps, max(0, found.decided + 1 - self.step))
             self._show(block, steps, signals)
@@ -238,6 +240,7 @@ class Stream:
             identity=self.identity,
             order=self.order.saved(),
             counts=self.telling.counts,
+            alarm=self.telling.alarm,
         )
         try:
             self.folder.save(saved, b"" if self.by_device else self.judge.monitor.save())
