@@ -19,9 +19,10 @@ from live_runs import (
 )
 from streams import same_steps
 
-from tcuq import Params
+from tcuq import Monitor, Params
 from tcuq.io import read_decisions
-from tcuq.io.binary_frames import encode_posteriors
+from tcuq.io.binary_frames import DecisionsFrame, encode_posteriors
+from tcuq.live.blocks import odd_steps
 from tcuq.live.inbox import Chunk
 from tcuq.live.session import Session
 
@@ -150,6 +151,42 @@ def test_segments_that_the_device_tells_survive_a_kill(tmp_path):
         session.close()
         found.append(read_decisions(tmp_path / name / "decisions.jsonl").steps)
     assert same_steps(*found)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [("label", 9, "label is 9"), ("reason", 200, "reason is 200"), ("severity", 300.0, "severity is 300")],
+)
+def test_frames_of_decisions_out_of_range_are_refused(tmp_path, field, value, why):
+    steps = Monitor(PARAMS).run(steps_of(5))
+    assert odd_steps(steps, PARAMS.classes) is None
+    steps[field][3] = value
+    assert odd_steps(steps, PARAMS.classes).startswith(why)
+    frame = DecisionsFrame(int(PARAMS.fingerprint, 16), 1, 0, steps)
+    session = Session(PARAMS, tmp_path, "-")
+    assert not session.reading._from_frame(frame, 0.0)
+    assert session.reading.broken == 1 and why in session.reading.why
+    session.close()
+
+
+@pytest.mark.parametrize("kind", ["decisions", "received"])
+def test_a_line_of_a_log_that_cannot_be_read_again_is_named_and_left_out(tmp_path, kind):
+    if kind == "decisions":
+        rows = [{"seq": n, "risk": 0.25, "threshold": 0.5, "answer": n % 4} for n in range(20)]
+        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    else:
+        data = json_lines(steps_of(20))
+    session = Session(PARAMS, tmp_path, "-")
+    taken(session, data)
+    session.folder.close()
+    path = tmp_path / f"{kind}.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    bad = json.loads(lines[7]) | ({"label": 99} if kind == "decisions" else {"probs": [1, 2]})
+    path.write_text("".join([*lines[:7], json.dumps(bad) + "\n", *lines[8:]]))
+    told = []
+    again = Session(PARAMS, tmp_path, "-", tell=[lambda _, text, step: told.append(text)])
+    assert again.step == 20 and f"{kind}.jsonl: 1 lines cannot be read" in told[0]
+    again.close()
 
 
 def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):

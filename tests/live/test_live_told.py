@@ -99,6 +99,7 @@ def test_an_answer_that_is_no_http_is_told():
     told = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/x", {}, told.append, first=0.001)
+        listener.settimeout(5)
         hook({"event": "alarm"})
         for _ in range(TRIES):
             found, _ = listener.accept()
@@ -151,7 +152,18 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     hook.close()
 
 
-@pytest.mark.parametrize("url", ["ftp://host/x", "host", "http://", "file:///etc/passwd", "http://host/a b", "http://host/\u00e4", " http://host"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host/x",
+        "host",
+        "http://",
+        "file:///etc/passwd",
+        "http://host/a b",
+        "http://host/\u00e4",
+        " http://host",
+    ],
+)
 def test_addresses_of_webhooks_that_are_refused(url):
     with pytest.raises(ValueError, match="--webhook is"):
         Webhook(url, {}, print)

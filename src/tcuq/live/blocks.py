@@ -293,3 +293,26 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
             raise ValueError(f"{name} is {values[name]}, expected at most {classes - 1}")
     values["flagged"] = values["risk"] >= values["threshold"]
     return tuple(values[name] for name in FIELDS)
+
+
+def odd_steps(steps: npt.NDArray[Any], classes: int) -> str | None:
+    """Return what of decisions is out of range, as a line of them would be refused; None if nothing is.
+
+    Examples
+    --------
+    >>> odd_steps(np.array([decision_values({"risk": 0, "threshold": 0, "answer": 7}, 9)], STEP_DTYPE), 4)
+    'answer is 7, expected 0 to 3'
+    """
+    reasons = steps["reason"]
+    odd = reasons[(reasons != NO_REASON) & (reasons >= len(SIGNALS))]
+    if len(odd):
+        return f"reason is {odd[0]}, expected {NO_REASON} or below {len(SIGNALS)}"
+    for name, (low, high) in LIMITS.items():
+        if name in FIELDS:
+            most = classes - 1 if name in ("answer", "label") else high
+            values = steps[name].astype(np.float64)
+            unknown = np.isnan(values) if name == "expected_accuracy" else np.zeros(len(values), dtype=bool)
+            bad = values[~unknown & ~((values >= low - 1e-6) & (values <= most + 1e-6))]
+            if len(bad):
+                return f"{name} is {bad[0]:g}, expected {low:g} to {most:g}"
+    return None

@@ -80,6 +80,15 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
     except FileNotFoundError:
         return
     with file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield json.loads(line)
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                continue
+            try:
+                content = json.loads(line)
+                if not isinstance(content, dict) or not (
+                    type(content.get("step")) is int or "names" in content
+                ):
+                    raise ValueError("expected an object with a step")
+            except ValueError as error:
+                raise ValueError(f"{path}: line {number} is damaged ({error}); remove this line") from None
+            yield content

@@ -15,7 +15,7 @@ from ..io.jsonl import KEYS, NAMES, RowParser, parse_object
 from ..io.values import ALIASES, Shape, Softmax
 from ..monitor.columns import Layout
 from ..monitor.params import Params
-from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values
+from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values, odd_steps
 
 _OWN = ("boot", "seq", "time", "step", "params", "answer_name", "at")
 """Keys beside those of a log or a decision; `time` and `at` are those of whoever sent the line."""
@@ -140,8 +140,8 @@ class Reading:
         params = self._params
         if isinstance(item, DecisionsFrame):
             count = len(item.steps)
-            if count and int(item.steps["answer"].max()) >= params.classes:
-                self._refuse(f"a frame answers class {item.steps['answer'].max()} of {params.classes}")
+            if (why := odd_steps(item.steps, params.classes)) is not None:
+                self._refuse(f"a frame of decisions: {why}")
                 return []
         else:
             count = len(item.probs)

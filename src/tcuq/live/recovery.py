@@ -68,7 +68,12 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
     found = Recovered(by_device)
     if by_device:
         lines = list(_lines(folder.decisions, saved.decisions))
-    steps = [content for _, content in lines if "probs" in content or "risk" in content]
+    steps, odd = [], []
+    for _, content in lines:
+        if "probs" in content or "risk" in content:
+            why = _odd(content, params, bool(by_device))
+            steps += [content] if why is None else []
+            odd += [] if why is None else [why]
     if not by_device:
         last = steps[-1]["step"] if steps else saved.step - 1
         found.decided = _cut_beyond(folder.decisions, saved.decisions, last, saved.step - 1)
@@ -86,6 +91,9 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
     cut = folder.received.cut + folder.decisions.cut + folder.marks.cut
     if steps:
         found.text += f"; {len(steps):,} steps that came after the saved state were taken from the log"
+    if odd:
+        log = folder.decisions if by_device else folder.received
+        found.text += f"; {log.path}: {len(odd):,} lines cannot be read and are left out ({odd[0]})"
     if cut:
         found.text += f"; half a line of {cut:,} bytes was cut off"
     if folder.received.size < saved.received:
@@ -109,6 +117,8 @@ def _lines(journal: Journal, start: int) -> Iterator[tuple[int, dict[str, Any]]]
 def _cut_beyond(decisions: Journal, start: int, last: int, decided: int) -> int:
     """Cut decisions about steps that the log lacks, as after a loss of power; return the last one."""
     for at, content in _lines(decisions, start):
+        if type(content.get("step")) is not int:
+            continue
         if content["step"] > last:
             decisions.truncate(at)
             break
@@ -126,6 +136,21 @@ def _runs(steps: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         group.append(content)
     if group:
         yield group
+
+
+def _odd(content: dict[str, Any], params: Params, by_device: bool) -> str | None:
+    """Return why a line of a log cannot be taken again; None if it can."""
+    try:
+        if type(content["step"]) is not int or content["step"] < 0:
+            return f"step is {str(content['step'])[:20]}, expected an integer"
+        _block([content], params, by_device)
+        if not by_device and len(content["probs"]) != params.classes:
+            return f"probs of step {content['step']} are {len(content['probs'])}, expected {params.classes}"
+    except KeyError as error:
+        return f"key {error} is missing"
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)[:100]
+    return None
 
 
 def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Block:
