@@ -160,6 +160,14 @@ def test_names_are_taken_once_and_may_be_said_again():
     assert other.names == ("a", "b", "c", "d") and other.broken == 0
 
 
+def test_columns_are_known_after_a_connection_was_lost():
+    reading = Reading(PARAMS)
+    reading.push(b"p0,p1,p2,p3\n0.25,0.25,0.25,0.25\n", 0.0)
+    reading.end(False, 0.0)
+    reading.begin()
+    assert len(reading.push(b"0.25,0.25,0.25,0.25\n", 0.0)[0]) == 1 and reading.broken == 0
+
+
 def test_labels_by_name():
     lines = b'{"names": ["a", "b", "c", "d"]}\n{"probs": [1, 2, 3, 4], "label": "c"}\n'
     reading = Reading(PARAMS)

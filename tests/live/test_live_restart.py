@@ -252,6 +252,25 @@ def test_a_file_that_was_replaced_while_nobody_watched_is_read_from_its_beginnin
     assert np.array_equal(received(folder), probs)
 
 
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_file_that_was_cut_and_is_longer_again_is_read_from_its_beginning(tmp_path, watched):
+    probs = steps_of(100)
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    log.write_bytes(json_lines(probs[:30]))
+    if watched:
+        process = start_watching(folder, str(log), 100)
+        assert wait_until(lambda: (folder / "received.jsonl").exists() and len(received(folder)) == 30)
+    else:
+        watch(str(folder), str(log), 30, 1000)
+    log.write_bytes(json_lines(probs[30:]))  # the same file
+    if not watched:
+        process = start_watching(folder, str(log), 100)
+    process.join(10)
+    process.kill()
+    process.join(10)
+    assert np.array_equal(received(folder), probs)
+
+
 def test_columns_of_a_csv_are_known_after_a_restart(tmp_path):
     probs = steps_of(60)
     rows = [",".join(map(str, row)) + "\n" for row in probs.tolist()]

@@ -28,12 +28,15 @@ class Chunk:
         Place in the file after the last byte, where the source is a file.
     ack : callable, optional
         Called when what the bytes hold is kept, so that a broker need not send them again.
+    identity : str
+        Of the file, as far as it was read.
     """
 
     data: bytes
     time: float = field(default_factory=time.time)
     end: int | None = None
     ack: Callable[[], None] | None = None
+    identity: str = ""
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ class Reading:
         self.notes: list[str] = []
         self.names: tuple[str, ...] | None = None
         self._told: set[str] = set()
+        # Kept over connections: a device that was away for a moment does not write its header again.
+        self._header: _Header | None = None
         self.begin()
 
     @property
@@ -78,7 +80,6 @@ class Reading:
         self._counted = 0
         self._parser = RowParser(Shape.of(self._params), self._softmax)
         self._parser.names = self.names or self._params.names
-        self._header: _Header | None = None
         self._line = 0
         self._rows = RowsToBlock(self._params)
 

@@ -146,6 +146,7 @@ class Session:
             got += self.reading.push(item.data, item.time)
             if item.end is not None:
                 at = item.end - self.reading.held  # all before it was taken
+                self.stream.identity = item.identity or self.stream.identity
             if item.ack is not None:
                 self._acks.append(item.ack)
         self._take(got, at)
