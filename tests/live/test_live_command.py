@@ -198,6 +198,17 @@ def test_merging_with_other_parameters_and_with_damaged_files(place, capsys, mon
         assert message in found and len(found.splitlines()) == 1, found
 
 
+def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, capsys, monkeypatch):
+    from tcuq.live.session import Session
+
+    opened = []
+    monkeypatch.setattr("tcuq.live.inbox.Source.open", lambda source: opened.append(source))
+    session = Session(PARAMS, "kept", "x")
+    assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
+    session.close()
+    assert "another tcuq live writes there" in capsys.readouterr().err and not opened
+
+
 def test_a_port_that_is_taken(place, capsys):
     import socket
 

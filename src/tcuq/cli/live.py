@@ -89,12 +89,14 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
+    from ..live.folder import check_free
     from ..live.session import Session
     from ..live.sources import Growing, open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
     client = f"tcuq-live-{_hash(str(folder.resolve()))}"
     source, printer = open_source(args.source, client), _Printer()
+    check_free(folder)  # a second client of this name would throw the first one off its broker
     source.open()
     session = Session(
         params,

@@ -53,6 +53,11 @@ class Block:
         """Whether the device decided."""
         return self.steps is not None
 
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """What blocks have in common that can be joined."""
+        return self.by_device, self.features is None
+
     def at(self, index: list[int]) -> Block:
         """Return some of the steps."""
         if len(index) == len(self):
@@ -92,7 +97,7 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
     """Return fewer, larger blocks: neighbors of one kind as one, because each block has a cost of its own."""
     groups: list[list[Block]] = []
     for block in blocks:
-        if groups and groups[-1][0].by_device == block.by_device:
+        if groups and groups[-1][0].kind == block.kind:
             groups[-1].append(block)
         else:
             groups.append([block])
@@ -179,12 +184,15 @@ class RowsToBlock:
                 boots,
                 seqs,
                 as_probs(np.stack(self._rows)),
-                as_features(np.stack(self._features), self._params) if self._params.features else None,
+                as_features(np.stack(self._features), self._params) if self._has_features() else None,
                 segments,
                 labels,
             )
         self._clear()
         return found
+
+    def _has_features(self) -> bool:
+        return bool(self._params.features) and self._features[0] is not None
 
     def _change(self, kind: tuple[Any, ...]) -> Block | None:
         done = self.done() if self._kind != kind else None

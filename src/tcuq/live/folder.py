@@ -198,6 +198,18 @@ class Folder:
         os.close(self._lock)
 
 
+def check_free(path: Path) -> None:
+    """Raise in one line where another program writes to a folder, before anything else is opened."""
+    try:
+        handle = os.open(path / LOCK, os.O_RDWR)
+    except OSError:
+        return
+    try:
+        _lock(handle, path)
+    finally:
+        os.close(handle)
+
+
 def _lock(handle: int, path: Path) -> None:
     """Take the lock of a folder, which the system gives back however this process ends."""
     try:

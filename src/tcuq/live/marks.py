@@ -61,7 +61,7 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
     if not probs:
         raise ValueError(f"{place}: holds no received posteriors in steps {first} to {last or 'the end'}")
     more: dict[str, Any] = {}
-    if params.features:
+    if params.features and None not in features:
         more = {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = np.array(features, dtype=np.int8)
     more |= {"labels": labels, "segments": segments, "names": names}

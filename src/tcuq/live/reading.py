@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.unknown import unknown_text
+from ..fleet.checked import read_features
 from ..io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, Text
 from ..io.jsonl import KEYS, NAMES, RowParser, parse_object
 from ..io.values import ALIASES, Shape, Softmax
@@ -139,6 +140,7 @@ class Reading:
 
     def _from_frame(self, item: PosteriorsFrame | DecisionsFrame, time: float) -> list[Got]:
         params = self._params
+        width = 0
         if isinstance(item, DecisionsFrame):
             count = len(item.steps)
             if (why := odd_steps(item.steps, params.classes)) is not None:
@@ -147,7 +149,8 @@ class Reading:
         else:
             count = len(item.probs)
             width = 0 if item.features is None else item.features.shape[1]
-            if item.probs.shape[1] != params.classes or (params.features and width != params.features):
+            fits = not params.features or width == params.features or not (width or read_features(params))
+            if item.probs.shape[1] != params.classes or not fits:
                 expected = f"{params.classes} and {params.features}"
                 self._refuse(
                     f"a frame has {item.probs.shape[1]} classes and {width} features, expected {expected}"
@@ -159,7 +162,7 @@ class Reading:
         boots: list[int | None] = [item.boot] * count
         if isinstance(item, DecisionsFrame):
             return [Block([time] * count, boots, seqs, steps=np.asarray(item.steps))]
-        features = item.features if params.features else None
+        features = item.features if params.features and width else None
         none: list[int | None] = [None] * count
         return [Block([time] * count, boots, seqs, item.probs, features, none, none)]
 
@@ -194,7 +197,7 @@ class Reading:
         self._tell_unknown(content, (*KEYS, *_OWN))
         row = self._parser.take({key: content[key] for key in KEYS if key in content}, self._line)
         assert row is not None
-        if self._params.features and row.features is None:
+        if row.features is None and read_features(self._params):
             raise ValueError(f"features are missing, expected {self._params.features}")
         return self._rows.add_row(row, time, boot, seq)
 

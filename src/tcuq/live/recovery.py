@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fleet.checked import read_features
 from ..monitor.monitor import STEP_DTYPE
 from ..monitor.params import Params
 from .blocks import Block, decision_values
@@ -130,7 +131,8 @@ def _runs(steps: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Yield steps whose numbers follow each other; some are missing where the disk was full for too long."""
     group: list[dict[str, Any]] = []
     for content in steps:
-        if group and content["step"] != group[-1]["step"] + 1:
+        alike = not group or ("features" in content) == ("features" in group[-1])
+        if group and not (alike and content["step"] == group[-1]["step"] + 1):
             yield group
             group = []
         group.append(content)
@@ -160,7 +162,7 @@ def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Bloc
         rows = [decision_values(each, params.classes) for each in group]
         return Block(times, boots, seqs, steps=np.array(rows, dtype=STEP_DTYPE))
     features = None
-    if params.features:
+    if params.features and ("features" in group[0] or read_features(params)):
         features = np.array([each["features"] for each in group], dtype=np.int8)
     probs = np.array([each["probs"] for each in group], dtype=np.int8)
     labels = [each.get("true_label") for each in group]
