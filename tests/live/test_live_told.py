@@ -6,6 +6,7 @@ import re
 import socket
 import threading
 import time
+import urllib.request
 
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
@@ -13,6 +14,7 @@ from live_runs import PARAMS, json_lines, steps_of, wait_until
 from tcuq.live.inbox import Chunk
 from tcuq.live.metrics import prometheus_text
 from tcuq.live.remarks import Remarks
+from tcuq.live.server import serve
 from tcuq.live.session import Session
 from tcuq.live.webhook import TRIES, WAITING, Webhook
 
@@ -54,6 +56,32 @@ def test_metrics_before_and_after_steps(tmp_path):
     assert after["tcuq_last_step_timestamp_seconds"] == 1234.5
     assert after["tcuq_abstentions_total"] == telling.counts["abstained"] > 0
     assert 0 <= after["tcuq_risk"] < 1 and after["tcuq_alarm"] == 0
+    session.close()
+
+
+def test_a_page_is_told_late_names_and_counts(tmp_path):
+    session = Session(PARAMS, tmp_path, "-")
+    with (
+        serve(session.telling.feed, port=0) as made,
+        urllib.request.urlopen(f"{made.url}feed", timeout=5) as page,
+    ):
+
+        def next_of(kind):
+            while page.readline() != f"event: {kind}\n".encode():
+                pass
+            line = page.readline()
+            return json.loads((page.readline() if line.startswith(b"id:") else line).removeprefix(b"data: "))
+
+        assert next_of("hello")["about"]["names"] is None
+        next_of("part")
+        names = b'{"names": ["a", "b", "c", "d"]}\n'
+        session.take([Chunk(b"noise\n" * 5 + names + json_lines(steps_of(3)))])
+        assert next_of("hello")["about"]["names"] == ["a", "b", "c", "d"]
+        session.take([Chunk(json_lines(steps_of(1)))])
+        found = next_of("part")
+        while found["totals"]["steps"] < 4:
+            found = next_of("part")
+        assert found["totals"]["counts"]["broken"] == 5
     session.close()
 
 

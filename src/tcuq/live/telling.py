@@ -90,6 +90,7 @@ class Telling:
 
     def refresh(self) -> None:
         """Bring `status` up to date."""
+        self.feed.counts = dict(self.counts)
         share = float(self._recent.mean()) if len(self._recent) else 0.0
         self.status = {
             **self._last,
