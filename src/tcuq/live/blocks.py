@@ -309,7 +309,7 @@ def odd_steps(steps: npt.NDArray[Any], classes: int) -> str | None:
     Examples
     --------
     >>> odd_steps(np.array([decision_values({"risk": 0, "threshold": 0, "answer": 7}, 9)], STEP_DTYPE), 4)
-    'answer is 7, expected 0 to 3'
+    'label is 7, expected 0 to 3'
     """
     reasons = steps["reason"]
     odd = reasons[(reasons != NO_REASON) & (reasons >= len(SIGNALS))]
