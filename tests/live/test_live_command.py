@@ -1,5 +1,6 @@
 """`tcuq live` as a person uses it: pages, pipes, signals, and errors of one line."""
 
+import errno
 import json
 import os
 import re
@@ -158,6 +159,54 @@ def test_errors_are_one_line(place, capsys, monkeypatch, args, message):
     found = capsys.readouterr()
     assert message in found.err and len(found.err.strip().splitlines()) == 1, found.err
     assert not found.out
+
+
+def piped(monkeypatch, data):
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    monkeypatch.setattr(sys, "stdin", open(read))  # noqa: SIM115
+
+
+def test_lines_that_a_full_disk_takes_at_the_end_are_told(place, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    piped(monkeypatch, json_lines(steps_of(9)))
+    monkeypatch.setattr("tcuq.live.journal.write_at", full)
+    with sys.stdin:
+        assert main(["live", "m.json", "-", "--no-page"]) == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "9 steps" in last and "18 lines could not be written" in last
+
+
+def test_merging_with_other_parameters_and_with_damaged_files(place, capsys, monkeypatch):
+    piped(monkeypatch, json_lines(steps_of(9)))
+    with sys.stdin:
+        assert main(["live", "m.json", "-", "--no-page", "--folder", "kept"]) == 0
+    Params(classes=4, level=0.3).save("other.json")
+    capsys.readouterr()
+    for name, content, message in (
+        ("none", "", "holds a session of parameters"),
+        ("marks.jsonl", '{"step": 1, "wrong": 1}\n{"step": \n', "marks.jsonl: line 2 is damaged"),
+        ("session.json", "{", "session.json: is damaged"),
+    ):
+        (place / "kept" / name).write_text(content)
+        params = "other.json" if name == "none" else "m.json"
+        assert main(["live", params, "kept", "--merge", "x.npz"]) == 2
+        found = capsys.readouterr().err.strip()
+        assert message in found and len(found.splitlines()) == 1, found
+
+
+def test_a_folder_that_is_taken_is_refused_before_the_source_is_opened(place, capsys, monkeypatch):
+    from tcuq.live.session import Session
+
+    opened = []
+    monkeypatch.setattr("tcuq.live.inbox.Source.open", lambda source: opened.append(source))
+    session = Session(PARAMS, "kept", "x")
+    assert main(["live", "m.json", "-", "--folder", "kept", "--no-page"]) == 2
+    session.close()
+    assert "another tcuq live writes there" in capsys.readouterr().err and not opened
 
 
 def test_a_port_that_is_taken(place, capsys):

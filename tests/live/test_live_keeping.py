@@ -62,6 +62,22 @@ def test_a_full_disk_loses_nothing_and_is_told_once(tmp_path, monkeypatch):
     assert np.array_equal(received(tmp_path), probs) and decided_alike(tmp_path, probs)
 
 
+def test_messages_are_acknowledged_when_there_is_room_again(tmp_path, monkeypatch):
+    probs, acks = steps_of(30), []
+    session = session_of(tmp_path)
+    disk = Disk(monkeypatch)
+    for at in range(0, 30, 10):
+        disk.room = 0 if at == 10 else disk.room
+        session.take([Chunk(json_lines(probs[at : at + 10]), ack=lambda at=at: acks.append(at))])
+        session.tick()
+    assert acks == [0]
+    disk.room = None
+    session.tick()
+    assert acks == [0, 10, 20]
+    session.close()
+    assert acks == [0, 10, 20] and np.array_equal(received(tmp_path), probs)
+
+
 def test_a_kill_while_the_disk_is_full_leaves_whole_lines(tmp_path, monkeypatch):
     probs = steps_of(100)
     session = session_of(tmp_path, save_every=20)

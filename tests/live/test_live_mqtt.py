@@ -1,7 +1,11 @@
 """MQTT: a topic as a source, which loses nothing when the watcher is killed, and Home Assistant."""
 
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -82,6 +86,39 @@ def test_what_comes_while_the_watcher_is_killed_comes_later(tmp_path, broker, de
     process.join(20)
     assert process.exitcode == 0
     assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
+
+
+def watching(folder, url):
+    command = [sys.executable, "-m", "tcuq", "live", "m.json", url, "--no-page", "--folder", "kept"]
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env=environment)
+
+
+def test_an_interrupt_takes_no_message_twice(tmp_path, broker, device):
+    PARAMS.save(tmp_path / "m.json")
+    probs, log = steps_of(3000), tmp_path / "kept" / "received.jsonl"
+    process = watching(tmp_path, f"{broker.url}/line/1")
+    sent, said = 0, b""
+    for _ in range(3):
+        assert wait_until(log.exists, 20)
+        before = log.stat().st_size
+        while sent < len(probs) and log.stat().st_size == before:  # unnumbered: nothing tells a repeated one
+            device.send("line/1", json_lines(probs[sent : sent + 1]))
+            sent += 1
+            time.sleep(0.01)
+        for _ in range(100):
+            device.client.publish("line/1", json_lines(probs[sent : sent + 1]), qos=1)
+            sent += 1
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=20)[1]
+        assert process.returncode == 0
+        process = watching(tmp_path, f"{broker.url}/line/1")
+    device.send("line/1", json_lines(probs[sent : sent + 1]))
+    assert wait_until(lambda: len(received(tmp_path / "kept")) > sent, 20)
+    process.send_signal(signal.SIGINT)
+    said += process.communicate(timeout=20)[1]
+    assert np.array_equal(received(tmp_path / "kept"), probs[: sent + 1])
+    assert b"rc=" not in said and b"Traceback" not in said, said
 
 
 def test_a_broker_that_goes_and_comes_back(tmp_path, broker):

@@ -11,10 +11,14 @@ from live_runs import PARAMS, json_lines, steps_of
 from streams import same_steps
 
 from tcuq import Monitor, Params
+from tcuq.io import read_decisions
 from tcuq.io.binary_frames import encode_decisions, encode_posteriors, encode_state
 from tcuq.live.blocks import Block, DeviceState, decision_values, joined
+from tcuq.live.inbox import Chunk
+from tcuq.live.marks import labeled_log
 from tcuq.live.order import WINDOW, Order
 from tcuq.live.reading import Reading
+from tcuq.live.session import Session
 from tcuq.monitor.logits import paired, softmax
 
 PRINT = int(PARAMS.fingerprint, 16)
@@ -56,6 +60,26 @@ def test_floats_and_features_are_quantized_as_the_monitor_does():
     assert same_steps(Monitor(params).run(block.probs, block.features), Monitor(params).run(probs, features))
     reading = Reading(params)
     assert not reading.push(b'{"probs": [0.5, 0.25, 0.25]}\n', 0.0) and "features are missing" in reading.why
+
+
+def test_features_that_no_signal_reads_may_be_left_out(tmp_path):
+    signals = tuple(name for name in Params(classes=4).signals)
+    params = Params(classes=4, features=2, feature_scale=0.5, signals=signals)
+    probs, features = steps_of(30), np.ones((10, 2), dtype=np.int8)
+    number = int(params.fingerprint, 16)
+    session = Session(params, tmp_path, "-", save_every=1000)
+    with_features = encode_posteriors(number, 1, 0, probs[:10], features)
+    without = encode_posteriors(number, 2, 0, probs[20:])
+    session.take([Chunk(with_features + json_lines(probs[10:20]) + without)])
+    assert session.reading.broken == 0 and session.step == 30, session.reading.why
+    session.folder.close()
+    again = Session(params, tmp_path, "-")
+    assert again.step == 30 and len(labeled_log(tmp_path, params)) == 30
+    again.close()
+    found = read_decisions(tmp_path / "decisions.jsonl").steps
+    expected = [Monitor(params).run(probs[:10], features)["risk"], found["risk"][:10]]
+    assert np.array_equal(*expected)
+    assert not Reading(params).push(encode_posteriors(number, 1, 0, probs, np.ones((30, 3), np.int8)), 0.0)
 
 
 def test_logits():
@@ -160,6 +184,14 @@ def test_names_are_taken_once_and_may_be_said_again():
     assert other.names == ("a", "b", "c", "d") and other.broken == 0
 
 
+def test_columns_are_known_after_a_connection_was_lost():
+    reading = Reading(PARAMS)
+    reading.push(b"p0,p1,p2,p3\n0.25,0.25,0.25,0.25\n", 0.0)
+    reading.end(False, 0.0)
+    reading.begin()
+    assert len(reading.push(b"0.25,0.25,0.25,0.25\n", 0.0)[0]) == 1 and reading.broken == 0
+
+
 def test_labels_by_name():
     lines = b'{"names": ["a", "b", "c", "d"]}\n{"probs": [1, 2, 3, 4], "label": "c"}\n'
     reading = Reading(PARAMS)
@@ -211,6 +243,12 @@ def test_some_steps_of_a_block():
     assert block.at([1]).segments == [3] and block.at([1]).times == [2.0]
 
 
+def test_steps_that_differ_in_features_are_not_the_same():
+    probs = np.zeros((2, 4), dtype=np.int8)
+    block = Block([0.0] * 2, [1] * 2, [0] * 2, probs, np.array([[1], [2]], dtype=np.int8))
+    assert block.keys()[0] != block.keys()[1]
+
+
 def judged(places):
     order = Order()
     return [order.judge(boot, seq, b"%r" % content) for boot, seq, content in places]
@@ -222,7 +260,11 @@ def judged(places):
         ([(1, 0, 0), (1, 1, 1), (1, 1, 1)], "duplicate"),
         ([(1, 0, 0), (1, 2, 2), (1, 1, 1)], "late"),
         ([(1, 5, 0), (2, 0, 1)], "reboot"),
-        ([(2, 5, 0), (1, 0, 1)], "reboot"),  # a counter that was lost
+        ([(2, 5, 0), (1, 0, 1)], "late"),
+        ([(2, None, 0), (1, None, 1)], "late"),
+        ([(1, 0, 0), (1, 1, 1), (1, 0, 0)], "reboot"),  # the same steps once more: no boots are counted
+        ([(None, 0, 0), (None, 1, 1), (None, 0, 0)], "reboot"),
+        ([(1, 0, 0), (1, 0, 0)], "duplicate"),
         ([(1, 5, 0), (1, 5, 9)], "reboot"),  # the same number and another step: no boots are counted
         ([(1, WINDOW + 9, 0), (1, 0, 1)], "reboot"),
         ([(None, 5, 0), (None, 0, 1)], "reboot"),

@@ -19,9 +19,10 @@ from live_runs import (
 )
 from streams import same_steps
 
-from tcuq import Params
+from tcuq import Monitor, Params
 from tcuq.io import read_decisions
-from tcuq.io.binary_frames import encode_posteriors
+from tcuq.io.binary_frames import DecisionsFrame, encode_posteriors
+from tcuq.live.blocks import odd_steps
 from tcuq.live.inbox import Chunk
 from tcuq.live.session import Session
 
@@ -136,6 +137,58 @@ def test_resets_and_places_survive_a_kill(tmp_path):
     assert (tmp_path / "one" / "received.jsonl").read_text().count('"segment": 1') == 60
 
 
+def test_segments_that_the_device_tells_survive_a_kill(tmp_path):
+    probs = steps_of(80)
+    rows = [json.dumps({"probs": row, "segment": 5 + n // 40}) for n, row in enumerate(probs.tolist())]
+    found = []
+    for name in ("one", "two"):
+        session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
+        taken(session, "".join(f"{row}\n" for row in rows[:40]).encode())
+        if name == "two":
+            session.folder.close()
+            session = Session(PARAMS, tmp_path / name, "-", save_every=1000)
+        taken(session, "".join(f"{row}\n" for row in rows[40:]).encode())
+        session.close()
+        found.append(read_decisions(tmp_path / name / "decisions.jsonl").steps)
+    assert same_steps(*found)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [("label", 9, "label is 9"), ("reason", 200, "reason is 200"), ("severity", 300.0, "severity is 300")],
+)
+def test_frames_of_decisions_out_of_range_are_refused(tmp_path, field, value, why):
+    steps = Monitor(PARAMS).run(steps_of(5))
+    assert odd_steps(steps, PARAMS.classes) is None
+    steps[field][3] = value
+    assert odd_steps(steps, PARAMS.classes).startswith(why)
+    frame = DecisionsFrame(int(PARAMS.fingerprint, 16), 1, 0, steps)
+    session = Session(PARAMS, tmp_path, "-")
+    assert not session.reading._from_frame(frame, 0.0)
+    assert session.reading.broken == 1 and why in session.reading.why
+    session.close()
+
+
+@pytest.mark.parametrize("kind", ["decisions", "received"])
+def test_a_line_of_a_log_that_cannot_be_read_again_is_named_and_left_out(tmp_path, kind):
+    if kind == "decisions":
+        rows = [{"seq": n, "risk": 0.25, "threshold": 0.5, "answer": n % 4} for n in range(20)]
+        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    else:
+        data = json_lines(steps_of(20))
+    session = Session(PARAMS, tmp_path, "-")
+    taken(session, data)
+    session.folder.close()
+    path = tmp_path / f"{kind}.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    bad = json.loads(lines[7]) | ({"label": 99} if kind == "decisions" else {"probs": [1, 2]})
+    path.write_text("".join([*lines[:7], json.dumps(bad) + "\n", *lines[8:]]))
+    told = []
+    again = Session(PARAMS, tmp_path, "-", tell=[lambda _, text, step: told.append(text)])
+    assert again.step == 20 and f"{kind}.jsonl: 1 lines cannot be read" in told[0]
+    again.close()
+
+
 def test_decisions_of_a_device_go_on_after_a_kill(tmp_path):
     def lines(first, last):
         rows = [{"seq": n, "risk": 0.25, "threshold": 0.5, "answer": n % 4} for n in range(first, last)]
@@ -199,6 +252,25 @@ def test_a_file_that_was_replaced_while_nobody_watched_is_read_from_its_beginnin
     assert np.array_equal(received(folder), probs)
 
 
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_file_that_was_cut_and_is_longer_again_is_read_from_its_beginning(tmp_path, watched):
+    probs = steps_of(100)
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    log.write_bytes(json_lines(probs[:30]))
+    if watched:
+        process = start_watching(folder, str(log), 100)
+        assert wait_until(lambda: (folder / "received.jsonl").exists() and len(received(folder)) == 30)
+    else:
+        watch(str(folder), str(log), 30, 1000)
+    log.write_bytes(json_lines(probs[30:]))  # the same file
+    if not watched:
+        process = start_watching(folder, str(log), 100)
+    process.join(10)
+    process.kill()
+    process.join(10)
+    assert np.array_equal(received(folder), probs)
+
+
 def test_columns_of_a_csv_are_known_after_a_restart(tmp_path):
     probs = steps_of(60)
     rows = [",".join(map(str, row)) + "\n" for row in probs.tolist()]
@@ -229,6 +301,46 @@ def test_a_short_file_of_many_frames_is_read_on_after_a_restart(tmp_path):
     assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
     counts = json.loads((folder / "session.json").read_text())["counts"]
     assert counts["reboots"] == counts["missing"] == counts["duplicates"] == 0
+
+
+@pytest.mark.parametrize("kind", ["lines without boot", "frames of one boot"])
+@pytest.mark.parametrize("cut", [0, 7])
+def test_a_device_that_starts_again_while_nobody_watches_a_file(tmp_path, kind, cut):
+    probs = steps_of(600)
+
+    def text(first, last):
+        if kind.startswith("frames"):
+            return in_frames(probs[first:last], 1)
+        rows = [{"probs": row, "seq": seq} for seq, row in enumerate(probs[first:last].tolist())]
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    second = text(300, 400)
+    log.write_bytes(text(0, 200) + text(200, 300) + second[:cut])
+    watch(str(folder), str(log), 300, 1000)
+    with open(log, "ab") as file:
+        file.write(second[cut:] + text(400, 600))
+    watch(str(folder), str(log), 600, 1000)
+    assert np.array_equal(received(folder), probs)
+    counts = json.loads((folder / "session.json").read_text())["counts"]
+    assert counts["reboots"] == 3 and counts["duplicates"] == counts["late"] == counts["broken"] == 0
+
+
+def test_steps_that_a_kill_left_without_their_place_in_a_file_come_once(tmp_path):
+    probs = steps_of(90)
+    log, folder = tmp_path / "grows.log", tmp_path / "kept"
+    log.write_bytes(json_lines(probs[:60]))
+    log_of = folder / "received.jsonl"
+    watch(str(folder), str(log), 60, 1000)
+    lines = log_of.read_bytes().splitlines(keepends=True)
+    saved = json.loads((folder / "session.json").read_text())
+    fresh = {"params": saved["params"], "source": saved["source"], "identity": saved["identity"]}
+    (folder / "session.json").write_text(json.dumps(fresh))  # as it was before the first step
+    log_of.write_bytes(b"".join(lines[:40]))
+    with open(log, "ab") as file:
+        file.write(json_lines(probs[60:]))
+    watch(str(folder), str(log), 90, 1000)
+    assert np.array_equal(received(folder), probs) and decided_alike(folder, probs)
 
 
 def test_waiting_has_a_bound():

@@ -3,8 +3,10 @@
 import http.server
 import json
 import re
+import socket
 import threading
 import time
+import urllib.request
 
 import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
@@ -12,8 +14,9 @@ from live_runs import PARAMS, json_lines, steps_of, wait_until
 from tcuq.live.inbox import Chunk
 from tcuq.live.metrics import prometheus_text
 from tcuq.live.remarks import Remarks
+from tcuq.live.server import serve
 from tcuq.live.session import Session
-from tcuq.live.webhook import WAITING, Webhook
+from tcuq.live.webhook import TRIES, WAITING, Webhook
 
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(\{([a-zA-Z_][a-zA-Z0-9_]*="(\\.|[^"\\])*",?)*\})? (?P<value>\S+)'
@@ -56,6 +59,32 @@ def test_metrics_before_and_after_steps(tmp_path):
     session.close()
 
 
+def test_a_page_is_told_late_names_and_counts(tmp_path):
+    session = Session(PARAMS, tmp_path, "-")
+    with (
+        serve(session.telling.feed, port=0) as made,
+        urllib.request.urlopen(f"{made.url}feed", timeout=5) as page,
+    ):
+
+        def next_of(kind):
+            while page.readline() != f"event: {kind}\n".encode():
+                pass
+            line = page.readline()
+            return json.loads((page.readline() if line.startswith(b"id:") else line).removeprefix(b"data: "))
+
+        assert next_of("hello")["about"]["names"] is None
+        next_of("part")
+        names = b'{"names": ["a", "b", "c", "d"]}\n'
+        session.take([Chunk(b"noise\n" * 5 + names + json_lines(steps_of(3)))])
+        assert next_of("hello")["about"]["names"] == ["a", "b", "c", "d"]
+        session.take([Chunk(json_lines(steps_of(1)))])
+        found = next_of("part")
+        while found["totals"]["steps"] < 4:
+            found = next_of("part")
+        assert found["totals"]["counts"]["broken"] == 5
+    session.close()
+
+
 class Hook(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -94,6 +123,51 @@ def test_an_alarm_is_posted_and_tried_again(server):
     hook.close()
 
 
+def test_an_answer_that_is_no_http_is_told():
+    told = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/x", {}, told.append, first=0.001)
+        listener.settimeout(5)
+        hook({"event": "alarm"})
+        for _ in range(TRIES):
+            found, _ = listener.accept()
+            found.recv(65536)
+            found.sendall(b"hello\r\n\r\n")
+            found.close()
+        assert wait_until(lambda: told)
+    assert "could not be sent" in told[0] and "hello" in told[0]
+    hook.close()
+    assert not hook._thread.is_alive()
+
+
+def decision(step, alarm):
+    row = {"risk": step / 64, "threshold": 0.5, "answer": step % 4, "alarm": alarm, "seq": step}
+    return (json.dumps(row) + "\n").encode()
+
+
+def test_an_alarm_is_told_with_its_own_step_and_once(tmp_path):
+    told = []
+    session = Session(PARAMS, tmp_path, "-")
+    session.telling.on_alarm.append(told.append)
+    session.take([Chunk(b"".join(decision(step, int(step in (3, 4))) for step in range(8)), 5.0)])
+    assert [(each["event"], each["step"], each["alarm"]) for each in told] == [
+        ("alarm", 3, 1),
+        ("cleared", 5, 0),
+    ]
+    assert [(each["risk"], each["answer"]) for each in told] == [(3 / 64, 3), (5 / 64, 1)]
+    session.take([Chunk(decision(8, 1))])
+    session.close()
+    assert len(told) == 3
+    again = Session(PARAMS, tmp_path, "-")
+    again.telling.on_alarm.append(told.append)
+    assert again.telling.status["alarm"] == 1
+    again.take([Chunk(decision(9, 1))])
+    assert len(told) == 3 and again.telling.counts["alarms"] == 2
+    again.take([Chunk(decision(10, 0))])
+    assert told[3]["event"] == "cleared" and told[3]["step"] == 10
+    again.close()
+
+
 def test_a_webhook_that_nobody_answers_never_blocks():
     told = []
     hook = Webhook("http://127.0.0.1:9/x", {}, told.append, first=0.005)
@@ -106,7 +180,18 @@ def test_a_webhook_that_nobody_answers_never_blocks():
     hook.close()
 
 
-@pytest.mark.parametrize("url", ["ftp://host/x", "host", "http://", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host/x",
+        "host",
+        "http://",
+        "file:///etc/passwd",
+        "http://host/a b",
+        "http://host/\u00e4",
+        " http://host",
+    ],
+)
 def test_addresses_of_webhooks_that_are_refused(url):
     with pytest.raises(ValueError, match="--webhook is"):
         Webhook(url, {}, print)

@@ -89,12 +89,14 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
+    from ..live.folder import check_free
     from ..live.session import Session
     from ..live.sources import Growing, open_source
 
     folder = Path(args.folder or f"{Path(args.params).stem}-live")
     client = f"tcuq-live-{_hash(str(folder.resolve()))}"
     source, printer = open_source(args.source, client), _Printer()
+    check_free(folder)  # a second client of this name would throw the first one off its broker
     source.open()
     session = Session(
         params,
@@ -107,23 +109,31 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         decided=printer if args.json else None,
         key=source.key,
     )
-    with contextlib.ExitStack() as stack:
+    begun = False
+
+    def close(kind: object, *_: object) -> None:
         # After an error between two steps, what is in the logs counts, not what is in memory.
-        stack.push(lambda kind, *_: session.close(save=kind is None))
+        session.close(save=kind is None)
+        if begun:  # what could not be written is known now
+            _summary(args, session)
+
+    with contextlib.ExitStack() as stack:
+        stack.push(close)
         page = _serve(args, session, stack)
         _connect(args, session, client, stack)
-        stack.callback(_summary, args, session)
+        begun = True
         if page:
             note(args, f"the page is at {page}")
         if isinstance(source, Growing):
             source.resume(*session.place)
         source.start()
-        stack.callback(_drain, session, source)
         stack.callback(source.close)
+        stack.callback(_drain, session, source)
+        stack.callback(source.stop)
         session.run(source, lambda: stop() or printer.broken is not None, ends=not page)
     if printer.broken is not None:
         raise printer.broken
-    return 0
+    return 1 if session.folder.lost else 0
 
 
 def _drain(session: Session, source: Source) -> None:
@@ -177,13 +187,14 @@ def _connect(args: argparse.Namespace, session: Session, client: str, stack: con
 def _merge(args: argparse.Namespace, params: Params) -> int:
     from ..io import write_log
     from ..io.writers import log_format
-    from ..live.folder import MARKS, SESSION
+    from ..live.folder import MARKS, SESSION, read_session
     from ..live.marks import labeled_log, read_marks
 
     folder = Path(args.source)
     if not (folder / SESSION).is_file():
         raise ValueError(f"{folder}: is not a folder of tcuq live, expected one with {SESSION}")
     log_format(args.merge)
+    read_session(folder, params)
     first, last = _span(args.steps)
     with about(str(folder)):
         log = labeled_log(folder, params, first, last)
@@ -247,7 +258,9 @@ class _Printer:
 def _summary(args: argparse.Namespace, session: Session) -> None:
     counts = session.telling.counts
     share = f"{counts['abstained']:,} abstentions, {counts['alarms']:,} alarms, {counts['broken']:,} broken"
-    note(args, f"{counts['steps']:,} steps, {share} lines; kept in {session.folder.path}")
+    lost = session.folder.lost
+    kept = f"kept in {session.folder.path}" + (f", but {lost:,} lines could not be written" if lost else "")
+    note(args, f"{counts['steps']:,} steps, {share} lines; {kept}")
 
 
 class _Stop:

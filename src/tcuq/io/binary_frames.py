@@ -79,6 +79,11 @@ class Decoder:
         self._dropping = False
         self._state = Parts()
 
+    @property
+    def held(self) -> int:
+        """Bytes that are part of no complete item yet: who begins again that much earlier loses nothing."""
+        return len(self._held) + self._after_zero
+
     def push(self, chunk: bytes) -> list[Item]:
         """Take bytes as they arrived; return what is complete.
 

@@ -53,6 +53,11 @@ class Block:
         """Whether the device decided."""
         return self.steps is not None
 
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """What blocks have in common that can be joined."""
+        return self.by_device, self.features is None
+
     def at(self, index: list[int]) -> Block:
         """Return some of the steps."""
         if len(index) == len(self):
@@ -78,7 +83,10 @@ class Block:
     def keys(self) -> list[bytes]:
         """Return what each step holds, as bytes, to tell a repeated one from another."""
         if self.probs is not None:
-            return [row.tobytes() for row in self.probs]
+            if self.features is None:
+                return [row.tobytes() for row in self.probs]
+            rows = zip(self.probs, self.features, strict=True)
+            return [probs.tobytes() + more.tobytes() for probs, more in rows]
         assert self.steps is not None
         # Not the bytes of rows: they have gaps, and there is more than one NaN.
         columns = (self.steps[name].tolist() for name in ("risk", "threshold", "answer", "label", "alarm"))
@@ -89,7 +97,7 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
     """Return fewer, larger blocks: neighbors of one kind as one, because each block has a cost of its own."""
     groups: list[list[Block]] = []
     for block in blocks:
-        if groups and groups[-1][0].by_device == block.by_device:
+        if groups and groups[-1][0].kind == block.kind:
             groups[-1].append(block)
         else:
             groups.append([block])
@@ -176,12 +184,15 @@ class RowsToBlock:
                 boots,
                 seqs,
                 as_probs(np.stack(self._rows)),
-                as_features(np.stack(self._features), self._params) if self._params.features else None,
+                as_features(np.stack(self._features), self._params) if self._has_features() else None,
                 segments,
                 labels,
             )
         self._clear()
         return found
+
+    def _has_features(self) -> bool:
+        return bool(self._params.features) and self._features[0] is not None
 
     def _change(self, kind: tuple[Any, ...]) -> Block | None:
         done = self.done() if self._kind != kind else None
@@ -290,3 +301,26 @@ def decision_values(content: Mapping[str, Any], classes: int) -> tuple[Any, ...]
             raise ValueError(f"{name} is {values[name]}, expected at most {classes - 1}")
     values["flagged"] = values["risk"] >= values["threshold"]
     return tuple(values[name] for name in FIELDS)
+
+
+def odd_steps(steps: npt.NDArray[Any], classes: int) -> str | None:
+    """Return what of decisions is out of range, as a line of them would be refused; None if nothing is.
+
+    Examples
+    --------
+    >>> odd_steps(np.array([decision_values({"risk": 0, "threshold": 0, "answer": 7}, 9)], STEP_DTYPE), 4)
+    'label is 7, expected 0 to 3'
+    """
+    reasons = steps["reason"]
+    odd = reasons[(reasons != NO_REASON) & (reasons >= len(SIGNALS))]
+    if len(odd):
+        return f"reason is {odd[0]}, expected {NO_REASON} or below {len(SIGNALS)}"
+    for name, (low, high) in LIMITS.items():
+        if name in FIELDS:
+            most = classes - 1 if name in ("answer", "label") else high
+            values = steps[name].astype(np.float64)
+            unknown = np.isnan(values) if name == "expected_accuracy" else np.zeros(len(values), dtype=bool)
+            bad = values[~unknown & ~((values >= low - 1e-6) & (values <= most + 1e-6))]
+            if len(bad):
+                return f"{name} is {bad[0]:g}, expected {low:g} to {most:g}"
+    return None

@@ -57,6 +57,7 @@ class Feed:
         if keep < 1:
             raise ValueError(f"keep is {keep}, expected at least 1 step")
         self.about = dict(about)
+        self.counts: dict[str, int] = {}
         self.keep = keep
         self.instance = secrets.token_hex(4)
         self.closed = False
@@ -225,6 +226,7 @@ class Feed:
                 "abstained": self._abstained,
                 "alarms": self._alarms,
                 "remarks": dict(self._kinds),
+                "counts": dict(self.counts),
             },
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..base.whole_files import write_whole
 from ..monitor.params import Params
 from .journal import Journal
+from .order import Order
 
 RECEIVED, DECISIONS, MARKS = "received.jsonl", "decisions.jsonl", "marks.jsonl"
 SESSION, STATE, LOCK = "session.json", "state.bin", ".lock"
@@ -48,6 +49,8 @@ class Saved:
     counts : dict
     state : str
         Of the monitor, in base 64; empty for a fresh one.
+    alarm : int
+        Of the last step.
     """
 
     params: str
@@ -65,6 +68,24 @@ class Saved:
     order: list[Any] = field(default_factory=lambda: [None, None, []])
     counts: dict[str, int] = field(default_factory=dict)
     state: str = ""
+    alarm: int = 0
+
+
+def read_session(folder: Path, params: Params) -> Saved:
+    """Return what was saved last; raise in one line where it is damaged or belongs to other parameters."""
+    path = folder / SESSION
+    try:
+        saved = Saved(**json.loads(path.read_text()))
+        base64.b64decode(saved.state, validate=True)
+        Order.restored(saved.order)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: is damaged ({error}); move it away or choose another folder") from None
+    if saved.params != params.fingerprint:
+        raise ValueError(
+            f"{folder}: holds a session of parameters {saved.params}, expected {params.fingerprint}; "
+            "choose another folder with --folder, or move this one away"
+        )
+    return saved
 
 
 class Folder:
@@ -109,17 +130,7 @@ class Folder:
                     "move it away or choose another folder with --folder"
                 )
             return Saved(params.fingerprint, ""), True
-        try:
-            saved = Saved(**json.loads(path.read_text()))
-            base64.b64decode(saved.state, validate=True)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: is damaged ({error}); move it away or choose another folder") from None
-        if saved.params != params.fingerprint:
-            raise ValueError(
-                f"{self.path}: holds a session of parameters {saved.params}, expected {params.fingerprint}; "
-                "choose another folder with --folder, or move this one away"
-            )
-        return saved, False
+        return read_session(self.path, params), False
 
     @property
     def error(self) -> OSError | None:
@@ -185,6 +196,18 @@ class Folder:
         for journal in (self.received, self.decisions, self.marks):
             journal.close()
         os.close(self._lock)
+
+
+def check_free(path: Path) -> None:
+    """Raise in one line where another program writes to a folder, before anything else is opened."""
+    try:
+        handle = os.open(path / LOCK, os.O_RDWR)
+    except OSError:
+        return
+    try:
+        _lock(handle, path)
+    finally:
+        os.close(handle)
 
 
 def _lock(handle: int, path: Path) -> None:

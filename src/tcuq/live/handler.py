@@ -189,11 +189,15 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(SEND_SECONDS)
         self._head(200, "text/event-stream; charset=utf-8", NOTHING)
         self.end_headers()
-        self._event("hello", {**feed.hello(at is not None), "marks": self._marks()})
+        known, about = at is not None, dict(feed.about)
+        self._event("hello", {**feed.hello(known), "marks": self._marks()})
         # The first answer is always given, so that a page knows that it has everything.
         first, beat = True, time.monotonic() + BEAT
         while not self.site.closing.is_set():
             part = feed.take(at)
+            if about != feed.about:  # a device may name its classes late
+                about = dict(feed.about)
+                self._event("hello", {**feed.hello(known), "marks": self._marks()})
             if part or first:
                 at, first = part.at, False
                 self._send(f"event: part\nid: {feed.name(at)}\ndata: {part.message()}\n\n")

@@ -28,12 +28,15 @@ class Chunk:
         Place in the file after the last byte, where the source is a file.
     ack : callable, optional
         Called when what the bytes hold is kept, so that a broker need not send them again.
+    identity : str
+        Of the file, as far as it was read.
     """
 
     data: bytes
     time: float = field(default_factory=time.time)
     end: int | None = None
     ack: Callable[[], None] | None = None
+    identity: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,17 @@ class Source:
             self._changed.notify_all()
         return found
 
-    def close(self) -> None:
-        """End the reading; what was read before can still be taken."""
+    def stop(self) -> None:
+        """End the reading; the connection stays, so that what is taken now can be acknowledged."""
         self._closing.set()
         with self._changed:
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(2.0)
+
+    def close(self) -> None:
+        """End the reading and free what was opened; what was read before can still be taken."""
+        self.stop()
         self._shut()
 
     def put(self, item: Chunk | Event) -> None:

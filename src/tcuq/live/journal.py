@@ -112,6 +112,7 @@ class Journal:
         if self._handle >= 0:
             self.flush()
             if self._waiting:  # leave no half line behind
+                self.lost += b"".join(self._waiting).count(b"\n")
                 os.ftruncate(self._handle, last_line_end(self._handle, self.size))
             self.sync()
             os.close(self._handle)

@@ -45,11 +45,13 @@ def received_lines(first: int, block: Block, segments: Sequence[int], at: int | 
         block.boots,
         block.seqs,
         block.labels,
+        block.segments,
         strict=True,
     )
-    for step, (probs, more, segment, time, boot, seq, label) in enumerate(rows, first):
+    for step, (probs, more, segment, time, boot, seq, label, told) in enumerate(rows, first):
         own = "" if more is None else f', "features": {more}'
         true = "" if label is None else f', "true_label": {label}'
+        true += "" if told is None else f', "given_segment": {told}'
         lines.append(
             f'{{"step": {step}, "probs": {probs}{own}, "segment": {segment}, "time": {time:.3f}, '
             f'"boot": {_word(boot)}, "seq": {_word(seq)}{true}}}\n'

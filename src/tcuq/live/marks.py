@@ -61,7 +61,7 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
     if not probs:
         raise ValueError(f"{place}: holds no received posteriors in steps {first} to {last or 'the end'}")
     more: dict[str, Any] = {}
-    if params.features:
+    if params.features and None not in features:
         more = {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = np.array(features, dtype=np.int8)
     more |= {"labels": labels, "segments": segments, "names": names}
@@ -80,6 +80,15 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
     except FileNotFoundError:
         return
     with file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield json.loads(line)
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                continue
+            try:
+                content = json.loads(line)
+                if not isinstance(content, dict) or not (
+                    type(content.get("step")) is int or "names" in content
+                ):
+                    raise ValueError("expected an object with a step")
+            except ValueError as error:
+                raise ValueError(f"{path}: line {number} is damaged ({error}); remove this line") from None
+            yield content

@@ -12,6 +12,9 @@ from .inbox import Chunk, Event, Source
 WAIT = 8.0
 """Seconds that a broker has for its first answer."""
 
+SETTLE = 2.0
+"""Seconds that it has for its last one."""
+
 
 class Link:
     """A client that is connected, and connects again by itself.
@@ -54,6 +57,20 @@ class Link:
             self.close()
             why = f"the broker refused: {self._refused}" if answered else "the broker does not answer"
             raise ValueError(f"{self.broker.name}: {why}")
+
+    def settle(self, topic: str) -> None:
+        """Wait until the broker has read what was sent; a socket that closes earlier may take it along.
+
+        Parameters
+        ----------
+        topic : str
+            One that is subscribed to: subscribing again changes nothing, and is answered.
+        """
+        answered = threading.Event()
+        self.client.on_subscribe = lambda *_: answered.set()
+        if self._up:
+            self.client.subscribe(topic, qos=1)
+            answered.wait(SETTLE)
 
     def close(self) -> None:
         """Say goodbye and end the client's thread."""
@@ -116,6 +133,8 @@ class Subscription(Source):
         self._link.open()
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        if self.closing:
+            return  # not acknowledged: it comes again at the next start
         if message.retain:  # of an earlier time: it would come again with each connection
             client.ack(message.mid, message.qos)
             return
@@ -129,5 +148,6 @@ class Subscription(Source):
 
     def _shut(self) -> None:
         if self._link is not None:
+            self._link.settle(self.topic)
             self._link.close()
             self._link = None

@@ -14,8 +14,9 @@ TAKE, DUPLICATE, LATE, REBOOT = "take", "duplicate", "late", "reboot"
 class Order:
     """The place of one device in its own stream.
 
-    A device numbers its steps (`seq`) from 0 and counts its boots. Either may be left out. Without boots, a
-    number that goes back and does not repeat a step that came before means a boot.
+    A device numbers its steps (`seq`) from 0 and counts its boots. Either may be left out. A
+    number that goes back to 0, or goes back and does not repeat a step that came before, means a boot, with
+    and without a count of boots: a count may stay as it is. A boot that is smaller than the last is late.
 
     Attributes
     ----------
@@ -71,6 +72,8 @@ class Order:
 
     def _compare(self, boot: int | None, seq: int | None, content: bytes) -> str:
         if boot is not None and self.boot is not None and boot != self.boot:
+            if boot < self.boot:
+                return LATE
             self.gap = seq or 0
             return REBOOT
         if seq is None or self.seq is None:
@@ -78,10 +81,12 @@ class Order:
         if seq > self.seq:
             self.gap = seq - self.seq - 1
             return TAKE
+        if seq == 0 and self.seq > 0:
+            return REBOOT  # the same content too: a device without a counter of boots may repeat itself
         known = self._recent.get(seq)
         if known is not None and known == zlib.crc32(content):
             return DUPLICATE
-        if known is None and seq > self.seq - WINDOW and not (boot is None and seq == 0):
+        if known is None and seq > self.seq - WINDOW:
             return LATE
         return REBOOT
 

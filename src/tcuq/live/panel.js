@@ -78,9 +78,11 @@ function tellCounts(stream, about, rate) {
   put("#aim-abstained", Number.isFinite(about.budget) ? "budget " + share(about.budget, 1) : number(abstained) + " steps");
   put("#count-alarms", number(alarms));
   put("#count-marks", number(remarks.mark || 0));
-  const troubles = [["broken", "not readable"], ["missing", "missing"], ["lost", "device lost"], ["reboot", "reboots"]];
-  const told = troubles.filter(([kind]) => remarks[kind]).map(([kind, text]) => number(remarks[kind]) + "\u00d7 " + text);
-  put("#count-troubles", number(troubles.reduce((sum, [kind]) => sum + (remarks[kind] || 0), 0)));
+  // Counts where they are told; remarks of a kind are joined, so there are fewer of them.
+  const counts = { ...remarks, reboots: remarks.reboot, ...stream.totals.counts };
+  const troubles = [["broken", "not readable"], ["missing", "missing"], ["lost", "device lost"], ["reboots", "reboots"]];
+  const told = troubles.filter(([kind]) => counts[kind]).map(([kind, text]) => number(counts[kind]) + "\u00d7 " + text);
+  put("#count-troubles", number(troubles.reduce((sum, [kind]) => sum + (counts[kind] || 0), 0)));
   put("#troubles", told.join(", ") || "all arrived");
 }
 

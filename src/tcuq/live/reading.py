@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..base.unknown import unknown_text
+from ..fleet.checked import read_features
 from ..io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, Text
 from ..io.jsonl import KEYS, NAMES, RowParser, parse_object
 from ..io.values import ALIASES, Shape, Softmax
 from ..monitor.columns import Layout
 from ..monitor.params import Params
-from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values
+from .blocks import FIELDS, Block, DeviceState, RowsToBlock, decision_values, odd_steps
 
 _OWN = ("boot", "seq", "time", "step", "params", "answer_name", "at")
 """Keys beside those of a log or a decision; `time` and `at` are those of whoever sent the line."""
@@ -48,8 +49,6 @@ class Reading:
         What else is worth to know; whoever shows it empties it.
     names : tuple of str or None
         Names of the classes that the device told.
-    framed : bool
-        Frames came through this connection.
 
     Examples
     --------
@@ -67,16 +66,21 @@ class Reading:
         self.notes: list[str] = []
         self.names: tuple[str, ...] | None = None
         self._told: set[str] = set()
+        # Kept over connections: a device that was away for a moment does not write its header again.
+        self._header: _Header | None = None
         self.begin()
+
+    @property
+    def held(self) -> int:
+        """Bytes of the last ones that are half a line or frame."""
+        return self._decoder.held
 
     def begin(self) -> None:
         """Begin with a new connection: another kind of lines may come."""
         self._decoder = Decoder()
         self._counted = 0
-        self.framed = False
         self._parser = RowParser(Shape.of(self._params), self._softmax)
         self._parser.names = self.names or self._params.names
-        self._header: _Header | None = None
         self._line = 0
         self._rows = RowsToBlock(self._params)
 
@@ -89,9 +93,7 @@ class Reading:
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
         counts = self.broken, self.others, self.why
-        items = Decoder().push(head)
-        self.framed = not all(isinstance(item, Text) for item in items)
-        for item in items:
+        for item in Decoder().push(head):
             if isinstance(item, Text) and (self._take_line(item.line, 0.0) or self._rows.done()):
                 break
         self.broken, self.others, self.why = counts
@@ -107,7 +109,6 @@ class Reading:
             if isinstance(item, Text):
                 found += self._take_line(item.line, time)
                 continue
-            self.framed = True
             found += self._closed()
             if item.fingerprint != self._fingerprint:
                 self._other(f"{item.fingerprint:08x}")
@@ -139,15 +140,17 @@ class Reading:
 
     def _from_frame(self, item: PosteriorsFrame | DecisionsFrame, time: float) -> list[Got]:
         params = self._params
+        width = 0
         if isinstance(item, DecisionsFrame):
             count = len(item.steps)
-            if count and int(item.steps["answer"].max()) >= params.classes:
-                self._refuse(f"a frame answers class {item.steps['answer'].max()} of {params.classes}")
+            if (why := odd_steps(item.steps, params.classes)) is not None:
+                self._refuse(f"a frame of decisions: {why}")
                 return []
         else:
             count = len(item.probs)
             width = 0 if item.features is None else item.features.shape[1]
-            if item.probs.shape[1] != params.classes or (params.features and width != params.features):
+            fits = not params.features or width == params.features or not (width or read_features(params))
+            if item.probs.shape[1] != params.classes or not fits:
                 expected = f"{params.classes} and {params.features}"
                 self._refuse(
                     f"a frame has {item.probs.shape[1]} classes and {width} features, expected {expected}"
@@ -159,7 +162,7 @@ class Reading:
         boots: list[int | None] = [item.boot] * count
         if isinstance(item, DecisionsFrame):
             return [Block([time] * count, boots, seqs, steps=np.asarray(item.steps))]
-        features = item.features if params.features else None
+        features = item.features if params.features and width else None
         none: list[int | None] = [None] * count
         return [Block([time] * count, boots, seqs, item.probs, features, none, none)]
 
@@ -194,7 +197,7 @@ class Reading:
         self._tell_unknown(content, (*KEYS, *_OWN))
         row = self._parser.take({key: content[key] for key in KEYS if key in content}, self._line)
         assert row is not None
-        if self._params.features and row.features is None:
+        if row.features is None and read_features(self._params):
             raise ValueError(f"features are missing, expected {self._params.features}")
         return self._rows.add_row(row, time, boot, seq)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fleet.checked import read_features
 from ..monitor.monitor import STEP_DTYPE
 from ..monitor.params import Params
 from .blocks import Block, decision_values
@@ -68,7 +69,12 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
     found = Recovered(by_device)
     if by_device:
         lines = list(_lines(folder.decisions, saved.decisions))
-    steps = [content for _, content in lines if "probs" in content or "risk" in content]
+    steps, odd = [], []
+    for _, content in lines:
+        if "probs" in content or "risk" in content:
+            why = _odd(content, params, bool(by_device))
+            steps += [content] if why is None else []
+            odd += [] if why is None else [why]
     if not by_device:
         last = steps[-1]["step"] if steps else saved.step - 1
         found.decided = _cut_beyond(folder.decisions, saved.decisions, last, saved.step - 1)
@@ -86,6 +92,9 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
     cut = folder.received.cut + folder.decisions.cut + folder.marks.cut
     if steps:
         found.text += f"; {len(steps):,} steps that came after the saved state were taken from the log"
+    if odd:
+        log = folder.decisions if by_device else folder.received
+        found.text += f"; {log.path}: {len(odd):,} lines cannot be read and are left out ({odd[0]})"
     if cut:
         found.text += f"; half a line of {cut:,} bytes was cut off"
     if folder.received.size < saved.received:
@@ -109,6 +118,8 @@ def _lines(journal: Journal, start: int) -> Iterator[tuple[int, dict[str, Any]]]
 def _cut_beyond(decisions: Journal, start: int, last: int, decided: int) -> int:
     """Cut decisions about steps that the log lacks, as after a loss of power; return the last one."""
     for at, content in _lines(decisions, start):
+        if type(content.get("step")) is not int:
+            continue
         if content["step"] > last:
             decisions.truncate(at)
             break
@@ -120,12 +131,28 @@ def _runs(steps: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Yield steps whose numbers follow each other; some are missing where the disk was full for too long."""
     group: list[dict[str, Any]] = []
     for content in steps:
-        if group and content["step"] != group[-1]["step"] + 1:
+        alike = not group or ("features" in content) == ("features" in group[-1])
+        if group and not (alike and content["step"] == group[-1]["step"] + 1):
             yield group
             group = []
         group.append(content)
     if group:
         yield group
+
+
+def _odd(content: dict[str, Any], params: Params, by_device: bool) -> str | None:
+    """Return why a line of a log cannot be taken again; None if it can."""
+    try:
+        if type(content["step"]) is not int or content["step"] < 0:
+            return f"step is {str(content['step'])[:20]}, expected an integer"
+        _block([content], params, by_device)
+        if not by_device and len(content["probs"]) != params.classes:
+            return f"probs of step {content['step']} are {len(content['probs'])}, expected {params.classes}"
+    except KeyError as error:
+        return f"key {error} is missing"
+    except (ValueError, TypeError, OverflowError) as error:
+        return str(error)[:100]
+    return None
 
 
 def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Block:
@@ -135,8 +162,9 @@ def _block(group: list[dict[str, Any]], params: Params, by_device: bool) -> Bloc
         rows = [decision_values(each, params.classes) for each in group]
         return Block(times, boots, seqs, steps=np.array(rows, dtype=STEP_DTYPE))
     features = None
-    if params.features:
+    if params.features and ("features" in group[0] or read_features(params)):
         features = np.array([each["features"] for each in group], dtype=np.int8)
     probs = np.array([each["probs"] for each in group], dtype=np.int8)
     labels = [each.get("true_label") for each in group]
-    return Block(times, boots, seqs, probs, features, [None] * len(group), labels)
+    given = [each.get("given_segment") for each in group]
+    return Block(times, boots, seqs, probs, features, given, labels)

@@ -23,9 +23,6 @@ from .telling import Telling
 PACE = 0.05
 """Seconds between two messages to a page, and between two writes."""
 
-REWIND = 2 * 4096
-"""Bytes of a followed file that are read again after a restart where it holds frames: two of the longest."""
-
 
 class Session:
     """Take what a source gives; what was received is kept before anything else is told.
@@ -73,10 +70,12 @@ class Session:
         self.folder = Folder(folder, params)
         self.reading = Reading(params, softmax)
         self._told_broken = self._told_others = 0
-        self._head, self._full, self._cut = b"", False, False
+        self._head, self._full = b"", False
         self._marking = threading.Lock()
+        self._acks: list[Callable[[], None]] = []
         try:
-            self.telling = Telling(params, self._about(title or source), tell, self.folder.saved.counts)
+            saved = self.folder.saved
+            self.telling = Telling(params, self._about(title or source), tell, saved.counts, saved.alarm)
             self.stream = Stream(params, self.folder, key or source, self.telling, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:
@@ -136,7 +135,7 @@ class Session:
 
     def take(self, items: Iterable[Chunk | Event]) -> bool:
         """Take chunks and events in order; tell whether the source has ended."""
-        ended, acks = False, []
+        ended = False
         got: list[Got] = []
         at: int | None = None
         for item in items:
@@ -144,35 +143,25 @@ class Session:
                 self._event(item, got, at)
                 got, at, ended = [], None, ended or item.kind == "ended"
                 continue
-            got += self.reading.push(self._whole(item.data), item.time)
+            got += self.reading.push(item.data, item.time)
             if item.end is not None:
-                at = self._place_after(item.data, item.end, at)
+                at = item.end - self.reading.held  # all before it was taken
+                self.stream.identity = item.identity or self.stream.identity
             if item.ack is not None:
-                acks.append(item.ack)
+                self._acks.append(item.ack)
         self._take(got, at)
         self._tell_reading()
-        if self.folder.flush():
-            for ack in acks:
-                ack()
+        self._acknowledge(self.folder.flush())
         if self.step - self.stream.saved_at >= self._save_every:
             self.stream.save()
         return ended
 
-    def _whole(self, data: bytes) -> bytes:
-        """Leave out the rest of a frame within which the reading of a file began; it came whole before."""
-        if self._cut:
-            zero = data.find(0)
-            self._cut = zero < 0
-            return b"" if zero < 0 else data[zero:]
-        return data
-
-    def _place_after(self, data: bytes, end: int, before: int | None) -> int | None:
-        """Return the place in a file from which all that was not taken yet can be read."""
-        if self.reading.framed:
-            # A frame may be cut anywhere, so some are read again; their numbers tell what came already.
-            return max(1, end - REWIND)
-        line = data.rfind(b"\n")
-        return before if line < 0 else end - len(data) + line + 1
+    def _acknowledge(self, kept: bool) -> None:
+        """Tell a broker what is kept; what waits for room on the disk is told when it is written."""
+        if kept:
+            acks, self._acks = self._acks, []
+            for ack in acks:
+                ack()
 
     def _take(self, got: list[Got], at: int | None) -> None:
         self.stream.take_names(self.reading.names)
@@ -191,7 +180,7 @@ class Session:
             self.reading.begin()
             if self._head:
                 self.reading.prime(self._head)
-                self._head, self._cut = b"", self.reading.framed
+                self._head = b""
         if kind == "opened":
             self.stream.opened(event.identity)
         self.telling.counts["lost"] += kind == "lost"
@@ -222,6 +211,7 @@ class Session:
         """Do what is due: joined remarks, and writing what could not be written before."""
         self.telling.remarks.flush()
         wrote = self.folder.flush()
+        self._acknowledge(wrote)
         self.telling.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True

@@ -7,6 +7,7 @@ import re
 import select
 import stat
 import sys
+import zlib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,9 @@ from .journal import BINARY, read_at
 
 MOST = 1 << 18
 """Bytes of one read."""
+
+HEAD = 256
+"""Bytes at the beginning of a file by which it is known again."""
 
 _SERIAL = re.compile(r"(/dev/(tty|cu|serial|pts/|rfcomm).*|COM\d+)", re.IGNORECASE)
 
@@ -60,7 +64,7 @@ class Growing(Source):
     def __init__(self, path: str | Path) -> None:
         super().__init__()
         self.path, self.name = Path(path), str(path)
-        self._at, self._handle = 0, -1
+        self._at, self._handle, self._first = 0, -1, b""
         self.head = b""
         """The beginning of a file that is not read from there: it names columns and classes."""
 
@@ -86,24 +90,41 @@ class Growing(Source):
 
     def resume(self, at: int, known: str) -> None:
         """Go on from a place in the file that was read before; another file is read from its beginning."""
-        found = os.fstat(self._handle)
-        if identity(found) == known and found.st_size >= at > 0:
+        known, _, crc = known.rpartition(":")
+        known, _, size = known.rpartition(":")
+        if known != _inode(self._handle) or not size.isdigit():
+            return
+        first = read_at(self._handle, int(size), 0)
+        if len(first) != int(size) or str(zlib.crc32(first)) != crc:
+            return
+        self._first = first
+        if os.fstat(self._handle).st_size >= at > 0:
             self._at = at
+            self._first = read_at(self._handle, max(len(first), min(HEAD, at)), 0)
             self.head = read_at(self._handle, MOST, 0)
 
     def _read(self) -> None:
         self._tell("reading")
         while not self.closing:
             data = read_at(self._handle, MOST, self._at)
-            if data:
+            if data and read_at(self._handle, len(self._first), 0) != self._first:
+                self._anew("was cut and written anew")
+            elif data:
+                if self._at == len(self._first) < HEAD:
+                    self._first += data[: HEAD - self._at]
                 self._at += len(data)
-                self.put(Chunk(data, end=self._at))
+                self.put(Chunk(data, end=self._at, identity=self.identity))
                 if len(data) < MOST:
                     self.wait(PACE)
-                continue
-            if self.wait(0.05):
+            elif self.wait(0.05):
                 return
-            self._look()
+            else:
+                self._look()
+
+    @property
+    def identity(self) -> str:
+        """What tells one file from another of the same name, and from new content of the same file."""
+        return f"{_inode(self._handle)}:{len(self._first)}:{zlib.crc32(self._first)}"
 
     def _look(self) -> None:
         """Find out whether the file was cut, or another one has taken its name."""
@@ -121,17 +142,20 @@ class Growing(Source):
                 return
             self.put(Event("lost", f"{self.name} was replaced by a new file"))
             os.close(self._handle)
-            self._handle, self._at = handle, 0
+            self._handle, self._at, self._first = handle, 0, b""
             self._tell("reading the new")
         elif found.st_size < self._at:
-            self.put(Event("lost", f"{self.name} was cut to {found.st_size:,} bytes"))
-            self._at = 0
-            self._tell("reading the new content of")
+            self._anew(f"was cut to {found.st_size:,} bytes")
+
+    def _anew(self, why: str) -> None:
+        self.put(Event("lost", f"{self.name} {why}"))
+        self._at, self._first = 0, b""
+        self._tell("reading the new content of")
 
     def _tell(self, what: str) -> None:
         where = f" from byte {self._at:,} on" if self._at else ""
         kind = "connected" if self._at else "opened"
-        self.put(Event(kind, f"{what} {self.name}{where}", identity(os.fstat(self._handle))))
+        self.put(Event(kind, f"{what} {self.name}{where}", self.identity))
 
     def _shut(self) -> None:
         if self._handle >= 0:
@@ -139,8 +163,8 @@ class Growing(Source):
             self._handle = -1
 
 
-def identity(found: os.stat_result) -> str:
-    """Return what tells one file from another of the same name."""
+def _inode(handle: int) -> str:
+    found = os.fstat(handle)
     return f"{found.st_dev}:{found.st_ino}"
 
 

@@ -62,7 +62,7 @@ class Stream:
         self._time = saved.time
         self._lines, self._decided = DecisionLines(params, self._written_names()), decided
         self._adopted = 0.0
-        self._skip, self._resuming = 0, False
+        self._skip = 0
         self._check_gap = not folder.fresh
         self.saved_at = self.step
 
@@ -73,8 +73,9 @@ class Stream:
 
     def opened(self, identity: str) -> None:
         """Begin with a file that is read from its beginning."""
+        if self.at or identity != self.identity:
+            self._skip = 0
         self.at, self.identity = 0, identity
-        self._skip, self._resuming = 0, False
         self.save(remark=False)
 
     def interrupted(self) -> None:
@@ -101,20 +102,20 @@ class Stream:
                 self._show(block, block.steps, None)
                 continue
             last, self.judge.segment = self.judge.segment, segments[-1]
+            told = [each for each in block.segments if each is not None]
+            self.judge.given = told[-1] if told else self.judge.given
             steps, signals = self.judge.run(block, last, segments)
             self._put_decisions(block, steps, max(0, found.decided + 1 - self.step))
             self._show(block, steps, signals)
         if found.at is not None:
-            self.at, self._skip = found.at, found.after
+            self.at, self._skip = found.at, found.after if self.identity else 0
         if not fresh and self.step:
-            self._resuming = self.at > 0
             self.telling.remarks.now("restart", f"started again at step {self.step:,}{found.text}", self.step)
         if not fresh and self.step and before != self.source:
             self.telling.remarks.now(
                 "note", f"steps came from {before} before, now from {self.source}", self.step
             )
-            self._time, self.at, self._skip = 0.0, 0, 0
-            self.identity, self._resuming = "", False
+            self._time, self.at, self._skip, self.identity = 0.0, 0, 0, ""
         self.folder.flush()
         self.save(remark=False)
 
@@ -158,16 +159,9 @@ class Stream:
 
     def _new(self, block: Block) -> Block:
         """Leave out what came before a restart already, where a file is read on."""
-        start = 0
-        while self._resuming and start < len(block):
-            boot, seq = block.boots[start], block.seqs[start]
-            if seq is not None and self.order.seq is not None:
-                self._resuming = (boot or 0, seq) <= (self.order.boot or 0, self.order.seq)
-            else:
-                self._resuming = self._skip > 0
-                self._skip -= 1
-            start += self._resuming
-        return block.at(list(range(start, len(block))))
+        start = min(self._skip, len(block))
+        self._skip -= start
+        return block.at(list(range(start, len(block)))) if start else block
 
     def _take_block(self, block: Block, at: int | None) -> None:
         found = sort_out(self.order, block)
@@ -246,6 +240,7 @@ class Stream:
             identity=self.identity,
             order=self.order.saved(),
             counts=self.telling.counts,
+            alarm=self.telling.alarm,
         )
         try:
             self.folder.save(saved, b"" if self.by_device else self.judge.monitor.save())

@@ -57,6 +57,8 @@ class Telling:
         Called with kind, text and step of each remark.
     counts : mapping
         Of an earlier session that goes on.
+    alarm : int
+        Of its last step: one that stays on is not told again.
 
     Attributes
     ----------
@@ -67,7 +69,12 @@ class Telling:
     """
 
     def __init__(
-        self, params: Params, about: Mapping[str, Any], tell: Sequence[Tell], counts: Mapping[str, int]
+        self,
+        params: Params,
+        about: Mapping[str, Any],
+        tell: Sequence[Tell],
+        counts: Mapping[str, int],
+        alarm: int = 0,
     ) -> None:
         self._params = params
         self.feed = Feed(about)
@@ -76,13 +83,14 @@ class Telling:
         self.on_alarm: list[Callable[[dict[str, Any]], None]] = []
         self.connected = False
         self._recent = np.zeros(0, dtype=bool)
-        self._alarm = 0
-        self._last: dict[str, Any] = {"time": None, "alarm": 0}
+        self.alarm = alarm
+        self._last: dict[str, Any] = {"time": None, "alarm": alarm}
         self.status: dict[str, Any] = {}
         self.refresh()
 
     def refresh(self) -> None:
         """Bring `status` up to date."""
+        self.feed.counts = dict(self.counts)
         share = float(self._recent.mean()) if len(self._recent) else 0.0
         self.status = {
             **self._last,
@@ -104,13 +112,17 @@ class Telling:
         self.counts["abstained"] += int(steps["abstain"].sum())
         self._recent = np.concatenate([self._recent, steps["abstain"]])[-RECENT:]
         self.feed.add_steps(first, feed_columns(steps, times, self._params.signals, signals))
-        last = steps[-1]
+        self._last = self._facts(first + len(steps) - 1, steps[-1], times[-1])
+        self._watch_alarm(first, steps, times)
+        self.refresh()
+
+    def _facts(self, step: int, last: Any, time: float) -> dict[str, Any]:
         names = self.feed.about["names"]
         accuracy = float(last["expected_accuracy"])
         answer = int(last["answer"])
-        self._last = {
-            "time": times[-1],
-            "step": first + len(steps) - 1,
+        return {
+            "time": time,
+            "step": step,
             "risk": float(last["risk"]),
             "threshold": float(last["threshold"]),
             "answer": answer,
@@ -122,12 +134,10 @@ class Telling:
             "severity": float(last["severity"]),
             "expected_accuracy": None if math.isnan(accuracy) else accuracy,
         }
-        self._watch_alarm(first, steps["alarm"])
-        self.refresh()
 
-    def _watch_alarm(self, first: int, alarm: npt.NDArray[Any]) -> None:
-        levels = np.concatenate([[self._alarm], alarm]).astype(np.int64)
-        self._alarm = int(levels[-1])
+    def _watch_alarm(self, first: int, steps: npt.NDArray[Any], times: Sequence[float]) -> None:
+        levels = np.concatenate([[self.alarm], steps["alarm"]]).astype(np.int64)
+        self.alarm = int(levels[-1])
         changes = np.flatnonzero(np.diff((levels > 0).astype(np.int8))).tolist()
         self.counts["alarms"] += sum(int(levels[place + 1]) > 0 for place in changes[:-MOST_CHANGES])
         for place in changes[-MOST_CHANGES:]:
@@ -136,7 +146,7 @@ class Telling:
             text = _ALARMS[level] if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
             self.remarks.now(kind, text, first + place)
-            told = {**self._last, "event": kind, "text": text, "step": first + place, "alarm": level}
+            told = {**self._facts(first + place, steps[place], times[place]), "event": kind, "text": text}
             for call in self.on_alarm:
                 call({**told, "sent": round(time.time(), 3)})
 

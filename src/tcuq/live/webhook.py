@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import queue
 import threading
@@ -36,8 +37,8 @@ class Webhook:
         self, url: str, about: dict[str, Any], tell: Callable[[str], None], first: float = 1.0
     ) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"--webhook is {url!r}, expected http://... or https://...")
+        if parts.scheme not in ("http", "https") or not parts.hostname or _odd(url):
+            raise ValueError(f"--webhook is {url!r}, expected http://... or https://... without spaces")
         self._url, self._about, self._tell, self._first = url, about, tell, first
         self._host = parts.hostname
         self._messages: queue.Queue[dict[str, Any]] = queue.Queue(WAITING)
@@ -85,7 +86,7 @@ class Webhook:
                 error.close()
                 if 400 <= error.code < 500 and error.code not in (408, 429):
                     break  # asking again would not help
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 why = str(getattr(error, "reason", error))[:100]
             else:
                 self._tell(f"webhook: {what} was sent to {self._host}")
@@ -97,3 +98,8 @@ class Webhook:
         request = urllib.request.Request(self._url, body, headers, method="POST")
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
             answer.read(1024)
+
+
+def _odd(url: str) -> bool:
+    """Tell whether an address has what no request line can hold."""
+    return not url.isascii() or any(each <= " " or each == "\x7f" for each in url)
