@@ -35,7 +35,9 @@ def texts(application: Application, board: Board | None) -> dict[str, str]:
     """
     name, params = application.name, application.params
     monitor = exported(params, f"{name}_monitor")
-    found = {file: text for file, text in monitor.items() if file not in ("main.c", "README.md")}
+    # The example of the package here is another one.
+    others = ("main.c", "README.md", "examples/send_frames.c")
+    found = {file: text for file, text in monitor.items() if file not in others}
     found |= network_sources(application.graph, f"{name}_network")
     inputs = application.inputs
     found[f"{name}_inputs.h"] = _inputs_header(name)
