@@ -43,14 +43,7 @@ _UMBRELLA = """\
 #endif
 """
 
-_SKETCH = """\
-// Watch a model: check the monitor once, then take one step after every inference.
-// read_model() is a placeholder; put the outputs of your own model there.
-{includes}
-static tcuq_t {name}_state;
-static uint32_t {name}_ring[{NAME}_RING_BYTES / 4u];
-static int8_t {name}_outputs[{NAME}_CLASSES];
-{buffers}
+_MODEL = """\
 static void read_model()
 {{
   // {outputs_text}
@@ -67,6 +60,21 @@ static void stop_on(const char *what, int status)
     delay(1000);
   }}
 }}
+"""
+"""What both sketches have: the place of the user's model, and an end that says why."""
+
+_SKETCH = (
+    """\
+// Watch a model: check the monitor once, then take one step after every inference.
+// read_model() is a placeholder; put the outputs of your own model there.
+{includes}
+static tcuq_t {name}_state;
+static uint32_t {name}_ring[{NAME}_RING_BYTES / 4u];
+static int8_t {name}_outputs[{NAME}_CLASSES];
+{buffers}
+"""
+    + _MODEL
+    + """\
 
 void setup()
 {{
@@ -86,8 +94,10 @@ void loop()
   delay(100);
 }}
 """
+)
 
-_SEND = """\
+_SEND = (
+    """\
 // Send what the monitor decides as frames. On the computer: tcuq live params.json /dev/ttyACM0@115200
 // read_model() is a placeholder; put the outputs of your own model there.
 {includes}
@@ -100,22 +110,9 @@ static unsigned long last_sent;
 // Larger at every start of the device: count it in EEPROM or flash, or take the time in seconds.
 static uint32_t {name}_boot = 1;
 {buffers}
-static void read_model()
-{{
-  // {outputs_text}
-  for (size_t i = 0; i < {NAME}_CLASSES; i++) {{
-    {name}_outputs[i] = (int8_t)(i == 0 ? {first} : {rest});
-  }}
-{features}}}
-
-static void stop_on(const char *what, int status)
-{{
-  while (status != 0) {{
-    Serial.print(what);
-    Serial.println(status);
-    delay(1000);
-  }}
-}}
+"""
+    + _MODEL
+    + """\
 
 static void send_frame(size_t size)
 {{
@@ -147,6 +144,7 @@ void loop()
   delay(100);
 }}
 """
+)
 
 _FUNCTIONS = (
     *("tcuq_check", "tcuq_ring_size", "tcuq_init", "tcuq_step", "tcuq_reset", "tcuq_state_size"),
