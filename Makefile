@@ -2,7 +2,7 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile static prove mutants supply bench device results vectors tables sheets compare clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
@@ -11,7 +11,14 @@ help:
 	@echo "make test-slow     the tests that take longer"
 	@echo "make test-spark    the tests of a fleet on Spark; installs Java and pyspark (10 minutes)"
 	@echo "make fleet-demo    some hundred simulated devices over MQTT, watched as a fleet (out/fleet-demo)"
-	@echo "make coverage      all tests but the slow ones, and how many lines they run (half as long again)"
+	@echo "make coverage      lines and branches that the tests run, in C and Python, against their floors"
+	@echo "make fuzz          feed damaged and random input to the core and to every reader of files (10 minutes)"
+	@echo "make fuzz-long     the same for a night (8 hours)"
+	@echo "make hostile       a billion steps of adversaries that know the coming threshold; every bound is checked"
+	@echo "make static        analyzers and the rules of MISRA C on the core, bounds of stack and instructions"
+	@echo "make prove         prove that the core never overflows and never leaves its memory"
+	@echo "make mutants       change the core at every place and see whether the tests notice"
+	@echo "make supply        build the archives twice, compare, and list what is in them"
 	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
@@ -37,8 +44,32 @@ test: check
 	$(PYTEST) -m "not slow and not spark"
 
 coverage: .venv/.test
-	$(PYTEST) -m "not slow and not spark" --cov=tcuq --cov=tcuq_lab --cov-report=
+	$(BIN)/python tools/coverage_c.py
+	$(BIN)/python tools/coverage_binding.py
+	$(PYTEST) -m "not slow and not spark" tests src --cov=tcuq --cov-branch --cov-report=
 	$(BIN)/python tools/covered.py
+
+# Seeds are printed; what is found is kept in out/fuzz.
+fuzz: .venv/.test
+	$(BIN)/python fuzz/run.py --minutes 10
+
+fuzz-long: .venv/.test
+	$(BIN)/python fuzz/run.py --minutes 480
+
+hostile: .venv/.test
+	$(BIN)/python tools/hostile/run.py --steps 1000000000
+
+static: .venv/.trust
+	$(BIN)/python tools/static_checks.py
+
+prove: .venv/.trust
+	$(BIN)/python proofs/run.py
+
+mutants: .venv/.test
+	$(BIN)/python tools/mutants/run.py
+
+supply: .venv/.test
+	$(BIN)/python tools/supply.py
 
 test-product: check
 	$(PYTEST) -m "not slow and not spark" tests src
@@ -99,6 +130,11 @@ compare: .venv/.compare
 
 .venv/.test: $(SOURCES)
 	sh tools/setup.sh test dev
+	@touch $@
+
+# Analyzers and provers, which no test needs.
+.venv/.trust: .venv/.test
+	sh tools/setup.sh trust dev
 	@touch $@
 
 .venv/.spark: $(SOURCES)

@@ -4,6 +4,7 @@
 #   device   the product and the tools that build and run firmware
 #   spark    the product with extras, and Java
 #   fleet    the product with extras, and an MQTT broker
+#   trust    the product with extras, and tools that analyze and prove C
 #   lab      the product and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
 # What cannot be installed is named; tests that need it skip themselves.
@@ -42,6 +43,11 @@ fi
 if [ "$kind" = spark ]; then
     have java || fetch default-jre-headless || true
 fi
+if [ "$kind" = trust ]; then
+    have cppcheck || fetch cppcheck || true
+    have frama-c || fetch frama-c-base || true
+    have cbmc || fetch cbmc || true
+fi
 if [ "$kind" = fleet ] || [ "$kind" = test ]; then
     # Daemons are not always in the path of a user.
     { have mosquitto || [ -x /usr/sbin/mosquitto ]; } || fetch mosquitto || true
@@ -53,6 +59,8 @@ if [ "$kind" = test ]; then
         [ -n "$(find "$(clang -print-resource-dir)" -name 'libclang_rt.asan*' 2>/dev/null | head -n 1)" ] ||
             fetch "libclang-rt-$version-dev" || true
     fi
+    # Conditions that decide on their own (MC/DC) are counted since version 18.
+    have clang-19 || fetch clang-19 llvm-19 libclang-rt-19-dev || true
     have g++ || fetch g++ || true
     have valgrind || fetch valgrind || true
     # What builds exported packages.
