@@ -56,6 +56,13 @@ def written(command: list[str | Path], cases: list[Case]) -> list[bytes]:
     return found
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the program once for all tests of a few lines, with sanitizers."""
+    target = tmp_path_factory.mktemp("frames") / "run_frames"
+    return build(need("cc", "gcc"), target, *FLAGS["sanitized"])
+
+
 @pytest.mark.parametrize(("compiler", "mode"), builds(FLAGS))
 def test_frames_of_c_are_those_of_the_vectors_and_of_python(compiler: str, mode: str, tmp_path: Path) -> None:
     need_compiler(compiler, mode, tmp_path)
@@ -75,8 +82,7 @@ def test_frames_are_the_same_on_the_other_architecture(level: str, tmp_path: Pat
     assert written([EMULATOR, program], cases) == [case.encoded() for case in cases]
 
 
-def test_skipped_steps_end_a_frame_and_count(tmp_path: Path) -> None:
-    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+def test_skipped_steps_end_a_frame_and_count(program: Path) -> None:
     rows = np.arange(8, dtype=np.int8).reshape(4, 2)
     lines = [f"writer {POSTERIORS} 7 1 0 4294967293 2 0 0 384", f"p {rows[0].tobytes().hex()}", "skip 1"]
     lines += [f"p {row.tobytes().hex()}" for row in rows[1:]] + [
@@ -93,8 +99,7 @@ def test_skipped_steps_end_a_frame_and_count(tmp_path: Path) -> None:
     assert [len(frame.probs) for frame in frames if isinstance(frame, PosteriorsFrame)] == [1, 3, 1]
 
 
-def test_a_buffer_too_small_for_one_step_is_refused(tmp_path: Path) -> None:
-    program = build(need("cc", "gcc"), tmp_path / "run_frames", *FLAGS["sanitized"])
+def test_a_buffer_too_small_for_one_step_is_refused(program: Path) -> None:
     least = {
         (POSTERIORS, 2, 0): 29,
         (POSTERIORS, 10, 0): 35,
@@ -112,8 +117,7 @@ def test_a_buffer_too_small_for_one_step_is_refused(tmp_path: Path) -> None:
         assert len(items) == 2 and items[1] == StateFrame(0, 0, 0, b"\1\2")
 
 
-def test_a_refused_writer_writes_nothing(tmp_path: Path) -> None:
-    program = build(need("cc", "gcc"), tmp_path / "run_frames", *FLAGS["sanitized"])
+def test_a_refused_writer_writes_nothing(program: Path) -> None:
     row = "05" * 1000
     script = ""
     for kind, size in ((POSTERIORS, 384), (DECISIONS, 30), (0xFB, 384)):
@@ -124,24 +128,21 @@ def test_a_refused_writer_writes_nothing(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused -3\nrefused -3\nrefused -1\n", "")
 
 
-def test_a_writer_of_one_kind_takes_no_steps_of_the_other(tmp_path: Path) -> None:
-    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+def test_a_writer_of_one_kind_takes_no_steps_of_the_other(program: Path) -> None:
     script = f"writer {POSTERIORS} 0 0 0 0 2 0 0 90\nd {'1 ' * 15}\nflush\n"
     script += f"writer {DECISIONS} 0 0 0 0 2 0 0 90\np 0102\nflush\n"
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == ""
 
 
-def test_another_kind_of_writer_is_refused(tmp_path: Path) -> None:
-    program = build(need("cc", "gcc"), tmp_path / "run_frames")
+def test_another_kind_of_writer_is_refused(program: Path) -> None:
     script = "".join(f"writer {kind} 0 0 0 0 2 0 0 384\n" for kind in (0, 0xF8, 0xFB, 0xFC))
     done = subprocess.run([program], input=script, capture_output=True, text=True, check=True)
     assert done.stdout == 4 * "refused -1\n"
 
 
-def test_a_real_stream_is_read_back_to_the_bit(tmp_path: Path) -> None:
+def test_a_real_stream_is_read_back_to_the_bit(program: Path) -> None:
     """A monitor, its decisions through C, and the host's STEP_DTYPE."""
-    program = build(need("cc", "gcc"), tmp_path / "run_frames")
     params = standard("standard, bet")
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.full(params.classes, 0.2), 3000)

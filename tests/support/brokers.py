@@ -28,7 +28,11 @@ class Mosquitto:
         self.url = f"mqtt://127.0.0.1:{self.port}"
         setting = folder / "mosquitto.conf"
         owner = f"user {getpass.getuser()}"  # a broker that root starts reads nothing of root's otherwise
-        setting.write_text(f"{owner}\nlistener {self.port} 127.0.0.1\n{more}\nmax_queued_messages 0\n")
+        self._log = folder / "subscriptions.log"
+        told = f"log_dest file {self._log}\nlog_type subscribe"
+        setting.write_text(
+            f"{owner}\nlistener {self.port} 127.0.0.1\n{more}\nmax_queued_messages 0\n{told}\n"
+        )
         self._command = [program, "-c", str(setting)]
         self._process: Any = None
         self.start()
@@ -44,6 +48,10 @@ class Mosquitto:
                 if time.monotonic() > limit or self._process.poll() is not None:
                     raise
                 time.sleep(0.01)
+
+    def subscriptions(self) -> int:
+        """Return how often a client has subscribed: what is sent before it does, it never gets."""
+        return len(self._log.read_text().splitlines()) if self._log.exists() else 0
 
     def stop(self) -> None:
         if self._process is not None:

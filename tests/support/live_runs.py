@@ -62,7 +62,7 @@ def decided_alike(folder: Path, probs: Any, params: Params = PARAMS) -> bool:
     return same and found.step_numbers().tolist() == list(range(len(steps)))
 
 
-def wait_until(asked: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(asked: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Wait until something holds; tell whether it does."""
     limit = time.monotonic() + seconds
     while not asked():
@@ -95,7 +95,7 @@ def start_watching(folder: Path, name: str, until: int, save_every: int = 50) ->
     process = _CONTEXT.Process(target=_watch_told, args=(there, str(folder), name, until, save_every))
     process.start()
     there.close()
-    assert here.poll(20)
+    assert here.poll(60)
     here.close()
     return process
 
