@@ -1,10 +1,20 @@
-"""The one compiled part: the integer core with its Python door."""
+"""The one compiled part, and archives that come out the same every time."""
 
+import gzip
+import os
 import sys
 import sysconfig
+import tarfile
+import time
+import zipfile
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.sdist import sdist
+
+# The time that every file of an archive has: 2020-01-01, unless a build asks for another.
+MOMENT = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800"))
 
 # Buffers joined the stable ABI in 3.11; there, one wheel serves every later Python.
 # Free-threaded builds have no stable ABI.
@@ -17,7 +27,66 @@ STABLE = (
 SOURCES = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.c"))
 HEADERS = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.h"))
 
+
+def mode(before: int) -> int:
+    """Return who may do what, whatever the builder's mask left: everybody reads, only the owner writes."""
+    return 0o755 if before & 0o100 else 0o644
+
+
+class Sdist(sdist):
+    """A source archive whose bytes depend on its files alone."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        """Write names in order, without times, owners and masks of the machine."""
+        if format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+        target = Path(f"{base_name}.tar.gz")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(base_dir)
+        with (
+            target.open("wb") as plain,
+            gzip.GzipFile("", "wb", 9, plain, MOMENT) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    entry = tarfile.TarInfo(f"{folder.name}/{path.relative_to(folder).as_posix()}")
+                    entry.size, entry.mtime, entry.mode = (
+                        path.stat().st_size,
+                        MOMENT,
+                        mode(path.stat().st_mode),
+                    )
+                    with path.open("rb") as content:
+                        archive.addfile(entry, content)
+        return str(target)
+
+
+class Wheel(bdist_wheel):
+    """A wheel whose bytes depend on its files and the compiler alone."""
+
+    def run(self):
+        """Write the wheel, then write it again in plain form."""
+        super().run()
+        for _, _, name in self.distribution.dist_files:
+            if name.endswith(".whl"):
+                rewrite(Path(name))
+
+
+def rewrite(wheel: Path) -> None:
+    """Give every file of a wheel the same time and mode; names, order and contents stay."""
+    rough = wheel.with_suffix(".rough")
+    wheel.replace(rough)
+    with zipfile.ZipFile(rough) as before, zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as after:
+        for entry in before.infolist():
+            plain = zipfile.ZipInfo(entry.filename, time.gmtime(MOMENT)[:6])
+            plain.compress_type, plain.create_system = zipfile.ZIP_DEFLATED, 3
+            plain.external_attr = (0o100000 | mode(entry.external_attr >> 16)) << 16
+            after.writestr(plain, before.read(entry))
+    rough.unlink()
+
+
 setup(
+    cmdclass={"sdist": Sdist, "bdist_wheel": Wheel},
     ext_modules=[
         Extension(
             "tcuq._core",

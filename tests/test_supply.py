@@ -1,0 +1,127 @@
+"""What is shipped: the same bytes from every build, nothing of others inside, no network unless asked."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import supply
+from places import ROOT
+
+import tcuq
+
+PACKAGE = ROOT / "src" / "tcuq"
+
+# Connections and names that were looked up; those to this machine count too.
+WATCHED = """
+import sys
+asked = []
+def watch(event, args):
+    if event.startswith(("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.", "http.")):
+        asked.append((event, str(args)))
+sys.addaudithook(watch)
+"""
+EVERY_MODULE = """
+import importlib, pkgutil, tcuq
+seen = 0
+for module in pkgutil.walk_packages(tcuq.__path__, "tcuq."):
+    if module.name.rpartition(".")[2] == "__main__":
+        continue
+    try:
+        importlib.import_module(module.name)
+        seen += 1
+    except ImportError as missing:  # an extra that is not installed
+        assert not (missing.name or "tcuq").startswith("tcuq"), missing
+print(seen, asked)
+"""
+COMMANDS = """
+import numpy as np, tcuq
+from tcuq.cli import main
+rng = np.random.default_rng(0)
+probs = rng.dirichlet(np.full(4, 0.3), 3000)
+labels = np.array([rng.choice(4, p=row) for row in probs])
+np.savez("dev.npz", probs=probs, labels=labels, shifted=np.arange(3000) % 2 == 1)
+for command in (
+    "fit dev.npz -o m.json --run-length 200",
+    "inspect m.json",
+    "run m.json dev.npz -o decisions.csv",
+    "audit decisions.csv m.json",
+    "report decisions.csv --params m.json -o report.html",
+    "export m.json -o package",
+):
+    status = main(command.split())
+    assert status == 0, (command, status)
+print(asked, file=sys.stderr)
+"""
+
+
+def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WATCHED + code], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_no_module_asks_the_network_when_it_is_imported(tmp_path: Path) -> None:
+    done = run(EVERY_MODULE, tmp_path)
+    assert done.returncode == 0, done.stderr
+    seen, asked = done.stdout.split(maxsplit=1)
+    assert asked.strip() == "[]" and int(seen) > 200
+
+
+def test_no_command_asks_the_network(tmp_path: Path) -> None:
+    done = run(COMMANDS, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_watch_sees_a_connection(tmp_path: Path) -> None:
+    lines = [
+        "import socket",
+        "with socket.socket() as one:",
+        "    one.connect_ex(('127.0.0.1', 1))",
+        "print(asked)",
+    ]
+    assert "socket.connect" in run("\n".join(lines), tmp_path).stdout
+
+
+def test_nothing_of_others_is_inside() -> None:
+    """Files of others would need their license and a digest here: there are none."""
+    told = re.compile(rb"copyright|@license|all rights reserved|sourceMappingURL", re.IGNORECASE)
+    shipped = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".so", ".pyc")]
+    assert len(shipped) > 300
+    assert {path.name for path in shipped if told.search(path.read_bytes())} == {"tcuq_LICENSE.txt"}  # ours
+
+
+def test_pages_load_nothing_from_elsewhere() -> None:
+    loads = re.compile(
+        r"""(?:src|href)=["']?https?://(?!github\.com/tcuq)|@import|url\(["']?https?:|import\(["']http"""
+    )
+    pages = [path for kind in ("*.js", "*.css") for path in PACKAGE.rglob(kind)]
+    assert len(pages) > 10
+    assert [path for path in pages if loads.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_bill_names_what_is_needed() -> None:
+    archives = {"tcuq-1.whl": b"wheel", "tcuq-1.tar.gz": b"source"}
+    asked = ["numpy>=1.24", 'pyarrow>=14; extra == "tables"', 'pyarrow>=15; extra == "spark"']
+    found = supply.bill("1", archives, asked)
+    assert [(part["name"], part["scope"]) for part in found["components"]] == [
+        ("numpy", "required"),
+        ("pyarrow", "optional"),
+    ]
+    assert found["dependencies"] == [{"ref": "pkg:pypi/tcuq@1", "dependsOn": ["pkg:pypi/numpy"]}]
+    assert found == supply.bill("1", archives, asked)
+    assert (
+        found["serialNumber"] != supply.bill("1", {**archives, "tcuq-1.whl": b"other"}, asked)["serialNumber"]
+    )
+
+
+@pytest.mark.slow
+def test_two_builds_are_equal_byte_for_byte(tmp_path: Path) -> None:
+    first, second = supply.twice(tmp_path)
+    assert [name.rpartition(".")[2] for name in sorted(first)] == ["whl", "gz"]
+    assert all(f"tcuq-{tcuq.__version__}" in name for name in first)
+    assert first == second
