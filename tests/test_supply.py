@@ -50,7 +50,7 @@ for command in (
     "run m.json dev.npz -o decisions.csv",
     "audit decisions.csv m.json",
     "report decisions.csv --params m.json -o report.html",
-    "export m.json -o package",
+    "export m.json package",
 ):
     status = main(command.split())
     assert status == 0, (command, status)
