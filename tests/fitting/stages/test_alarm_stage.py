@@ -38,6 +38,8 @@ def test_a_proved_limit_follows_from_the_run_length_alone(labels: bool) -> None:
     assert params.alarm.rise is not None and params.evidence is not None and params.evidence.bet is not None
     assert math.isclose(params.alarm.rise.limit, math.log(1_000_000), abs_tol=1e-4)
     assert params.evidence.allowance == 0.0 and params.notes["fit"]["evidence"]["proved"] == 1_000_000
+    # Weights of evidence stay at or below 1 only then, and the proof needs that.
+    assert params.evidence.integers()["spread"] % 16 == 0
     assert not any("extrapolated" in note for note in params.notes["fit"]["warnings"])
 
 

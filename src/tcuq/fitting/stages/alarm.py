@@ -165,7 +165,8 @@ def proved_sum(threshold: Threshold) -> Summed:
     summed = _best_evidence(threshold)
     assert summed.evidence is not None
     bet, findings = fair_bet(np.concatenate(summed.runs), summed.evidence.clip)
-    spread = find_spread(summed.runs)
+    # The core divides by a sixteenth of it: with a remainder, repeated evidence could count more than once.
+    spread = math.ceil(find_spread(summed.runs) * 4096) / 4096
     weights = [novelty(run, spread) for run in summed.runs]
     run_length = threshold.heads.signals.reading.options.alarm.run_length
     return replace(
