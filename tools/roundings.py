@@ -1,8 +1,8 @@
 """How far the integers of the core are from real numbers, function by function.
 
 `python tools/roundings.py` tries every argument where there are few enough, and every cell of a table at its
-edges, thirds and middle otherwise. docs/GUARANTEES.md has the table; a test compares. The functions are those of
-the oracle, which the core equals bit for bit.
+edges, thirds and middle otherwise. docs/GUARANTEES.md has the table; a test compares. The functions are the
+oracle's, which the core equals bit for bit.
 """
 
 from __future__ import annotations
