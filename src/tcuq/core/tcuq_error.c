@@ -58,6 +58,7 @@ const char *tcuq_error_name(int error)
 #define TCUQ_INSTANT_FIELD(name, type, low, high) case TCUQ_ERR_INSTANT_##name: return "instant " #name;
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return #field;
 #include "tcuq_fields.h"
+    case TCUQ_ERR_PARAMS: return "params";
     case TCUQ_ERR_SIGNALS: return "signals";
     case TCUQ_ERR_SIZE: return "size";
     case TCUQ_ERR_VERSION: return "version";
@@ -78,6 +79,7 @@ const char *tcuq_error_text(int error)
     case TCUQ_ERR_INSTANT_##name: return DIGITS(low) " to " DIGITS(high);
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return expected;
 #include "tcuq_fields.h"
+    case TCUQ_ERR_PARAMS: return "what tcuq_check() accepts; it says which one is refused";
     case TCUQ_ERR_SIGNALS: return "only what this build has (TCUQ_SIGNALS, TCUQ_EVIDENCE, TCUQ_PERSISTENCE)";
     case TCUQ_ERR_SIZE: return "a larger buffer, or a state of tcuq_state_size() bytes";
     case TCUQ_ERR_VERSION: return "the layout of this tcuq.h";
