@@ -30,20 +30,21 @@ static int check_rules(const tcuq_params_t *p)
         return TCUQ_ERR_RULE_##name; \
     }
 #include "tcuq_rules.h"
-    return TCUQ_OK; /* never reached: only params that break a rule come here */
+    return TCUQ_OK;
 }
 
 int tcuq_check(const tcuq_params_t *p)
 {
-    int error = tcuq_internal_check(p);
-    if (error == TCUQ_ERR_PARAMS) {
-        error = check_ranges(p);
-        if (error == TCUQ_OK) {
-            /* Rules speak of the signals that this build has: that it lacks some is then the cause. */
-            error = build_can(p) ? check_rules(p) : TCUQ_ERR_SIGNALS;
-        }
+    int error;
+    if (p->version != TCUQ_PARAMS_VERSION) {
+        return TCUQ_ERR_VERSION;
     }
-    return error;
+    error = check_ranges(p);
+    if (error != TCUQ_OK) {
+        return error;
+    }
+    /* Rules speak of the signals that this build has: that it lacks some is then the cause. */
+    return build_can(p) ? check_rules(p) : TCUQ_ERR_SIGNALS;
 }
 
 /* The digits of a range, macros replaced by their values. */
