@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Lines, branches and conditions (MC/DC) of the C that the tests reach: the core and what `tcuq export` ships.
+"""Lines, branches and conditions (MC/DC) of the C that tests reach: the core and what `tcuq export` ships.
 
     python tools/coverage_c.py [--all]
 
-Builds core and exported C with clang's coverage, in several builds as the code has parts that only some compile,
-runs the vectors and the programs of tests/c, and joins what each build reached. Prints a table, one row a file,
-and every line, branch and condition that was not reached. Exit 1 where one of them is not explained in
-tools/coverage_explained.py, or where an explanation is needed no more. `--all` prints what is explained too.
+Builds core and exported C with clang's coverage, several times, as the code has parts that only some builds
+compile; runs the vectors and the programs of tests/c, and joins what each build reached. Prints a table, one
+row a file, and every line, branch and condition that was not reached. Exit 1 where one of them is not
+explained in tools/coverage_explained.py, or where an explanation is needed no more. `--all` prints what is
+explained too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ KINDS = {"line": "lines", "branch": "branches", "condition": "conditions"}
 VERSION = "19"
 TOOLS = [f"{name}-{VERSION}" for name in ("clang", "llvm-profdata", "llvm-cov")]
 CLANG, PROFDATA, COV = TOOLS
-C99 = ["-std=c99", "-O1", f"-I{CORE}", f"-I{EXPORT_C}"]
+C99 = ["-std=c99", "-O0", f"-I{CORE}", f"-I{EXPORT_C}"]
 MEASURED = ["-fprofile-instr-generate", "-fcoverage-mapping", "-fcoverage-mcdc", "-Werror"]
 PAPER = 0x00F
 CHECKED = ("step", "load", "save", "softmax", "project")
@@ -145,9 +146,16 @@ def measured(build: Build, folder: Path, homes: Homes) -> Found:
         asked([CLANG, *C99, *MEASURED, *flags, *driver, "-o", programs[-1]])
         profiles.append(folder / f"{number}.profraw")
         asked([programs[-1], *program.arguments], program.said, LLVM_PROFILE_FILE=str(profiles[-1]))
-    asked([PROFDATA, "merge", *profiles, "-o", folder / "all.profdata"])
-    given = [f"-instr-profile={folder / 'all.profdata'}", programs[0]]
-    given += [text for program in programs[1:] for text in ("-object", program)]
+    return joined(programs, profiles, folder, homes)
+
+
+def joined(programs: Sequence[Path], profiles: Sequence[Path], folder: Path, homes: Homes) -> Found:
+    """Return what some programs of one build reached together."""
+    merged = folder / "all.profdata"
+    asked([PROFDATA, "merge", *profiles, "-o", merged])
+    given: list[str | Path] = [f"-instr-profile={merged}", programs[0]]
+    for program in programs[1:]:
+        given += ["-object", program]
     told = json.loads(asked([COV, "export", *given]))
     lines = asked([COV, "export", "-format=lcov", *given])
     return read(told, lines, asked([COV, "show", "-show-mcdc", *given]), homes)

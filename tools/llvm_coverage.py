@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What `llvm-cov export` says of one build, and the union over builds: lines, branches, conditions (MC/DC).
 
-A branch or a condition is known by the way that macros and included files lead to it, so that one that a macro
-makes thirty times is thirty. What a build knows when compiling is no branch of that build.
+A branch or a condition is known by the way that macros and included files lead to it, so that one that a
+macro makes thirty times is thirty. What a build knows when compiling is no branch of that build.
 """
 
 from __future__ import annotations
@@ -161,17 +161,19 @@ class _Function:
                 yield Spot("condition", self.files[0], self.name, way, _number(seen[way])), hit
 
 
-def constants_of(text: str, homes: Homes) -> Constants:
-    """Return which conditions a build knows when compiling, from what `llvm-cov show -show-mcdc` prints.
+def constants_of(text: str, homes: Homes, file: str = "") -> Constants:
+    r"""Return which conditions a build knows when compiling, from what `llvm-cov show -show-mcdc` prints.
+
+    That names its files unless there is one alone, which is `file`.
 
     Examples
     --------
     >>> shown = ["a.c:", "  |---> MC/DC Decision Region (39:9) to (39:49)", "  |  C1-Pair: constant folded"]
-    >>> constants_of("\\n".join(shown), Homes([Path()]))
+    >>> constants_of("\n".join(shown), Homes([Path()]))
     {('a.c', ((39, 9), (39, 49))): {0}}
     """
     found: Constants = {}
-    file, box = "", ((0, 0), (0, 0))
+    box = ((0, 0), (0, 0))
     for line in text.splitlines():
         numbers = [int(number) for number in re.findall(r"\d+", line)]
         if line.endswith(":") and not line.startswith(" "):
@@ -197,11 +199,10 @@ def read(told: dict[str, Any], lines: str, shown: str, homes: Homes) -> Found:
     homes : Homes
         Where the files lie that count.
     """
-    found, constants = Found(), constants_of(shown, homes)
+    found, files = Found(), [homes.named(path) for path in re.findall("^SF:(.*)$", lines, re.MULTILINE)]
+    constants = constants_of(shown, homes, files[0])
     functions = [
-        _Function(each, homes)
-        for each in told["data"][0]["functions"]
-        if homes.named(each["filenames"][0])
+        _Function(each, homes) for each in told["data"][0]["functions"] if homes.named(each["filenames"][0])
     ]
     for one in functions:
         for spot, reached in (*one.branch_spots(), *one.condition_spots(constants)):
