@@ -228,14 +228,30 @@ def run(folder: Path, homes: Homes) -> Found:
     return found
 
 
+def lacking() -> str:
+    """Return which tool is missing and how to install it, `` when all are there."""
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        return f"{missing[0]} is missing: apt-get install clang-{VERSION} llvm-{VERSION}"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            asked(
+                [CLANG, *MEASURED, "-x", "c", "-", "-o", Path(folder) / "empty"],
+                "int main(void) { return 0; }",
+            )
+        except NotRun:
+            return f"{CLANG} has no runtime for coverage: apt-get install libclang-rt-{VERSION}-dev"
+    return ""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and report; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--all", action="store_true", help="print what is explained too")
     given = parser.parse_args(arguments)
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    missing = lacking()
     if missing:
-        print(f"{missing[0]} is missing: apt-get install clang-{VERSION} llvm-{VERSION}", file=sys.stderr)
+        print(missing, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as name:
         homes = Homes([CORE, EXPORT_C, Path(name) / "exported"])

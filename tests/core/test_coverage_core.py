@@ -32,9 +32,9 @@ SOURCES = [*CORE_SOURCES, *sorted(EXPORT_C.glob("*.c"))]
 
 
 def need_llvm() -> None:
-    missing = [tool for tool in coverage_c.TOOLS if shutil.which(tool) is None]
+    missing = coverage_c.lacking()
     if missing:
-        pytest.skip(f"{missing[0]} is missing: apt-get install clang-19 llvm-19")
+        pytest.skip(missing)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +86,12 @@ def test_without_the_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert coverage_c.main([]) == 2
     assert capsys.readouterr().err == "clang-19 is missing: apt-get install clang-19 llvm-19\n"
+    monkeypatch.undo()
+    need_llvm()
+    monkeypatch.setattr(coverage_c, "MEASURED", [*coverage_c.MEASURED, "-no-such-runtime"])
+    assert coverage_c.main([]) == 2
+    said = capsys.readouterr().err
+    assert said == "clang-19 has no runtime for coverage: apt-get install libclang-rt-19-dev\n"
 
 
 SMALL = """\
