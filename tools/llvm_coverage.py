@@ -38,7 +38,7 @@ class Spot:
     file : str
         Name of the file whose function it belongs to.
     function : str
-        That function, `` where there is none.
+        That function.
     way : tuple of str
         `file:line:column`, from the function to the innermost macro.
     side : str
@@ -140,7 +140,8 @@ class _Function:
         found: dict[tuple[tuple[int, Place], ...], list[list[tuple[int, Place]]]] = defaultdict(list)
         for line, column, _, _, _, _, file, _, kind in self.branches:
             way = self.way(file, (line, column))
-            inside = [at for at, (_, place) in enumerate(way) if box[0] <= place <= box[1]]
+            here = [self.files[number] == self.files[0] for number, _ in way]
+            inside = [at for at, (_, place) in enumerate(way) if here[at] and box[0] <= place <= box[1]]
             if kind == MCDC_BRANCH and inside:
                 found[tuple(way[: inside[0]])].append(way)
         return [found[outer] for outer in sorted(found)]
