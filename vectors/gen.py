@@ -16,6 +16,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import gen_edges
 import gen_heads
 import gen_learned
 import gen_novelty
@@ -689,6 +690,7 @@ def cases() -> list[Case]:
         gen_learned.cases,
         gen_heads.cases,
         gen_novelty.cases,
+        gen_edges.cases,
     ):
         for case in group():
             end = len(case.rows)

@@ -10,19 +10,22 @@ static int failed;
 static tcuq_params_t p;
 static tcuq_evidence_t head;
 static tcuq_instant_t instant;
-static uint16_t shares[2];
+static uint16_t shares[TCUQ_MAX_CLASSES];
 static const int8_t centers[8];
-static uint8_t lags[2];
-static uint16_t weights[2];
+static uint8_t lags[TCUQ_MAX_LAG];
+static uint16_t weights[TCUQ_MAX_LAG];
 static const int16_t offset[2] = {0, 0};
 
 /* Parameters that are accepted. */
 static void good(void)
 {
+    unsigned n;
     memset(&p, 0, sizeof p);
     memset(&head, 0, sizeof head);
     memset(&instant, 0, sizeof instant);
-    shares[0] = shares[1] = 1;
+    for (n = 0; n < TCUQ_MAX_CLASSES; n++) {
+        shares[n] = 1;
+    }
     lags[0] = 1;
     lags[1] = 2;
     weights[0] = weights[1] = 16384;
@@ -49,11 +52,47 @@ static void good(void)
     p.centers = centers;
 }
 
+/* Parameters that have nothing that they need not have: posteriors alone, no lags, no head, a flat map. */
+static void lean(void)
+{
+    good();
+    p.signals = TCUQ_BIT(TCUQ_DOUBT);
+    p.features = 0;
+    p.lag_count = 0;
+    p.centers = NULL;
+    p.instant = NULL;
+    p.slope = 0;
+}
+
+/* And with what else may be there: evidence that is bet on and weighed, a horizon, both alarms off. */
+static void rich(void)
+{
+    good();
+    p.evidence = &head;
+    head.spread = 16;
+    head.bet_slope = 1;
+    head.bet_base = 257;
+    p.horizon = 4;
+    p.expected_start = 9;
+    instant.class_mix = NULL;
+}
+
+/* What tcuq_init() says of the same: it has checks of its own, in one expression. */
+static int in_short(int error)
+{
+    return error > TCUQ_ERR_FIRST_PARAM && error < TCUQ_ERR_LAST_PARAM ? TCUQ_ERR_PARAMS : error;
+}
+
 static void expect(const char *what, int expected)
 {
-    int got = tcuq_check(&p);
+    static uint32_t ring[400];
+    tcuq_t monitor;
+    int got = tcuq_check(&p), started = tcuq_init(&monitor, &p, ring, sizeof ring);
     if (got != expected) {
         printf("%s gives %d, not %d\n", what, got, expected);
+        failed = 1;
+    } else if (started != in_short(expected)) {
+        printf("tcuq_init() gives %d for %s, not %d\n", started, what, in_short(expected));
         failed = 1;
     } else if (got != TCUQ_OK) {
         printf("%d %s: expected %s\n", got, tcuq_error_name(got), tcuq_error_text(got));
@@ -69,10 +108,22 @@ static void expect(const char *what, int expected)
         expect(#target " = " #value, error);               \
     }
 
-#define RULE(name, change)                       \
-    good();                                      \
-    change;                                      \
-    expect(#change, TCUQ_ERR_RULE_##name);
+/* The bound itself, which is in the range: a rule may refuse it, the range does not. */
+#define KEEP(target, type, value, error)                                       \
+    good();                                                                    \
+    p.evidence = &head;                                                        \
+    target = (type)(value);                                                    \
+    if (tcuq_check(&p) == (int)(error)) {                                      \
+        printf("%s = %lld is refused\n", #target, (long long)(value));         \
+        failed = 1;                                                            \
+    }
+
+#define CASE(base, change, error) \
+    base();                       \
+    change;                       \
+    expect(#base ": " #change, error);
+
+#define RULE(name, change) CASE(good, change, TCUQ_ERR_RULE_##name)
 
 int main(void)
 {
@@ -84,13 +135,19 @@ int main(void)
     if (strcmp(#name, "version") != 0) {                                              \
         BREAK(p.name, type, (long long)(low) - 1, TCUQ_ERR_PARAM_##name)              \
         BREAK(p.name, type, (long long)(high) + 1, TCUQ_ERR_PARAM_##name)             \
+        KEEP(p.name, type, low, TCUQ_ERR_PARAM_##name)                                \
+        KEEP(p.name, type, high, TCUQ_ERR_PARAM_##name)                               \
     }
 #define TCUQ_HEAD_FIELD(name, type, low, high)                                        \
     BREAK(head.name, type, (long long)(low) - 1, TCUQ_ERR_HEAD_##name)                \
-    BREAK(head.name, type, (long long)(high) + 1, TCUQ_ERR_HEAD_##name)
+    BREAK(head.name, type, (long long)(high) + 1, TCUQ_ERR_HEAD_##name)               \
+    KEEP(head.name, type, low, TCUQ_ERR_HEAD_##name)                                  \
+    KEEP(head.name, type, high, TCUQ_ERR_HEAD_##name)
 #define TCUQ_INSTANT_FIELD(name, type, low, high)                                     \
     BREAK(instant.name, type, (long long)(low) - 1, TCUQ_ERR_INSTANT_##name)          \
-    BREAK(instant.name, type, (long long)(high) + 1, TCUQ_ERR_INSTANT_##name)
+    BREAK(instant.name, type, (long long)(high) + 1, TCUQ_ERR_INSTANT_##name)         \
+    KEEP(instant.name, type, low, TCUQ_ERR_INSTANT_##name)                            \
+    KEEP(instant.name, type, high, TCUQ_ERR_INSTANT_##name)
 #include "tcuq_fields.h"
     RULE(features_used, p.features = 0)
     RULE(lags_used, p.lag_count = 0)
@@ -127,5 +184,42 @@ int main(void)
     RULE(bet_fits, (p.evidence = &head, head.bet_slope = 1, head.bet_base = 1048576))
     RULE(spread_fits, (p.evidence = &head, head.spread = 15))
     RULE(evidence_alone, (p.evidence = &head, p.fall_limit = 1, p.fall_cap = 1))
+    /* A change that is refused, and the nearest that is not, from each kind of parameters. */
+    CASE(lean, (void)0, TCUQ_OK)
+    CASE(rich, (void)0, TCUQ_OK)
+    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_MAGNITUDE), TCUQ_ERR_RULE_features_used)
+    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_FLIPS), TCUQ_ERR_RULE_lags_used)
+    CASE(lean, p.lag_count = 2, TCUQ_OK)
+    CASE(lean, (p.lag_count = 2, p.lags = NULL), TCUQ_ERR_RULE_lags_given)
+    CASE(lean, (p.lag_count = 2, p.lag_weights = NULL), TCUQ_ERR_RULE_lags_given)
+    CASE(lean, p.knee = 16777216, TCUQ_OK)
+    CASE(lean, (p.slope = 1, p.knee = 16777216), TCUQ_OK)
+    CASE(lean, (p.slope = 2, p.knee = 8388608), TCUQ_OK)
+    CASE(lean, (p.slope = 2, p.knee = 8388609), TCUQ_ERR_RULE_knee_fits)
+    CASE(lean, p.signals |= TCUQ_BIT(TCUQ_DISBELIEF), TCUQ_ERR_RULE_disbelief_used)
+    CASE(lean, (p.signals |= TCUQ_BIT(TCUQ_DISBELIEF), p.instant = &instant), TCUQ_OK)
+    CASE(lean, p.anchor = 1, TCUQ_ERR_RULE_anchor_used)
+    CASE(lean, (p.anchor = 1, p.signals |= TCUQ_BIT(TCUQ_DISBELIEF_FAST)), TCUQ_OK)
+    CASE(lean, (p.anchor = 1, p.instant = &instant), TCUQ_OK)
+    CASE(lean, p.horizon = 3, TCUQ_ERR_RULE_horizon_fits)
+    CASE(lean, p.horizon = 4, TCUQ_OK)
+    CASE(lean, p.expected_start = 1, TCUQ_ERR_RULE_start_used)
+    CASE(lean, (p.rise_limit = p.rise_cap = 2, p.fall_limit = p.fall_cap = 2), TCUQ_OK)
+    CASE(lean, p.rise_cap = 1, TCUQ_ERR_RULE_rise_order)
+    CASE(rich, p.lag_weights = NULL, TCUQ_ERR_RULE_lags_given)
+    CASE(rich, head.offset = NULL, TCUQ_ERR_RULE_evidence_given)
+    CASE(rich, head.bet_base = 256, TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, head.bet_base = 1048575, TCUQ_OK)
+    CASE(rich, head.bet_base = 1048576, TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1280), TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1281), TCUQ_OK)
+    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1047551), TCUQ_OK)
+    CASE(rich, (head.clip = 16777216, head.bet_slope = 4, head.bet_base = 1047552), TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, head.bet_slope = 0, TCUQ_ERR_RULE_bet_fits)
+    CASE(rich, head.bet_slope = head.bet_base = 0, TCUQ_OK)
+    CASE(rich, head.spread = 15, TCUQ_ERR_RULE_spread_fits)
+    CASE(rich, head.spread = 0, TCUQ_OK)
+    CASE(rich, (p.fall_limit = p.fall_cap = 1), TCUQ_ERR_RULE_evidence_alone)
+    CASE(rich, (p.rise_limit = p.rise_cap = 1), TCUQ_OK)
     return failed;
 }

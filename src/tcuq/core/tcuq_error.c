@@ -35,15 +35,16 @@ static int check_rules(const tcuq_params_t *p)
 
 int tcuq_check(const tcuq_params_t *p)
 {
-    int error = tcuq_internal_check(p);
-    if (error == TCUQ_ERR_PARAMS) {
-        error = check_ranges(p);
-        if (error == TCUQ_OK) {
-            /* Rules speak of the signals that this build has: that it lacks some is then the cause. */
-            error = build_can(p) ? check_rules(p) : TCUQ_ERR_SIGNALS;
-        }
+    int error;
+    if (p->version != TCUQ_PARAMS_VERSION) {
+        return TCUQ_ERR_VERSION;
     }
-    return error;
+    error = check_ranges(p);
+    if (error != TCUQ_OK) {
+        return error;
+    }
+    /* Rules speak of the signals that this build has: that it lacks some is then the cause. */
+    return build_can(p) ? check_rules(p) : TCUQ_ERR_SIGNALS;
 }
 
 /* The digits of a range, macros replaced by their values. */
@@ -58,6 +59,7 @@ const char *tcuq_error_name(int error)
 #define TCUQ_INSTANT_FIELD(name, type, low, high) case TCUQ_ERR_INSTANT_##name: return "instant " #name;
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return #field;
 #include "tcuq_fields.h"
+    case TCUQ_ERR_PARAMS: return "params";
     case TCUQ_ERR_SIGNALS: return "signals";
     case TCUQ_ERR_SIZE: return "size";
     case TCUQ_ERR_VERSION: return "version";
@@ -78,6 +80,7 @@ const char *tcuq_error_text(int error)
     case TCUQ_ERR_INSTANT_##name: return DIGITS(low) " to " DIGITS(high);
 #define TCUQ_RULE(name, field, expected) case TCUQ_ERR_RULE_##name: return expected;
 #include "tcuq_fields.h"
+    case TCUQ_ERR_PARAMS: return "what tcuq_check() accepts; it says which one is refused";
     case TCUQ_ERR_SIGNALS: return "only what this build has (TCUQ_SIGNALS, TCUQ_EVIDENCE, TCUQ_PERSISTENCE)";
     case TCUQ_ERR_SIZE: return "a larger buffer, or a state of tcuq_state_size() bytes";
     case TCUQ_ERR_VERSION: return "the layout of this tcuq.h";

@@ -2,7 +2,8 @@
 /* Parameters: whether they are accepted, and what they promise. Section numbers refer to SPEC.md. */
 #include "tcuq_rules.h"
 
-/* One answer for all fields and rules: small, because every firmware carries it. */
+/* One answer for all fields and rules: small, because every firmware carries it. The version is right here:
+ * the caller has looked. Some questions are asked twice, so that no answer to the second can change alone. */
 static int accepted(const tcuq_params_t *p)
 {
     const tcuq_evidence_t *head = head_of(p);

@@ -23,7 +23,8 @@ static inline int below(uint32_t value, uint32_t low)
     return value < low;
 }
 
-/* The same of a number of a type, which may end the range itself. */
+/* The same of a number of a type, which may end the range itself. Where it does at both ends, from 0 on, nothing
+ * is outside and the compiler knows; a rule between fields has the word on some of these. */
 #define OUTSIDE(type, value, low, high)                                \
     ((type)(high) == (type)-1 ? below((uint32_t)(value), (uint32_t)(low)) \
                               : outside((uint32_t)(value), (uint32_t)(low), (uint32_t)(high)))

@@ -140,8 +140,8 @@ SELDOM void tcuq_internal_restore(tcuq_t *m, const layout_t *at, uint32_t label,
     const tcuq_params_t *p = m->params;
     const int8_t *features = bytes + at->post_bytes;
     inference_t now;
-    if (!uses(p, TCUQ_LAGGED_SIGNALS)) {
-        return;
+    if (!BUILD_HAS(TCUQ_LAGGED_SIGNALS)) {
+        return; /* known when compiling: nothing below is left */
     }
     memset(&now, 0, sizeof now);
     if (uses(p, TCUQ_BIT(TCUQ_DIVERGENCE))) {
@@ -415,7 +415,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     }
     if (uses(p, BELIEF_MASK)) {
         uint32_t fast = tcuq_internal_beliefs(m, &at, probs, subject, signals);
-        if (p->anchor == TCUQ_ANCHOR_BELIEF && !((TCUQ_PERSISTENCE) && p->instant != NULL)) {
+        if (p->anchor == TCUQ_ANCHOR_BELIEF && (!(TCUQ_PERSISTENCE) || p->instant == NULL)) {
             anchor = fast;
         }
     }

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* What no vector and no stream can show: errors in words, refused starts, what tcuq_verify() finds, and single
+ * numbers of the ring that a memory error has put out of range (SPEC.md section 12).
+ *
+ *     run_corners
+ *
+ * Works in a build of any signals. Exit status: 0 when all holds, else 1. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tcuq.h"
+
+enum { CLASSES = 10, FEATURES = 4, WORDS = 2000 };
+
+static const uint8_t lags[2] = {1, 3};
+static const uint16_t lag_weights[2] = {16384, 16384};
+static const int8_t centers[CLASSES * FEATURES];
+static const int16_t offsets[CLASSES];
+static tcuq_evidence_t head;
+static tcuq_instant_t instant;
+static uint32_t ring[WORDS];
+static unsigned held;
+
+#define NEED(condition) need((condition) ? 1 : 0, #condition, __LINE__)
+
+static void need(int holds, const char *what, int line)
+{
+    if (!holds) {
+        fprintf(stderr, "run_corners.c:%d: not so: %s\n", line, what);
+        exit(1);
+    }
+    held++;
+}
+
+static tcuq_params_t params_of(uint32_t signals)
+{
+    tcuq_params_t p;
+    memset(&p, 0, sizeof p);
+    p.version = TCUQ_PARAMS_VERSION;
+    p.signals = signals;
+    p.classes = CLASSES;
+    p.features = FEATURES;
+    p.lag_count = (signals & TCUQ_LAGGED_SIGNALS) != 0u ? 2u : 0u;
+    p.lags = lags;
+    p.lag_weights = lag_weights;
+    p.centers = (signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u ? centers : NULL;
+    p.spread_scale = 19728;
+    p.level_num = 1;
+    p.level_den = 10;
+    p.reference = 24000;
+    p.slope = 40000;
+    p.steep_slope = 260000;
+    p.knee = 50;
+    p.budget_num = 3;
+    p.budget_den = 20;
+    p.burst = 3;
+    return p;
+}
+
+/* What one build can do: all that it has, with the heads that it has. */
+static tcuq_params_t whole(void)
+{
+    tcuq_params_t p = params_of(TCUQ_SIGNALS);
+    memset(&head, 0, sizeof head);
+    memset(&instant, 0, sizeof instant);
+    head.offset = offsets;
+    head.clip = 65536;
+    head.spread = 3000;
+    p.horizon = 5;
+    p.rise_limit = 1000;
+    p.rise_cap = 2000;
+    p.evidence = (TCUQ_EVIDENCE) ? &head : NULL;
+    p.instant = (TCUQ_PERSISTENCE) ? &instant : NULL;
+    return p;
+}
+
+static int has(uint32_t signals)
+{
+    return ((TCUQ_SIGNALS) & signals) == signals;
+}
+
+static void error_words(void)
+{
+    int code;
+    for (code = -200; code <= 10; code++) {
+        /* The numbers between the last parameter and TCUQ_ERR_OTHER are nobody's. */
+        int known = (code > TCUQ_ERR_FIRST_PARAM && code < TCUQ_ERR_LAST_PARAM) ||
+                    (code >= TCUQ_ERR_OTHER && code < TCUQ_OK);
+        NEED((tcuq_error_name(code)[0] != '\0') == known);
+        NEED((tcuq_error_text(code)[0] != '\0') == known);
+    }
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_PARAM_warmup), "warmup") == 0);
+    NEED(strcmp(tcuq_error_text(TCUQ_ERR_PARAM_warmup), "0 to 4294967295") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_HEAD_clip), "evidence clip") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_INSTANT_bias), "instant bias") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_PARAMS), "params") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_SIZE), "size") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_STATE), "state") == 0);
+    NEED(strcmp(tcuq_error_name(TCUQ_ERR_OTHER), "state") == 0);
+}
+
+static void starts(void)
+{
+    tcuq_params_t p = whole();
+    size_t bytes = tcuq_ring_size(&p);
+    tcuq_t m, before;
+    memset(&m, 0x5A, sizeof m);
+    before = m;
+    NEED(bytes <= sizeof ring);
+    NEED(tcuq_init(&m, &p, NULL, bytes) == TCUQ_ERR_SIZE);
+    NEED(tcuq_init(&m, &p, ring, bytes - 1u) == TCUQ_ERR_SIZE);
+    p.burst = 0;
+    NEED(tcuq_init(&m, &p, ring, bytes) == TCUQ_ERR_PARAMS);
+    NEED(tcuq_check(&p) == TCUQ_ERR_PARAM_burst);
+    p.burst = 3;
+    p.version++;
+    NEED(tcuq_init(&m, &p, ring, bytes) == TCUQ_ERR_VERSION);
+    NEED(tcuq_check(&p) == TCUQ_ERR_VERSION);
+    NEED(memcmp(&m, &before, sizeof m) == 0); /* a refused start changes nothing */
+    p.version--;
+    NEED(tcuq_init(&m, &p, ring, bytes) == TCUQ_OK);
+    NEED(tcuq_save(&m, (uint8_t *)&before, 8) == TCUQ_ERR_SIZE);
+}
+
+/* Params that pass in a full build are refused for what this one lacks, and for nothing else. */
+static void lacks(void)
+{
+    tcuq_params_t p = params_of(TCUQ_ALL_SIGNALS);
+    tcuq_t m;
+    int expected = has(TCUQ_ALL_SIGNALS) && (TCUQ_PERSISTENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS;
+    (void)whole();
+    p.instant = &instant;
+    NEED(tcuq_check(&p) == expected);
+    p = params_of(TCUQ_SIGNALS);
+    p.signals &= ~(uint32_t)TCUQ_BIT(TCUQ_DISBELIEF);
+    NEED(tcuq_check(&p) == TCUQ_OK);
+    p.evidence = &head;
+    expected = (TCUQ_EVIDENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS;
+    NEED(tcuq_check(&p) == expected);
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == expected);
+    p.evidence = NULL;
+    p.instant = &instant;
+    expected = (TCUQ_PERSISTENCE) ? TCUQ_OK : TCUQ_ERR_SIGNALS;
+    NEED(tcuq_check(&p) == expected);
+    /* A rule that only a lacking part breaks is not the one that is named. */
+    p.anchor = TCUQ_ANCHOR_BELIEF;
+    NEED(tcuq_check(&p) == expected);
+}
+
+/* Each counter out of its range, one at a time, in a monitor that has taken steps. */
+static void verify_counters(const tcuq_t *sound)
+{
+    const tcuq_params_t *p = sound->params;
+    tcuq_t m = *sound;
+    NEED(tcuq_verify(&m) == TCUQ_OK);
+#define WRONG(field, value)                      \
+    m = *sound;                                  \
+    m.field = (value);                           \
+    NEED(tcuq_verify(&m) == TCUQ_ERR_STATE)
+    WRONG(debt, 1 << 20);
+    WRONG(debt, -(1 << 20));
+    WRONG(credit, -1);
+    WRONG(credit, 61);
+    WRONG(alarm, 4);
+    WRONG(rise, p->rise_cap + 1u);
+    WRONG(fall, p->fall_cap + 1u);
+    WRONG(held, 4);
+    if (p->horizon != 0u) {
+        WRONG(accuracy, 1u << 24);
+    }
+    if (p->evidence != NULL) {
+        WRONG(severity, (int32_t)head.clip + 1);
+        WRONG(severity, -(int32_t)head.clip - 1);
+        WRONG(last, (int32_t)head.clip + 1);
+        WRONG(last, -(int32_t)head.clip - 1);
+        WRONG(novelty, 32767u * 32767u + 1u);
+    }
+    if (p->lag_count != 0u) {
+        WRONG(head, 4);
+        WRONG(fill, 4);
+        m = *sound;
+        m.head = 3; /* the slot after the last: the next step begins anew */
+        NEED(tcuq_verify(&m) == TCUQ_OK);
+    }
+#undef WRONG
+}
+
+static void verify_says(tcuq_params_t p)
+{
+    static const int8_t probs[CLASSES] = {100, -120, -120, -128, -128, -128, -128, -128, -128, -128};
+    static const int8_t features[FEATURES] = {9, -4, 77, 0};
+    tcuq_step_t out;
+    tcuq_t m;
+    unsigned t;
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+    NEED(tcuq_verify(&m) == TCUQ_OK);
+    for (t = 0; t < 5u; t++) {
+        tcuq_step(&m, probs, features, &out, NULL);
+    }
+    verify_counters(&m);
+    NEED(tcuq_verify(NULL) == TCUQ_ERR_STATE);
+    m.params = NULL;
+    NEED(tcuq_verify(&m) == TCUQ_ERR_STATE);
+    m.params = &p;
+    m.ring = NULL;
+    NEED(tcuq_verify(&m) == TCUQ_ERR_STATE);
+    m.ring = ring;
+    p.burst++;
+    NEED(tcuq_verify(&m) == TCUQ_ERR_OTHER);
+    p.burst = 0;
+    NEED(tcuq_verify(&m) == TCUQ_ERR_PARAMS);
+    p.burst = 3;
+    NEED(tcuq_verify(&m) == TCUQ_OK);
+}
+
+/* Counters that nobody reads may be anything. */
+static void verify_leaves(void)
+{
+    tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_DOUBT));
+    tcuq_t m;
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+    m.accuracy = 0xFFFFFFFFu;
+    m.severity = -5;
+    m.last = 7;
+    m.novelty = 9;
+    m.head = 255;
+    m.fill = 255;
+    NEED(tcuq_verify(&m) == TCUQ_OK);
+}
+
+static void two_classes(void)
+{
+    int value;
+    for (value = -128; value < 128; value++) {
+        int8_t probs[2];
+        int against = 256 - (value + 128); /* 256 itself cannot be said */
+        tcuq_two_classes((int8_t)value, probs);
+        NEED(probs[1] == value);
+        NEED(probs[0] + 128 == (against < 255 ? against : 255));
+    }
+}
+
+/* A label of no class in the ring, where no posterior tells which it was: it is saved as 0. */
+static void damaged_label(void)
+{
+    static const int8_t probs[CLASSES] = {-128, -128, 100, -128, -128, -128, -128, -128, -128, -128};
+    tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_FLIPS));
+    uint8_t state[200];
+    size_t size = tcuq_state_size(&p);
+    tcuq_step_t out;
+    tcuq_t m;
+    NEED(size <= sizeof state);
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+    tcuq_step(&m, probs, NULL, &out, NULL);
+    NEED(tcuq_save(&m, state, size) == (int)size);
+    NEED(state[60] == 2 && state[61] == 0);
+    memset(ring, 0xFF, tcuq_ring_size(&p));
+    NEED(tcuq_save(&m, state, size) == (int)size);
+    NEED(state[60] == 0 && state[61] == 0);
+    NEED(tcuq_load(&m, state, size) == TCUQ_OK);
+}
+
+/* A mean above the whole counts as the whole: all of the mass at one class, so no spread. */
+static void damaged_mean(void)
+{
+    static const int8_t probs[CLASSES] = {-103, -103, -103, -103, -103, -103, -103, -103, -103, -103};
+    tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_SPREAD_FAST));
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+    tcuq_step_t out;
+    tcuq_t m;
+    unsigned t;
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+    for (t = 0; t < 2u; t++) {
+        tcuq_step(&m, probs, NULL, &out, signals);
+    }
+    NEED(signals[TCUQ_SPREAD_FAST] > 60000u);
+    memset(ring, 0, CLASSES * sizeof ring[0]);
+    ring[3] = 0xFFFFFFFFu;
+    tcuq_step(&m, probs, NULL, &out, signals);
+    NEED(signals[TCUQ_SPREAD_FAST] == 0u);
+}
+
+/* Beliefs whose sum of joints comes round to exactly 2^32, which is 0: T counts as 1. Six classes have a
+ * likelihood of 16 * 1021, the others of 16; a prior is old - old / 4 + 6553 / 4. */
+static void damaged_beliefs(void)
+{
+    static const int8_t probs[CLASSES] = {127, 127, 127, 127, 127, 127, -128, -128, -128, -128};
+    tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_DISBELIEF_FAST));
+    uint32_t joints = 0, i;
+    uint16_t signals[TCUQ_SIGNAL_COUNT], old[CLASSES];
+    tcuq_step_t out;
+    tcuq_t m;
+    NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+    tcuq_step(&m, probs, NULL, &out, signals);
+    for (i = 0; i < CLASSES; i++) {
+        uint32_t prior = i < 5u ? 43818u : i == 5u ? 43815u : 1638u, value = 0;
+        if (i == CLASSES - 1u) {
+            prior = 0x10000000u - joints; /* joints are counted in sixteens */
+        }
+        while (value - (value >> 2) + 1638u != prior && value < 65536u) {
+            value++;
+        }
+        NEED(value < 65536u);
+        old[i] = (uint16_t)value;
+        joints += prior * (i < 6u ? 1021u : 1u);
+    }
+    NEED(joints == 0x10000000u);
+    memcpy(ring, old, sizeof old);
+    tcuq_step(&m, probs, NULL, &out, signals);
+    NEED(out.label == 0u);
+    /* Back by itself: the same step again and again gives what a monitor without the error gives. */
+    for (i = 0; i < 100u; i++) {
+        tcuq_step(&m, probs, NULL, &out, signals);
+    }
+    NEED(signals[TCUQ_DISBELIEF_FAST] >= 32768u && signals[TCUQ_DISBELIEF_FAST] < 45000u);
+}
+
+int main(void)
+{
+    error_words();
+    starts();
+    lacks();
+    verify_says(whole());
+    verify_says(params_of(TCUQ_SIGNALS & ~TCUQ_BIT(TCUQ_DISBELIEF)));
+    two_classes();
+    if (has(TCUQ_BIT(TCUQ_DOUBT))) {
+        verify_leaves();
+    }
+    if (has(TCUQ_BIT(TCUQ_FLIPS))) {
+        damaged_label();
+    }
+    if (has(TCUQ_BIT(TCUQ_SPREAD_FAST))) {
+        damaged_mean();
+    }
+    if (has(TCUQ_BIT(TCUQ_DISBELIEF_FAST))) {
+        damaged_beliefs();
+    }
+    printf("%u checks, all held\n", held);
+    return 0;
+}

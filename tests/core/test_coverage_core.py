@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Every line, branch and condition of the C is reached by a test, or it is explained why none can."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import coverage_c
+import pytest
+from compilers import need_compiler
+from coverage_explained import EXPLAINED
+from exported import package
+from frame_scripts import EXPORT_C
+from llvm_coverage import Found, Homes, Spot
+from places import CORE, CORE_SOURCES, ROOT
+
+STRICT = [
+    "-std=c99",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-pedantic",
+    "-Werror",
+    f"-I{CORE}",
+    f"-I{EXPORT_C}",
+]
+SANITIZED = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SOURCES = [*CORE_SOURCES, *sorted(EXPORT_C.glob("*.c"))]
+
+
+def need_llvm() -> None:
+    missing = coverage_c.lacking()
+    if missing:
+        pytest.skip(missing)
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
+    return Homes([CORE, EXPORT_C, tmp_path_factory.mktemp("coverage") / "exported"])
+
+
+@pytest.fixture(scope="module")
+def found(homes: Homes) -> Found:
+    need_llvm()
+    return coverage_c.run(homes.folders[-1].parent, homes)
+
+
+def test_all_is_reached_or_explained(found: Found, homes: Homes, capsys: pytest.CaptureFixture[str]) -> None:
+    status = coverage_c.report(found, homes, every=False)
+    said = capsys.readouterr().out
+    assert status == 0, said
+    files = {line.split()[0] for line in said.splitlines()[1:]}
+    assert files >= {path.name for path in SOURCES} | {"plain/kws_selfcheck.c", "everything/kws_selfcheck.c"}
+    assert files >= {"tcuq_math.h", "tcuq_sound.h", "tcuq_rules.h", "tcuq_bytes.h", "tcuq.h"}
+    # As many as there were: a tool that loses sight of some would find no gap among the rest.
+    count = {kind: sum(spot.kind == kind for spot in found.reached) for kind in coverage_c.KINDS}
+    assert count["line"] > 1300 and count["branch"] > 1500 and count["condition"] > 230
+
+
+def test_only_a_few_functions_have_explanations() -> None:
+    """What computes a step, saves or loads has none but lines that a build leaves out."""
+    functions = {name for why in EXPLAINED for name in why.functions if why.kind != "line"}
+    assert functions == {"accepted", "check_ranges", "tcuq_ring_size"}
+
+
+@pytest.mark.parametrize("kind", ["line", "branch", "condition"])
+def test_one_gap_is_named(kind: str, found: Found, homes: Homes, capsys: pytest.CaptureFixture[str]) -> None:
+    gap = next(spot for spot in sorted(found.of(kind, "tcuq.c")) if spot.function == "spend")
+    assert coverage_c.report(Found({**found.reached, gap: False}), homes, every=False) == 1
+    said = capsys.readouterr().out.splitlines()[-1]
+    place = gap.way[0].rpartition(":")[0]
+    assert said.startswith(f"{place}: {kind}") and "in spend() is not reached: " in said
+
+
+def test_an_explanation_of_what_is_reached_is_refused(
+    found: Found, homes: Homes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert coverage_c.report(Found(dict.fromkeys(found.reached, True)), homes, every=False) == 1
+    assert capsys.readouterr().out.count("explained and reached, or gone: ") == len(EXPLAINED)
+
+
+def test_without_the_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert coverage_c.main([]) == 2
+    assert capsys.readouterr().err == "clang-19 is missing: apt-get install clang-19 llvm-19\n"
+    monkeypatch.undo()
+    need_llvm()
+    monkeypatch.setattr(coverage_c, "MEASURED", [*coverage_c.MEASURED, "-no-such-runtime"])
+    assert coverage_c.main([]) == 2
+    said = capsys.readouterr().err
+    assert said == "clang-19 has no runtime for coverage: apt-get install libclang-rt-19-dev\n"
+
+
+SMALL = """\
+#define EACH(name) if (name > 5) { return 1; }
+static int both(int a, int b) { return ON && a > 0 && b > 0; }
+static int made(int one, int two)
+{
+    EACH(one)
+    EACH(two)
+    return 0;
+}
+int main(int count, char **texts)
+{
+    (void)texts;
+    if (count > 7) {
+        return 9;
+    }
+    return both(count, 1) + both(0, 1) + made(count, 8) + made(0, 0) - 2;
+}
+"""
+
+
+def test_gaps_of_a_small_program_are_exactly_its_gaps(tmp_path: Path) -> None:
+    """Constants are no gaps; what a macro makes twice is counted twice."""
+    need_llvm()
+    source, program, profile = tmp_path / "small.c", tmp_path / "small", str(tmp_path / "small.profraw")
+    source.write_text(SMALL)
+    coverage_c.asked([coverage_c.CLANG, *coverage_c.MEASURED, "-DON=1", source, "-o", program])
+    coverage_c.asked([program], LLVM_PROFILE_FILE=profile)
+    homes = Homes([tmp_path])
+    found = coverage_c.joined([program], [Path(profile)], tmp_path, homes)
+    gaps = {(spot.kind, spot.function, spot.way, spot.side) for spot, hit in found.reached.items() if not hit}
+    assert gaps == {
+        ("line", "main", ("small.c:13:1",), ""),
+        ("branch", "main", ("small.c:12:9",), "true"),
+        ("branch", "made", ("small.c:5:5", "small.c:1:24"), "true"),
+        ("branch", "both", ("small.c:2:55",), "false"),
+        ("condition", "both", ("small.c:2:55",), ""),
+    }
+    assert sum(spot.function == "both" and spot.kind == "condition" for spot in found.reached) == 2
+
+
+def test_builds_are_joined_spot_by_spot() -> None:
+    one, two = Spot("line", "a.c", "f", ("a.c:1:1",)), Spot("line", "a.c", "f", ("a.c:2:1",))
+    found = Found({one: True, two: False})
+    found.join(Found({one: False, two: False}))
+    assert found.reached == {one: True, two: False}
+
+
+def ran(program: Path, *command: object) -> str:
+    """Compile a program with its own compiler and flags, run it, return what it prints."""
+    subprocess.run([*map(str, command), "-o", str(program)], check=True)
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")  # needs rights that containers withhold
+    done = subprocess.run([program], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr[:2000]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Objects of core and exported C, once for all programs."""
+    folder = tmp_path_factory.mktemp("sanitized")
+    need_compiler("gcc", "sanitized", folder)
+    subprocess.run(["gcc", *STRICT, *SANITIZED, "-c", *SOURCES], cwd=folder, check=True)
+    return sorted(folder.glob("*.o"))
+
+
+@pytest.mark.parametrize("driver", ["run_corners", "run_parts", "run_errors"])
+def test_corners_under_sanitizers(driver: str, sanitized: list[Path], tmp_path: Path) -> None:
+    source = ROOT / "tests" / "c" / f"{driver}.c"
+    said = ran(tmp_path / driver, "gcc", *STRICT, *SANITIZED, source, *sanitized)
+    assert said.endswith("all held\n") or driver == "run_errors"
+
+
+@pytest.mark.parametrize(
+    "mask", [0x1D200, *(pytest.param(mask, marks=pytest.mark.slow) for mask in (0x00F, 0x08, 0x3E38))]
+)
+def test_corners_of_smaller_builds(mask: int, tmp_path: Path) -> None:
+    """What a build leaves out is refused as such; all else holds there too."""
+    need_compiler("gcc", "plain", tmp_path)
+    command = ["gcc", *STRICT, f"-DTCUQ_SIGNALS={mask:#x}u", ROOT / "tests" / "c" / "run_corners.c"]
+    assert ran(tmp_path / "run_corners", *command, *CORE_SOURCES).endswith("all held\n")
+
+
+@pytest.mark.parametrize("which", [pytest.param("plain", marks=pytest.mark.slow), "everything"])
+def test_every_way_out_of_a_self_check(which: str, tmp_path: Path) -> None:
+    need_compiler("gcc", "plain", tmp_path)
+    package(tmp_path, "c", which)
+    broken = [f"-Dtcuq_{name}=bad_{name}" for name in coverage_c.CHECKED]
+    check = tmp_path / "kws_selfcheck.o"
+    subprocess.run(["gcc", *STRICT, *broken, "-c", tmp_path / "kws_selfcheck.c", "-o", check], check=True)
+    driver = [f"-I{tmp_path}", ROOT / "tests" / "c" / "run_selfcheck.c", check, tmp_path / "kws.c"]
+    assert ran(tmp_path / "run_selfcheck", "gcc", *STRICT, *driver, *SOURCES).endswith("every way out\n")
