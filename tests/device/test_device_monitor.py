@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import vector_files
 from device_replay import build_replay, case_of, encode, expected, replay_fits
+from tiers import first_quick
 from vector_files import VectorCase
 
 from tcuq.device.boards import Board, board
@@ -46,8 +47,8 @@ def replayed(on: Board, level: str, cases: list[Expected], folder: Path, kept: P
     assert ran.lines == [line for _, lines in cases for line in lines]
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi"])
+@pytest.mark.parametrize("level", first_quick(LEVELS))
+@pytest.mark.parametrize("name", first_quick(["stm32l432kc", "stm32f767zi"]))
 def test_every_vector_on_cortex_m4_and_m7(
     name: str, level: str, cases: list[Expected], kept: Path, tmp_path: Path
 ) -> None:
@@ -55,7 +56,7 @@ def test_every_vector_on_cortex_m4_and_m7(
     replayed(board(name), level, cases, tmp_path, kept)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", first_quick(LEVELS))
 def test_vectors_on_cortex_m0(level: str, cases: list[Expected], kept: Path, tmp_path: Path) -> None:
     """Where 16 KB of RAM hold a case, on that machine; the others run the same code on the larger core."""
     small = board("microbit")

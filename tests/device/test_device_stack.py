@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from device_graphs import Maker, dscnn, graph_of, pictures, resnet8, whole
+from tiers import first_quick
 
 from tcuq.device.boards import board
 from tcuq.device.cost.bench import monitors
@@ -153,7 +154,7 @@ FIRMWARES = {
 }
 
 
-@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi", "netduinoplus2"])
+@pytest.mark.parametrize("name", first_quick(["stm32l432kc", "stm32f767zi", "netduinoplus2"]))
 @pytest.mark.parametrize("firmware", FIRMWARES)
 def test_no_stack_is_deeper_than_its_bound(name: str, firmware: str) -> None:
     found, _ = measure(FIRMWARES[firmware], board(name), pictures(4))

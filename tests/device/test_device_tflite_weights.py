@@ -15,6 +15,7 @@ from device_programs import WARNINGS, GraphCase, check, compile_with, prepare, r
 from make_tflite_models import FOLDER, INPUTS, MODELS, answers, random_inputs
 from test_device_kernels import CORES, arm
 from test_device_tflite_reference import STORED, rescaled
+from tiers import first_quick
 
 from tcuq.device.graph import oracle
 from tcuq.device.graph.model import Graph
@@ -164,7 +165,7 @@ def test_every_byte_here(compiler: str, mode: str, written: Path, tmp_path: Path
     check(run_here(compile_with(command, written, tmp_path / "program")), cases())
 
 
-@pytest.mark.parametrize("core", ["m4", "m7", "m0"])
+@pytest.mark.parametrize("core", first_quick(["m4", "m0", "m7"]))
 def test_every_byte_on_a_board(core: str, written: Path, tmp_path: Path) -> None:
     check(run_on(CORES[core][0], arm(core, written, tmp_path / "program")), cases())
 

@@ -8,6 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 from places import CORE, CORE_SOURCES, ROOT
+from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, Monitor, Params
 from tcuq.device.cost.stock import standard
@@ -103,7 +104,7 @@ def test_the_host_program_gives_the_same_as_python(tmp_path, case):
 
 
 @needs_cc
-@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize("signal", first_quick(SIGNALS, 3))
 def test_a_build_with_one_signal_only_has_that_signal(tmp_path, signal):
     params = Params(
         classes=4,
@@ -244,7 +245,7 @@ def test_the_cores_of_two_folders_are_linked_once(tmp_path):
 
 
 @pytest.mark.skipif(CXX is None, reason="no C++ compiler")
-@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+@pytest.mark.parametrize("standard", first_quick(["c++11", "c++20"]))
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_also_cxx(tmp_path, case, standard):
     export(CASES[case], tmp_path / "c")
