@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 131072, SHORTEST = 256, TRIED = 6 };
+enum { LONGEST = 262144, SHORTEST = 256, TRIED = 6 };
 
 static set_t set; /* one game at a time */
 
@@ -32,7 +32,7 @@ static void begin_set(game_t *g, uint64_t seed, uint64_t number)
         /* Inputs are tried out, and large shapes are slow: a game takes about as long as a direct one. */
         work = 4 + p->classes * (p->instant != NULL ? 3 : 1) / 2 + p->features * (1 + p->lag_count) / 8 +
                p->classes * p->lag_count / 4;
-        g->steps = LONGEST / work < SHORTEST ? SHORTEST : LONGEST / work;
+        g->steps = LONGEST / (2 * work) < SHORTEST ? SHORTEST : LONGEST / (2 * work);
     }
     g->reset_rate = below(&g->dice, 2) * (16u + below(&g->dice, 200));
     g->load_rate = below(&g->dice, 2) * (64u + below(&g->dice, 900));
