@@ -62,7 +62,7 @@ static void set_rates(set_t *set, source_t *from)
     p->slope = (uint32_t)edge(from, 0, p->steep_slope);
     p->knee = (int32_t)edge(from, 0, p->slope == 0u ? POWER_24 : POWER_24 / p->slope);
     if (below(from, 4) == 0u) { /* as a fit gives them: about one threshold a few flags wide */
-        p->steep_slope = 1u + take(from, 3) % (POWER_24 / p->level_den);
+        p->steep_slope = 1u + take(from, 3) % (uint32_t)(POWER_24 / p->level_den);
         p->slope = p->steep_slope / (1u + below(from, 32));
         p->knee = (int32_t)below(from, 10u * p->level_den);
         p->knee = p->slope != 0u && (uint32_t)p->knee > POWER_24 / p->slope ? 0 : p->knee;

@@ -90,7 +90,7 @@ static inline uint32_t unframe_bits(unframe_t *f, unsigned count)
 {
     uint32_t value = 0;
     for (; count > 0u; count--, f->bit++) {
-        unsigned bit = f->bit < 8u * f->size ? f->content[f->bit / 8u] >> (7u - f->bit % 8u) & 1u : 0u;
+        unsigned bit = f->bit < 8u * f->size ? (unsigned)f->content[f->bit / 8u] >> (7u - f->bit % 8u) & 1u : 0u;
         value = value << 1 | bit;
     }
     return value;

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Attack the monitor's rates with adversaries that know the coming threshold, and check every bound at every step.
+"""Attack the monitor's rates with adversaries that know the coming threshold; check every bound at every step.
 
 Needs Python and a C compiler, and nothing else::
 
     python tools/hostile/run.py --steps 1000000000 [--jobs J] [--seed S]
 
-Each game is one adversary against one parameter set; it follows from the seed and its number alone, so that the
-figures do not depend on the number of jobs. Exit status: 0 when every bound held, 1 when one was broken, 2 when
-nothing could be run.
+Each game is one adversary against one parameter set; it follows from the seed and its number alone, so that
+the figures do not depend on the number of jobs. Exit status: 0 when every bound held, 1 when one was broken,
+2 when nothing could be run.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def play(program: Path, steps: int, seed: int, jobs: int) -> dict[str, Any]:
         line = f"games {first} to {first + CHUNK - 1}: the program ended with status {status}"
         return {**empty, "broken": 1, "violations": [line], "adversaries": 0, "bet_gap": 1e9, "bounds": {}}
 
-    plan = subprocess.run([program, "plan", str(seed), str(steps)], capture_output=True, text=True, check=True)
+    plan = subprocess.run(
+        [program, "plan", str(seed), str(steps)], capture_output=True, text=True, check=True
+    )
     games = int(plan.stdout)
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(part, range(0, games, CHUNK)))
@@ -164,8 +166,13 @@ def main(words: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Adversaries against every bound of the monitor.")
     parser.add_argument("--steps", type=int, default=10_000_000, help="steps to take (default: 10 million)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="chooses parameter sets and inputs (default: 1)")
+    parser.add_argument(
+        "--core", type=Path, default=CORE, help="folder of the core to attack (default: ours)"
+    )
     given = parser.parse_args(words)
     if given.steps < 1 or given.jobs < 1 or not 0 <= given.seed < 2**63:
         print("hostile: --steps and --jobs are at least 1, --seed is at least 0", file=sys.stderr)
@@ -173,7 +180,7 @@ def main(words: list[str] | None = None) -> int:
     begun = time.monotonic()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            total = play(build(Path(folder)), given.steps, given.seed, given.jobs)
+            total = play(build(Path(folder), given.core.resolve()), given.steps, given.seed, given.jobs)
     except Unable as error:
         print(f"hostile: {error}", file=sys.stderr)
         return 2
