@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: arbitrary bytes into tcuq_load(). What is refused changes nothing; what is accepted is saved as the same
  * bytes, is sound, and keeps every guarantee from there on. The first byte chooses the parameters. */
+#include "forge.h"
 #include "target.h"
 
-enum { SETS = 24, STEPS = 40, HEADER = 60, AT_STEPS = 20 };
+enum { SETS = 24, STEPS = 40 };
 
 static set_t set;
 
@@ -28,34 +29,6 @@ static void choose_set(unsigned number)
     }
 }
 
-static void put_word(uint8_t *bytes, uint32_t value)
-{
-    unsigned i;
-    for (i = 0; i < 4u; i++) {
-        bytes[i] = (uint8_t)(value >> (8u * i));
-    }
-}
-
-static uint32_t get_word(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-/* Section 12: the common reflected CRC-32. */
-static void seal(uint8_t *bytes, size_t size)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-    size_t i;
-    unsigned bit;
-    for (i = 0; i + 4u < size; i++) {
-        crc ^= bytes[i];
-        for (bit = 0; bit < 8u; bit++) {
-            crc = (crc & 1u) != 0u ? (crc >> 1) ^ 0xEDB88320u : crc >> 1;
-        }
-    }
-    put_word(bytes + size - 4u, ~crc);
-}
-
 /* Some steps, seen by a ledger where there is one. */
 static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
 {
@@ -67,29 +40,6 @@ static void walk(subject_t *s, unsigned steps, uint64_t seed, ledger_t *ledger)
             const char *broken = ledger_step(ledger, &s->monitor, (const int8_t *)s->probs.bytes, &s->step, s->signals);
             NEED(broken == NULL, broken);
         }
-    }
-}
-
-/* A number of the header that is likely to matter. */
-static void set_counter(uint8_t *state, source_t *from)
-{
-    const tcuq_params_t *p = &set.params;
-    unsigned at = below(from, 13);
-    uint32_t steps;
-    int32_t low, high;
-    int64_t debt, rest;
-    if (at < 9u) {
-        put_word(state + AT_STEPS + 4u * at, (uint32_t)edge(from, at == 0u ? 0 : -(1 << 24), at == 0u ? 0xFFFFFFFF : 1 << 24));
-    } else {
-        state[HEADER - 4u + at - 9u] = (uint8_t)edge(from, 0, 255);
-    }
-    if (below(from, 2) == 0u) { /* a debt that these steps can have led to */
-        tcuq_debt_bounds(p, &low, &high);
-        steps = get_word(state + AT_STEPS);
-        debt = edge(from, low, high);
-        rest = (debt + (int64_t)p->level_num * steps) % p->level_den;
-        debt -= rest < 0 ? rest + p->level_den : rest;
-        put_word(state + AT_STEPS + 4u, (uint32_t)(debt < low ? debt + p->level_den : debt));
     }
 }
 
@@ -122,9 +72,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
         size = whole + 1u;
     }
     if (below(&from, 3) != 0u) {
-        set_counter(data + 1, &from);
+        forge_counter(data + 1, &set.params, &from);
     } else {
-        LLVMFuzzerMutate(data + 1u + AT_STEPS, whole - AT_STEPS - 4u, whole - AT_STEPS - 4u);
+        LLVMFuzzerMutate(data + 1u + STATE_STEPS, whole - STATE_STEPS - STATE_CRC, whole - STATE_STEPS - STATE_CRC);
     }
     if (below(&from, 16) != 0u) {
         seal(data + 1, whole);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "forge.h"
+
 enum { LONGEST = 262144, SHORTEST = 256, TRIED = 6 };
 
 static set_t set; /* one game at a time */
@@ -177,55 +179,24 @@ static const char *pass_on(game_t *g)
     return NULL;
 }
 
-static void put_word(uint8_t *bytes, int64_t value)
-{
-    unsigned i;
-    for (i = 0; i < 4u; i++) {
-        bytes[i] = (uint8_t)((uint64_t)value >> (8u * i));
-    }
-}
-
-/* Section 12 of SPEC.md: offsets of the counters, and the checksum. */
-enum { AT_STEPS = 20, AT_DEBT = 24, AT_CREDIT = 28, AT_RISE = 32, AT_ALARM = 56, END = 4 };
-
-static void seal(uint8_t *bytes, size_t size)
-{
-    uint32_t crc = 0xFFFFFFFFu;
-    size_t i;
-    unsigned bit;
-    for (i = 0; i < size - END; i++) {
-        crc ^= bytes[i];
-        for (bit = 0; bit < 8u; bit++) {
-            crc = (crc & 1u) != 0u ? (crc >> 1) ^ 0xEDB88320u : crc >> 1;
-        }
-    }
-    put_word(bytes + size - END, ~crc);
-}
-
 /* Begin from a state that nobody saved: any debt and credit that load allows, shortly before steps stop counting. */
 static const char *forge(game_t *g)
 {
     const tcuq_params_t *p = &g->set->params;
     uint8_t *bytes = g->state.bytes;
-    int64_t steps = 0xFFFFFFFF - below(&g->dice, 4) * (int64_t)take(&g->dice, 2) % (g->steps + 1), debt, rest, credit, rise;
-    int32_t low, high;
+    int64_t steps = 0xFFFFFFFF - below(&g->dice, 4) * (int64_t)take(&g->dice, 2) % (g->steps + 1), credit, rise;
     make_try(g, 2);
     tcuq_step(&g->monitor, tried_probs[2], tried_features[2], &g->step, NULL);
     if (tcuq_save(&g->monitor, bytes, g->state.size) != (int)g->state.size) {
         return "a state has its size";
     }
-    tcuq_debt_bounds(p, &low, &high);
-    debt = edge(&g->dice, low, high);
-    rest = (debt % p->level_den + (int64_t)p->level_num * (steps % p->level_den)) % p->level_den;
-    debt -= steps == 0xFFFFFFFF ? 0 : rest < 0 ? rest + p->level_den : rest;
-    debt += debt < low ? p->level_den : 0;
     credit = p->budget_num == 0u ? 0 : edge(&g->dice, 0, (int64_t)p->burst * p->budget_den);
     rise = edge(&g->dice, 0, p->rise_cap);
-    put_word(bytes + AT_STEPS, steps);
-    put_word(bytes + AT_DEBT, debt);
-    put_word(bytes + AT_CREDIT, credit);
-    put_word(bytes + AT_RISE, rise);
-    bytes[AT_ALARM] = (uint8_t)((bytes[AT_ALARM] & 2u) | (rise == 0 ? 0u : rise >= p->rise_limit ? 1u : below(&g->dice, 2)));
+    put_word(bytes + STATE_STEPS, steps);
+    put_word(bytes + STATE_DEBT, forged_debt(p, (uint32_t)steps, &g->dice));
+    put_word(bytes + STATE_CREDIT, credit);
+    put_word(bytes + STATE_RISE, rise);
+    bytes[STATE_ALARM] = (uint8_t)((bytes[STATE_ALARM] & 2u) | (rise == 0 ? 0u : rise >= p->rise_limit ? 1u : below(&g->dice, 2)));
     seal(bytes, g->state.size);
     return tcuq_load(&g->monitor, bytes, g->state.size) == TCUQ_OK ? NULL : "a forged state in its ranges loads";
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attack the monitor's rates with adversaries that know the coming threshold; check every bound at every step.
+"""Attack the rates with adversaries that know the coming threshold; check every bound at every step.
 
 Needs Python and a C compiler, and nothing else::
 
