@@ -5,7 +5,7 @@
 
 #include "forge.h"
 
-enum { LONGEST = 262144, SHORTEST = 256, TRIED = 6 };
+enum { SHORTEST = 256, TRIED = 6 };
 
 static set_t set; /* one game at a time */
 
@@ -16,7 +16,7 @@ static uint32_t at_least[RISKS + 1], less_than[RISKS + 1];
 static int8_t probs[TCUQ_MAX_CLASSES], features[TCUQ_MAX_FEATURES];
 static int8_t tried_probs[TRIED][TCUQ_MAX_CLASSES], tried_features[TRIED][TCUQ_MAX_FEATURES];
 
-static void begin_set(game_t *g, uint64_t seed, uint64_t number)
+static void begin_set(game_t *g, uint64_t seed, uint64_t number, int64_t longest)
 {
     memset(g, 0, sizeof *g);
     g->dice.seed = seed * 0x9E3779B97F4A7C15u + number;
@@ -26,7 +26,8 @@ static void begin_set(game_t *g, uint64_t seed, uint64_t number)
     g->direct = number % 8u < 4u;
     if (g->direct) {
         make_direct_set(&set, &g->dice);
-        g->steps = LONGEST;
+        g->steps = longest;
+        g->stride = longest < 65536 ? 5u : 1u; /* so that short games need not wait for their tables */
     } else {
         const tcuq_params_t *p = &set.params;
         int64_t work;
@@ -34,16 +35,16 @@ static void begin_set(game_t *g, uint64_t seed, uint64_t number)
         /* Inputs are tried out, and large shapes are slow: a game takes about as long as a direct one. */
         work = 4 + p->classes * (p->instant != NULL ? 3 : 1) / 2 + p->features * (1 + p->lag_count) / 8 +
                p->classes * p->lag_count / 4;
-        g->steps = LONGEST / (2 * work) < SHORTEST ? SHORTEST : LONGEST / (2 * work);
+        g->steps = longest / (2 * work) < SHORTEST ? SHORTEST : longest / (2 * work);
     }
     g->reset_rate = below(&g->dice, 2) * (16u + below(&g->dice, 200));
     g->load_rate = below(&g->dice, 2) * (64u + below(&g->dice, 900));
 }
 
-int64_t game_length(uint64_t seed, uint64_t number)
+int64_t game_length(uint64_t seed, uint64_t number, int64_t longest)
 {
     game_t game;
-    begin_set(&game, seed, number);
+    begin_set(&game, seed, number, longest);
     return game.steps;
 }
 
@@ -62,7 +63,7 @@ static void fill_tables(game_t *g)
     uint32_t input, seen = 0;
     int32_t risk;
     memset(less_than, 0, sizeof less_than); /* for now: an input of each risk */
-    for (input = 0; input < 65536u; input++) {
+    for (input = 0; input < 65536u; input += g->stride) { /* 255 = 51 * 5: both ends of the feature are there */
         direct_input(input);
         tcuq_step(&trial, probs, features, &step, NULL);
         less_than[step.risk] = input + 1u;
@@ -201,9 +202,9 @@ static const char *forge(game_t *g)
     return tcuq_load(&g->monitor, bytes, g->state.size) == TCUQ_OK ? NULL : "a forged state in its ranges loads";
 }
 
-void game_begin(game_t *g, uint64_t seed, uint64_t number)
+void game_begin(game_t *g, uint64_t seed, uint64_t number, int64_t longest)
 {
-    begin_set(g, seed, number);
+    begin_set(g, seed, number, longest);
     g->ring = guarded(tcuq_ring_size(&set.params));
     g->other = guarded(g->ring.size);
     g->state = guarded(tcuq_state_size(&set.params));

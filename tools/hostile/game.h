@@ -35,6 +35,7 @@ typedef struct game {
     ledger_t ledger;
     const adversary_t *adversary;
     int direct;          /* inputs are looked up in the tables below; else they are tried out on a copy */
+    uint32_t stride;     /* between inputs in these tables */
     int phase;           /* of the adversary */
     int64_t stay;        /* steps that it stays in this phase */
     unsigned reset_rate; /* one in so many worst moments; 0: never */
@@ -48,11 +49,12 @@ typedef struct game {
 extern const adversary_t adversaries[];
 extern const unsigned adversary_count;
 
-/* Set a game up, without running it: everything follows from the two numbers. */
-void game_begin(game_t *game, uint64_t seed, uint64_t number);
+/* Set a game up, without running it: everything follows from the three numbers. `longest` are the steps of a game that
+ * is quick to play. */
+void game_begin(game_t *game, uint64_t seed, uint64_t number, int64_t longest);
 
 /* How many steps it will take. */
-int64_t game_length(uint64_t seed, uint64_t number);
+int64_t game_length(uint64_t seed, uint64_t number, int64_t longest);
 
 /* Play to the end. Returns NULL, or the rule that was broken. */
 const char *game_play(game_t *game);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Plays games of adversaries against monitors and prints what came of them as JSON.
  *
- *     hostile plan SEED STEPS           how many games take so many steps
- *     hostile play SEED FIRST COUNT     play them
+ *     hostile plan SEED LONGEST STEPS           how many games take so many steps
+ *     hostile play SEED LONGEST FIRST COUNT     play them
  *
- * A game follows from SEED and its number alone, whoever plays it. */
+ * A game follows from SEED, its number and the steps of the longest games alone, whoever plays it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void count(tally_t *tally, const game_t *g)
     tally->bet_gap = l->bet_gap < tally->bet_gap ? l->bet_gap : tally->bet_gap;
 }
 
-static void play(uint64_t seed, uint64_t first, uint64_t games)
+static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
 {
     static tally_t tally;
     static game_t game;
@@ -66,7 +66,7 @@ static void play(uint64_t seed, uint64_t first, uint64_t games)
     printf("{\"violations\": [");
     for (number = first; number < first + games; number++) {
         const char *broken;
-        game_begin(&game, seed, number);
+        game_begin(&game, seed, number, longest);
         broken = game_play(&game);
         count(&tally, &game);
         if (broken != NULL && ++tally.broken <= SHOWN) {
@@ -90,20 +90,21 @@ static void play(uint64_t seed, uint64_t first, uint64_t games)
 int main(int count_of_words, char **words)
 {
     uint64_t seed, steps, games = 0;
-    if (count_of_words == 4 && strcmp(words[1], "plan") == 0) {
-        seed = strtoull(words[2], NULL, 10);
-        steps = strtoull(words[3], NULL, 10);
-        while (steps > 0u) {
-            uint64_t length = (uint64_t)game_length(seed, games++);
+    int64_t longest;
+    if (count_of_words < 5) {
+        fprintf(stderr, "hostile plan SEED LONGEST STEPS | hostile play SEED LONGEST FIRST COUNT\n");
+        return 2;
+    }
+    seed = strtoull(words[2], NULL, 10);
+    longest = strtoll(words[3], NULL, 10);
+    if (strcmp(words[1], "plan") == 0) {
+        for (steps = strtoull(words[4], NULL, 10); steps > 0u; games++) {
+            uint64_t length = (uint64_t)game_length(seed, games, longest);
             steps -= length < steps ? length : steps;
         }
         printf("%" PRIu64 "\n", games);
-        return 0;
+    } else {
+        play(seed, longest, strtoull(words[4], NULL, 10), count_of_words > 5 ? strtoull(words[5], NULL, 10) : 1u);
     }
-    if (count_of_words == 5 && strcmp(words[1], "play") == 0) {
-        play(strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10), strtoull(words[4], NULL, 10));
-        return 0;
-    }
-    fprintf(stderr, "hostile plan SEED STEPS | hostile play SEED FIRST COUNT\n");
-    return 2;
+    return 0;
 }

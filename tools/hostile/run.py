@@ -5,9 +5,9 @@ Needs Python and a C compiler, and nothing else::
 
     python tools/hostile/run.py --steps 1000000000 [--jobs J] [--seed S]
 
-Each game is one adversary against one parameter set; it follows from the seed and its number alone, so that
-the figures do not depend on the number of jobs. Exit status: 0 when every bound held, 1 when one was broken,
-2 when nothing could be run.
+Each game is one adversary against one parameter set; it follows from the seed, its number and the number of
+steps asked for, so that the figures do not depend on the number of jobs. Exit status: 0 when every bound held,
+1 when one was broken, 2 when nothing could be run.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def play(program: Path, steps: int, seed: int, jobs: int) -> dict[str, Any]:
     """
 
     def part(first: int) -> dict[str, Any]:
-        command = [str(program), "play", str(seed), str(first), str(min(CHUNK, games - first))]
+        command = [str(program), "play", str(seed), longest, str(first), str(min(CHUNK, games - first))]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             return crashed(first, done.returncode)
@@ -130,9 +130,10 @@ def play(program: Path, steps: int, seed: int, jobs: int) -> dict[str, Any]:
         line = f"games {first} to {first + CHUNK - 1}: the program ended with status {status}"
         return {**empty, "broken": 1, "violations": [line], "adversaries": 0, "bet_gap": 1e9, "bounds": {}}
 
-    plan = subprocess.run(
-        [program, "plan", str(seed), str(steps)], capture_output=True, text=True, check=True
-    )
+    # Many parameter sets in a short run, and time to reach far debts in a long one.
+    longest = str(min(262_144, max(8192, steps // 256)))
+    command = [str(program), "plan", str(seed), longest, str(steps)]
+    plan = subprocess.run(command, capture_output=True, text=True, check=True)
     games = int(plan.stdout)
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(part, range(0, games, CHUNK)))
