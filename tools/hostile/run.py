@@ -6,7 +6,7 @@ Needs Python and a C compiler, and nothing else::
     python tools/hostile/run.py --steps 1000000000 [--jobs J] [--seed S]
 
 Each game is one adversary against one parameter set; it follows from the seed, its number and the number of
-steps asked for, so that the figures do not depend on the number of jobs. Exit status: 0 when every bound held,
+steps asked for, so that the figures do not depend on the number of jobs. Exit status: 0 when all bounds held,
 1 when one was broken, 2 when nothing could be run.
 """
 
