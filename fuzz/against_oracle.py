@@ -158,7 +158,7 @@ def main(words: list[str] | None = None) -> int:
     else:
         try:
             with tempfile.TemporaryDirectory() as folder:
-                tools = find_toolchain(Path(folder))
+                tools = find_toolchain()
                 program = build(Path(folder), tools, given.core.resolve())
                 count, found = shared(program, given)
         except Unable as error:

@@ -28,7 +28,7 @@ def run_targets(names: list[str], seconds: float, seed: int, out: Path, jobs: in
     """Build the targets and run some of them, one after the other, for a share of the time each."""
     folder = out / "build"
     folder.mkdir(parents=True, exist_ok=True)
-    tools = find_toolchain(folder)
+    tools = find_toolchain()
     print(f"seed {seed}, {tools.words()}", flush=True)
     programs = build(folder, tools, jobs=jobs)
     outcomes = []

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,24 +62,15 @@ class Toolchain:
         ]
 
 
-def find_toolchain(folder: Path) -> Toolchain:
-    """Return the best compiler that is here.
-
-    Parameters
-    ----------
-    folder : Path
-        For small programs that try what works.
-
-    Returns
-    -------
-    Toolchain
-    """
+def find_toolchain() -> Toolchain:
+    """Return the best compiler that is here: the one of CC, or one of `COMPILERS`."""
 
     def works(compiler: str, text: str, *flags: str) -> bool:
-        source = folder / "try.c"
-        source.write_text(text)
-        command = [compiler, *flags, str(source), "-o", str(folder / "try")]
-        return subprocess.run(command, capture_output=True).returncode == 0
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "try.c"
+            source.write_text(text)
+            command = [compiler, *flags, str(source), "-o", str(Path(folder) / "try")]
+            return subprocess.run(command, capture_output=True).returncode == 0
 
     asked = os.environ.get("CC")
     found = [name for name in ((asked,) if asked else COMPILERS) if shutil.which(name) is not None]

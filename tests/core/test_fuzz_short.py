@@ -29,10 +29,10 @@ def targets() -> Any:
 
 
 @pytest.fixture(scope="module")
-def tools(targets: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def tools(targets: Any) -> Any:
     """Return a compiler that can do it."""
     try:
-        return targets.find_toolchain(tmp_path_factory.mktemp("tools"))
+        return targets.find_toolchain()
     except targets.Unable as error:
         pytest.skip(str(error))
 
