@@ -74,12 +74,17 @@ def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path
         ("steps", "tcuq_rules.h", "RULE(slope_order, p->slope <= p->steep_slope)", "RULE(slope_order, 1)"),
     ],
 )
-def test_a_broken_core_is_found_by_the_corpus(
+def test_a_broken_core_is_found_even_without_libfuzzer(
     name: str, file: str, old: str, new: str, targets: Any, tools: Any, tmp_path: Path
 ) -> None:
-    programs = targets.build(tmp_path / "build", tools, broken_core(tmp_path, file, old, new), 1)
-    done = targets.run_target(programs[name], 5, 1, tmp_path)
+    plain = targets.Toolchain(tools.compiler, guided=False, sanitized=False)
+    programs = targets.build(tmp_path / "build", plain, broken_core(tmp_path, file, old, new), 1)
+    done = targets.run_target(programs[name], 10, 1, tmp_path)
     assert len(done.findings) == 1 and "broken: " in done.findings[0]
+    kept = list(tmp_path.glob(f"{name}-crash-*"))
+    assert len(kept) == 1
+    again = subprocess.run([programs[name], kept[0]], capture_output=True, cwd=tmp_path)
+    assert again.returncode != 0
 
 
 def against_oracle(*words: str) -> subprocess.CompletedProcess[str]:
