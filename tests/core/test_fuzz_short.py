@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -22,10 +23,9 @@ def targets() -> Any:
     """Return the module that builds and runs the targets."""
     sys.path.insert(0, str(FUZZ))
     try:
-        import targets
+        return importlib.import_module("targets")
     finally:
         sys.path.remove(str(FUZZ))
-    return targets
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_broken_core_is_found_even_without_libfuzzer(
 
 
 def against_oracle(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, FUZZ / "against_oracle.py", *words]
+    command = [sys.executable, str(FUZZ / "against_oracle.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
@@ -109,13 +109,13 @@ def test_the_oracle_finds_a_rounding_that_is_off(tools: Any, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("words", [("--minutes", "0"), ("--seed", "-1")])
 def test_nonsense_is_refused_in_one_line(words: tuple[str, str]) -> None:
-    done = subprocess.run([sys.executable, FUZZ / "run.py", *words], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, str(FUZZ / "run.py"), *words], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("fuzz: ") and done.stderr.count("\n") == 1
 
 
 def test_without_a_compiler_one_line_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, FUZZ / "run.py", "--target", "load", "--out", tmp_path]
+    command = [sys.executable, str(FUZZ / "run.py"), "--target", "load", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr == "fuzz: no C compiler works here: install clang (best, for libFuzzer) or gcc\n"

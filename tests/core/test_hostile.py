@@ -31,7 +31,7 @@ def attack(*words: str) -> subprocess.CompletedProcess[str]:
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         pytest.skip("no C compiler: install the Debian package gcc")
     # Isolated: the command promises to need nothing but Python and a compiler.
-    command = [sys.executable, "-I", COMMAND, "--jobs", "1", *words]
+    command = [sys.executable, "-I", str(COMMAND), "--jobs", "1", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
