@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ TARGETS = {"load": 4096, "steps": 1024, "frames": 2048}
 
 COMPILERS = ("clang-19", "clang", "gcc", "cc")
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-g", "-O1", "-fno-omit-frame-pointer"]
+FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer"]
+OPTIMIZED = ("-g", "-O1")
 
 
 class Unable(Exception):
@@ -88,7 +90,9 @@ def find_toolchain() -> Toolchain:
     raise Unable("no C compiler works here: install clang (best, for libFuzzer) or gcc")
 
 
-def build(folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2) -> dict[str, Path]:
+def build(
+    folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2, flags: Sequence[str] = OPTIMIZED
+) -> dict[str, Path]:
     """Compile all targets.
 
     Parameters
@@ -101,6 +105,8 @@ def build(folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2) -> d
         The core to test; another one than ours shows that the checks can fail.
     jobs : int, optional
         Compilers at a time.
+    flags : sequence of str, optional
+        How far to optimize; a short test compiles longer than it runs.
 
     Returns
     -------
@@ -117,7 +123,7 @@ def build(folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2) -> d
     def compiled(source: Path) -> str:
         target = folder / f"{source.stem}.o"
         where = [f"-I{path}" for path in (SOURCES, core, EXPORTED)]
-        run(*tools.flags(), *where, "-c", str(source), "-o", str(target))
+        run(*tools.flags(), *flags, *where, "-c", str(source), "-o", str(target))
         return str(target)
 
     def linked(name: str) -> Path:

@@ -40,7 +40,7 @@ def tools(targets: Any) -> Any:
 @pytest.fixture(scope="module")
 def programs(targets: Any, tools: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the programs by target."""
-    built: dict[str, Path] = targets.build(tmp_path_factory.mktemp("fuzz"), tools, jobs=1)
+    built: dict[str, Path] = targets.build(tmp_path_factory.mktemp("fuzz"), tools, jobs=1, flags=["-O0"])
     return built
 
 
