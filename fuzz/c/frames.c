@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: the writer of frames. Steps of all kinds, states and gaps go in; an independent reader must get the same
+ * out, and no byte is written past the buffer. (There is no reader of frames in C; the one in Python is fuzzed with the
+ * other readers.) */
+#include "target.h"
+#include "unframe.h"
+
+enum { MOST_CALLS = 200, MOST_BUFFER = 4600 };
+
+static set_t set;
+static unframe_t reader;
+static tcuq_step_t queue[4096]; /* a decision has at least 15 bits, so no frame holds more */
+static uint8_t rows[TCUQ_FRAME_MOST];
+static unsigned queued;
+static size_t row_bytes;
+static uint64_t first_seq;
+static uint32_t fingerprint;
+static guarded_t buffer;
+
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    (void)count;
+    (void)words;
+    return atexit(say_steps);
+}
+
+/* Read a frame's head and compare it with what the writer was told. */
+static void open_frame(const tcuq_frame_t *frame, size_t size, uint32_t boot, uint64_t seq)
+{
+    const char *wrong;
+    NEED(size <= buffer.size, "a frame fits its buffer");
+    wrong = unframe_open(&reader, frame->bytes, size);
+    NEED(wrong == NULL, wrong);
+    NEED(reader.fingerprint == fingerprint && reader.boot == boot, "a frame says whose it is");
+    NEED(reader.seq == (seq & 0xFFFFFFFFFFFFu), "a frame says which its first step is");
+}
+
+/* A finished frame of steps holds all that were added since the last one. */
+static void check_steps(const tcuq_frame_t *frame, size_t size, uint32_t boot, unsigned kind, int wild)
+{
+    const tcuq_params_t *p = &set.params;
+    tcuq_step_t step;
+    unsigned i;
+    if (size == 0u) {
+        return;
+    }
+    open_frame(frame, size, boot, first_seq);
+    NEED(reader.kind == kind, "a frame says its kind");
+    if (kind == TCUQ_FRAME_POSTERIORS) {
+        size_t row = row_bytes / (queued == 0u ? 1u : queued);
+        NEED(reader.shape == (p->classes | (uint32_t)(row - p->classes) << 12), "posteriors have their shape");
+        NEED(reader.size - 18u == row_bytes && memcmp(reader.content + 18, rows, row_bytes) == 0,
+             "posteriors come back as they were");
+    } else {
+        NEED(reader.shape == (p->classes | (uint32_t)p->horizon << 12), "decisions have their shape");
+        for (i = 0; i < queued && !wild; i++) {
+            NEED(unframe_decision(&reader, &step), "no decision is missing");
+            NEED(same_step(&step, &queue[i]), "decisions come back as they were");
+        }
+        NEED(wild || 8u * reader.size < reader.bit + 8u, "nothing is left over");
+    }
+    first_seq += queued;
+    queued = 0;
+    row_bytes = 0;
+}
+
+/* A step that a monitor might give; a wild one has any bytes. */
+static void make_decision(tcuq_step_t *step, source_t *from, int wild)
+{
+    const tcuq_params_t *p = &set.params;
+    unsigned change = take(from, 2);
+    uint8_t *bytes = (uint8_t *)step;
+    size_t i;
+    if (wild) {
+        for (i = 0; i < sizeof *step; i++) {
+            bytes[i] = (uint8_t)take(from, 1);
+        }
+        return;
+    }
+    step->flagged = change & 1u;
+    step->abstain = change >> 1 & 1u;
+    step->warming_up = change >> 2 & 1u;
+    step->low_mass = change >> 3 & 1u;
+    step->alarm = change >> 4 & 3u;
+    step->reason = (uint8_t)(step->flagged == 0u || (change & 64u) != 0u ? TCUQ_REASON_NONE : below(from, TCUQ_SIGNAL_COUNT));
+    step->label = (change & 128u) != 0u ? (uint16_t)below(from, p->classes) : step->label;
+    step->answer = (change & 256u) != 0u ? (uint16_t)below(from, p->classes) : step->label;
+    step->uncertainty = (change & 512u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
+    step->risk = (change & 1024u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->uncertainty;
+    step->threshold = (change & 2048u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->threshold;
+    step->severity = (change & 4096u) != 0u ? (int32_t)edge(from, INT32_MIN, INT32_MAX) : step->severity;
+    step->persistence = (change & 8192u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->persistence;
+    step->variety = (change & 16384u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->variety;
+    step->expected_accuracy = (change & 32768u) != 0u ? (uint16_t)edge(from, 0, 65535) : step->expected_accuracy;
+}
+
+/* A state in as many frames as it takes. */
+static void send_state(tcuq_frame_t *frame, source_t *from, uint32_t boot, unsigned kind, int wild)
+{
+    size_t size = (size_t)edge(from, 0, below(from, 256) == 77u ? 131072 : 500), sent = 0, seen = 0, got;
+    guarded_t state = guarded(size);
+    size_t i;
+    for (i = 0; i < size; i++) {
+        state.bytes[i] = (uint8_t)(i % 300u < 260u ? i * 7u + 1u : 0u); /* runs with and without zeros */
+    }
+    while ((got = tcuq_frame_state(frame, state.bytes, size, &sent)) > 0u) {
+        if (queued > 0u) {
+            NEED(sent == 0u, "steps that wait come first");
+            check_steps(frame, got, boot, kind, wild);
+            continue;
+        }
+        open_frame(frame, got, boot, first_seq);
+        NEED(reader.kind == TCUQ_FRAME_STATE && reader.shape == seen, "parts of a state follow each other");
+        NEED(unframe_number(reader.content + 18, 3) == size && reader.size - 21u == sent - seen && sent > seen,
+             "a part has its size");
+        NEED(memcmp(reader.content + 21, state.bytes + seen, sent - seen) == 0, "a state comes back as it was");
+        seen = sent;
+    }
+    NEED(seen == size && guards_hold(&state), "a state is sent to its end");
+    release(&state);
+}
+
+/* After a refusal nothing is written. */
+static void try_refused(tcuq_frame_t *frame, const int8_t *values)
+{
+    uint8_t byte = 7;
+    size_t sent = 0;
+    memset(&queue[0], 0, sizeof queue[0]);
+    NEED(tcuq_frame_posteriors(frame, values, values) == 0u && tcuq_frame_decision(frame, &queue[0]) == 0u &&
+             tcuq_frame_flush(frame) == 0u && tcuq_frame_skip(frame, 3) == 0u &&
+             tcuq_frame_state(frame, &byte, 1, &sent) == 0u,
+         "a refused writer writes nothing");
+}
+
+static void run_calls(tcuq_frame_t *frame, source_t *from, uint32_t boot, unsigned kind, int8_t *values)
+{
+    const tcuq_params_t *p = &set.params;
+    int wild = below(from, 8) == 7u;
+    unsigned calls;
+    tcuq_step_t step;
+    memset(&step, 0, sizeof step);
+    for (calls = 0; calls < MOST_CALLS && from->left > 0u; calls++) {
+        unsigned order = take(from, 1);
+        if (order % 16u == 0u) {
+            check_steps(frame, tcuq_frame_flush(frame), boot, kind, wild);
+        } else if (order % 16u == 1u) {
+            uint32_t gap = (uint32_t)edge(from, 0, 0xFFFFFFFF);
+            check_steps(frame, tcuq_frame_skip(frame, gap), boot, kind, wild);
+            first_seq += gap;
+        } else if (order % 16u == 2u) {
+            send_state(frame, from, boot, kind, wild);
+        } else if (kind == TCUQ_FRAME_POSTERIORS) {
+            size_t row = (size_t)p->classes + frame->features, i;
+            uint64_t seed = take(from, 1);
+            for (i = 0; i < row; i++) {
+                values[i] = (int8_t)(order % 4u == 0u ? 0 : order % 4u == 1u ? -128 : (int)(random64(&seed) >> 56) - 128);
+                rows[row_bytes++] = (uint8_t)values[i];
+            }
+            queued++;
+            check_steps(frame, tcuq_frame_posteriors(frame, values, values + p->classes), boot, kind, 0);
+        } else {
+            make_decision(&step, from, wild);
+            queue[queued++] = step;
+            check_steps(frame, tcuq_frame_decision(frame, &step), boot, kind, wild);
+        }
+        target_steps++;
+        NEED(guards_hold(&buffer), "no write past the buffer");
+    }
+    check_steps(frame, tcuq_frame_flush(frame), boot, kind, wild);
+    NEED(queued == 0u, "no step is lost");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int8_t values[TCUQ_MAX_CLASSES + TCUQ_MAX_FEATURES];
+    static const unsigned kinds[4] = {TCUQ_FRAME_DECISIONS, TCUQ_FRAME_POSTERIORS, TCUQ_FRAME_STATE, 0};
+    source_t from, params;
+    tcuq_frame_t frame;
+    uint32_t boot;
+    unsigned kind, way;
+    size_t row, least;
+    int status;
+    from.bytes = data;
+    from.left = size;
+    from.seed = 0;
+    way = take(&from, 1);
+    params.bytes = NULL;
+    params.left = 0;
+    params.seed = 1u + take(&from, 1);
+    make_set(&set, &params, way == 8u ? SET_ANY : way % 8u < 2u ? SET_MIDDLE : SET_SMALL);
+    way >>= 3;
+    kind = kinds[way < 16u ? way & 1u : way & 3u];
+    boot = take(&from, 4);
+    row = kind == TCUQ_FRAME_DECISIONS ? TCUQ_FRAME_DECISION
+                                       : (size_t)set.params.classes + ((set.params.signals & TCUQ_FEATURE_SIGNALS) != 0u ? set.params.features : 0u);
+    least = TCUQ_FRAME_BYTES(TCUQ_FRAME_FIXED + (row < 4u ? 4u : row));
+    buffer = guarded((size_t)edge(&from, way == 31u ? 0 : (int64_t)least, way == 31u ? (int64_t)least : MOST_BUFFER));
+    memset(&frame, 0x99, sizeof frame);
+    queued = 0;
+    row_bytes = 0;
+    first_seq = 0;
+    fingerprint = tcuq_fingerprint(&set.params);
+    status = tcuq_frame_init(&frame, &set.params, (uint8_t)kind, boot, buffer.bytes, buffer.size);
+    if (kind != TCUQ_FRAME_DECISIONS && kind != TCUQ_FRAME_POSTERIORS) {
+        NEED(status == TCUQ_ERR_PARAMS, "another kind is refused");
+        try_refused(&frame, values);
+    } else if (buffer.size < least) {
+        NEED(status == TCUQ_ERR_SIZE, "a buffer without room for a step is refused");
+        try_refused(&frame, values);
+    } else {
+        NEED(status == TCUQ_OK, "a buffer with room for a step is accepted");
+        run_calls(&frame, &from, boot, kind, values);
+    }
+    NEED(guards_hold(&buffer), "no write past the buffer");
+    release(&buffer);
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A second opinion on every step: counts what a monitor says, in exact integers, and holds it against the bounds
+ * and rules of SPEC.md sections 3 and 7 to 11. Written from SPEC.md; shares nothing with the core. */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <stdint.h>
+
+#include "tcuq.h"
+
+typedef struct {
+    const tcuq_params_t *params;
+    int64_t low, high; /* of the debt, searched for by their definition */
+    /* What the monitor must hold now. */
+    int64_t steps, debt, credit, rise, fall, severity, accuracy, last, novelty;
+    unsigned alarm;
+    /* Counted since the ledger was opened. */
+    int64_t taken, flagged, abstained;
+    int64_t opening_debt, opening_credit;
+    int64_t spent;      /* budget_den * abstained - budget_num * taken */
+    int64_t spent_low;  /* the least of it so far */
+    int64_t debt_low, debt_high; /* reached */
+    int64_t window;     /* most of spent - spent_low reached */
+    int64_t credit_high, rise_high, fall_high, severity_high;
+    double bet_gap;     /* least of a true logarithm - the one summed, Q16.16 */
+} ledger_t;
+
+/* Open a ledger on a monitor that is fresh, or that has just loaded a state. Returns NULL, or what is wrong. */
+const char *ledger_open(ledger_t *ledger, const tcuq_t *monitor);
+
+/* Check one step and the monitor after it. Returns NULL, or the rule that does not hold. `signals` are those that
+ * tcuq_step() gave. */
+const char *ledger_step(ledger_t *ledger, const tcuq_t *monitor, const int8_t *probs, const tcuq_step_t *out,
+                        const uint16_t *signals);
+
+/* The threshold of the coming step: anybody who counts flags knows it. */
+int64_t ledger_threshold(const tcuq_params_t *p, int64_t debt);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "sets.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { POWER_24 = 16777216, POWER_30 = 1073741824 };
+
+/* Masks that fits give, and some that nobody asks for. */
+static const uint32_t masks[] = {TCUQ_PROFILE_STANDARD, TCUQ_PROFILE_PAPER, TCUQ_PROFILE_EXTENDED, 0x11200u,
+                                 13u, 0x3E38u, TCUQ_ALL_SIGNALS, 8u, 0x200u, 0x4000u, 0xC00u, 0xFFFFu};
+
+static int16_t coefficient(source_t *from)
+{
+    return (int16_t)(below(from, 3) == 0u ? edge(from, -32768, 32767) : (int32_t)below(from, 4096) - 1024);
+}
+
+static void fill_table(int16_t *coef, source_t *from)
+{
+    unsigned n;
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        coef[n] = coefficient(from);
+    }
+}
+
+/* Long lists come from a seed, so that a fuzzer need not spend bytes on them. */
+static void fill_bytes(void *list, size_t size, source_t *from)
+{
+    uint64_t seed = (uint64_t)take(from, 2) + 1u;
+    uint8_t *bytes = (uint8_t *)list;
+    size_t i;
+    for (i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(random64(&seed) >> 56);
+    }
+}
+
+static void set_lags(set_t *set, source_t *from)
+{
+    tcuq_params_t *p = &set->params;
+    unsigned wanted = (unsigned)edge(from, (p->signals & TCUQ_LAGGED_SIGNALS) != 0u ? 1 : 0, below(from, 8) == 0u ? 64 : 4);
+    unsigned last = 0, left = 32768u, i;
+    for (i = 0; i < wanted && last + (wanted - i) <= TCUQ_MAX_LAG; i++) {
+        unsigned room = TCUQ_MAX_LAG - last - (wanted - i) + 1u; /* the others must fit too */
+        last += below(from, 4) == 0u ? 1u + below(from, room) : 1u;
+        set->lags[i] = (uint8_t)last;
+        set->lag_weights[i] = (uint16_t)(i + 1u == wanted ? left : (unsigned)edge(from, i == 0u ? 1 : 0, left));
+        left -= set->lag_weights[i];
+    }
+    p->lag_count = (uint16_t)wanted;
+    p->lags = wanted != 0u || below(from, 2) == 0u ? set->lags : NULL;
+    p->lag_weights = p->lags != NULL ? set->lag_weights : NULL;
+}
+
+/* Threshold, budget and alarm: what the rates depend on. */
+static void set_rates(set_t *set, source_t *from)
+{
+    tcuq_params_t *p = &set->params;
+    p->level_den = (uint16_t)edge(from, 2, 1000);
+    p->level_num = (uint16_t)edge(from, 1, p->level_den - 1);
+    p->reference = (uint16_t)edge(from, 0, 65535);
+    p->steep_slope = (uint32_t)edge(from, 1, POWER_24 / p->level_den);
+    p->slope = (uint32_t)edge(from, 0, p->steep_slope);
+    p->knee = (int32_t)edge(from, 0, p->slope == 0u ? POWER_24 : POWER_24 / p->slope);
+    if (below(from, 4) == 0u) { /* as a fit gives them: about one threshold a few flags wide */
+        p->steep_slope = 1u + take(from, 3) % (uint32_t)(POWER_24 / p->level_den);
+        p->slope = p->steep_slope / (1u + below(from, 32));
+        p->knee = (int32_t)below(from, 10u * p->level_den);
+        p->knee = p->slope != 0u && (uint32_t)p->knee > POWER_24 / p->slope ? 0 : p->knee;
+    }
+    p->budget_den = (uint16_t)edge(from, 1, 1000);
+    p->budget_num = (uint16_t)edge(from, 0, p->budget_den);
+    p->burst = (uint16_t)(below(from, 2) == 0u ? 1 + below(from, 20) : edge(from, 1, 10000));
+    p->warmup = below(from, 8) == 0u ? (uint32_t)edge(from, 0, 0xFFFFFFFF) : below(from, 2) * below(from, 64);
+    p->rise_reference = (uint16_t)edge(from, 0, 65535);
+    p->fall_reference = (uint16_t)edge(from, 0, 65535);
+    p->rise_limit = below(from, 5) == 0u ? 0u : (uint32_t)edge(from, 1, below(from, 4) == 0u ? POWER_30 : 1 << 20);
+    p->rise_cap = p->rise_limit == 0u ? 0u : (uint32_t)edge(from, p->rise_limit, below(from, 4) == 0u ? POWER_30 : 2 * (int64_t)p->rise_limit);
+    p->rise_cap = p->rise_cap > POWER_30 ? POWER_30 : p->rise_cap;
+    p->fall_limit = below(from, 3) == 0u || p->evidence != NULL ? 0u : (uint32_t)edge(from, 1, 1 << 20);
+    p->fall_cap = p->fall_limit == 0u ? 0u : (uint32_t)edge(from, p->fall_limit, 2 * (int64_t)p->fall_limit);
+}
+
+static void set_evidence(set_t *set, source_t *from)
+{
+    tcuq_evidence_t *head = &set->evidence;
+    uint32_t most;
+    fill_table(head->coef, from);
+    fill_bytes(set->offset, below(from, 2) * sizeof set->offset, from);
+    head->offset = set->offset;
+    head->clip = (uint32_t)edge(from, 1, below(from, 2) == 0u ? 4 * 65536 : POWER_24);
+    head->allowance = (uint32_t)edge(from, 0, below(from, 4) == 0u ? POWER_24 : 65536);
+    head->spread = below(from, 2) == 0u ? 0u : (uint32_t)edge(from, 16, POWER_24);
+    if (below(from, 2) == 0u) {
+        head->bet_slope = (uint32_t)edge(from, 1, 32767);
+        most = head->bet_slope * (head->clip >> 8) >> 8;
+        while (2u * most + 257u >= 1048576u) {
+            head->bet_slope = head->bet_slope / 2u + 1u;
+            head->clip /= 2u;
+            most = head->bet_slope * (head->clip >> 8) >> 8;
+        }
+        head->bet_base = (uint32_t)edge(from, most + 257u, 1048575u - most);
+    }
+    set->params.evidence = head;
+}
+
+static void set_instant(set_t *set, source_t *from)
+{
+    tcuq_instant_t *head = &set->instant;
+    unsigned c;
+    head->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -65536, 65536));
+    head->spread = (uint32_t)edge(from, 0, 262144);
+    fill_table(head->coef, from);
+    if (below(from, 2) == 0u) {
+        fill_bytes(set->class_mix, sizeof set->class_mix, from);
+        for (c = 0; c < TCUQ_MAX_CLASSES; c++) {
+            set->class_mix[c] = set->class_mix[c] == 0u ? 1u : set->class_mix[c];
+        }
+        head->class_mix = set->class_mix;
+    }
+    set->params.instant = head;
+    set->params.anchor = (uint16_t)below(from, 2);
+    set->params.about = (uint16_t)below(from, 2);
+}
+
+static void begin_set(set_t *set)
+{
+    memset(&set->params, 0, sizeof set->params); /* padding too: tcuq_verify() compares bytes */
+    memset(&set->evidence, 0, sizeof set->evidence);
+    memset(&set->instant, 0, sizeof set->instant);
+    memset(set->offset, 0, sizeof set->offset);
+    set->params.version = TCUQ_PARAMS_VERSION;
+}
+
+static void set_shape(tcuq_params_t *p, source_t *from, int size)
+{
+    static const uint16_t classes[3] = {6, 40, TCUQ_MAX_CLASSES}, features[3] = {4, 32, TCUQ_MAX_FEATURES};
+    p->classes = (uint16_t)edge(from, 2, classes[size]);
+    p->features = (uint16_t)edge(from, 1, features[size]);
+    p->zero_point = (int16_t)edge(from, -128, 127);
+    p->spread_scale = (uint32_t)(65536.0 / log2(p->classes) + 0.5);
+}
+
+static void set_horizon(tcuq_params_t *p, source_t *from)
+{
+    p->horizon = (uint16_t)(below(from, 2) == 0u ? 0 : edge(from, 4, 12));
+    p->expected_start = (uint16_t)(p->horizon == 0u ? 0 : edge(from, 0, 65535));
+}
+
+void make_set(set_t *set, source_t *from, int size)
+{
+    tcuq_params_t *p = &set->params;
+    unsigned which = below(from, sizeof masks / sizeof masks[0] + 2u);
+    unsigned n;
+    begin_set(set);
+    p->signals = which < sizeof masks / sizeof masks[0] ? masks[which] : 1u + take(from, 3) % TCUQ_ALL_SIGNALS;
+    set_shape(p, from, size);
+    if ((p->signals & TCUQ_FEATURE_SIGNALS) == 0u && below(from, 2) == 0u) {
+        p->features = 0;
+    }
+    set_lags(set, from);
+    fill_table(p->coef, from);
+    for (n = 0; n < TCUQ_SIGNAL_COUNT; n++) {
+        p->clean_mean[n] = (uint16_t)edge(from, 0, 65535);
+    }
+    p->bias = (int32_t)(below(from, 4) == 0u ? edge(from, -POWER_24, POWER_24) : edge(from, -4 * 65536, 65536));
+    p->doubt_mix = (uint32_t)edge(from, 0, 65536);
+    p->blend = (uint32_t)edge(from, 0, 65536);
+    p->anchor = (uint16_t)((p->signals & TCUQ_BIT(TCUQ_DISBELIEF_FAST)) != 0u ? below(from, 2) : 0u);
+    set_horizon(p, from);
+    if ((p->signals & TCUQ_BIT(TCUQ_DISBELIEF)) != 0u || below(from, 4) == 0u) {
+        set_instant(set, from);
+    }
+    if (below(from, 3) == 0u) {
+        set_evidence(set, from);
+    }
+    if ((p->signals & TCUQ_BIT(TCUQ_DISTANCE)) != 0u) {
+        fill_bytes(set->centers, (size_t)p->classes * p->features, from);
+        p->centers = set->centers;
+    }
+    set_rates(set, from);
+}
+
+void make_direct_set(set_t *set, source_t *from)
+{
+    tcuq_params_t *p = &set->params;
+    begin_set(set);
+    p->signals = TCUQ_BIT(TCUQ_MAGNITUDE);
+    p->classes = 2;
+    p->features = 1;
+    p->zero_point = -128; /* so that the magnitude is 0..255 / 256 */
+    p->spread_scale = 65536;
+    p->coef[TCUQ_MAGNITUDE] = (int16_t)(below(from, 2) == 0u ? 32767 : 2048 << below(from, 4)); /* -12..12 and more */
+    p->bias = -(int32_t)p->coef[TCUQ_MAGNITUDE] * 64;
+    p->clean_mean[TCUQ_MAGNITUDE] = 30000;
+    p->blend = (uint32_t)edge(from, 0, 65536);
+    set_horizon(p, from);
+    if (below(from, 4) == 0u) {
+        set_evidence(set, from);
+    }
+    set_rates(set, from);
+}

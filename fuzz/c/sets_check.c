@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameters that are refused: how to make them, and when they are (section 2 of SPEC.md). */
+#include <string.h>
+
+#include "sets.h"
+
+enum {
+#define TCUQ_FIELD(name, type, low, high, bytes) FIELD_##name,
+#define TCUQ_HEAD_FIELD(name, type, low, high) HEAD_##name,
+#define TCUQ_INSTANT_FIELD(name, type, low, high) INSTANT_##name,
+#include "tcuq_fields.h"
+    LIST_LAGS,
+    LIST_WEIGHTS,
+    LIST_CENTERS,
+    LIST_OFFSET,
+    LIST_MIX,
+    NO_EVIDENCE,
+    NO_INSTANT,
+    A_LAG,
+    A_WEIGHT,
+    A_SHARE,
+    PLACES
+};
+
+void spoil_set(set_t *set, source_t *from)
+{
+    tcuq_params_t *p = &set->params;
+    switch (below(from, PLACES)) {
+#define TCUQ_FIELD(name, type, low, high, bytes) \
+    case FIELD_##name: p->name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define TCUQ_HEAD_FIELD(name, type, low, high) \
+    case HEAD_##name: set->evidence.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#define TCUQ_INSTANT_FIELD(name, type, low, high) \
+    case INSTANT_##name: set->instant.name = (type)edge(from, (int64_t)(low)-2, (int64_t)(high) + 2); break;
+#include "tcuq_fields.h"
+    case LIST_LAGS: p->lags = NULL; break;
+    case LIST_WEIGHTS: p->lag_weights = NULL; break;
+    case LIST_CENTERS: p->centers = p->centers == NULL ? set->centers : NULL; break;
+    case LIST_OFFSET: set->evidence.offset = NULL; break;
+    case LIST_MIX: set->instant.class_mix = set->instant.class_mix == NULL ? set->class_mix : NULL; break;
+    case NO_EVIDENCE: p->evidence = p->evidence == NULL ? &set->evidence : NULL; break;
+    case NO_INSTANT: p->instant = p->instant == NULL ? &set->instant : NULL; break;
+    case A_LAG: set->lags[below(from, TCUQ_MAX_LAG)] = (uint8_t)take(from, 1); break;
+    case A_WEIGHT: set->lag_weights[below(from, 4)] = (uint16_t)take(from, 2); break;
+    default: set->class_mix[below(from, 8)] = (uint16_t)below(from, 4); break;
+    }
+}
+
+static int within(int64_t value, int64_t low, int64_t high)
+{
+    return value >= low && value <= high;
+}
+
+static int evidence_allowed(const tcuq_evidence_t *head)
+{
+    int64_t m = (int64_t)head->bet_slope * (head->clip >> 8) >> 8;
+    int plain = head->bet_base == 0u && head->bet_slope == 0u;
+    return within(head->clip, 1, 1 << 24) && within(head->allowance, 0, 1 << 24) && head->offset != NULL &&
+           (plain || (within(head->bet_slope, 1, 32767) && (int64_t)head->bet_base - m - 1 >= 256 &&
+                      (int64_t)head->bet_base + m < 1 << 20)) &&
+           (head->spread == 0u || within(head->spread, 16, 1 << 24));
+}
+
+static int instant_allowed(const tcuq_instant_t *head, unsigned classes)
+{
+    unsigned c;
+    if (!within(head->bias, -256 * 65536, 256 * 65536) || !within(head->spread, 0, 1 << 18)) {
+        return 0;
+    }
+    for (c = 0; head->class_mix != NULL && c < classes; c++) {
+        if (head->class_mix[c] == 0u) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int lags_allowed(const tcuq_params_t *p)
+{
+    unsigned last = 0, sum = 0, i;
+    if (p->lag_count == 0u) {
+        return (p->signals & 7u) == 0u;
+    }
+    if (p->lag_count > 64u || p->lags == NULL || p->lag_weights == NULL || p->lag_weights[0] == 0u) {
+        return 0;
+    }
+    for (i = 0; i < p->lag_count; i++) {
+        if (!within(p->lags[i], (int64_t)last + 1, 64)) {
+            return 0;
+        }
+        last = p->lags[i];
+        sum += p->lag_weights[i];
+    }
+    return sum == 32768u;
+}
+
+static int side_allowed(uint32_t limit, uint32_t cap)
+{
+    return limit == 0u ? cap == 0u : within(cap, limit, 1 << 30);
+}
+
+int set_allowed(const tcuq_params_t *p)
+{
+    int features_read = (p->signals & ((1u << 1) | (1u << 8) | (1u << 14) | (1u << 15))) != 0u;
+    int has_belief = (p->signals >> 10 & 1u) != 0u || p->instant != NULL;
+    return p->version == 3u && p->reserved == 0u && within(p->signals, 1, 131071) && within(p->classes, 2, 1000) &&
+           within(p->features, features_read ? 1 : 0, 256) && within(p->zero_point, -128, 127) && lags_allowed(p) &&
+           within(p->bias, -256 * 65536, 256 * 65536) && p->doubt_mix <= 65536u && p->blend <= 65536u &&
+           within(p->spread_scale, 1, 65536) && within(p->level_den, 2, 1000) &&
+           within(p->level_num, 1, (int64_t)p->level_den - 1) && p->anchor <= (has_belief ? 1u : 0u) &&
+           p->about <= (p->instant != NULL ? 1u : 0u) && (p->horizon == 0u || within(p->horizon, 4, 12)) &&
+           (p->horizon != 0u || p->expected_start == 0u) && within(p->steep_slope, 1, (1 << 24) / p->level_den) &&
+           p->slope <= p->steep_slope && within(p->knee, 0, 1 << 24) &&
+           (int64_t)p->slope * p->knee <= 1 << 24 && within(p->budget_den, 1, 1000) &&
+           p->budget_num <= p->budget_den && within(p->burst, 1, 10000) && side_allowed(p->rise_limit, p->rise_cap) &&
+           side_allowed(p->fall_limit, p->fall_cap) && (p->centers != NULL) == (p->signals >> 15 & 1u) &&
+           (p->signals >> 16 == 0u || p->instant != NULL) &&
+           (p->instant == NULL || instant_allowed(p->instant, p->classes)) &&
+           (p->evidence == NULL || (evidence_allowed(p->evidence) && p->fall_limit == 0u));
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: bytes become parameters and a program of steps, resets, saves and loads. Every step is held against
+ * the ledger, and against a second monitor that goes on from a saved state. */
+#include "target.h"
+
+enum { MOST_STEPS = 512, MOST_WORK = 1 << 17 };
+
+static set_t set;
+
+int LLVMFuzzerInitialize(int *count, char ***words)
+{
+    (void)count;
+    (void)words;
+    return atexit(say_steps);
+}
+
+/* tcuq_check(), tcuq_init() and SPEC.md agree on what is accepted, and every refusal has its words. */
+static int accepted(const tcuq_params_t *p)
+{
+    static uint32_t little[1];
+    tcuq_t monitor, before;
+    int error = tcuq_check(p), status;
+    memset(&monitor, 0x33, sizeof monitor);
+    before = monitor;
+    status = tcuq_init(&monitor, p, little, 0); /* a size of 0 is refused after the parameters */
+    NEED(memcmp(&monitor, &before, sizeof monitor) == 0, "a refusal leaves the monitor alone");
+    NEED((error == TCUQ_OK) == set_allowed(p), "tcuq_check() accepts what section 2 allows");
+    if (error == TCUQ_OK) {
+        NEED(status == TCUQ_ERR_SIZE, "tcuq_init() asks for memory once parameters are accepted");
+        return 1;
+    }
+    if (error == TCUQ_ERR_VERSION || error == TCUQ_ERR_SIGNALS) {
+        NEED(status == error, "tcuq_init() and tcuq_check() agree");
+    } else {
+        NEED(error > TCUQ_ERR_FIRST_PARAM && error < TCUQ_ERR_LAST_PARAM, "an error of parameters is in their range");
+        NEED(status == TCUQ_ERR_PARAMS, "tcuq_init() refuses what tcuq_check() refuses");
+    }
+    NEED(tcuq_error_name(error)[0] != '\0' && tcuq_error_text(error)[0] != '\0', "an error has its words");
+    return 0;
+}
+
+/* The twin goes on from what the first has saved. */
+static void load_twin(subject_t *one, subject_t *twin)
+{
+    size_t i;
+    subject_save(one);
+    NEED(tcuq_save(&one->monitor, one->state.bytes, one->state.size - 1u) == TCUQ_ERR_SIZE, "a small buffer is refused");
+    NEED(tcuq_load(&twin->monitor, one->state.bytes, one->state.size) == TCUQ_OK, "a saved state loads");
+    subject_save(twin);
+    NEED(memcmp(one->state.bytes, twin->state.bytes, one->state.size) == 0, "a loaded state is saved as the same bytes");
+    NEED(tcuq_load(&twin->monitor, one->state.bytes, one->state.size - 1u) != TCUQ_OK, "a cut state is refused");
+    i = one->state.size / 2u;
+    twin->state.bytes[i] = (uint8_t)(twin->state.bytes[i] ^ 1u);
+    NEED(tcuq_load(&twin->monitor, twin->state.bytes, twin->state.size) != TCUQ_OK, "a flipped bit is refused");
+}
+
+static void one_step(subject_t *one, subject_t *twin, int together, ledger_t *ledger)
+{
+    const char *broken;
+    subject_step(one);
+    broken = ledger_step(ledger, &one->monitor, (const int8_t *)one->probs.bytes, &one->step, one->signals);
+    NEED(broken == NULL, broken);
+    if (together) {
+        memcpy(twin->probs.bytes, one->probs.bytes, one->probs.size);
+        memcpy(twin->features.bytes, one->features.bytes, one->features.size);
+        subject_step(twin);
+        NEED(same_step(&one->step, &twin->step) && memcmp(one->signals, twin->signals, sizeof one->signals) == 0,
+             "a monitor that was saved and loaded says the same");
+    }
+}
+
+/* The threshold as input: sure of a class by just as much as makes the doubt reach the threshold. */
+static void aim(subject_t *one, const tcuq_params_t *p, const ledger_t *ledger, int above)
+{
+    int64_t u = (65536 - ledger_threshold(p, ledger->debt)) >> 8;
+    u += above ? 0 : 1;
+    memset(one->probs.bytes, 0x80, one->probs.size);
+    one->probs.bytes[0] = (uint8_t)((u < 0 ? 0 : u > 255 ? 255 : u) ^ 0x80);
+}
+
+static void run_program(source_t *from)
+{
+    const tcuq_params_t *p = &set.params;
+    subject_t one, twin;
+    ledger_t ledger;
+    const char *broken;
+    int together = 0;
+    unsigned done = 0;
+    /* Time goes with classes and features: large shapes get fewer steps. */
+    unsigned most = MOST_WORK / (64u + 16u * (unsigned)p->classes + (unsigned)p->features * (1u + p->lag_count));
+    most = most < MOST_STEPS ? most : MOST_STEPS;
+    subject_begin(&one, p);
+    subject_begin(&twin, p);
+    broken = ledger_open(&ledger, &one.monitor);
+    NEED(broken == NULL, broken);
+    while (from->left > 0u && done < most) {
+        unsigned order = take(from, 1), kind, times;
+        switch (order & 15u) {
+        case 0:
+            tcuq_reset(&one.monitor);
+            if (together) {
+                tcuq_reset(&twin.monitor);
+            }
+            break;
+        case 1:
+            load_twin(&one, &twin);
+            together = 1;
+            break;
+        case 2: /* the first goes on from its own state */
+            subject_save(&one);
+            NEED(tcuq_load(&one.monitor, one.state.bytes, one.state.size) == TCUQ_OK, "a monitor loads its own state");
+            break;
+        case 3:
+            NEED(tcuq_verify(&one.monitor) == TCUQ_OK, "a monitor that only took steps is sound");
+            break;
+        case 4: { /* the bytes of the fuzzer are the input */
+            size_t i;
+            for (i = 0; i < one.probs.size; i++) {
+                one.probs.bytes[i] = (uint8_t)take(from, 1);
+            }
+            for (i = 0; i < one.features.size; i++) {
+                one.features.bytes[i] = (uint8_t)take(from, 1);
+            }
+            one_step(&one, &twin, together, &ledger);
+            done++;
+            break;
+        }
+        case 5:
+        case 6: /* one side of the threshold */
+            for (times = 1u + take(from, 1) % 64u; times > 0u; times--, done++) {
+                aim(&one, p, &ledger, (order & 1u) != 0u);
+                one_step(&one, &twin, together, &ledger);
+            }
+            break;
+        default: /* a stretch of one kind, the same input or another one each time */
+            kind = take(from, 1);
+            for (times = 1u + (order >> 4) * (order >> 4); times > 0u; times--, done++) {
+                make_input(&one, p, kind, (order & 8u) != 0u ? 0x1234u + kind : done);
+                one_step(&one, &twin, together, &ledger);
+            }
+            break;
+        }
+    }
+    NEED(tcuq_verify(&one.monitor) == TCUQ_OK, "a monitor that only took steps is sound");
+    load_twin(&one, &twin);
+    subject_end(&one);
+    subject_end(&twin);
+}
+
+/* Four bytes choose shape, seed and how many bytes the parameters take; what they lack comes from the seed. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    source_t from, program;
+    unsigned shape;
+    size_t given;
+    program.bytes = data;
+    program.left = size;
+    program.seed = 0;
+    shape = take(&program, 1);
+    from.seed = 1u + take(&program, 2);
+    given = 2u * (size_t)take(&program, 1);
+    from.bytes = program.bytes;
+    from.left = given < program.left ? given : program.left;
+    program.bytes += from.left;
+    program.left -= from.left;
+    if ((shape & 64u) != 0u) {
+        make_direct_set(&set, &from);
+    } else {
+        make_set(&set, &from, shape % 32u == 31u ? SET_ANY : shape % 8u == 7u ? SET_MIDDLE : SET_SMALL);
+    }
+    NEED(set_allowed(&set.params), "make_set() makes what is allowed");
+    if ((shape & 128u) != 0u) {
+        spoil_set(&set, &from);
+    }
+    if (accepted(&set.params)) {
+        run_program(&program);
+    }
+    return 0;
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Build and run the fuzz targets in C: with libFuzzer where a compiler has it, else with a plain driver."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "src" / "tcuq" / "core"
+EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
+SOURCES = ROOT / "fuzz" / "c"
+CORPUS = ROOT / "fuzz" / "corpus" / "c"
+
+TARGETS = {"load": 4096, "steps": 1024, "frames": 2048}
+"""Names of the targets, and the bytes of their largest input."""
+
+COMPILERS = ("clang-19", "clang", "gcc", "cc")
+SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fno-omit-frame-pointer"]
+OPTIMIZED = ("-g", "-O1")
+
+
+class Unable(Exception):
+    """Nothing can be built here; the message says why."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler and what it can do.
+
+    Attributes
+    ----------
+    compiler : str
+        Its name.
+    guided : bool
+        Whether it has libFuzzer.
+    sanitized : bool
+        Whether it has sanitizers; without them guard zones find writes out of bounds alone.
+    """
+
+    compiler: str
+    guided: bool
+    sanitized: bool
+
+    def words(self) -> str:
+        """Return what it is, for people."""
+        how = "libFuzzer" if self.guided else "a plain driver, no libFuzzer"
+        return f"{self.compiler} with {how}{'' if self.sanitized else ', no sanitizers'}"
+
+    def flags(self) -> list[str]:
+        """Return flags of compiling."""
+        return [
+            *FLAGS,
+            *(SANITIZED if self.sanitized else ()),
+            *(["-fsanitize=fuzzer-no-link"] if self.guided else ()),
+        ]
+
+
+def find_toolchain() -> Toolchain:
+    """Return the best compiler that is here: the one of CC, or one of `COMPILERS`."""
+
+    def works(compiler: str, text: str, *flags: str) -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "try.c"
+            source.write_text(text)
+            command = [compiler, *flags, str(source), "-o", str(Path(folder) / "try")]
+            return subprocess.run(command, capture_output=True).returncode == 0
+
+    asked = os.environ.get("CC")
+    found = [name for name in ((asked,) if asked else COMPILERS) if shutil.which(name) is not None]
+    target = "int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 9 && *d; }\n"
+    program = "int main(void) { return 0; }\n"
+    for name in found:
+        if works(name, target, "-fsanitize=fuzzer,address,undefined"):
+            return Toolchain(name, guided=True, sanitized=True)
+    for name in found:
+        if works(name, program, *SANITIZED):
+            return Toolchain(name, guided=False, sanitized=True)
+    for name in found:
+        if works(name, program):
+            return Toolchain(name, guided=False, sanitized=False)
+    raise Unable("no C compiler works here: install clang (best, for libFuzzer) or gcc")
+
+
+def build(
+    folder: Path, tools: Toolchain, core: Path = CORE, jobs: int = 2, flags: Sequence[str] = OPTIMIZED
+) -> dict[str, Path]:
+    """Compile all targets.
+
+    Parameters
+    ----------
+    folder : Path
+        Where objects and programs go.
+    tools : Toolchain
+        From `find_toolchain`.
+    core : Path, optional
+        The core to test; another one than ours shows that the checks can fail.
+    jobs : int, optional
+        Compilers at a time.
+    flags : sequence of str, optional
+        How far to optimize; a short test compiles longer than it runs.
+
+    Returns
+    -------
+    dict of str to Path
+        The programs by target.
+    """
+
+    def run(*words: str) -> None:
+        done = subprocess.run([tools.compiler, *words], capture_output=True, text=True)
+        if done.returncode != 0:
+            said = (done.stderr.strip() or "no message").splitlines()
+            raise Unable(f"{tools.compiler} cannot build the targets: {said[0]}")
+
+    def compiled(source: Path) -> str:
+        target = folder / f"{source.stem}.o"
+        where = [f"-I{path}" for path in (SOURCES, core, EXPORTED)]
+        run(*tools.flags(), *flags, *where, "-c", str(source), "-o", str(target))
+        return str(target)
+
+    def linked(name: str) -> Path:
+        libraries = [] if not tools.sanitized else [*SANITIZED]
+        libraries += ["-fsanitize=fuzzer"] if tools.guided else []
+        run(*libraries, objects[name], *shared, "-lm", "-o", str(folder / name))
+        return folder / name
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ["sets", "sets_check", "ledger", *([] if tools.guided else ["driver"])]
+    common = [
+        *(SOURCES / f"{name}.c" for name in names),
+        *sorted(core.glob("*.c")),
+        EXPORTED / "tcuq_frame.c",
+    ]
+    with ThreadPoolExecutor(jobs) as pool:
+        each = [SOURCES / f"{name}.c" for name in TARGETS]
+        made = list(pool.map(compiled, [*each, *common]))
+        objects = dict(zip(TARGETS, made, strict=False))
+        shared = made[len(TARGETS) :]
+        return dict(zip(TARGETS, pool.map(linked, TARGETS), strict=True))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run of a target.
+
+    Attributes
+    ----------
+    target : str
+    runs, steps, edges : int
+        Inputs that were tried, steps of monitors (calls of the writer of frames), and edges of the program
+        that were reached; 0 where nobody counted.
+    findings : list of str
+        One line each: the rule that was broken, and where its input lies.
+    """
+
+    target: str
+    runs: int
+    steps: int
+    edges: int
+    findings: list[str]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a target: a finding ends it, and leaks are not looked for."""
+    # The targets free what they take; a leak check would need rights that containers often withhold.
+    return {
+        **os.environ,
+        "ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0",
+        "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
+    }
+
+
+def run_target(program: Path, seconds: int, seed: int, out: Path, runs: int | None = None) -> Outcome:
+    """Replay the corpus of a target, then fuzz it.
+
+    Parameters
+    ----------
+    program : Path
+        From `build`; its name is that of the target.
+    seconds : int
+        Time to fuzz; 0 replays the corpus alone.
+    seed : int
+        Of the mutations, at least 0.
+    out : Path
+        Folder for what is found, for new inputs and for the log.
+    runs : int, optional
+        Stop after so many inputs.
+
+    Returns
+    -------
+    Outcome
+    """
+    target = program.name
+    grown = out / "corpus" / target
+    grown.mkdir(parents=True, exist_ok=True)
+    prefix = out / f"{target}-"
+    options = [
+        f"-seed={seed + 1}",  # 0 is a random one
+        f"-max_len={TARGETS[target]}",
+        f"-artifact_prefix={prefix}",
+        "-print_final_stats=1",
+        "-detect_leaks=0",
+        "-timeout=60",
+    ]
+    limits = ["-runs=0"] if seconds == 0 else [f"-max_total_time={seconds}"]
+    limits = limits if runs is None else [*limits, f"-runs={runs}"]
+    command = [str(program), *options, *limits, str(grown), str(CORPUS / target)]
+    log = out / f"{target}.log"
+    with log.open("w") as file:
+        status = subprocess.run(command, stdout=file, stderr=file, env=environment(), cwd=out).returncode
+    said = log.read_text(errors="replace")
+    findings = []
+    if status != 0:
+        rule = re.search(r"broken: .*|ERROR: \w+Sanitizer: [^\n]{0,80}|runtime error: [^\n]{0,80}", said)
+        kept = re.search(r"Test unit written to (\S+)", said)
+        where = kept.group(1) if kept else str(log)
+        findings.append(f"{target}: {rule.group(0) if rule else f'exit status {status}'}; {where}")
+
+    def last(pattern: str) -> int:
+        numbers = re.findall(pattern, said)
+        return int(numbers[-1]) if numbers else 0
+
+    executed = last(r"number_of_executed_units: (\d+)") or last(r"^#(\d+)") or last(r"\n#(\d+)")
+    return Outcome(target, executed, last(r"steps: (\d+)"), last(r"cov: (\d+)"), findings)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""The fuzz targets for a moment each: corpora, a second of mutations, and the oracle on some programs."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import CORE, ROOT
+
+FUZZ = ROOT / "fuzz"
+MOST_BYTES = 100_000
+"""Of the corpus of a target."""
+
+
+@pytest.fixture(scope="module")
+def targets() -> Any:
+    """Return the module that builds and runs the targets."""
+    sys.path.insert(0, str(FUZZ))
+    try:
+        return importlib.import_module("targets")
+    finally:
+        sys.path.remove(str(FUZZ))
+
+
+@pytest.fixture(scope="module")
+def tools(targets: Any) -> Any:
+    """Return a compiler that can do it."""
+    try:
+        return targets.find_toolchain()
+    except targets.Unable as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def programs(targets: Any, tools: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the programs by target."""
+    built: dict[str, Path] = targets.build(tmp_path_factory.mktemp("fuzz"), tools, jobs=1, flags=["-O0"])
+    return built
+
+
+def broken_core(folder: Path, file: str, old: str, new: str) -> Path:
+    """Return a copy of the core with another text in one place."""
+    core = folder / "core"
+    shutil.copytree(CORE, core)
+    text = (core / file).read_text()
+    assert text.count(old) == 1
+    (core / file).write_text(text.replace(old, new))
+    return core
+
+
+@pytest.mark.parametrize("name", ["load", "steps", "frames"])
+def test_no_finding(name: str, targets: Any, programs: dict[str, Path], tmp_path: Path) -> None:
+    corpus = list((FUZZ / "corpus" / "c" / name).iterdir())
+    assert corpus and sum(path.stat().st_size for path in corpus) < MOST_BYTES
+    done = targets.run_target(programs[name], 1, 1, tmp_path)
+    assert done.findings == [], (tmp_path / f"{name}.log").read_text(errors="replace")[-3000:]
+    assert done.runs > len(corpus)
+    assert done.steps > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "file", "old", "new"),
+    [
+        ("load", "tcuq_state.c", "steps_agree(m) && ", ""),
+        ("load", "tcuq_sound.h", "m->severity >= -worst_of(p) && ", ""),
+        ("steps", "tcuq.c", "out->risk >= out->threshold", "out->risk > out->threshold"),
+        ("steps", "tcuq_rules.h", "RULE(slope_order, p->slope <= p->steep_slope)", "RULE(slope_order, 1)"),
+    ],
+)
+def test_a_broken_core_is_found_even_without_libfuzzer(
+    name: str, file: str, old: str, new: str, targets: Any, tools: Any, tmp_path: Path
+) -> None:
+    plain = targets.Toolchain(tools.compiler, guided=False, sanitized=False)
+    programs = targets.build(tmp_path / "build", plain, broken_core(tmp_path, file, old, new), 1)
+    done = targets.run_target(programs[name], 10, 1, tmp_path)
+    assert len(done.findings) == 1 and "broken: " in done.findings[0]
+    kept = list(tmp_path.glob(f"{name}-crash-*"))
+    assert len(kept) == 1
+    again = subprocess.run([programs[name], kept[0]], capture_output=True, cwd=tmp_path)
+    assert again.returncode != 0
+
+
+def against_oracle(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FUZZ / "against_oracle.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_core_and_oracle_agree_on_random_programs(tools: Any) -> None:
+    done = against_oracle("--programs", "36", "--steps", "30", "--seed", "5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = {name: int(value) for name, value in (word.split("=") for word in done.stdout.split())}
+    assert counts["programs"] == 36 and counts["step"] == 36 * 30
+    assert min(counts[name] for name in ("reset", "save", "load", "try", "accepted")) > 5
+
+
+@pytest.mark.slow
+def test_the_oracle_finds_a_rounding_that_is_off(tools: Any, tmp_path: Path) -> None:
+    core = broken_core(tmp_path, "tcuq_internal.h", "+ 32768u) >> 16", "+ 32767u) >> 16")
+    done = against_oracle("--programs", "100", "--steps", "30", "--core", str(core))
+    assert done.returncode == 1 and "expected" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--minutes", "0"), ("--seed", "-1")])
+def test_nonsense_is_refused_in_one_line(words: tuple[str, str]) -> None:
+    done = subprocess.run([sys.executable, str(FUZZ / "run.py"), *words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("fuzz: ") and done.stderr.count("\n") == 1
+
+
+def test_without_a_compiler_one_line_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, str(FUZZ / "run.py"), "--target", "load", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == "fuzz: no C compiler works here: install clang (best, for libFuzzer) or gcc\n"

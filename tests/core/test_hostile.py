@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Adversaries that know the coming threshold (tools/hostile): every bound holds, a broken core is found."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import CORE, ROOT
+
+COMMAND = ROOT / "tools" / "hostile" / "run.py"
+
+MUTANTS = {
+    "spends without a budget": (" && m->credit >= p->budget_den", "", "abstentions"),
+    "debt not updated": ("m->debt += out->flagged != 0u ? up : down;", "m->debt += 0 * (up - down);", "debt"),
+    "threshold clamped": (
+        "return p->reference + (int32_t)((moved ^ sign) - sign);",
+        "int32_t t = p->reference + (int32_t)((moved ^ sign) - sign); return t > 65535 ? 65535 : t;",
+        "flags stay below the upper bound",
+    ),
+}
+"""Ways to break tcuq.c: the text, what takes its place, and what must be found."""
+
+
+def attack(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the adversaries; skip where there is no compiler."""
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        pytest.skip("no C compiler: install the Debian package gcc")
+    # Isolated: the command promises to need nothing but Python and a compiler.
+    command = [sys.executable, "-I", str(COMMAND), "--jobs", "1", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_every_bound_holds_for_a_million_steps() -> None:
+    done = attack("--steps", "1000000", "--seed", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    steps = re.match(r"([\d,]+) steps", done.stdout)
+    assert steps and int(steps.group(1).replace(",", "")) >= 1_000_000
+    assert "\n0 violations" in done.stdout
+    # The attack is a real one: some game reaches each end of the debt, and a full credit.
+    for bound in ("debt, upper bound", "debt, lower bound", "credit", "rise sum"):
+        assert re.search(rf"^{bound} +100\.0000%", done.stdout, re.M), done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (at > 0)) for at, name in enumerate(MUTANTS)]
+)
+def test_a_broken_core_is_found(name: str, tmp_path: Path) -> None:
+    old, new, found = MUTANTS[name]
+    core = tmp_path / "core"
+    shutil.copytree(CORE, core)
+    text = (core / "tcuq.c").read_text()
+    assert text.count(old) == 1
+    (core / "tcuq.c").write_text(text.replace(old, new))
+    done = attack("--steps", "500000", "--core", str(core))
+    assert done.returncode == 1
+    assert found in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--steps", "0"), ("--jobs", "0"), ("--seed", "-1")])
+def test_nonsense_is_refused_in_one_line(words: tuple[str, str]) -> None:
+    done = attack(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("hostile: ") and done.stderr.count("\n") == 1

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Plays games of adversaries against monitors and prints what came of them as JSON.
+ *
+ *     hostile plan SEED LONGEST STEPS           how many games take so many steps
+ *     hostile play SEED LONGEST FIRST COUNT     play them
+ *
+ * A game follows from SEED, its number and the steps of the longest games alone, whoever plays it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "game.h"
+
+enum { SHOWN = 8 };
+
+/* How close to each bound anybody came, 1 being the bound itself. */
+enum { DEBT_HIGH, DEBT_LOW, WINDOW, BUDGET, CREDIT, RISE, FALL, SEVERITY, BOUNDS };
+static const char *const names[BOUNDS] = {"debt, upper bound", "debt, lower bound", "abstentions in any window",
+                                          "abstentions from the start", "credit", "rise sum",
+                                          "fall sum", "severity"};
+
+typedef struct {
+    double best[BOUNDS];
+    uint64_t reached[BOUNDS]; /* games that came within 0.1 % */
+    double bet_gap;
+    int64_t steps, flagged, abstained, resets, loads;
+    uint64_t broken;
+} tally_t;
+
+static void compare(tally_t *tally, int which, int64_t value, int64_t bound)
+{
+    double ratio = bound == 0 ? 0.0 : (double)value / (double)bound;
+    tally->best[which] = ratio > tally->best[which] ? ratio : tally->best[which];
+    tally->reached[which] += ratio >= 0.999 ? 1u : 0u;
+}
+
+static void count(tally_t *tally, const game_t *g)
+{
+    const ledger_t *l = &g->ledger;
+    const tcuq_params_t *p = &g->set->params;
+    int64_t cap = (int64_t)p->burst * p->budget_den;
+    tally->steps += l->taken;
+    tally->flagged += l->flagged;
+    tally->abstained += l->abstained;
+    tally->resets += g->resets;
+    tally->loads += g->loads;
+    compare(tally, DEBT_HIGH, l->debt_high, l->high);
+    compare(tally, DEBT_LOW, l->debt_low, l->low);
+    compare(tally, WINDOW, l->window, cap);
+    compare(tally, BUDGET, p->budget_den * l->abstained, p->budget_num * l->taken + l->opening_credit);
+    compare(tally, CREDIT, l->credit_high, cap);
+    compare(tally, RISE, l->rise_high, p->rise_cap);
+    compare(tally, FALL, l->fall_high, p->fall_cap);
+    compare(tally, SEVERITY, l->severity_high, p->evidence == NULL ? 0 : p->evidence->clip);
+    tally->bet_gap = l->bet_gap < tally->bet_gap ? l->bet_gap : tally->bet_gap;
+}
+
+static void play(uint64_t seed, int64_t longest, uint64_t first, uint64_t games)
+{
+    static tally_t tally;
+    static game_t game;
+    uint64_t number;
+    int which;
+    tally.bet_gap = 1e9;
+    printf("{\"violations\": [");
+    for (number = first; number < first + games; number++) {
+        const char *broken;
+        game_begin(&game, seed, number, longest);
+        broken = game_play(&game);
+        count(&tally, &game);
+        if (broken != NULL && ++tally.broken <= SHOWN) {
+            printf("%s\"game %" PRIu64 " (%s), step %" PRId64 ": %s\"", tally.broken > 1u ? ", " : "", number,
+                   game.adversary->name, game.ledger.taken, broken);
+        }
+        game_end(&game);
+    }
+    printf("], \"broken\": %" PRIu64 ", \"games\": %" PRIu64 ", \"adversaries\": %u, \"steps\": %" PRId64
+           ", \"flagged\": %" PRId64 ", \"abstained\": %" PRId64 ", \"resets\": %" PRId64 ", \"loads\": %" PRId64
+           ", \"bet_gap\": %.9g, \"bounds\": {",
+           tally.broken, games, adversary_count, tally.steps, tally.flagged, tally.abstained, tally.resets, tally.loads,
+           tally.bet_gap);
+    for (which = 0; which < BOUNDS; which++) {
+        printf("%s\"%s\": [%.9g, %" PRIu64 "]", which > 0 ? ", " : "", names[which], tally.best[which],
+               tally.reached[which]);
+    }
+    printf("}}\n");
+}
+
+int main(int count_of_words, char **words)
+{
+    uint64_t seed, steps, games = 0;
+    int64_t longest;
+    if (count_of_words < 5) {
+        fprintf(stderr, "hostile plan SEED LONGEST STEPS | hostile play SEED LONGEST FIRST COUNT\n");
+        return 2;
+    }
+    seed = strtoull(words[2], NULL, 10);
+    longest = strtoll(words[3], NULL, 10);
+    if (strcmp(words[1], "plan") == 0) {
+        for (steps = strtoull(words[4], NULL, 10); steps > 0u; games++) {
+            uint64_t length = (uint64_t)game_length(seed, games, longest);
+            steps -= length < steps ? length : steps;
+        }
+        printf("%" PRIu64 "\n", games);
+    } else {
+        play(seed, longest, strtoull(words[4], NULL, 10), count_of_words > 5 ? strtoull(words[5], NULL, 10) : 1u);
+    }
+    return 0;
+}
