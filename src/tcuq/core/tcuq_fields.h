@@ -129,7 +129,7 @@ TCUQ_RULE(class_mix_given, instant, "shares of at least 1 in class_mix")
 TCUQ_RULE(rise_order, rise_cap, "at least rise_limit; 0 when rise_limit is 0")
 TCUQ_RULE(fall_order, fall_cap, "at least fall_limit; 0 when fall_limit is 0")
 TCUQ_RULE(evidence_given, evidence, "memory for offset")
-TCUQ_RULE(bet_fits, evidence, "bet_base and bet_slope 0, or factors from 256 to 2^20 at both clips")
+TCUQ_RULE(bet_fits, evidence, "bet_base and bet_slope 0, or factors from 128 to 2^20 at both clips")
 TCUQ_RULE(spread_fits, evidence, "a spread of 0, or at least 16")
 TCUQ_RULE(evidence_alone, fall_limit, "0 with evidence, which has a rise side only")
 
