@@ -74,7 +74,9 @@ def spliced(content: bytes, draw: random.Random, others: Sequence[bytes]) -> byt
 def inserted(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
     """Put something odd between two bytes."""
     at = draw.randrange(len(content) + 1)
-    odd = draw.choice((b"\0", b"\n", b"\r", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1b[2J"))
+    odd = draw.choice(
+        (b"\0", b"\n", b"\r", b'"', b",", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\x1b[2J")
+    )
     return content[:at] + odd * draw.choice((1, 1, 3, 4000)) + content[at:]
 
 
@@ -170,7 +172,9 @@ def npy_header(content: bytes, draw: random.Random, others: Sequence[bytes]) -> 
         kind = draw.random()
         if kind < 0.4:
             shape = header["shape"] or [1]
-            shape[draw.randrange(len(shape))] = draw.choice((0, 1, 2, -1, 3, 10**6, 2**31, 2**62, 2**64, True))
+            shape[draw.randrange(len(shape))] = draw.choice(
+                (0, 1, 2, -1, 3, 10**6, 2**31, 2**62, 2**64, True)
+            )
             header["shape"] = shape
         elif kind < 0.55:
             header["shape"] = draw.choice(([], [1] * 40, [0], [2**40, 0], [3, 2, 2], [0, 0], ["x"], [1.5]))
@@ -238,7 +242,13 @@ def _members(content: bytes) -> dict[str, bytes]:
 def packed(members: dict[str, bytes], draw: random.Random) -> bytes:
     """Return members as an archive."""
     file = io.BytesIO()
-    ways = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+    ways = (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+        zipfile.ZIP_DEFLATED,
+        zipfile.ZIP_BZIP2,
+        zipfile.ZIP_LZMA,
+    )
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content, draw.choice(ways))

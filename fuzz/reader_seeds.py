@@ -71,7 +71,9 @@ def logs(out: Path) -> None:
     names = ("cat", "dog", "owl")
     for suffix in ("npz", "csv", "jsonl", "parquet"):
         for name, more in (("plain", {}), ("named", {"names": names, "fingerprint": "0badcafe"})):
-            write_decisions(out / f"decisions_{suffix}" / f"{name}.{suffix}", Decisions(steps, 0, signals, **more))
+            write_decisions(
+                out / f"decisions_{suffix}" / f"{name}.{suffix}", Decisions(steps, 0, signals, **more)
+            )
 
 
 def parameters(out: Path) -> None:
@@ -109,7 +111,11 @@ def networks(out: Path) -> None:
         except ValueError as error:
             print(f"{name}: {error}")
     np.savez(
-        out / "projection" / "two.npz", matrix=np.full((4, 2), 0.25), offset=np.zeros(2), scale=0.1, zero_point=3
+        out / "projection" / "two.npz",
+        matrix=np.full((4, 2), 0.25),
+        offset=np.zeros(2),
+        scale=0.1,
+        zero_point=3,
     )
     x = np.arange(12, dtype=np.int8).reshape(3, 4)
     np.savez(out / "inputs_npz" / "x.npz", x=x, y=np.array([0, 1, 2]), names=np.array(["a", "b", "c"]))
@@ -146,11 +152,15 @@ def streams(out: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    columns: dict[str, Any] = {name: [each[name] for each in events[2:6]] for name in ("device", "boot", "seq")}
+    columns: dict[str, Any] = {
+        name: [each[name] for each in events[2:6]] for name in ("device", "boot", "seq")
+    }
     columns |= {"probs": [each["probs"] for each in events[2:6]], "time": [1.7e9] * 4, "version": ["v1"] * 4}
     parquet.write_table(pa.table(columns), out / "events_parquet" / "lists.parquet")
     flat = {"device": ["a", "b"], "seq": [0, 1], "p0": [0.5, 0.25], "p1": [0.25, 0.5], "p2": [0.25, 0.25]}
-    parquet.write_table(pa.table({**flat, "f0": [1.0, 2.0], "f1": [0.0, 1.0]}), out / "events_parquet" / "flat.parquet")
+    parquet.write_table(
+        pa.table({**flat, "f0": [1.0, 2.0], "f1": [0.0, 1.0]}), out / "events_parquet" / "flat.parquet"
+    )
     (out / "labels" / "two.csv").write_text(
         "device,version,boot,seq,answer,answer_name,risk,label\nd0,v1,0,1,1,dog,0.5,2\nd1,v1,0,0,0,cat,0.1,owl\n"
     )
@@ -211,7 +221,12 @@ def media(out: Path) -> None:
     Image.fromarray(pixels).save(out / "picture" / "rgb.png")
     Image.fromarray(pixels).save(out / "picture" / "jpeg.png", format="JPEG")
     Image.fromarray(pixels[..., 0]).save(out / "picture" / "bmp.png", format="BMP")
-    entry = {"task": "t", "board": "b", "flash": {"code": 1}, "step": {"instructions": {"steps": 1, "mean": 2.0}}}
+    entry = {
+        "task": "t",
+        "board": "b",
+        "flash": {"code": 1},
+        "step": {"instructions": {"steps": 1, "mean": 2.0}},
+    }
     from tcuq.device.cost.stored import FORMAT
 
     content = {"format": FORMAT, "compiler": "1", "emulator": "1", "tcuq": "1", "measured": [entry]}

@@ -42,7 +42,9 @@ def _odd_column(rows: int, draw: random.Random) -> Any:
         lambda: pa.array([0] * rows, pa.duration("s")),
         lambda: pa.array([1] * rows, pa.decimal128(30, 2)),
         lambda: pa.FixedSizeListArray.from_arrays(pa.array([0.5] * (rows * 2)), 2),
-        lambda: pa.FixedSizeListArray.from_arrays(pa.array([], pa.float64()), 0) if not rows else pa.nulls(rows),
+        lambda: (
+            pa.FixedSizeListArray.from_arrays(pa.array([], pa.float64()), 0) if not rows else pa.nulls(rows)
+        ),
         lambda: pa.array([[0.5, None]] * rows, pa.large_list(pa.float32())),
         lambda: pa.array([["a", "b"]] * rows),
         lambda: pa.array([draw.choice((-128, 127)) for _ in range(rows)], pa.int8()),
@@ -74,13 +76,25 @@ def table_file(kind: str) -> Callable[[bytes, random.Random, Sequence[bytes]], b
                     table = table.append_column(new, _odd_column(rows, draw))
                 elif way < 0.9:
                     table = table.replace_schema_metadata(
-                        {"tcuq": draw.choice((b"{", b"[]", b'{"names": 3}', b'{"names": ["a"]}', b"[" * 9999))}
+                        {
+                            "tcuq": draw.choice(
+                                (b"{", b"[]", b'{"names": 3}', b'{"names": ["a"]}', b"[" * 9999)
+                            )
+                        }
                     )
                 else:
                     table = table.slice(0, draw.choice((0, 1)))
                     rows = table.num_rows
             content = _written(table, kind, draw)
-        except (ValueError, TypeError, NotImplementedError, OverflowError, KeyError, pa.ArrowException, OSError):
+        except (
+            ValueError,
+            TypeError,
+            NotImplementedError,
+            OverflowError,
+            KeyError,
+            pa.ArrowException,
+            OSError,
+        ):
             return any_bytes(content, draw, others)
         return any_bytes(content, draw, others) if draw.random() < 0.2 else content
 

@@ -133,7 +133,7 @@ def _projection(path: Path) -> None:
 
 
 def _inputs(path: Path) -> None:
-    """Inputs of `tcuq record`, of an emitted application, and of the script beside it."""
+    """Read inputs of `tcuq record`, of an emitted application, and of the script beside it."""
     from tcuq.device.emit.feed import read_inputs
     from tcuq.recording.data import open_data
     from tcuq.recording.folders import Asked
@@ -194,7 +194,7 @@ def _events(path: Path) -> None:
 
 
 def _message(path: Path) -> None:
-    """A message from a broker, of JSON or of frames."""
+    """Take a message from a broker, of JSON or of frames."""
     from tcuq.fleet.arrivals import Bad
     from tcuq.fleet.mqtt import MqttSource
     from tcuq.fleet.mqtt_client import Address
@@ -232,7 +232,7 @@ def _fleet(path: Path) -> None:
 
 
 def _session(path: Path) -> None:
-    """A folder of `tcuq live`: what was saved, what came after it, and the log with marks."""
+    """Read a folder of `tcuq live`: what was saved, what came after it, and the log with marks."""
     from tcuq.live.folder import Folder
     from tcuq.live.judge import Judge
     from tcuq.live.marks import labeled_log
@@ -295,7 +295,7 @@ def _bench(path: Path) -> None:
 
 
 def _inspect(path: Path) -> None:
-    """The command itself: one line and status 2, or an answer."""
+    """Run the command itself: one line and status 2, or an answer."""
     import contextlib
     import io
 

@@ -15,15 +15,16 @@ NUMBERS = (
 """As they are written."""
 
 TEXTS = (
-    "", " ", "a", "\ud800", "\x00", "a\nb", "\x1b[2J", "\u202e", "\ufeff", "x" * 70, "x" * 9000, "é", "\u2028",
-    "'", '"', "\\", "../../etc/passwd", "/dev/zero", "nan", "null", "%s%n", "{}", "=1+1",
+    "", " ", "a", "\ud800", "\x00", "a\nb", "\x1b[2J", "\u202e", "\ufeff", "x" * 70, "x" * 9000, "é",
+    "\u2028", "'", '"', "\\", "../../etc/passwd", "/dev/zero", "nan", "null", "%s%n", "{}", "=1+1",
 )  # fmt: skip
 
 WORDS = ("probs", "label", "segment", "step", "p0", "p1", "f0", "true", "false", "names", "risk", "device")
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2, 255, 256, 1000, 1001, 2**31, 2**53, 2**63, 2**64, 10**30, 10**310, 0.5, -0.0,
-    1.5, 1e308, float("nan"), float("inf"), -float("inf"), 5e-324, [], {}, [[]], [1], [None], ["a"], {"a": 1},
+    None, True, False, 0, -1, 1, 2, 255, 256, 1000, 1001, 2**31, 2**53, 2**63, 2**64, 10**30, 10**310, 0.5,
+    -0.0, 1.5, 1e308, float("nan"),
+    float("inf"), -float("inf"), 5e-324, [], {}, [[]], [1], [None], ["a"], {"a": 1},
     [0.5, 0.5], [1, 2, 3], [True, False], [1e308, 1e308], {"": {}}, [[1, 2], [3]], "tcuq-params",
 )  # fmt: skip
 
@@ -57,7 +58,9 @@ def changed_value(found: Any, draw: random.Random) -> Any:
     if kind < 0.45:
         holder[key] = odd_value(draw)
     elif kind < 0.6 and type(holder[key]) in (int, float) and abs(holder[key]) < 1e18:
-        holder[key] = draw.choice((-holder[key], holder[key] + 1, holder[key] * 2, float(holder[key]), 0, 1e-9))
+        holder[key] = draw.choice(
+            (-holder[key], holder[key] + 1, holder[key] * 2, float(holder[key]), 0, 1e-9)
+        )
     elif kind < 0.7:
         del holder[key]
     elif kind < 0.8:
@@ -84,5 +87,3 @@ def _paths(value: Any, before: tuple[Any, ...]) -> Any:
     elif isinstance(value, list):
         for place in range(min(len(value), 200)):
             yield from _paths(value[place], (*before, place))
-
-

@@ -112,7 +112,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reader", choices=sorted(TARGETS), help="one reader alone")
     parser.add_argument("--out", type=Path, default=OUT, help="where inputs of findings go")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="with --reader: read one file, say what comes")
+    parser.add_argument(
+        "--again", type=Path, metavar="FILE", help="with --reader: read one file, say what comes"
+    )
     parser.add_argument("--worker", choices=sorted(TARGETS), help=argparse.SUPPRESS)
     parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
@@ -129,7 +131,10 @@ def main(arguments: list[str] | None = None) -> int:
         return int(bool(said))
     names = [args.reader] if args.reader else list(TARGETS)
     total = 0
-    print(f"{'reader':<18} {'cases':>8} {'accepted':>9} {'refused':>8} {'ways':>5} {'findings':>9}   seed {args.seed}")
+    print(
+        f"{'reader':<18} {'cases':>8} {'accepted':>9} {'refused':>8} {'ways':>5} {'findings':>9}",
+        f"  seed {args.seed}",
+    )
     until = time.monotonic() + args.seconds
     for place, name in enumerate(names):
         run = Run(name, args.seed, args.out)

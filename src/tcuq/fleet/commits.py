@@ -102,7 +102,7 @@ class Commits:
         raise AssertionError
 
     def _stored(self, entry: Mapping[str, Any]) -> Params:
-        return Params.from_json((self.folder / entry["params"]).read_text(encoding="utf-8"))
+        return Params.load(self.folder / entry["params"])
 
     def _chosen(
         self, head: Mapping[str, Any] | None, options: Mapping[str, int | None], defaults: Mapping[str, int]

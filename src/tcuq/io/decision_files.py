@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
+from ..base.limits import Limits, limits_given
+from ..base.told import as_one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
@@ -64,7 +66,7 @@ def _named(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from None
 
 
-def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
+def read_decisions(path: str | Path, format: str | None = None, *, limits: Limits | None = None) -> Decisions:
     """Read decisions that `write_decisions` wrote; anything else is refused.
 
     Parameters
@@ -73,10 +75,17 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
         ``"-"`` is standard input.
     format : str, optional
         One of `FORMATS`; it overrides the extension.
+    limits : Limits, optional
+        How large the file may be, as of `read_log`.
     """
     kind, where = format_of(path, format), shown(path)
+    with as_one_line():
+        return _read(path, kind, where, limits_given(limits))
+
+
+def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
     if kind == "npz":
-        columns = arrays_of(read_bytes(path), where, (*_KNOWN, "names"), COLUMNS)
+        columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
         names = columns.pop("names", None)
         _known_columns(list(columns), where)
         for name, values in columns.items():
@@ -88,9 +97,9 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
             told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
         return _assemble(columns, lines, where, "row", told)
     if kind in TABLES:
-        return _from_table(TableFile(path, kind), where)
+        return _from_table(TableFile(path, kind, limits), where)
     filled = []
-    for number, text in enumerate(decode_lines(read_lines(path)), 1):
+    for number, text in enumerate(decode_lines(read_lines(path, limits, whole=True)), 1):
         try:
             check_length(text)
         except ValueError as error:
@@ -169,7 +178,12 @@ def _told(told: Told, answer: float, name: Any) -> None:
 
 def _cells(text: str) -> list[str]:
     # A name may hold commas, and then stands in quotes.
-    return next(csv.reader([text])) if '"' in text else text.split(",")
+    if '"' not in text:
+        return text.split(",")
+    try:
+        return next(csv.reader([text]))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.limits import limits_given
 from ..io.npz import arrays_of
 from ..io.sources import read_bytes, shown
 from .folders import Asked, read_folder
@@ -127,7 +128,10 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
         return _arrays(_npy(path), labels, where)
     wanted = y_name or "y"
     needed = [x_name] if y_name is None or y is not None else [x_name, y_name]
-    found = arrays_of(read_bytes(path, 1 << 36), where, (x_name, wanted, *COLUMNS), needed, 1 << 36)
+    given = limits_given()
+    found = arrays_of(
+        read_bytes(path, given, "inputs"), where, (x_name, wanted, *COLUMNS), needed, given, "inputs"
+    )
     more = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
         more["names"] = more["names"].tolist()
@@ -140,7 +144,7 @@ def _npy(path: Path) -> Array:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except OSError as error:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
-    except (ValueError, EOFError):
+    except Exception:  # damage comes as whatever numpy and the reader of its header run into
         raise ValueError(
             f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save"
         ) from None
