@@ -98,7 +98,10 @@ def json_document(content: bytes, draw: random.Random, others: Sequence[bytes]) 
         return any_bytes(content, draw, others)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         found = changed_value(found, draw)
-    text = json.dumps(found)
+    try:
+        text = json.dumps(found)
+    except (ValueError, RecursionError):
+        return any_bytes(content, draw, others)
     if draw.random() < 0.08:  # a key that comes twice
         text = text.replace("{", '{"' + draw.choice(("version", "step", "probs", "x")) + '": 1, ', 1)
     if draw.random() < 0.05:

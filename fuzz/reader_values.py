@@ -37,8 +37,8 @@ def odd_value(draw: random.Random) -> Any:
     if kind < 0.8:
         return draw.choice((*TEXTS, *WORDS))
     if kind < 0.9:
-        return [draw.choice(VALUES) for _ in range(draw.choice((2, 5, 300, 2000)))]
-    deep: Any = draw.choice(VALUES)
+        return [copy.deepcopy(draw.choice(VALUES)) for _ in range(draw.choice((2, 5, 300, 2000)))]
+    deep: Any = copy.deepcopy(draw.choice(VALUES))
     for _ in range(draw.choice((5, 70, 400))):
         deep = [deep] if draw.random() < 0.5 else {"a": deep}
     return deep
@@ -73,7 +73,7 @@ def changed_value(found: Any, draw: random.Random) -> Any:
     elif kind < 0.9:
         holder.insert(key, odd_value(draw))
     else:
-        holder[:] = holder * draw.choice((2, 30))
+        holder[:] = copy.deepcopy(holder) + [copy.deepcopy(holder[key])] * draw.choice((1, 30))
     return found
 
 

@@ -37,8 +37,8 @@ def check_depth(text: str, limits: Limits | None = None) -> None:
     >>> check_depth("[" * 20, Limits(nesting=10))
     Traceback (most recent call last):
     ...
-    ValueError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to allow more, set \
-TCUQ_LIMITS=nesting=20
+    ValueError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to allow \
+more, set TCUQ_LIMITS=nesting=20
     """
     # Most texts have fewer brackets than they may nest, which is quick to see.
     brackets = text.count("[") + text.count("{")

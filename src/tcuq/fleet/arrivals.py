@@ -246,7 +246,7 @@ class Gathering:
         except (ValueError, RecursionError) as error:
             if not line.strip():
                 return
-            self.refuse("not JSON", f"{self.where}, {number}: not JSON: {str(error)[:80]}")
+            self.refuse("not JSON", f"{self.where}, {number}: not JSON: {str(error)[:200]}")
             return
         self.add_content(content, number)
 

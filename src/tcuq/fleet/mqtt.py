@@ -138,7 +138,7 @@ class MqttSource:
         try:
             content = from_json(payload)
         except ValueError as error:
-            rows.refuse("not JSON", f"{message.topic[:80]}: {str(error)[:160]}")
+            rows.refuse("not JSON", f"{message.topic[:80]}: {str(error)[:200]}")
             return
         rows.add_content(content, f"topic {message.topic[:80]}", device, message.received)
 

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -112,7 +113,8 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
     if size is not None and found != size:
         raise ValueError(f"{path} is damaged: it has {found} bytes, expected {size}")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
             return {
                 info.filename.removesuffix(".npy"): _array(archive, info, found)
                 for info in archive.infolist()

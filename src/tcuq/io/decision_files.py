@@ -133,7 +133,9 @@ def _from_table(file: TableFile, where: str) -> Decisions:
             columns[name] = values
         told: Told = {}
         if named is not None and "answer" in columns:
-            texts = [text or "" for text in named.tolist()]
+            texts = ["" if text is None else text for text in named.tolist()]
+            if odd := [text for text in texts if not isinstance(text, str)]:
+                raise ValueError(f"{NAME} is {odd[0]!r}, expected text")
             for answer, text in sorted(set(zip(columns["answer"].tolist(), texts, strict=True))):
                 _told(told, answer, text)
     return _assemble(columns, lines, where, "row", told)
@@ -144,6 +146,8 @@ def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
     if values.dtype.kind not in "OU":
         raise ValueError(f"column {name!r} holds {values.dtype}, expected text")
     texts = values.tolist()
+    if odd := [text for text in texts if not isinstance(text, str)]:
+        raise ValueError(f"{name} is {odd[0]!r}, expected text")
     numbers = {text: int(_CODED[name](text)) for text in set(texts)}
     return [numbers[text] for text in texts]
 
@@ -169,7 +173,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
 
 def _told(told: Told, answer: float, name: Any) -> None:
     """Keep the name of a class; refuse one that cannot be shown, and a second one."""
-    if name == "" or answer != int(answer):
+    if name == "" or not math.isfinite(answer) or answer != int(answer):
         return
     if told.setdefault(int(answer), name) != name:
         raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
@@ -270,7 +274,7 @@ def _assemble(
     signals = np.zeros((len(lines), len(SIGNALS)))
     for name, given in columns.items():
         values = given.astype(np.float64)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             if name == "reason":
                 wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
                 accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -109,7 +110,9 @@ def arrays_of(
 def _whole(key: str, where: str) -> Iterator[None]:
     """Turn whatever a damaged array leads to into one message."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            yield
     except MemoryError:
         raise
     except Exception:

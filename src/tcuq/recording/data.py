@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,8 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
         raise ValueError(f"{name}: x is {x.dtype}, expected numbers")
     if x.ndim < 2:
         raise ValueError(f"{name}: x has {x.ndim} dimensions, expected one row an input")
-    if not len(x):
-        raise ValueError(f"{name}: holds no inputs, expected at least one")
+    if not x.size:
+        raise ValueError(f"{name}: holds no inputs, expected at least one of at least one value")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.ndim != 1:
         hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
@@ -141,7 +142,9 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
 def _npy(path: Path) -> Array:
     """Return an array that is read from the disk as far as it is used."""
     try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except OSError as error:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
     except Exception:  # damage comes as whatever numpy and the reader of its header run into

@@ -24,6 +24,7 @@ import struct
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -219,13 +220,15 @@ def loaded(file: Path, np: Any) -> Any:
         stream = io.BytesIO(content)
         version = np.lib.format.read_magic(stream)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, _, dtype = read[version](stream)
-        count = 1
-        for each in shape:
-            count *= each
-        if dtype.hasobject or count * dtype.itemsize > len(content):
-            raise ValueError
-        return np.load(io.BytesIO(content), allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            shape, _, dtype = read[version](stream)
+            count = 1
+            for each in shape:
+                count *= each
+            if dtype.hasobject or count * dtype.itemsize > len(content):
+                raise ValueError
+            return np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # damage comes as whatever numpy and zipfile run into
         said = str(error) if isinstance(error, LookupError) and str(error).startswith(f"{file}: ") else ""
         raise ValueError(said or f"{file}: is no NPZ or NPY file, or is damaged") from None
