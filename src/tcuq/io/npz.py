@@ -30,6 +30,9 @@ KEYS = (
     "feature_zero_point",
 )
 
+_RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
+"""Bytes that one byte can unpack to, by the way of packing; others can make far more of it."""
+
 LONGEST_KEY = 200
 """Characters of an array's name."""
 
@@ -90,7 +93,7 @@ def arrays_of(
         most: int = getattr(given, name)
         total = 0
         for key in wanted:
-            size = _unpacked_size(archive, members[key], key, where)
+            size = _unpacked_size(archive, members[key], key, where, len(content))
             total += size
             if total > most:
                 raise ValueError(
@@ -121,8 +124,20 @@ def _whole(key: str, where: str) -> Iterator[None]:
         ) from None
 
 
-def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str) -> int:
-    """Return the bytes that an array will take, from its header alone."""
+def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
+    """Return the bytes that an array will take, from its header alone.
+
+    Parameters
+    ----------
+    archive, info, key, where
+    stored : int
+        Bytes of the archive, which bound what can be in it.
+    """
+    if info.compress_type not in _RATIOS:
+        raise ValueError(
+            f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
+            "numpy.savez and numpy.savez_compressed write it"
+        )
     with _whole(key, where), archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -131,7 +146,9 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
             raise ValueError("objects")
         size = math.prod(shape) * int(dtype.itemsize)
         # A header that promises more than the archive holds is damage, whatever the limit.
-        if size > info.file_size:
+        most = min(info.file_size, stored * _RATIOS[info.compress_type])
+        # An array without values may have a long side all the same, and be as many empty lists.
+        if size > most or max(shape, default=0) > max(most, 1 << 16):
             raise ValueError("truncated")
     return size
 
