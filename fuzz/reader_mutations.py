@@ -17,6 +17,9 @@ from reader_values import NUMBERS, TEXTS, WORDS, changed_value
 MOST = 1 << 18
 """Bytes of a mutated file, about: what is larger tests the disk."""
 
+PACKED = (zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 4, zipfile.ZIP_BZIP2)
+"""Ways to pack a member."""
+
 Mutator = Callable[[bytes, random.Random, Sequence[bytes]], bytes]
 
 
@@ -221,7 +224,14 @@ def npz_members(content: bytes, draw: random.Random, others: Sequence[bytes]) ->
         elif others:
             more = sorted(_members(draw.choice(others)).items())
             members |= dict(draw.sample(more, min(1, len(more))))
-    return packed(members, draw)
+    return packed(members, draw, PACKED)
+
+
+def stored_members(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
+    """Do the same to an archive that must not be packed."""
+    changed = npz_members(content, draw, others)
+    members = _members(changed)
+    return packed(members, draw, PACKED[:1]) if members and draw.random() < 0.9 else changed
 
 
 def member(name: str, content: bytes, draw: random.Random) -> bytes:
@@ -242,16 +252,9 @@ def _members(content: bytes) -> dict[str, bytes]:
         return {}
 
 
-def packed(members: dict[str, bytes], draw: random.Random) -> bytes:
+def packed(members: dict[str, bytes], draw: random.Random, ways: Sequence[int]) -> bytes:
     """Return members as an archive."""
     file = io.BytesIO()
-    ways = (
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-        zipfile.ZIP_DEFLATED,
-        zipfile.ZIP_BZIP2,
-        zipfile.ZIP_LZMA,
-    )
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content, draw.choice(ways))
@@ -270,11 +273,13 @@ def folder_files(content: bytes, draw: random.Random, others: Sequence[bytes]) -
     """Change files of a folder, which a stored archive stands for."""
     members = _members(content)
     names = [each for each in members if not each.endswith("/")]
+    if not names:
+        return any_bytes(content, draw, others)
     for _ in range(draw.choice((1, 1, 1, 2))):
         name = draw.choice(names)
         found = members[name]
         if name.endswith(".npz"):
-            members[name] = npz_members(found, draw, ())
+            members[name] = stored_members(found, draw, ())
         elif name == "HEAD":
             line, _, _ = found.partition(b"\n")
             line = json_document(line, draw, ()).replace(b"\n", b" ")

@@ -69,7 +69,7 @@ class Limits:
     waiting: int = 1 << 28
     fields: int = 10_000
     nesting: int = 64
-    pixels: int = 1 << 26
+    pixels: int = 1 << 25
     devices: int = 10_000_000
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ HEAD names are removed afterwards, or at the next opening.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import math
@@ -122,7 +123,7 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
     except MemoryError:
         raise
     except OSError as error:
-        if error.errno:
+        if error.errno not in (None, errno.EINVAL):  # a place before the beginning is damage, not the disk
             raise
         raise ValueError(f"{path} is damaged: it is no archive of arrays") from None
     except Exception as error:  # damage comes as whatever the decoder of the day runs into
