@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from reader_mutations import MOST
+from reader_mutations import MOST, any_bytes
 from reader_targets import TARGETS, Broken
 
 from tcuq.io import InputNote
@@ -114,7 +114,10 @@ class Worker:
         draw = random.Random(f"{self.seed} {self.name} {number}")
         content = draw.choice(self.seeds if draw.random() < 0.4 else self.pool)
         for _ in range(draw.choice((1, 1, 1, 2, 3))):
-            content = self.target.mutate(content, draw, self.pool)[:MOST]
+            try:
+                content = self.target.mutate(content, draw, self.pool)[:MOST]
+            except Exception:  # what was damaged before may have lost what a mutation looks for
+                content = any_bytes(content, draw, self.pool)[:MOST]
         self._one(content, f"case {number}")
 
     def _one(self, content: bytes, what: str) -> None:

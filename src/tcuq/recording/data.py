@@ -13,6 +13,7 @@ import numpy as np
 from ..base.limits import limits_given
 from ..io.npz import arrays_of
 from ..io.sources import read_bytes, shown
+from ..monitor.class_names import texts_of
 from .folders import Asked, read_folder
 from .model import Array, first_line
 from .opening import is_reference, referred
@@ -135,7 +136,12 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
     )
     more = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
-        more["names"] = more["names"].tolist()
+        if more["names"].ndim != 1:
+            raise ValueError(f"{where}: names has shape {more['names'].shape}, expected one name a class")
+        try:
+            more["names"] = texts_of(more["names"])
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     return _arrays(found[x_name], found.get(wanted) if y is None else y, where, **more)
 
 
