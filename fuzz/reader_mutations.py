@@ -17,7 +17,7 @@ from reader_values import NUMBERS, TEXTS, WORDS, changed_value
 MOST = 1 << 18
 """Bytes of a mutated file, about: what is larger tests the disk."""
 
-PACKED = (zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 4, zipfile.ZIP_BZIP2)
+PACKED = (zipfile.ZIP_STORED, *[zipfile.ZIP_DEFLATED] * 20, zipfile.ZIP_BZIP2)
 """Ways to pack a member."""
 
 Mutator = Callable[[bytes, random.Random, Sequence[bytes]], bytes]
@@ -255,9 +255,10 @@ def _members(content: bytes) -> dict[str, bytes]:
 def packed(members: dict[str, bytes], draw: random.Random, ways: Sequence[int]) -> bytes:
     """Return members as an archive."""
     file = io.BytesIO()
+    way = draw.choice(ways)
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content, draw.choice(ways))
+            archive.writestr(zipfile.ZipInfo(name), content, way)
     return file.getvalue()
 
 

@@ -132,6 +132,11 @@ def test_a_pipe_that_never_ends_is_refused_at_the_limit(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
     says(refusal(lambda: read_log("-", "jsonl", limits=Limits(file=10_000))), "file")
     says(refusal(lambda: read_log("-", "npz", limits=Limits(file=10_000))), "file")
+    zero = Path("/dev/zero")
+    if zero.exists():
+        for kind in ("csv", "jsonl", "npz"):
+            says(refusal(lambda kind=kind: read_log(zero, kind, limits=Limits(file=5 << 20))), "file")  # type: ignore[misc]
+        says(refusal(lambda: Params.load(zero)), "document", "has more bytes")
 
 
 def test_columns_and_arrays(tmp_path: Path) -> None:

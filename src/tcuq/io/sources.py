@@ -175,15 +175,18 @@ TCUQ_LIMITS=line=2K; it begins with '[[0.1, 0.9], [0.8'
         )
 
 
-def _next_line(stream: BinaryIO, limits: Limits) -> tuple[bytes, int]:
+def _next_line(stream: BinaryIO, limits: Limits, left: int | None) -> tuple[bytes, int]:
     """Return one line and its bytes; of one that is too long its beginning, without ever holding it all."""
     most = limits.line
     line = stream.readline(most + 1)
     size = len(line)
     if size <= most or line.endswith(b"\n"):
         return line, size
+    # A device such as /dev/zero never ends its line.
     while (rest := stream.readline(1 << 20)) and not rest.endswith(b"\n"):
         size += len(rest)
+        if left is not None and size > left:
+            break
     long = _LongBytes(line[:40])
     long.expected = limits.beyond("line", size + len(rest))
     return long, size + len(rest)
@@ -214,7 +217,7 @@ def _lines(path: str | Path, stream: BinaryIO, limits: Limits, whole: bool) -> I
     while True:
         with _named(path):
             # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-            line, size = _next_line(stream, limits)
+            line, size = _next_line(stream, limits, left if whole else None)
         if not line:
             return
         left -= size
