@@ -165,6 +165,15 @@ def streams(out: Path) -> None:
         "device,version,boot,seq,answer,answer_name,risk,label\nd0,v1,0,1,1,dog,0.5,2\nd1,v1,0,0,0,cat,0.1,owl\n"
     )
     (out / "names" / "three.txt").write_text("cat\ndog\nowl\n")
+    host = "Host: 127.0.0.1\r\n"
+    (out / "http" / "about.http").write_bytes(f"GET /about HTTP/1.1\r\n{host}\r\n".encode())
+    (out / "http" / "page.http").write_bytes(f"GET /?after=3 HTTP/1.1\r\n{host}Cookie: a=b\r\n\r\n".encode())
+    (out / "http" / "feed.http").write_bytes(
+        f"GET /feed HTTP/1.1\r\n{host}Last-Event-ID: 1-2-3\r\n\r\n".encode()
+    )
+    body = '{"step": 3, "label": 1}'
+    head = f"{host}X-Tcuq: 1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    (out / "http" / "mark.http").write_bytes(f"POST /mark HTTP/1.1\r\n{head}\r\n{body}".encode())
     (out / "devices" / "two.txt").write_text("d0\nd1\n")
 
 

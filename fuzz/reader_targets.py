@@ -312,6 +312,42 @@ def _inspect(path: Path) -> None:
     promise(status == 0 and out.getvalue(), f"status {status}")
 
 
+def _http(path: Path) -> None:
+    """Send a request to the live page, and read the answer."""
+    import socket
+    from types import SimpleNamespace
+
+    from tcuq.live.feed import Feed
+    from tcuq.live.handler import Handler
+    from tcuq.live.server import Site
+
+    marked: list[Any] = []
+
+    def mark(step: int, label: int | None) -> str:
+        marked.append((step, label))
+        return "marked"
+
+    site = Site(Feed({"title": "a", "names": ["b", "c"]}), None, 1, mark, lambda: "metrics", ())
+    site.closing.set()  # a page that follows the stream is let go at once
+    server = SimpleNamespace(site=site, arrived=lambda connection: None)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(5.0)
+        theirs.sendall(path.read_bytes()[:60_000])  # fits the buffer: nobody reads yet
+        theirs.shutdown(socket.SHUT_WR)
+        Handler(ours, ("127.0.0.1", 1), server)  # type: ignore[arg-type]
+        ours.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := theirs.recv(1 << 16):
+            answer += piece
+    promise(not answer or answer.startswith(b"HTTP/1.1 ") or b" 505 " in answer[:40], f"{answer[:60]!r}")
+    promise(b"Traceback" not in answer and b" 500 " not in answer[:20], f"{answer[-200:]!r}")
+    for step, label in marked:
+        promise(type(step) is int and step >= 0 and (label is None or type(label) is int), "a mark")
+    if not answer.startswith(b"HTTP/1.1 2"):
+        raise ValueError(f"status {answer[9:12].decode('latin-1')!r}")
+
+
 def _onnx(path: Path) -> None:
     from tcuq.recording.graph_bytes import nodes, penultimate
 
@@ -359,6 +395,7 @@ TARGETS: dict[str, Target] = {
     "live_csv": Target(_live, csv_rows, ".csv"),
     "live_frames": Target(_live, any_bytes, ".frames"),
     "live_session": Target(_session, folder_files, ".zip", writes=True),
+    "http": Target(_http, any_bytes, ".http"),
     "events_jsonl": Target(_events, json_lines, ".jsonl"),
     "events_parquet": Target(_events, table_file("parquet"), ".parquet"),
     "message": Target(_message, json_document, ".json"),

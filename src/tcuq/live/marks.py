@@ -44,7 +44,7 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
     probs, features, segments, labels = [], [], [], []
     answers = {each["step"]: each.get("answer") for each in _objects(place / DECISIONS)}
     names, before, segment = params.names, None, 0
-    for content in _objects(place / RECEIVED):
+    for content in _objects(place / RECEIVED, named=True):
         if "names" in content:
             told = content["names"]
             names = names or checked_names(told, len(told) if isinstance(told, list) else 0)
@@ -105,8 +105,8 @@ def _is_step(value: Any) -> bool:
     return type(value) is int and 0 <= value <= 2**53
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of lines; half a line at its end is left out."""
+def _objects(path: Path, named: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield steps of a file of lines, and names where it may have them, without half a line at its end."""
     try:
         file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -123,7 +123,8 @@ def _objects(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             try:
                 content = from_json(line)
-                if not isinstance(content, dict) or not (_is_step(content.get("step")) or "names" in content):
+                names = named and isinstance(content, dict) and "names" in content
+                if not names and not (isinstance(content, dict) and _is_step(content.get("step"))):
                     raise ValueError("expected an object with a step")
             except ValueError as error:
                 why = one_line(str(error), 300)
