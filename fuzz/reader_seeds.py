@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Write the seeds of the readers' fuzzer again: `python fuzz/reader_seeds.py`; the same bytes each time."""
+"""Write the seeds of the readers' fuzzer again: `python fuzz/reader_seeds.py`.
+
+The same bytes each time, but for folders of a fleet and of a live session, which hold the time.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +61,17 @@ def logs(out: Path) -> None:
     """Write logs of all formats, with and without features, labels and names."""
     probs = (rows(6).astype(np.float64) + 128) / 256
     probs /= probs.sum(axis=1, keepdims=True)
-    whole = {"labels": [0, 1, 2, -1, 0, 1], "segments": [0, 0, 0, 1, 1, 1], "names": ["cat", "dog", "owl"]}
+    whole: dict[str, Any] = {
+        "labels": [0, 1, 2, -1, 0, 1],
+        "segments": [0, 0, 0, 1, 1, 1],
+        "names": ["cat", "dog", "owl"],
+    }
     features = np.arange(12, dtype=np.float64).reshape(6, 2) / 8
-    made = {"plain": Log(probs), "whole": Log(probs, features, **whole), "int8": Log(rows(5), labels=[0] * 5)}
+    made = {
+        "plain": Log(probs),
+        "whole": Log(probs, features, **whole),
+        "int8": Log(rows(5), labels=np.zeros(5, int)),
+    }
     for name, log in made.items():
         for suffix in ("npz", "parquet", "arrow"):
             write_log(out / f"log_{suffix}" / f"{name}.{suffix}", log)
@@ -70,7 +81,8 @@ def logs(out: Path) -> None:
     steps, signals = monitor.run(rows(8)), None
     names = ("cat", "dog", "owl")
     for suffix in ("npz", "csv", "jsonl", "parquet"):
-        for name, more in (("plain", {}), ("named", {"names": names, "fingerprint": "0badcafe"})):
+        named: dict[str, Any] = {"names": names, "fingerprint": "0badcafe"}
+        for name, more in (("plain", {}), ("named", named)):
             write_decisions(
                 out / f"decisions_{suffix}" / f"{name}.{suffix}", Decisions(steps, 0, signals, **more)
             )
@@ -130,7 +142,7 @@ def networks(out: Path) -> None:
 def streams(out: Path) -> None:
     """Write what devices send."""
     probs = rows(6).tolist()
-    lines = [{"names": ["cat", "dog", "owl"]}]
+    lines: list[dict[str, Any]] = [{"names": ["cat", "dog", "owl"]}]
     lines += [{"probs": row, "boot": 1, "seq": place, "label": 0} for place, row in enumerate(probs)]
     lines += [{"probs": [0.5, 0.25, 0.25], "features": [1, 2], "seq": 9}]
     text = "\n".join(map(json.dumps, lines)) + "\n"
@@ -149,8 +161,8 @@ def streams(out: Path) -> None:
     (out / "events_jsonl" / "steps.jsonl").write_text("\n".join(map(json.dumps, events)) + "\n")
     (out / "message" / "list.json").write_text(json.dumps(events))
     (out / "message" / "one.json").write_text(json.dumps({"seq": 0, "probs": [0.5, 0.25, 0.25]}))
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
     columns: dict[str, Any] = {
         name: [each[name] for each in events[2:6]] for name in ("device", "boot", "seq")

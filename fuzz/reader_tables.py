@@ -13,7 +13,7 @@ from reader_values import NUMBERS, TEXTS
 
 
 def _arrow() -> Any:
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped]
 
     return pyarrow
 
@@ -107,7 +107,7 @@ def table_file(kind: str) -> Callable[[bytes, random.Random, Sequence[bytes]], b
 def _read(content: bytes, kind: str) -> Any:
     pa = _arrow()
     if kind == "parquet":
-        import pyarrow.parquet as parquet
+        import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
         return parquet.read_table(pa.BufferReader(content), use_threads=False)
     return pa.ipc.open_file(content).read_all()
