@@ -326,3 +326,18 @@ def test_a_fleet_unpacks_nothing(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("x.npy", header.getvalue())
     assert "takes more than the file has" in refusal(lambda: read_arrays(path))
+
+
+def test_a_page_of_zeros_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from tcuq.io.tables import TableFile
+
+    path = tmp_path / "a.parquet"
+    columns = {"p0": np.ones(100_000), "p1": np.zeros(100_000)}
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd", use_dictionary=False)
+    assert len(read_log(path, limits=Limits(file=2_000_000))) == 100_000
+    monkeypatch.setattr(TableFile, "_parquet", lambda *_: pytest.fail("rows are asked for"))
+    says(refusal(lambda: read_log(path, limits=Limits(file=1_599_999))), "file")

@@ -108,7 +108,7 @@ class TableFile:
             Of the file. Each must be there once.
         """
         # The package ends the process on damage in what it tells of single columns: only rows are asked for.
-        if self._kind == "parquet" and self._file.metadata.num_rows * len(names) > self._left:
+        if self._kind == "parquet" and self._file.metadata.num_rows * self._width(names) > self._left:
             self._too_large()
         source = self._parquet(list(names)) if self._kind == "parquet" else self._arrow(list(names))
         while True:
@@ -122,6 +122,16 @@ class TableFile:
             if self._left < 0:
                 self._too_large()
             yield piece
+
+    def _width(self, names: Sequence[str]) -> int:
+        """Return the bytes of a row at least: one page of zeros unpacks to any number of them."""
+        total = 0
+        for name in names:
+            try:
+                total += max(1, self._schema.field(name).type.bit_width // 8)
+            except (ValueError, KeyError):  # lists and texts, of which each has its own length
+                total += 1
+        return total
 
     def _too_large(self) -> None:
         raise ValueError(f"{self._where}: takes more memory, {self._limits.beyond('file', None)}")
