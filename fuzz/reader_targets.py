@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import zipfile
 from collections.abc import Callable
@@ -408,3 +409,12 @@ TARGETS: dict[str, Target] = {
     "bench": Target(_bench, json_document, ".json"),
     "onnx_names": Target(_onnx, any_bytes, ".onnx"),
 }
+
+
+def missing(name: str) -> str | None:
+    """Return the package that a reader needs and that is not installed, None where it can run."""
+    packages = {"parquet": "pyarrow", "arrow": "pyarrow", "picture": "PIL", "message": "paho"}
+    for word, package in packages.items():
+        if word in name and importlib.util.find_spec(package) is None:
+            return package
+    return None

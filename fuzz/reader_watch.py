@@ -97,7 +97,7 @@ class Worker:
         until, case = time.monotonic() + seconds, first
         for content in self.seeds:
             self._one(content, "a seed")
-        if self._limited:
+        if self._limited and Path("/proc/self/statm").exists():
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), resource.RLIM_INFINITY))
         heart = self.scratch / "case"

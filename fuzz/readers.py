@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from reader_targets import TARGETS
+from reader_targets import TARGETS, missing
 from reader_watch import Worker, case_content
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,6 +130,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(said or "no finding")
         return int(bool(said))
     names = [args.reader] if args.reader else list(TARGETS)
+    for name in names:
+        if (package := missing(name)) is not None:
+            print(f"{name} is left out: it needs {package}")
+    names = [name for name in names if missing(name) is None]
     total = 0
     print(
         f"{'reader':<18} {'cases':>8} {'accepted':>9} {'refused':>8} {'ways':>5} {'findings':>9}",

@@ -31,10 +31,9 @@ def module(name: str) -> Any:
 
 def needed(name: str) -> None:
     """Skip a reader whose package is not installed."""
-    packages = {"parquet": "pyarrow", "arrow": "pyarrow", "picture": "PIL", "message": "paho.mqtt"}
-    for word, package in packages.items():
-        if word in name:
-            pytest.importorskip(package, reason=f"{package} is not installed")
+    package = module("reader_targets").missing(name)
+    if package is not None:
+        pytest.skip(f"{package} is not installed")
 
 
 NAMES = sorted(path.name for path in (FUZZ / "corpus" / "readers").iterdir())
