@@ -104,6 +104,8 @@ def _table(
     matrix: npt.ArrayLike, offset: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     try:
+        if np.iscomplexobj(matrix) or np.iscomplexobj(offset):
+            raise ValueError
         weights, added = np.asarray(matrix, np.float64), np.asarray(offset, np.float64)
     except (TypeError, ValueError):
         raise ValueError("matrix or offset of the projection holds no numbers, expected numbers") from None
