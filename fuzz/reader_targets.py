@@ -215,6 +215,8 @@ def _message(path: Path) -> None:
 def unfolded(path: Path) -> Path:
     """Return a folder that holds what an archive of our own holds."""
     place = path.parent / "folder"
+    if not zipfile.is_zipfile(path):
+        raise ValueError("damage hit the archive itself, which no reader of ours opens")
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             target = place / name

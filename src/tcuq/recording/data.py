@@ -134,7 +134,7 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
     found = arrays_of(
         read_bytes(path, given, "inputs"), where, (x_name, wanted, *COLUMNS), needed, given, "inputs"
     )
-    more = {key: found[key] for key in COLUMNS if key in found}
+    more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
         if more["names"].ndim != 1:
             raise ValueError(f"{where}: names has shape {more['names'].shape}, expected one name a class")
