@@ -215,13 +215,17 @@ def _message(path: Path) -> None:
 def unfolded(path: Path) -> Path:
     """Return a folder that holds what an archive of our own holds."""
     place = path.parent / "folder"
-    if not zipfile.is_zipfile(path):
-        raise ValueError("damage hit the archive itself, which no reader of ours opens")
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            target = place / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(name))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:
+        raise ValueError("damage hit the archive itself, which no reader of ours opens") from None
+    for name, content in files.items():
+        target = place / name
+        if place not in target.parents or ".." in target.parts or "\0" in name:
+            raise ValueError("damage hit a name in the archive")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
     return place
 
 
