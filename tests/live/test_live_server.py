@@ -477,3 +477,22 @@ def test_an_error_behind_the_page_is_told_and_harms_nothing() -> None:
         stream.close()
         assert Client(server.port)("/metrics")[::2] == (500, "RuntimeError: no figures\n")
         assert Client(server.port)("/about")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"GET /about\r\n\r\n", b"<script>1</script> x y z\r\n\r\n", b"GET / HTTP/x\r\n\r\n"]
+)
+def test_no_answer_is_without_headers(request_line: bytes) -> None:
+    """Version 0.9 of HTTP has none: what a stranger sent would come back as a page."""
+    feed, _ = filled(5)
+    server, _ = served(feed)
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as link:
+            link.sendall(request_line)
+            answer = b""
+            while piece := link.recv(4096):
+                answer += piece
+    finally:
+        server.close()
+    assert answer.startswith(b"HTTP/1.1 ") and b"X-Content-Type-Options: nosniff" in answer
+    assert b"Content-Security-Policy: default-src 'none'" in answer

@@ -5,6 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 
+from .told import one_line
+
+LONGEST, MOST = 64, 40
+"""Characters of a name, and number of names, that are compared with those that may have been meant."""
+
 
 class InputNote(UserWarning):
     """Something about an input that you may want to know; it is read all the same."""
@@ -34,8 +39,10 @@ def unknown_text(what: str, names: Sequence[str], known: Collection[str]) -> str
     verb = f"{what} {shown} is" if len(unknown) == 1 else f"{what}s {shown} are"
     # Either number of a word may be there: label or labels.
     free = [name for name in known if not {name, f"{name}s", name.removesuffix("s")} & set(names)]
-    guesses = [f" Is {name!r} meant to be {near!r}?" for name in unknown if (near := meant(name, free))]
-    return f"{verb} not used.{''.join(guesses[:3])}"
+    guesses = [
+        f" Is {name!r} meant to be {near!r}?" for name in unknown[:MOST] if (near := meant(name, free))
+    ]
+    return one_line(f"{verb} not used.{''.join(guesses[:3])}")
 
 
 def note_unknown(what: str, names: Sequence[str], known: Collection[str], where: str) -> None:
@@ -77,6 +84,8 @@ def meant(name: str, known: Sequence[str]) -> str | None:
     import difflib  # slow to import, and seldom needed
 
     lower = {other.lower(): other for other in known}
+    if len(name) > LONGEST:  # the time grows with the square of it
+        return None
     near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.75)
     return lower[near[0]] if near else None
 
@@ -89,5 +98,5 @@ def guess(names: Sequence[str], missing: str) -> str:
     >>> guess(["prob", "label"], "probs")
     ". Is 'prob' meant to be 'probs'?"
     """
-    near = meant(missing, names)
+    near = meant(missing, [name for name in names[: 25 * MOST] if len(name) <= LONGEST])
     return "" if near is None else f". Is {near!r} meant to be {missing!r}?"

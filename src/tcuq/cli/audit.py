@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .common import (
@@ -43,6 +42,7 @@ def add(subparsers: Subparsers) -> None:
 def command(args: argparse.Namespace) -> int:
     """Audit the log."""
     from ..audit.derive import audit, checked_state
+    from ..base.limits import read_limited
     from ..io import read_decisions
     from ..monitor.params import Params
 
@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> int:
     log = None if args.log is None else read_run_log(args, params)
     state = None
     if args.state is not None:
-        state = Path(args.state).read_bytes()
+        state = read_limited(args.state)
         with about(args.state):
             checked_state(params, state)
     found = audit(decisions, params, log, state, args.new_segment)

@@ -176,7 +176,12 @@ def _line(done: Pumped, devices: int, lost: list[int]) -> str:
 
 
 def _names(path: str) -> list[str]:
-    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    from ..base.limits import read_limited
+
+    try:
+        lines = read_limited(path, "file").decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is no text, expected one name of a device a line") from None
     names = [line.strip() for line in lines if line.strip()]
     if not names:
         raise ValueError(f"{path}: names no device, expected one a line")

@@ -95,7 +95,19 @@ def asked_text(rows: list[Mapping[str, Any]]) -> str:
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
     """Read the file with its labels filled in; a label may be a number or a name, empty for unknown."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    from ..base.limits import read_limited
+
+    content = read_limited(path, "file")
+    try:
+        return _rows(path, content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is no text, expected the file that was asked for") from None
+    except csv.Error as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _rows(path: Path, text: str) -> list[dict[str, Any]]:
+    with io.StringIO(text, newline="") as file:
         reader = csv.DictReader(file)
         for name in ("device", "version", "boot", "seq", "label"):
             if name not in (reader.fieldnames or ()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .common import about, declare, need_files, print_json
@@ -35,11 +34,12 @@ def add(subparsers: Subparsers) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Describe the file."""
+    from ..base.limits import read_limited
     from ..monitor.params import Params
     from ..report.describe import describe_params, describe_state, render
 
     need_files(args, "FILE")
-    content = Path(args.file).read_bytes()
+    content = read_limited(args.file)
     if content[:4] == b"TCUQ":
         if args.seal:
             raise UsageError(f"--seal is for a parameter file; {args.file} is a saved state")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import (
@@ -125,6 +124,7 @@ def _keep_apart(args: argparse.Namespace) -> None:
 
 def command(args: argparse.Namespace) -> int:
     """Run the monitor and write its decisions."""
+    from ..base.limits import read_limited
     from ..io import format_of
     from ..io.sources import check_target, put
     from ..monitor.monitor import Monitor
@@ -140,7 +140,7 @@ def command(args: argparse.Namespace) -> int:
     if args.state_out is not None:
         check_target(args.state_out)
     if args.state_in is not None:
-        content = Path(args.state_in).read_bytes()
+        content = read_limited(args.state_in)
         with about(args.state_in):
             monitor.load(content)
     if args.new_segment:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer, number
+from ..base.limits import limits_given, read_limited
 from ..monitor.params import Params
 
 MAX_OUTPUTS = 32
@@ -103,6 +104,8 @@ def _table(
     matrix: npt.ArrayLike, offset: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     try:
+        if np.iscomplexobj(matrix) or np.iscomplexobj(offset):
+            raise ValueError
         weights, added = np.asarray(matrix, np.float64), np.asarray(offset, np.float64)
     except (TypeError, ValueError):
         raise ValueError("matrix or offset of the projection holds no numbers, expected numbers") from None
@@ -151,10 +154,10 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
     params : Params
     """
     from ..io.npz import arrays_of
-    from ..io.sources import read_bytes
 
     needed = [key for key in KEYS if key != "offset"]
-    arrays = arrays_of(read_bytes(path), str(path), KEYS, needed)
+    given = limits_given()
+    arrays = arrays_of(read_limited(path, "model", given), str(path), KEYS, needed, given, "model")
     matrix = arrays["matrix"]
     offset = arrays.get("offset", np.zeros(matrix.shape[1:]))
     for key in ("scale", "zero_point"):

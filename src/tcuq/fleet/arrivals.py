@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.json_text import check_depth
+from ..base.told import one_line
 from ..io.values import written_int8
 from .events import MAX_NAME, MAX_NUMBER, Events
 
@@ -49,7 +51,7 @@ class Bad:
         """Count input of a kind."""
         if kind not in self.counts and len(self.counts) >= MOST_KINDS:
             kind = "other"
-        self.first.setdefault(kind, message)
+        self.first.setdefault(kind, one_line(message))
         self.counts[kind] = self.counts.get(kind, 0) + count
 
 
@@ -235,14 +237,16 @@ class Gathering:
     def add_line(self, line: bytes, number: str) -> None:
         """Take one line of JSON; a blank one is nothing."""
         try:
-            content = _DECODE(line.decode().strip())
+            text = line.decode().strip()
+            check_depth(text)
+            content = _DECODE(text)
         except UnicodeDecodeError:
             self.refuse("not JSON", f"{self.where}, {number}: the line is not UTF-8, expected JSON")
             return
         except (ValueError, RecursionError) as error:
             if not line.strip():
                 return
-            self.refuse("not JSON", f"{self.where}, {number}: not JSON: {str(error)[:80]}")
+            self.refuse("not JSON", f"{self.where}, {number}: not JSON: {str(error)[:200]}")
             return
         self.add_content(content, number)
 

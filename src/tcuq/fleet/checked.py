@@ -24,8 +24,10 @@ KINDS = (
     "bad time",
     "bad state",
     "old state",
+    "too many devices",
 )
-"""What is refused, by kind; an event of a bad time is taken, as one without a time."""
+"""What is refused, by kind, in the order in which a fleet keeps their numbers (new ones come last);
+ an event of a bad time is taken, as one without a time."""
 
 EARLIEST, LATEST = 978_307_200.0, 2.0**33
 """Seconds since 1970 between which a time is one. Clocks that were never set say 1970, 1980 or 2000; what is

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.told import one_line
 from ..monitor.params import Params
 from . import store
 from .decided_files import read_decided, write_decided
@@ -102,7 +103,7 @@ class Commits:
         raise AssertionError
 
     def _stored(self, entry: Mapping[str, Any]) -> Params:
-        return Params.from_json((self.folder / entry["params"]).read_text(encoding="utf-8"))
+        return Params.load(self.folder / entry["params"])
 
     def _chosen(
         self, head: Mapping[str, Any] | None, options: Mapping[str, int | None], defaults: Mapping[str, int]
@@ -188,7 +189,7 @@ class Commits:
         per_day, share, seed = options
         file = self._labels_file
         if file is not None:
-            self.labels = Labels.restored(store.read_arrays(self.folder / file["name"], file["bytes"]))
+            self.labels = self._read_labels(file)
             if per_day is not None and (per_day, share) != (self.labels.per_day, self.labels.random_share):
                 self.labels.change(per_day, share)
                 self.labels_stale = True
@@ -197,6 +198,16 @@ class Commits:
             self.labels_stale = True
         for lane in self.lanes.values():
             lane.labels = self.labels
+
+    def _read_labels(self, file: Mapping[str, Any]) -> Labels:
+        path = self.folder / file["name"]
+        arrays = store.read_arrays(path, file["bytes"])
+        try:
+            return Labels.restored(arrays)
+        except MemoryError:
+            raise
+        except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+            raise ValueError(one_line(f"{path} is damaged: {type(error).__name__}: {error}")) from None
 
     def write(self, decided: Sequence[Decided], position: Any) -> None:
         """Commit what has changed; after an `OSError` the last commit, or this one, is on the disk."""

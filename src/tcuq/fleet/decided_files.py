@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.told import one_line
 from ..monitor.steps import STEP_DTYPE, Steps
 from .events import Decided
 from .store import packed, read_arrays, unpacked, write_arrays
@@ -56,7 +57,19 @@ def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | N
     class_names : mapping of str to sequence of str, optional
         Names of the classes, by version.
     """
-    arrays = read_arrays(path)
+    try:
+        return _decided(read_arrays(path), class_names or {})
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+        if isinstance(error, ValueError) and str(error).startswith(f"{path} is damaged"):
+            raise
+        raise ValueError(one_line(f"{path} is damaged: {type(error).__name__}: {error}")) from None
+
+
+def _decided(
+    arrays: Mapping[str, npt.NDArray[Any]], class_names: Mapping[str, Sequence[str] | None]
+) -> list[Decided]:
     names = np.array([*unpacked(arrays["names"], arrays["name_ends"]), None], dtype=object)[:-1]
     steps = np.zeros(len(arrays["device"]), dtype=STEP_DTYPE)
     for name in STEP_DTYPE.names or ():
@@ -65,6 +78,6 @@ def read_decided(path: Path, class_names: Mapping[str, Sequence[str] | None] | N
     for number, version in enumerate(unpacked(arrays["versions"], arrays["version_ends"])):
         mine = arrays["version"] == number
         boots, seqs, times = (arrays[name][mine] for name in ("boots", "seqs", "times"))
-        said = Steps.of(steps[mine], (class_names or {}).get(version))
+        said = Steps.of(steps[mine], class_names.get(version))
         found.append(Decided(version, names[arrays["device"][mine]], boots, seqs, times, said))
     return found

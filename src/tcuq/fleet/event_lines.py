@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..io.sources import MAX_LINE
+from ..base.limits import Limits, limits_given
 from .arrivals import Arrived, Bad, Gathering
 from .file_marks import BEGINNING, has_beginning, mark_of
 
@@ -22,8 +22,9 @@ PAUSE = 0.2
 class EventLines:
     """A file of JSON lines that is being read; a last line without an end is left for later."""
 
-    def __init__(self, path: Path, byte: int) -> None:
+    def __init__(self, path: Path, byte: int, limits: Limits | None = None) -> None:
         self.path, self.at = path, byte
+        self._limits = limits_given(limits)
         self._mark: list[int] | None = None
         self._file = path.open("rb")
         self._file.seek(byte)
@@ -41,7 +42,7 @@ class EventLines:
             It is also taken, and counted, if it is not: nothing more will be written.
         """
         for _ in range(most):
-            line = self._file.readline(MAX_LINE + 1)
+            line = self._file.readline(self._limits.line + 1)
             ended = line.endswith(b"\n")
             if not ended and not (line and (broken or (last and _is_json(line)))):
                 self._file.seek(self.at)
@@ -53,12 +54,14 @@ class EventLines:
         return True
 
     def _too_long(self, into: Gathering, line: bytes) -> bool:
-        if len(line) <= MAX_LINE:
+        if len(line) <= self._limits.line:
             return False
-        into.refuse("long line", f"{self.path}, byte {self.at}: the line is longer than {MAX_LINE:,} bytes")
         # The rest of it is skipped; a file that ends within it goes on there.
-        while (rest := self._file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+        while (rest := self._file.readline(1 << 20)) and not rest.endswith(b"\n"):
             pass
+        size = self._file.tell() - self.at
+        expected = self._limits.beyond("line", size)
+        into.refuse("long line", f"{self.path}, byte {self.at}: the line has {size:,} bytes, {expected}")
         self.at = self._file.tell()
         return True
 
@@ -99,11 +102,13 @@ class StandardInput:
     ----------
     stream : binary file, optional
         Instead of standard input.
+    limits : Limits, optional
     """
 
     where = "standard input"
 
-    def __init__(self, stream: BinaryIO | None = None) -> None:
+    def __init__(self, stream: BinaryIO | None = None, limits: Limits | None = None) -> None:
+        self._limits = limits_given(limits)
         if stream is None:
             if sys.stdin is None:
                 raise ValueError("standard input is closed")
@@ -130,11 +135,12 @@ class StandardInput:
                 rest = lines.pop()
                 if self.ended:
                     lines.append(rest)
-                rest = rest[: MAX_LINE + 1]
+                rest = rest[: self._limits.line + 1]
                 for each in lines:
                     line += 1
-                    if len(each) > MAX_LINE:
-                        rows.refuse("long line", f"{self.where}, line {line}: longer than {MAX_LINE:,} bytes")
+                    if len(each) > self._limits.line:
+                        expected = self._limits.beyond("line", None)
+                        rows.refuse("long line", f"{self.where}, line {line}: is longer, {expected}")
                     else:
                         rows.add_line(each, f"line {line}")
                     if rows.count >= count:

@@ -265,6 +265,8 @@ def _whole(batch: Any, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np
     found = np.asarray(_column(batch, name).to_numpy(zero_copy_only=False))
     if found.dtype.kind not in "iuf":
         return np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    if found.dtype.kind == "f":  # a bound does not fit half a float
+        found = found.astype(np.float64)
     with np.errstate(invalid="ignore"):
         wrong = ~((found < MAX_NUMBER) & (found > -MAX_NUMBER))
         if found.dtype.kind == "f":  # integers with nulls among them come as floats

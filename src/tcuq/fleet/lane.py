@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
+from ..base.limits import limits_given
 from ..monitor.bank import Bank
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE, Steps
@@ -90,6 +91,8 @@ class Lane:
         self.params = params
         self.labels = labels
         self.known = known
+        self._limits = limits_given()
+        self._most = self._limits.devices
         self.devices: list[str] = []
         self.refused: Counter[str] = Counter()
         self.bank = Bank(params)
@@ -191,6 +194,10 @@ class Lane:
         slot = self._slot_of.get(device)
         if self.known is not None and device not in self.known:
             raise ValueError(f"device {device!r} is unknown, expected one that the fleet was opened with")
+        if slot is None and len(self._slot_of) >= self._most:
+            count = len(self._slot_of) + 1
+            expected = self._limits.beyond("devices", count, "devices")
+            raise ValueError(f"device {device!r} would be number {count:,}, {expected}")
         place = integer("boot", boot, 0, MAX_NUMBER - 1), integer("seq", seq, -1, MAX_NUMBER - 1)
         if not isinstance(state, (bytes, bytearray, memoryview)):
             raise ValueError(f"state of {device} is {type(state).__name__}, expected bytes")
@@ -225,6 +232,9 @@ class Lane:
                     continue
                 if self.known is not None and name not in self.known:
                     self.refused["unknown device"] += 1
+                    continue
+                if len(self._slot_of) >= self._most:
+                    self.refused["too many devices"] += 1
                     continue
                 name = str(name)
                 slot = self._slot_of[name] = len(self.devices) + len(fresh)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.told import one_line
 from ..monitor.params import Params
 from .lane import Changes, Lane
 from .order import Touched
@@ -74,11 +75,16 @@ def read_lane(
     """Return a lane from its files, and the files."""
     levels, parts = [], []
     for each in named:
-        arrays = read_arrays(folder / each["name"], each["bytes"])
-        levels.append(Level(each["name"], each["bytes"], _changes(arrays)))
-        parts.append(arrays)
+        parts.append(read_arrays(folder / each["name"], each["bytes"]))
     try:
+        for each, arrays in zip(named, parts, strict=True):
+            levels.append(Level(each["name"], each["bytes"], _changes(arrays)))
         return Lane.restored(version, params, parts, **options), Levels(levels)
-    except (KeyError, IndexError, ValueError) as error:
-        place = folder / named[-1]["name"]
-        raise ValueError(f"{place} or one before it does not fit version {version!r}: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # arrays of other shapes or types lead to errors of all kinds
+        place = folder / named[-1]["name"] if named else folder
+        why = f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        raise ValueError(
+            one_line(f"{place} or one before it does not fit version {version!r}: {why}")
+        ) from None

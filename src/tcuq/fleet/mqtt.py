@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import queue
 import threading
 import time
@@ -13,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.json_text import from_json
+from ..base.limits import Limits, limits_given
 from .arrivals import Arrived, Bad, DeviceState, Gathering, Refused, check_name
 from .events import Events
 from .mqtt_client import Address, Connection
@@ -47,9 +48,10 @@ class MqttSource:
     address : Address
     folder : path
         Of the fleet; the session is named after it.
+    limits : Limits, optional
     """
 
-    def __init__(self, address: Address, folder: Path) -> None:
+    def __init__(self, address: Address, folder: Path, limits: Limits | None = None) -> None:
         self.address, self.where = address, str(address)
         self.bad = Bad()
         self.ended = False  # a broker may always have more
@@ -58,17 +60,25 @@ class MqttSource:
         self.connection.client.on_message = self._arrived
         self._stop = threading.Event()
         self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-        self._decoder: Any = None
+        self._limits = limits_given(limits)
+        # Bytes of messages: each number is written by one thread alone.
+        self._came = self._taken = 0
 
     def _arrived(self, client: Any, data: Any, message: Any) -> None:
         # Any work here would hold up the connection.
-        if message.qos == 0 and self._messages.qsize() >= MOST_WAITING:
+        size, full = len(message.payload), self._came - self._taken > self._limits.waiting
+        if message.qos == 0 and (full or self._messages.qsize() >= MOST_WAITING):
             self.bad("too fast", f"{self.where}: more messages of quality 0 than can be taken")
             return
-        number = self.connection.number
-        self._messages.put(
-            _Message(number, message.mid, message.qos, message.topic, message.payload, time.time())
-        )
+        number, payload = self.connection.number, message.payload
+        if size > self._limits.message:  # one of quality 1 is acknowledged, else it would come again
+            expected = self._limits.beyond("message", size)
+            self.bad("large message", f"{message.topic[:80]}: has {size:,} bytes, {expected}")
+            if message.qos == 0:
+                return
+            payload = b""
+        self._came += len(payload)
+        self._messages.put(_Message(number, message.mid, message.qos, message.topic, payload, time.time()))
 
     def batches(self, position: Any, count: int, every: float) -> Iterator[Arrived | None]:
         """Yield what arrives; see `Source`. The broker knows the position, which stays as it is."""
@@ -81,6 +91,7 @@ class MqttSource:
             now = time.monotonic()
             try:
                 message = self._messages.get(timeout=max(0.001, min(STALL, since + every - now)))
+                self._taken += len(message.payload)
                 if not rows:
                     since = time.monotonic()
                 last = time.monotonic()
@@ -119,13 +130,15 @@ class MqttSource:
             rows.refuse(error.kind, f"{message.topic}: {error}")
             return
         payload = message.payload
+        if not payload:  # it was too large, or says nothing
+            return
         if payload[:1] not in (b"{", b"[") and payload.lstrip()[:1] not in (b"{", b"["):
             self._frames(rows, message, device)
             return
         try:
-            content = json.loads(payload)
-        except (ValueError, RecursionError) as error:
-            rows.refuse("not JSON", f"{message.topic[:80]}: not JSON: {str(error)[:80]}")
+            content = from_json(payload)
+        except ValueError as error:
+            rows.refuse("not JSON", f"{message.topic[:80]}: {str(error)[:200]}")
             return
         rows.add_content(content, f"topic {message.topic[:80]}", device, message.received)
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.json_text import from_json
+from ..base.limits import read_limited
 from ..base.whole_files import write_whole
 
 FOLDER = "requests"
@@ -60,7 +62,7 @@ def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[st
     until = time.monotonic() + wait
     while time.monotonic() < until:
         if told.exists():
-            found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+            found: dict[str, Any] = from_json(read_limited(told, "file"))
             told.unlink()
             return found
         time.sleep(0.1)
@@ -81,7 +83,7 @@ def answer_requests(fleet: Any) -> int:
         return 0
     for path in waiting:
         try:
-            request = json.loads(path.read_text(encoding="utf-8"))
+            request = from_json(read_limited(path, "file"))
             found = answered(fleet, request)
         except FileNotFoundError:
             continue

@@ -7,9 +7,13 @@ HEAD names are removed afterwards, or at the next opening.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+import math
 import os
+import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -19,6 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.json_text import from_json
+from ..base.limits import read_limited
+from ..base.told import one_line
 from ..base.whole_files import sync_folder
 
 FORMAT = "tcuq fleet"
@@ -107,10 +114,35 @@ def read_arrays(path: Path, size: int | None = None) -> dict[str, npt.NDArray[An
     if size is not None and found != size:
         raise ValueError(f"{path} is damaged: it has {found} bytes, expected {size}")
     try:
-        with np.load(path, allow_pickle=False) as content:
-            return {name: content[name] for name in content.files}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            return {
+                info.filename.removesuffix(".npy"): _array(archive, info, found)
+                for info in archive.infolist()
+            }
+    except MemoryError:
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # a place before the beginning is damage, not the disk
+            raise
+        raise ValueError(f"{path} is damaged: it is no archive of arrays") from None
+    except Exception as error:  # damage comes as whatever the decoder of the day runs into
+        raise ValueError(one_line(f"{path} is damaged: {error}")) from None
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int) -> npt.NDArray[Any]:
+    """Return an array; nothing is packed in a fleet's files, so that none is larger than its file."""
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
+        raise ValueError(f"{info.filename!r} is packed, expected stored bytes")
+    with archive.open(info) as member:
+        version = np.lib.format.read_magic(member)
+        if version != (1, 0):
+            raise ValueError(f"{info.filename!r} has another version of the format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+        if dtype.hasobject or math.prod(shape) * dtype.itemsize > size:
+            raise ValueError(f"{info.filename!r} takes more than the file has")
+    with archive.open(info) as member:
+        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
 
 
 def packed(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
@@ -150,23 +182,48 @@ def read_head(folder: Path) -> dict[str, Any] | None:
     """Return what HEAD says, None for a folder without one."""
     path = folder / HEAD
     try:
-        line, _, rest = path.read_bytes().partition(b"\n")
+        line, _, rest = read_limited(path).partition(b"\n")
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        head = json.loads(line)
-        known = head["format"] == FORMAT
+        head = from_json(line)
+        known, layout = head["format"], head["layout"]
     except (ValueError, KeyError, TypeError):
         raise ValueError(f"{path} is damaged or not of a fleet") from None
-    if not known:
-        raise ValueError(f"{path} is of {head['format']!r}, expected {FORMAT!r}")
-    if head["layout"] != LAYOUT:
-        raise ValueError(
-            f"{path} has layout {head['layout']}, expected {LAYOUT}; use the release that wrote it"
-        )
+    if known != FORMAT:
+        raise ValueError(f"{path} is of {one_line(repr(known), 60)}, expected {FORMAT!r}")
+    if layout != LAYOUT:
+        shown = one_line(str(layout), 60)
+        raise ValueError(f"{path} has layout {shown}, expected {LAYOUT}; use the release that wrote it")
     if rest.strip() != f"{zlib.crc32(line):08x}".encode():
         raise ValueError(f"{path} is damaged: its checksum is another")
+    _check_head(path, head)
     return dict(head)
+
+
+def _check_head(path: Path, head: Mapping[str, Any]) -> None:
+    """Refuse a HEAD whose values have other types than this package writes."""
+    kinds: dict[str, Any] = {"commit": int, "refused": dict, "hold": int, "bridge": int, "versions": list}
+    entry = {"name": str, "fingerprint": str, "params": str, "files": list, "feature_scale": (int, float)}
+    file = {"name": str, "bytes": int}
+
+    def has(found: Any, wanted: Mapping[str, Any]) -> bool:
+        if not isinstance(found, dict):
+            return False
+        return all(isinstance(found.get(key), kind) for key, kind in wanted.items())
+
+    good = has(head, kinds) and "position" in head and "labels" in head
+    good = good and all(type(count) is int for count in head["refused"].values())
+    good = good and (head["labels"] is None or has(head["labels"], file))
+    for each in head["versions"] if good else ():
+        good = good and has(each, entry) and all(has(one, file) for one in each["files"])
+    names = [] if not good else [each["params"] for each in head["versions"]]
+    names += [] if not good else [one["name"] for each in head["versions"] for one in each["files"]]
+    names += [head["labels"]["name"]] if good and head["labels"] else []
+    # Files of a fleet lie in its folder: no name leads out of it.
+    good = good and all(re.fullmatch(r"(state|versions)/[0-9A-Za-z_-]+\.(npz|json)", name) for name in names)
+    if not good:
+        raise ValueError(f"{path} is damaged: it lacks something, or names what cannot be")
 
 
 def check_new(folder: Path) -> None:

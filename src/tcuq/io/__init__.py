@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.limits import Limits
 from ..base.unknown import InputNote
 from .decision_files import read_decisions
 from .decisions import Decisions, write_decisions
@@ -13,6 +14,7 @@ __all__ = [
     "FORMATS",
     "Decisions",
     "InputNote",
+    "Limits",
     "format_of",
     "read_decisions",
     "read_log",

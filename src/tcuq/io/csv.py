@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.limits import Limits, limits_given
+from ..base.told import one_line
 from ..base.unknown import note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.columns import EXPECTED, PLAIN, Layout
@@ -137,7 +139,11 @@ class _Table:
 
 
 def read_csv(
-    lines: Iterable[str], where: str, on_bad: Bad | None = None, softmax: Softmax | None = None
+    lines: Iterable[str],
+    where: str,
+    on_bad: Bad | None = None,
+    softmax: Softmax | None = None,
+    limits: Limits | None = None,
 ) -> Log:
     """Read a log from the lines of a CSV file.
 
@@ -154,6 +160,7 @@ def read_csv(
         Called with the message of each bad line, which is skipped; without it, a bad line is an error.
     softmax : callable, optional
         Makes posteriors of the columns p0, p1, ..., which are logits then.
+    limits : Limits, optional
 
     Examples
     --------
@@ -175,7 +182,13 @@ def read_csv(
             first = next(numbered_lines, None)
         if first is None:
             raise ValueError(f"{where}: is empty, expected a header with {EXPECTED}")
-        table = _Table(_header(_cells(first[1]), where), softmax, classes)
+        header = _cells(first[1])
+        given = limits_given(limits)
+        if len(header) > given.fields:
+            raise ValueError(
+                f"the header has {len(header):,} columns, {given.beyond('fields', len(header), 'columns')}"
+            )
+        table = _Table(_header(header, where), softmax, classes)
     except ValueError as error:
         text = str(error)
         at = 1 if first is None else first[0]
@@ -186,7 +199,7 @@ def read_csv(
             if cells:
                 table.add(cells, number)
         except ValueError as error:
-            refuse(at_line(where, number, str(error)), on_bad)
+            refuse(one_line(at_line(where, number, str(error))), on_bad)
     if not table.rows:
         raise ValueError(f"{where}: holds no steps, expected at least one row")
     try:

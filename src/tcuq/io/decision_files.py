@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.fixed import ONE
+from ..base.limits import Limits, limits_given
+from ..base.told import as_one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_name, checked_names
 from ..monitor.monitor import NO_REASON, STEP_DTYPE
@@ -64,7 +66,7 @@ def _named(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from None
 
 
-def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
+def read_decisions(path: str | Path, format: str | None = None, *, limits: Limits | None = None) -> Decisions:
     """Read decisions that `write_decisions` wrote; anything else is refused.
 
     Parameters
@@ -73,10 +75,17 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
         ``"-"`` is standard input.
     format : str, optional
         One of `FORMATS`; it overrides the extension.
+    limits : Limits, optional
+        How large the file may be, as of `read_log`.
     """
     kind, where = format_of(path, format), shown(path)
+    with as_one_line():
+        return _read(path, kind, where, limits_given(limits))
+
+
+def _read(path: str | Path, kind: str, where: str, limits: Limits) -> Decisions:
     if kind == "npz":
-        columns = arrays_of(read_bytes(path), where, (*_KNOWN, "names"), COLUMNS)
+        columns = arrays_of(read_bytes(path, limits), where, (*_KNOWN, "names"), COLUMNS, limits)
         names = columns.pop("names", None)
         _known_columns(list(columns), where)
         for name, values in columns.items():
@@ -88,9 +97,9 @@ def read_decisions(path: str | Path, format: str | None = None) -> Decisions:
             told = {} if names is None else dict(enumerate(checked_names(names, names.size) or ()))
         return _assemble(columns, lines, where, "row", told)
     if kind in TABLES:
-        return _from_table(TableFile(path, kind), where)
+        return _from_table(TableFile(path, kind, limits), where)
     filled = []
-    for number, text in enumerate(decode_lines(read_lines(path)), 1):
+    for number, text in enumerate(decode_lines(read_lines(path, limits, whole=True)), 1):
         try:
             check_length(text)
         except ValueError as error:
@@ -124,7 +133,9 @@ def _from_table(file: TableFile, where: str) -> Decisions:
             columns[name] = values
         told: Told = {}
         if named is not None and "answer" in columns:
-            texts = [text or "" for text in named.tolist()]
+            texts = ["" if text is None else text for text in named.tolist()]
+            if odd := [text for text in texts if not isinstance(text, str)]:
+                raise ValueError(f"{NAME} is {odd[0]!r}, expected text")
             for answer, text in sorted(set(zip(columns["answer"].tolist(), texts, strict=True))):
                 _told(told, answer, text)
     return _assemble(columns, lines, where, "row", told)
@@ -135,6 +146,8 @@ def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
     if values.dtype.kind not in "OU":
         raise ValueError(f"column {name!r} holds {values.dtype}, expected text")
     texts = values.tolist()
+    if odd := [text for text in texts if not isinstance(text, str)]:
+        raise ValueError(f"{name} is {odd[0]!r}, expected text")
     numbers = {text: int(_CODED[name](text)) for text in set(texts)}
     return [numbers[text] for text in texts]
 
@@ -160,7 +173,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
 
 def _told(told: Told, answer: float, name: Any) -> None:
     """Keep the name of a class; refuse one that cannot be shown, and a second one."""
-    if name == "" or answer != int(answer):
+    if name == "" or not math.isfinite(answer) or answer != int(answer):
         return
     if told.setdefault(int(answer), name) != name:
         raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
@@ -169,7 +182,12 @@ def _told(told: Told, answer: float, name: Any) -> None:
 
 def _cells(text: str) -> list[str]:
     # A name may hold commas, and then stands in quotes.
-    return next(csv.reader([text])) if '"' in text else text.split(",")
+    if '"' not in text:
+        return text.split(",")
+    try:
+        return next(csv.reader([text]))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:
@@ -256,7 +274,7 @@ def _assemble(
     signals = np.zeros((len(lines), len(SIGNALS)))
     for name, given in columns.items():
         values = given.astype(np.float64)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             if name == "reason":
                 wrong = ~np.isin(values, (*range(len(SIGNALS)), NO_REASON))
                 accepted = f"0 to {len(SIGNALS) - 1} or {NO_REASON}"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..base.json_text import check_depth
+from ..base.limits import Limits
+from ..base.told import one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.class_names import checked_names, class_number
 from ..monitor.log import Log
@@ -43,6 +47,7 @@ class RowParser:
         Name of the stream in messages.
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
+    limits : Limits, optional
 
     Attributes
     ----------
@@ -61,9 +66,13 @@ class RowParser:
     """
 
     def __init__(
-        self, shape: Shape | None = None, softmax: Softmax | None = None, where: str = "standard input"
+        self,
+        shape: Shape | None = None,
+        softmax: Softmax | None = None,
+        where: str = "standard input",
+        limits: Limits | None = None,
     ) -> None:
-        self._shape, self._softmax, self._where = shape, softmax, where
+        self._shape, self._softmax, self._where, self._limits = shape, softmax, where, limits
         self._keys: frozenset[str] = frozenset()
         self._first = ""
         self._told = False
@@ -80,7 +89,7 @@ class RowParser:
         line : int
             Its number, for messages about later lines that contradict it.
         """
-        return self.take(parse_object(text, ALIASES), line)
+        return self.take(parse_object(text, ALIASES, self._limits), line)
 
     def take(self, content: dict[str, Any], line: int) -> Row | None:
         """Return the step of an object, as `parse` does of its text; keys that are not read are removed.
@@ -183,9 +192,8 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(items)
     if len(content) != len(items):
         names = [name for name, _ in items]
-        raise ValueError(
-            f"key {next(n for n in names if names.count(n) > 1)!r} is there twice, expected once"
-        )
+        twice = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"key {one_line(repr(twice), 60)} is there twice, expected once")
     return content
 
 
@@ -193,7 +201,9 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODE = json.JSONDecoder(object_pairs_hook=_pairs).decode
 
 
-def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[str, Any]:
+def parse_object(
+    text: str, aliases: Mapping[str, str] | None = None, limits: Limits | None = None
+) -> dict[str, Any]:
     """Return the object of one line; refuse anything else, and keys that stand twice.
 
     Parameters
@@ -201,6 +211,7 @@ def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[st
     text : str
     aliases : mapping, optional
         Other names of keys, and what they stand for.
+    limits : Limits, optional
 
     Examples
     --------
@@ -212,6 +223,7 @@ def parse_object(text: str, aliases: Mapping[str, str] | None = None) -> dict[st
     ValueError: the line holds [1], expected an object in braces
     """
     check_length(text)
+    check_depth(text, limits)
     try:
         content = _DECODE(text.strip())
     except json.JSONDecodeError as error:
@@ -239,6 +251,7 @@ def read_jsonl(
     on_bad: Bad | None = None,
     shape: Shape | None = None,
     softmax: Softmax | None = None,
+    limits: Limits | None = None,
 ) -> Log:
     """Read a log from JSON lines; blank lines are skipped.
 
@@ -254,6 +267,7 @@ def read_jsonl(
         What the parameters ask for, where they are known.
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
+    limits : Limits, optional
 
     Examples
     --------
@@ -261,7 +275,7 @@ def read_jsonl(
     >>> log.probs.dtype, len(log)
     (dtype('int8'), 2)
     """
-    parser = RowParser(shape, softmax, where)
+    parser = RowParser(shape, softmax, where, limits)
     rows: list[Row] = []
     for line, text in enumerate(lines, 1):
         if text.strip():
@@ -269,7 +283,7 @@ def read_jsonl(
                 row = parser.parse(text, line)
                 rows += [] if row is None else [row]
             except ValueError as error:
-                refuse(at_line(where, line, str(error)), on_bad)
+                refuse(one_line(at_line(where, line, str(error))), on_bad)
     if not rows:
         raise ValueError(f"{where}: holds no steps, expected at least one line")
     columns: list[Any] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.limits import Limits, limits_given
+from ..base.told import as_one_line, one_line
 from ..base.unknown import guess, note_unknown
 from ..monitor.log import Log
-from .sources import MAX_BYTES, TOO_LARGE
 from .values import ALIASES, Softmax, make_log, refuse_bad_rows
 
 KEYS = (
@@ -28,13 +30,20 @@ KEYS = (
     "feature_zero_point",
 )
 
+_RATIOS = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
+"""Bytes that one byte can unpack to, by the way of packing; others can make far more of it."""
+
+LONGEST_KEY = 200
+"""Characters of an array's name."""
+
 
 def arrays_of(
     content: bytes,
     where: str,
     accepted: Sequence[str] | None = None,
     needed: Sequence[str] = (),
-    max_bytes: int = MAX_BYTES,
+    limits: Limits | None = None,
+    name: str = "file",
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an NPZ file; anything pickled is refused.
 
@@ -50,9 +59,16 @@ def arrays_of(
         Names of the arrays that are read; all of them by default.
     needed : sequence of str
         Names of those that must be there.
-    max_bytes : int
-        All arrays together may take this much memory.
+    limits : Limits, optional
+    name : str
+        Of the limit that all arrays together have.
     """
+    given = limits_given(limits)
+    # Each entry of an archive's directory becomes an object, however small it is.
+    entries = content.count(b"PK\x01\x02")
+    if entries > given.fields:
+        expected = given.beyond("fields", entries, "arrays")
+        raise ValueError(f"{where}: is an archive of {entries:,} files, {expected}")
     # Damage comes as whatever the decoder of the day runs into: too many kinds to name them.
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -62,6 +78,9 @@ def arrays_of(
         raise ValueError(f"{where}: is not an NPZ file, or is damaged; write it with numpy.savez") from None
     with archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        if odd := [key for key in members if not key.isprintable() or len(key) > LONGEST_KEY]:
+            expected = f"expected at most {LONGEST_KEY} printable characters"
+            raise ValueError(f"{where}: has an array named {one_line(repr(odd[0]), 60)}, {expected}")
         for key in needed:
             if key not in members:
                 names = ", ".join(needed if accepted is None else accepted[:6])
@@ -71,15 +90,16 @@ def arrays_of(
                     has += ": are these inputs? `tcuq record` runs a model over them"
                 raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}{has}")
         wanted = [key for key in members if accepted is None or key in accepted]
-        left = max_bytes
+        most: int = getattr(given, name)
+        total = 0
         for key in wanted:
-            size = _unpacked_size(archive, members[key], key, where)
-            if size > left:
+            size = _unpacked_size(archive, members[key], key, where, len(content))
+            total += size
+            if total > most:
                 raise ValueError(
-                    f"{where}: its arrays take more than {max_bytes:,} bytes when unpacked ({key!r} alone "
-                    f"{size:,}); {TOO_LARGE}"
+                    f"{where}: its arrays take {total:,} bytes up to {key!r} when unpacked, "
+                    f"{given.beyond(name, total)}"
                 )
-            left -= size
         arrays = {}
         for key in wanted:
             with _whole(key, where), archive.open(members[key]) as member:
@@ -93,7 +113,9 @@ def arrays_of(
 def _whole(key: str, where: str) -> Iterator[None]:
     """Turn whatever a damaged array leads to into one message."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            yield
     except MemoryError:
         raise
     except Exception:
@@ -102,8 +124,20 @@ def _whole(key: str, where: str) -> Iterator[None]:
         ) from None
 
 
-def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str) -> int:
-    """Return the bytes that an array will take, from its header alone."""
+def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, where: str, stored: int) -> int:
+    """Return the bytes that an array will take, from its header alone.
+
+    Parameters
+    ----------
+    archive, info, key, where
+    stored : int
+        Bytes of the archive, which bound what can be in it.
+    """
+    if info.compress_type not in _RATIOS:
+        raise ValueError(
+            f"{where}: array {key!r} is packed by method {info.compress_type} of ZIP, expected 0 or 8 as "
+            "numpy.savez and numpy.savez_compressed write it"
+        )
     with _whole(key, where), archive.open(info) as member:
         version = np.lib.format.read_magic(member)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -112,12 +146,14 @@ def _unpacked_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, key: str, wh
             raise ValueError("objects")
         size = math.prod(shape) * int(dtype.itemsize)
         # A header that promises more than the archive holds is damage, whatever the limit.
-        if size > info.file_size:
+        most = min(info.file_size, stored * _RATIOS[info.compress_type])
+        # An array without values may have a long side all the same, and be as many empty lists.
+        if size > most or max(shape, default=0) > max(most, 1 << 16):
             raise ValueError("truncated")
     return size
 
 
-def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: Softmax | None = None) -> Log:
+def read_npz(content: bytes, where: str, limits: Limits | None = None, softmax: Softmax | None = None) -> Log:
     """Read a log from the bytes of an NPZ file.
 
     Parameters
@@ -125,8 +161,7 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: So
     content : bytes
     where : str
         Name of the file in messages.
-    max_bytes : int
-        All arrays together may take this much memory.
+    limits : Limits, optional
     softmax : callable, optional
         Makes posteriors of ``probs``, which are logits then.
 
@@ -138,16 +173,17 @@ def read_npz(content: bytes, where: str, max_bytes: int = MAX_BYTES, softmax: So
     1
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
-    found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), max_bytes)
+    found = arrays_of(content, where, (*KEYS, *ALIASES.values()), ("probs",), limits)
     for key, values in found.items():
         if ALIASES.get(key, key) in arrays:
             raise ValueError(f"{where}: array {key!r} is there twice, once under another name; remove one")
         arrays[ALIASES.get(key, key)] = values
-    try:
-        log = make_log(**arrays, softmax=softmax)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{where}: {error}") from None
-    refuse_bad_rows(log, where)
+    with as_one_line():
+        try:
+            log = make_log(**arrays, softmax=softmax)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{where}: {error}") from None
+        refuse_bad_rows(log, where)
     return log
 
 

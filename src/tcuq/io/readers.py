@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..base.limits import Limits, limits_given
+from ..base.told import as_one_line
 from ..monitor.log import Log
 from ..monitor.logits import paired, softmax
 from ..monitor.params import Params
 from .csv import read_csv
 from .jsonl import read_jsonl
 from .npz import read_npz
-from .sources import MAX_BYTES, TABLES, decode_lines, format_of, read_bytes, read_lines, shown
+from .sources import TABLES, decode_lines, format_of, read_bytes, read_lines, shown
 from .tables import read_table_log
 from .values import Bad, Shape
 
@@ -23,7 +25,8 @@ def read_log(
     *,
     logits: bool = False,
     logits_scale: float | None = None,
-    max_bytes: int = MAX_BYTES,
+    limits: Limits | None = None,
+    max_bytes: int | None = None,
 ) -> Log:
     """Read a log of a classifier's outputs.
 
@@ -43,10 +46,11 @@ def read_log(
         What stands for posteriors in the file are logits: softmax is applied.
     logits_scale : float, optional
         What one unit of int8 logits is worth.
-    max_bytes : int
-        An NPZ, Parquet or Arrow file may take this much memory, 2 GiB by default; headers tell before it is
-        unpacked.
-        A line of a text format may always have 1 MiB; a longer one is a bad line.
+    limits : Limits, optional
+        How large the file may be, its arrays when they are unpacked, and a line of it; see `tcuq.io.Limits`.
+        A line that is too long is a bad line.
+    max_bytes : int, optional
+        Stands for the limit `file` alone.
 
     Returns
     -------
@@ -60,16 +64,32 @@ def read_log(
         Where the file has columns that are not read.
     """
     kind, where = format_of(path, format), shown(path)
+    given = limits_given(limits).but(file=max_bytes)
+    with as_one_line():
+        return _read(path, kind, where, on_bad, params, logits, logits_scale, given)
+
+
+def _read(
+    path: str | Path,
+    kind: str,
+    where: str,
+    on_bad: Bad | None,
+    params: Params | None,
+    logits: bool,
+    logits_scale: float | None,
+    limits: Limits,
+) -> Log:
     shape = None if params is None else Shape.of(params)
     apply = (lambda table: softmax(paired(table), logits_scale)) if logits else None
     if kind == "npz":
-        log = read_npz(read_bytes(path, max_bytes), where, max_bytes, apply)
+        log = read_npz(read_bytes(path, limits), where, limits, apply)
     elif kind in TABLES:
-        log = read_table_log(path, kind, where, max_bytes, apply)
+        log = read_table_log(path, kind, where, limits, apply)
     elif kind == "csv":
-        log = read_csv(decode_lines(read_lines(path)), where, on_bad, apply)
+        log = read_csv(decode_lines(read_lines(path, limits, whole=True)), where, on_bad, apply, limits)
     else:
-        log = read_jsonl(decode_lines(read_lines(path)), where, on_bad, shape, apply)
+        lines = decode_lines(read_lines(path, limits, whole=True))
+        log = read_jsonl(lines, where, on_bad, shape, apply, limits)
     if shape is not None:
         shape.check_log(log, where)
     return log

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base.limits import Limits, limits_given
 from ..base.whole_files import write_whole
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
@@ -16,13 +17,6 @@ FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 
 STANDARD = "-"
 """Stands for standard input or output."""
-
-MAX_LINE = 1 << 20
-"""Bytes of one line at most. The widest step that there is, written with all decimals, has 32 KB."""
-
-MAX_BYTES = 1 << 31
-"""Bytes at most of an NPZ, Parquet or Arrow file, and of its arrays when they are unpacked, unless the caller
-allows more."""
 
 TABLES = ("parquet", "arrow")
 """Those that need pyarrow. Feather files are Arrow files by another name."""
@@ -108,21 +102,35 @@ def _named(path: str | Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
 
 
-def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return all bytes of a file or of standard input; refuse more than a limit before reading them."""
+def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file") -> bytes:
+    """Return all bytes of a file or of standard input; refuse more than a limit before reading them.
+
+    Parameters
+    ----------
+    path : path
+    limits : Limits, optional
+    name : str
+        Of the limit.
+    """
+    given = limits_given(limits)
+    most: int = getattr(given, name)
+    known = None
     with _named(path):
         if str(path) == STANDARD:
-            content = _standard_input().read(max_bytes + 1)
+            content = _up_to(_standard_input(), most + 1)
             size = len(content)
         else:
             size = os.stat(path).st_size
             content = b""
-            if size <= max_bytes:
+            if size <= most:
                 with open(path, "rb") as file:
-                    content = _up_to(file, max_bytes + 1)
+                    content = _up_to(file, most + 1)
                 size = len(content)
-    if size > max_bytes:
-        raise ValueError(f"{shown(path)}: is larger than {max_bytes:,} bytes; {TOO_LARGE}")
+            else:
+                known = size
+    if size > most:
+        has = "more" if known is None else f"{known:,}"
+        raise ValueError(f"{shown(path)}: has {has} bytes, {given.beyond(name, known)}")
     return content
 
 
@@ -135,15 +143,16 @@ def _up_to(file: BinaryIO, most: int) -> bytes:
     return b"".join(pieces)
 
 
-TOO_LARGE = "split the log, store int8, or raise max_bytes of tcuq.io.read_log"
-
-
 class LongLine(str):
     """The beginning of a line that is too long to be a step; the rest of it was not kept."""
+
+    expected = ""
 
 
 class _LongBytes(bytes):
     """The same, before it is decoded."""
+
+    expected = ""
 
 
 def check_length(text: str) -> None:
@@ -152,47 +161,69 @@ def check_length(text: str) -> None:
     Examples
     --------
     >>> check_length("a short one")
-    >>> check_length(LongLine("[[0.1, 0.9], [0.8"))
+    >>> long = LongLine("[[0.1, 0.9], [0.8")
+    >>> long.expected = Limits(line=1000).beyond("line", None)
+    >>> check_length(long)
     Traceback (most recent call last):
     ...
-    ValueError: the line is longer than 1,048,576 bytes, expected one step a line; it begins with \
-'[[0.1, 0.9], [0.8'
+    ValueError: the line is too long to be one step, expected at most 1,000 bytes; to allow more, set \
+TCUQ_LIMITS=line=2K; it begins with '[[0.1, 0.9], [0.8'
     """
     if isinstance(text, LongLine):
         raise ValueError(
-            f"the line is longer than {MAX_LINE:,} bytes, expected one step a line; "
-            f"it begins with {str(text)!r}"
+            f"the line is too long to be one step, {text.expected}; it begins with {str(text)!r}"
         )
 
 
-def _next_line(stream: BinaryIO) -> bytes:
-    """Return one line; of one that is too long its beginning, without ever holding all of it."""
-    line = stream.readline(MAX_LINE + 1)
-    if len(line) <= MAX_LINE or line.endswith(b"\n"):
-        return line
-    while (rest := stream.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-        pass
-    return _LongBytes(line[:40])
+def _next_line(stream: BinaryIO, limits: Limits, left: int | None) -> tuple[bytes, int]:
+    """Return one line and its bytes; of one that is too long its beginning, without ever holding it all."""
+    most = limits.line
+    line = stream.readline(most + 1)
+    size = len(line)
+    if size <= most or line.endswith(b"\n"):
+        return line, size
+    # A device such as /dev/zero never ends its line.
+    while (rest := stream.readline(1 << 20)) and not rest.endswith(b"\n"):
+        size += len(rest)
+        if left is not None and size > left:
+            break
+    long = _LongBytes(line[:40])
+    long.expected = limits.beyond("line", size + len(rest))
+    return long, size + len(rest)
 
 
-def read_lines(path: str | Path) -> Iterator[bytes]:
-    """Yield lines as they arrive, so that a live pipe is answered at once."""
+def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = False) -> Iterator[bytes]:
+    """Yield lines as they arrive, so that a live pipe is answered at once.
+
+    Parameters
+    ----------
+    path : path
+    limits : Limits, optional
+    whole : bool
+        All lines will be held in memory: refuse more of them than a file may have.
+    """
+    given = limits_given(limits)
     if str(path) == STANDARD:
-        stream = _standard_input()
-        while True:
-            with _named(path):
-                # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
-                line = _next_line(stream)
-            if not line:
-                return
-            yield line
+        yield from _lines(path, _standard_input(), given, whole)
+        return
+    if whole and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
+        raise ValueError(f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")
     with open(path, "rb") as file:
-        while True:
-            with _named(path):
-                line = _next_line(file)
-            if not line:
-                return
-            yield line
+        yield from _lines(path, file, given, whole)
+
+
+def _lines(path: str | Path, stream: BinaryIO, limits: Limits, whole: bool) -> Iterator[bytes]:
+    left = limits.file
+    while True:
+        with _named(path):
+            # readline, not iteration: nothing may wait for a read-ahead buffer to fill.
+            line, size = _next_line(stream, limits, left if whole else None)
+        if not line:
+            return
+        left -= size
+        if whole and left < 0:
+            raise ValueError(f"{shown(path)}: has more bytes, {limits.beyond('file', None)}")
+        yield line
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
@@ -209,7 +240,11 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
     for number, line in enumerate(lines):
         text = line.decode("utf-8", errors="backslashreplace")
         text = text.removeprefix("\ufeff") if number == 0 else text
-        yield LongLine(text) if isinstance(line, _LongBytes) else text
+        if isinstance(line, _LongBytes):
+            long = LongLine(text)
+            long.expected = line.expected
+            text = long
+        yield text
 
 
 def check_target(path: str | Path) -> None:

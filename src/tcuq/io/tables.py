@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.limits import Limits, limits_given
 from ..base.optional import needed
 from ..base.unknown import note_unknown
 from ..monitor.columns import Layout
 from ..monitor.frames import DETAILS, Columns, columns_of, details_of
 from ..monitor.log import MAX_CLASSES, MAX_FEATURES, Log
-from .sources import MAX_BYTES, STANDARD, TOO_LARGE, read_bytes, shown
+from .sources import STANDARD, read_bytes, shown
 from .values import Softmax, make_log, refuse_bad_rows
 
 PIECE = 1 << 24
@@ -36,8 +37,11 @@ def _whole(kind: str, where: str) -> Iterator[None]:
     """Turn whatever a damaged file leads to into one message."""
     try:
         yield
-    except MemoryError:
-        raise
+    except MemoryError as error:
+        if type(error) is MemoryError:
+            raise
+        # The package asks for as much as a file says, also where that is a lie.
+        raise ValueError(f"{where}: is damaged, or takes more memory than there is") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno:
             raise type(error)(error.errno, error.strerror, where) from None
@@ -53,16 +57,17 @@ class TableFile:
         ``"-"`` is standard input.
     kind : str
         ``"parquet"`` or ``"arrow"``.
-    max_bytes : int
-        The columns that are read may take this much memory.
+    limits : Limits, optional
+        `file` is for the memory that the columns take which are read.
     """
 
-    def __init__(self, path: str | Path, kind: str, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, path: str | Path, kind: str, limits: Limits | None = None) -> None:
         arrow = package(kind)
-        self._kind, self._where, self._left, self._most = kind, shown(path), max_bytes, max_bytes
+        self._limits = limits_given(limits)
+        self._kind, self._where, self._left = kind, shown(path), self._limits.file
         content: Any
         if str(path) == STANDARD:
-            content = arrow.BufferReader(read_bytes(path, max_bytes))
+            content = arrow.BufferReader(read_bytes(path, self._limits))
         else:
             os.stat(path)  # names the file where it is missing
             with _whole(kind, self._where):
@@ -82,6 +87,9 @@ class TableFile:
                 self._schema = self._file.schema
             self.names: list[str] = list(self._schema.names)
             self.metadata = self._schema.metadata
+        if len(self.names) > self._limits.fields:
+            expected = self._limits.beyond("fields", len(self.names), "columns")
+            raise ValueError(f"{self._where}: has {len(self.names):,} columns, {expected}")
 
     def _open_arrow(self, content: Any) -> Any:
         ipc = package(self._kind, "pyarrow.ipc")
@@ -100,7 +108,7 @@ class TableFile:
             Of the file. Each must be there once.
         """
         # The package ends the process on damage in what it tells of single columns: only rows are asked for.
-        if self._kind == "parquet" and self._file.metadata.num_rows * len(names) > self._left:
+        if self._kind == "parquet" and self._file.metadata.num_rows * self._width(names) > self._left:
             self._too_large()
         source = self._parquet(list(names)) if self._kind == "parquet" else self._arrow(list(names))
         while True:
@@ -115,8 +123,18 @@ class TableFile:
                 self._too_large()
             yield piece
 
+    def _width(self, names: Sequence[str]) -> int:
+        """Return the bytes of a row at least: one page of zeros unpacks to any number of them."""
+        total = 0
+        for name in names:
+            try:
+                total += max(1, self._schema.field(name).type.bit_width // 8)
+            except (ValueError, KeyError):  # lists and texts, of which each has its own length
+                total += 1
+        return total
+
     def _too_large(self) -> None:
-        raise ValueError(f"{self._where}: takes more than {self._most:,} bytes when unpacked; {TOO_LARGE}")
+        raise ValueError(f"{self._where}: takes more memory, {self._limits.beyond('file', None)}")
 
     def _parquet(self, names: list[str]) -> Iterator[Any]:
         # One row tells how many may come at once: it may hold a picture.
@@ -137,7 +155,11 @@ class TableFile:
 
 
 def read_table_log(
-    path: str | Path, kind: str, where: str, max_bytes: int = MAX_BYTES, softmax: Softmax | None = None
+    path: str | Path,
+    kind: str,
+    where: str,
+    limits: Limits | None = None,
+    softmax: Softmax | None = None,
 ) -> Log:
     """Read a log from a Parquet or Arrow file.
 
@@ -149,12 +171,11 @@ def read_table_log(
         ``"parquet"`` or ``"arrow"``.
     where : str
         Name of the file in messages.
-    max_bytes : int
-        What is read may take this much memory.
+    limits : Limits, optional
     softmax : callable, optional
         Makes posteriors of the columns of posteriors, which are logits then.
     """
-    file = TableFile(path, kind, max_bytes)
+    file = TableFile(path, kind, limits)
     try:
         layout = Layout.of(file.names, lists=True)
         details = details_of(file.metadata)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ..base.json_text import from_json
+from ..base.limits import read_limited
+from ..base.told import one_line
 from ..base.whole_files import write_whole
+from ..monitor.class_names import checked_names
 from ..monitor.params import Params
 from .journal import Journal
 from .order import Order
@@ -71,18 +76,43 @@ class Saved:
     alarm: int = 0
 
 
+def _check_saved(saved: Saved) -> None:
+    """Refuse values of other types than `Folder.save` writes."""
+    for each in fields(saved):
+        value, kind = getattr(saved, each.name), str(each.type)
+        if kind.startswith("int"):
+            good = (type(value) is int and 0 <= value <= 2**53) or ("None" in kind and value is None)
+            # A segment is what a device says.
+            good = good or (each.name == "given_segment" and type(value) is int and abs(value) <= 2**53)
+        elif kind.startswith("float"):
+            good = type(value) in (int, float) and math.isfinite(value)
+        elif kind.startswith("bool"):
+            good = value is None or type(value) is bool
+        elif kind.startswith("dict"):
+            good = isinstance(value, dict) and all(type(count) is int for count in value.values())
+        elif each.name == "names":
+            good = value is None or checked_names(value, len(value)) is not None
+        else:
+            good = isinstance(value, str if kind == "str" else list)
+        if not good:
+            raise ValueError(f"{each.name} is {str(value)[:40]}, expected {kind}")
+
+
 def read_session(folder: Path, params: Params) -> Saved:
     """Return what was saved last; raise in one line where it is damaged or belongs to other parameters."""
     path = folder / SESSION
     try:
-        saved = Saved(**json.loads(path.read_text()))
+        saved = Saved(**from_json(read_limited(path)))
+        _check_saved(saved)
         base64.b64decode(saved.state, validate=True)
         Order.restored(saved.order)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: is damaged ({error}); move it away or choose another folder") from None
+    except (ValueError, TypeError, OverflowError) as error:
+        why = one_line(str(error), 300)
+        raise ValueError(f"{path}: is damaged ({why}); move it away or choose another folder") from None
     if saved.params != params.fingerprint:
         raise ValueError(
-            f"{folder}: holds a session of parameters {saved.params}, expected {params.fingerprint}; "
+            f"{folder}: holds a session of parameters {one_line(saved.params, 40)}, "
+            f"expected {params.fingerprint}; "
             "choose another folder with --folder, or move this one away"
         )
     return saved
@@ -174,7 +204,7 @@ class Folder:
         found = []
         for line in journal.read(min(start, journal.size)).splitlines():
             try:
-                content = json.loads(line)
+                content = from_json(line)
             except ValueError:
                 continue
             if isinstance(content, dict):

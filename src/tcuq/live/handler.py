@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from ..base.told import one_line
 from .guards import as_json, is_whole, own_name, same
 from .page import live_page, own_policy
 
@@ -286,6 +287,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _head(self, status: int, kind: str, policy: str) -> None:
+        # A request of version 0.9, or one that could not be read, would be answered without any header.
+        self.request_version = self.protocol_version
         self.send_response(status)
         for name, value in {"Content-Type": kind, "Content-Security-Policy": policy, **SAFE}.items():
             self.send_header(name, value)
@@ -294,7 +297,7 @@ class Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a request that could not be read, in plain text."""
         self.close_connection = True
-        self._answer(code, TEXT, f"{message or explain or 'not understood'}\n")
+        self._answer(code, TEXT, f"{one_line(message or explain or 'not understood', 200)}\n")
 
     def log_message(self, *_: object) -> None:
         """Say nothing: the terminal belongs to the session."""

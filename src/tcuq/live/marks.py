@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..base.json_text import from_json
+from ..base.limits import limits_given
+from ..base.told import as_one_line, one_line
+from ..monitor.class_names import checked_names
 from ..monitor.log import Log
 from ..monitor.params import Params
 from .folder import DECISIONS, MARKS, RECEIVED
@@ -38,13 +42,16 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
     place = Path(folder)
     marks = read_marks(place / MARKS)
     probs, features, segments, labels = [], [], [], []
-    answers = {each["step"]: each["answer"] for each in _objects(place / DECISIONS)}
+    answers = {each["step"]: each.get("answer") for each in _objects(place / DECISIONS)}
     names, before, segment = params.names, None, 0
-    for content in _objects(place / RECEIVED):
+    for content in _objects(place / RECEIVED, named=True):
         if "names" in content:
-            names = names or tuple(content["names"])
+            told = content["names"]
+            names = names or checked_names(told, len(told) if isinstance(told, list) else 0)
             continue
         step = content["step"]
+        if (why := _odd(content, params)) is not None:
+            raise ValueError(f"{place / RECEIVED}: step {step} is damaged ({why}); remove this line")
         if step < first or (last is not None and step > last):
             continue
         # Steps that the log lacks, because the disk was full, begin a segment.
@@ -65,30 +72,61 @@ def labeled_log(folder: str | Path, params: Params, first: int = 0, last: int | 
         more = {"feature_scale": params.feature_scale, "feature_zero_point": params.feature_zero_point}
         more["features"] = np.array(features, dtype=np.int8)
     more |= {"labels": labels, "segments": segments, "names": names}
-    return Log(np.array(probs, dtype=np.int8), **more)
+    with as_one_line():
+        return Log(np.array(probs, dtype=np.int8), **more)
+
+
+def _odd(content: dict[str, Any], params: Params) -> str | None:
+    """Return what is wrong with a step that was received; None where it is as it was written."""
+    for key, width in (("probs", params.classes), ("features", params.features)):
+        row = content.get(key)
+        if row is None and key == "features":
+            continue
+        whole = isinstance(row, list) and all(type(each) is int and -128 <= each <= 127 for each in row)
+        if not isinstance(row, list) or not whole or (len(row) != width and (key == "probs" or width)):
+            return f"{key} are not {width} integers from -128 to 127"
+    if type(content.get("segment")) is not int:
+        return "segment is no integer"
+    label = content.get("true_label")
+    return None if label is None or type(label) is int else "true_label is no integer"
 
 
 def read_marks(path: Path) -> dict[int, int]:
     """Return the label of each marked step: -1 for one that was wrong and whose true class is not known."""
-    return {each["step"]: each.get("label", WRONG) for each in _objects(path)}
+    found = {each["step"]: each.get("label", WRONG) for each in _objects(path)}
+    for step, label in found.items():
+        if type(label) is not int:
+            shown = one_line(str(label), 40)
+            raise ValueError(f"{path}: the label of step {step} is {shown}, expected an integer")
+    return found
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of lines; half a line at its end is left out."""
+def _is_step(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= 2**53
+
+
+def _objects(path: Path, named: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield steps of a file of lines, and names where it may have them, without half a line at its end."""
     try:
         file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         return
     with file:
-        for number, line in enumerate(file, 1):
+        limits = limits_given()
+        for number in count(1):
+            line = file.readline(limits.line + 1)
+            if not line:
+                return
+            if len(line) > limits.line and not line.endswith(b"\n"):
+                raise ValueError(f"{path}: line {number} is longer, {limits.beyond('line', None)}")
             if not line.endswith(b"\n"):
                 continue
             try:
-                content = json.loads(line)
-                if not isinstance(content, dict) or not (
-                    type(content.get("step")) is int or "names" in content
-                ):
+                content = from_json(line)
+                names = named and isinstance(content, dict) and "names" in content
+                if not names and not (isinstance(content, dict) and _is_step(content.get("step"))):
                     raise ValueError("expected an object with a step")
             except ValueError as error:
-                raise ValueError(f"{path}: line {number} is damaged ({error}); remove this line") from None
+                why = one_line(str(error), 300)
+                raise ValueError(f"{path}: line {number} is damaged ({why}); remove this line") from None
             yield content

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..base.limits import limits_given
 from ..fleet.broker import Broker
 from .inbox import Chunk, Event, Source
 
@@ -136,6 +137,11 @@ class Subscription(Source):
         if self.closing:
             return  # not acknowledged: it comes again at the next start
         if message.retain:  # of an earlier time: it would come again with each connection
+            client.ack(message.mid, message.qos)
+            return
+        limits, size = limits_given(), len(message.payload)
+        if size > limits.message:
+            self.put(Event("note", f"a message has {size:,} bytes, {limits.beyond('message', size)}"))
             client.ack(message.mid, message.qos)
             return
         payload = bytes(message.payload)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.limits import Limits, limits_given
+from ..base.told import one_line
 from ..base.unknown import unknown_text
 from ..fleet.checked import read_features
 from ..io.binary_frames import DecisionsFrame, Decoder, PosteriorsFrame, StateFrame, Text
@@ -38,6 +40,7 @@ class Reading:
     params : Params
     softmax : callable, optional
         Makes posteriors of what lines hold, which are logits then.
+    limits : Limits, optional
 
     Attributes
     ----------
@@ -58,8 +61,8 @@ class Reading:
     ([[64, -64]], [7], 1)
     """
 
-    def __init__(self, params: Params, softmax: Softmax | None = None) -> None:
-        self._params, self._softmax = params, softmax
+    def __init__(self, params: Params, softmax: Softmax | None = None, limits: Limits | None = None) -> None:
+        self._params, self._softmax, self._limits = params, softmax, limits_given(limits)
         self._fingerprint = int(params.fingerprint, 16)
         self.broken = self.others = 0
         self.why = ""
@@ -77,9 +80,9 @@ class Reading:
 
     def begin(self) -> None:
         """Begin with a new connection: another kind of lines may come."""
-        self._decoder = Decoder()
+        self._decoder = Decoder(self._limits.live_line)
         self._counted = 0
-        self._parser = RowParser(Shape.of(self._params), self._softmax)
+        self._parser = RowParser(Shape.of(self._params), self._softmax, limits=self._limits)
         self._parser.names = self.names or self._params.names
         self._line = 0
         self._rows = RowsToBlock(self._params)
@@ -93,7 +96,7 @@ class Reading:
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
         counts = self.broken, self.others, self.why
-        for item in Decoder().push(head):
+        for item in Decoder(self._limits.live_line).push(head):
             if isinstance(item, Text) and (self._take_line(item.line, 0.0) or self._rows.done()):
                 break
         self.broken, self.others, self.why = counts
@@ -101,7 +104,10 @@ class Reading:
 
     def push(self, data: bytes, time: float) -> list[Got]:
         """Take bytes that arrived at `time`; return the steps that are whole now."""
-        return self._take_bytes(data, time, "a damaged frame, or a line that is no text or too long")
+        expected = self._limits.beyond("live_line", None)
+        return self._take_bytes(
+            data, time, f"a damaged frame, or a line that is no text or too long ({expected})"
+        )
 
     def _take_bytes(self, data: bytes, time: float, why: str) -> list[Got]:
         found: list[Got] = []
@@ -132,11 +138,13 @@ class Reading:
 
     def _refuse(self, why: str) -> None:
         self.broken += 1
-        self.why = why
+        self.why = one_line(why)
 
     def _other(self, fingerprint: Any) -> None:
         self.others += 1
-        self.why = f"made with parameters {fingerprint}, expected {self._params.fingerprint}"
+        self.why = (
+            f"made with parameters {one_line(str(fingerprint), 40)}, expected {self._params.fingerprint}"
+        )
 
     def _from_frame(self, item: PosteriorsFrame | DecisionsFrame, time: float) -> list[Got]:
         params = self._params
@@ -172,7 +180,9 @@ class Reading:
         if not text:
             return []
         try:
-            content = parse_object(text, ALIASES) if text.startswith("{") else self._from_cells(text)
+            content = (
+                parse_object(text, ALIASES, self._limits) if text.startswith("{") else self._from_cells(text)
+            )
             done = None if content is None else self._take(content, time)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             self._refuse(f"{error}: {text[:60]!r}")

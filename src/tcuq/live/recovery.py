@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..base.json_text import from_json
+from ..base.told import one_line
 from ..fleet.checked import read_features
 from ..monitor.monitor import STEP_DTYPE
 from ..monitor.params import Params
@@ -107,7 +108,7 @@ def _lines(journal: Journal, start: int) -> Iterator[tuple[int, dict[str, Any]]]
     at = min(start, journal.size)
     for line in journal.read(at).splitlines(keepends=True):
         try:
-            content = json.loads(line)
+            content = from_json(line)
         except ValueError:
             content = None
         if isinstance(content, dict):
@@ -151,7 +152,7 @@ def _odd(content: dict[str, Any], params: Params, by_device: bool) -> str | None
     except KeyError as error:
         return f"key {error} is missing"
     except (ValueError, TypeError, OverflowError) as error:
-        return str(error)[:100]
+        return one_line(str(error), 100)
     return None
 
 

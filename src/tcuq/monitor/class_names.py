@@ -64,12 +64,26 @@ def checked_names(names: Any, classes: int) -> tuple[str, ...] | None:
     if isinstance(names, np.ndarray):
         if names.ndim != 1:
             raise ValueError(f"names has {names.ndim} dimensions, expected one name a class")
-        names = names.tolist()
+        names = texts_of(names)
     if isinstance(names, (str, bytes)) or not isinstance(names, Sequence):
         raise ValueError(f"names is {names!r}, expected a list of texts")
     if len(names) != classes:
         raise ValueError(f"names has {len(names)} entries, expected {classes}")
     return tuple(checked_name(name, place) for place, name in enumerate(names))
+
+
+def texts_of(names: npt.NDArray[Any]) -> list[Any]:
+    """Return the entries of an array; numpy keeps texts as numbers, of which damage makes no characters.
+
+    Examples
+    --------
+    >>> texts_of(np.array(["cat", "dog"]))
+    ['cat', 'dog']
+    """
+    try:
+        return list(names.tolist())
+    except (SystemError, ValueError):
+        raise ValueError("names are damaged, expected texts") from None
 
 
 def class_shown(number: int, names: Sequence[str] | None) -> str:

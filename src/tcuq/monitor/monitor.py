@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from .._core import Step
 from ..base.fixed import ONE
+from ..base.limits import read_limited
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
 from .feature_format import format_notes
@@ -156,9 +157,7 @@ class Monitor:
 
         A state that does not fit is refused and changes nothing.
         """
-        content = (
-            bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else Path(state).read_bytes()
-        )
+        content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)
         if status:
             raise ValueError(f"state of {len(content)} bytes is refused: {refusal(status, self.params)}")

@@ -14,6 +14,8 @@ from .. import _core
 from ..base.checks import integer, known_only, number
 from ..base.filled import Filled
 from ..base.fixed import ONE, snap
+from ..base.limits import Limits, read_limited
+from ..base.told import one_line
 from ..base.whole_files import write_whole
 from .alarm import Alarm
 from .class_names import checked_names
@@ -422,16 +424,16 @@ class Params:
         write_whole(path, self.to_json())
 
     @classmethod
-    def load(cls, path: str | Path, sealed: bool = True) -> Params:
-        """Read a parameter file; `sealed` as for `from_dict`."""
+    def load(cls, path: str | Path, sealed: bool = True, *, limits: Limits | None = None) -> Params:
+        """Read a parameter file; `sealed` as for `from_dict`, `limits` for its bytes and its nesting."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_limited(path, limits=limits).decode()
         except UnicodeDecodeError:
             raise ValueError(f"{path}: not a parameter file (not text)") from None
         try:
-            return cls.from_json(text, sealed)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
+            return cls.from_dict(content_from(text, limits), sealed)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(one_line(f"{path}: {error}")) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Params.from_dict, (self.to_dict(),))

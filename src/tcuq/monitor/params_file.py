@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from .._core import PARAMS_VERSION
 from ..base.checks import known_only
+from ..base.json_text import from_json
+from ..base.limits import Limits
 from .alarm import Alarm, alarm_from
 from .evidence_head import FIELDS as HEAD_FIELDS
 from .evidence_head import EvidenceHead, head_from
@@ -111,7 +114,7 @@ def _complete(what: str, values: Mapping[str, Any], names: Sequence[str]) -> Non
             raise ValueError(f"{what} {name!r} is missing, expected all of {', '.join(names)}")
 
 
-def content_from(text: str) -> Any:
+def content_from(text: str, limits: Limits | None = None) -> Any:
     """Return the content of a file's text.
 
     Examples
@@ -121,10 +124,7 @@ def content_from(text: str) -> Any:
     ...
     ValueError: field 'classes' comes twice
     """
-    try:
-        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from None
+    return from_json(text, limits, _once)
 
 
 def values_from(content: Any, kind: type[Params]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object; a key that comes twice is a mistake that one of its readers would never see."""
     content = dict(pairs)
     if len(content) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"field {twice!r} comes twice")
     return content
 

@@ -258,7 +258,8 @@ def two_classes(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     elif array.dtype == np.uint8:
         other = np.minimum(255, 256 - array.astype(np.int16)).astype(np.uint8)
     else:
-        other = 1 - array
+        with np.errstate(invalid="ignore"):  # what is no number stays none, and is refused later
+            other = 1 - array
     return np.stack([other, array], axis=1)
 
 

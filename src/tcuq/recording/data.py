@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base.limits import limits_given
 from ..io.npz import arrays_of
 from ..io.sources import read_bytes, shown
+from ..monitor.class_names import texts_of
 from .folders import Asked, read_folder
 from .model import Array, first_line
 from .opening import is_reference, referred
@@ -98,8 +101,8 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
         raise ValueError(f"{name}: x is {x.dtype}, expected numbers")
     if x.ndim < 2:
         raise ValueError(f"{name}: x has {x.ndim} dimensions, expected one row an input")
-    if not len(x):
-        raise ValueError(f"{name}: holds no inputs, expected at least one")
+    if not x.size:
+        raise ValueError(f"{name}: holds no inputs, expected at least one of at least one value")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.ndim != 1:
         hint = "; for one-hot rows, y.argmax(axis=1)" if labels.ndim == 2 and labels.shape[1] > 1 else ""
@@ -127,20 +130,30 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
         return _arrays(_npy(path), labels, where)
     wanted = y_name or "y"
     needed = [x_name] if y_name is None or y is not None else [x_name, y_name]
-    found = arrays_of(read_bytes(path, 1 << 36), where, (x_name, wanted, *COLUMNS), needed, 1 << 36)
-    more = {key: found[key] for key in COLUMNS if key in found}
+    given = limits_given()
+    found = arrays_of(
+        read_bytes(path, given, "inputs"), where, (x_name, wanted, *COLUMNS), needed, given, "inputs"
+    )
+    more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
-        more["names"] = more["names"].tolist()
+        if more["names"].ndim != 1:
+            raise ValueError(f"{where}: names has shape {more['names'].shape}, expected one name a class")
+        try:
+            more["names"] = texts_of(more["names"])
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     return _arrays(found[x_name], found.get(wanted) if y is None else y, where, **more)
 
 
 def _npy(path: Path) -> Array:
     """Return an array that is read from the disk as far as it is used."""
     try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's own, about what a damaged header looks like
+            return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except OSError as error:
         raise type(error)(error.errno, error.strerror, shown(path)) from None
-    except (ValueError, EOFError):
+    except Exception:  # damage comes as whatever numpy and the reader of its header run into
         raise ValueError(
             f"{shown(path)}: is not an NPY file of numbers, or is damaged; write it with numpy.save"
         ) from None

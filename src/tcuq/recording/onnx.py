@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.limits import read_limited
 from .graph_bytes import nodes, penultimate, tail_output
 from .model import Array, Features, Info, Outputs, first_line, needed, too_wide
 
@@ -37,7 +38,7 @@ class ONNX:
     def __init__(self, path: Path, features: Features, posteriors: str | None) -> None:
         self.info = Info(path.name)
         ort = needed("onnxruntime", "tcuq[onnx]", "an .onnx model")
-        content = path.read_bytes()
+        content = read_limited(path, "file")
         self._path, self._ort = path, ort
         plain = self._load(content)
         inputs = plain.get_inputs()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ..base.limits import limits_given
 from ..io.sources import shown
 from .model import Array, needed
 
@@ -62,6 +64,22 @@ for pictures; give the shape with `input_shape`, or arrays as NPZ
     )
 
 
+class TooLarge(ValueError):
+    """A picture has more pixels than are allowed."""
+
+
+def check_pixels(size: tuple[int, int], path: Path) -> None:
+    """Refuse a picture that is too large, by what its header says.
+
+    Examples
+    --------
+    >>> check_pixels((64, 64), Path("a.png"))
+    """
+    pixels, given = size[0] * size[1], limits_given()
+    if pixels > given.pixels:
+        raise TooLarge(f"{shown(path)}: has {pixels:,} pixels, {given.beyond('pixels', pixels, 'pixels')}")
+
+
 def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable[[Path], Array]:
     """Return a function that reads a picture as uint8 of the given shape.
 
@@ -80,9 +98,15 @@ def picture_reader(shape: tuple[int | None, ...] | None, where: str) -> Callable
 
     def read(path: Path) -> Array:
         try:
-            with pil.open(path) as file:
-                picture = file.convert(MODES[wanted.channels])
-        except (OSError, ValueError, SyntaxError, pil.DecompressionBombError):
+            # Pillow warns of large pictures; ours is an error, before anything is unpacked.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with pil.open(path) as file:
+                    check_pixels(file.size, path)
+                    picture = file.convert(MODES[wanted.channels])
+        except (TooLarge, MemoryError):
+            raise
+        except Exception:  # damage comes as whatever the decoder of the day runs into
             raise ValueError(f"{shown(path)}: is no picture, or is damaged; remove it") from None
         if picture.size != (wanted.width, wanted.height):
             picture = picture.resize((wanted.width, wanted.height), pil.Resampling.BILINEAR)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ..base.limits import read_limited
 from ..monitor.log import Log
 from .model import Features
 from .session import Progress, open_session
@@ -141,7 +142,7 @@ def read_names(text: str) -> list[str]:
     if not Path(text).is_file():
         return [each.strip() for each in text.split(",")]
     try:
-        lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        lines = read_limited(text).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise ValueError(f"{text}: is no text, expected one name of a class a line") from None
     return [line.strip() for line in lines if line.strip()]

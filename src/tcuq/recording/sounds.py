@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import wave
 from pathlib import Path
 
@@ -44,7 +45,8 @@ class SoundReader:
                 width, channels, rate = file.getsampwidth(), file.getnchannels(), file.getframerate()
                 raw = file.readframes(self._length)
                 raw = raw[: len(raw) // (width * channels) * width * channels]  # of a file that is cut short
-        except (wave.Error, EOFError):
+        # A chunk that claims to be longer than the file comes as an error of seeking or of the number.
+        except (wave.Error, EOFError, RuntimeError, ValueError, OverflowError, struct.error):
             raise ValueError(f"{shown(path)}: is no WAV file of plain PCM, or is damaged") from None
         first, other = self._rate or (rate, path)
         if rate != first:
@@ -52,6 +54,8 @@ class SoundReader:
                 f"{shown(path)}: has {rate} samples a second, {shown(other)} has {first}; resample them first"
             )
         self._rate = first, other
+        if not channels or width not in (1, 2, 3, 4):
+            raise ValueError(f"{shown(path)}: has samples of {width} bytes, expected 1 to 4")
         samples = waveform(raw, width).reshape(-1, channels).mean(axis=1)
         full = np.zeros(self._length, np.float32)
         full[: len(samples)] = samples[: self._length]

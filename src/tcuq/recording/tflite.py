@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.limits import read_limited
 from .model import Array, Features, Format, Info, Outputs, first_line, needed, too_wide
 
 POSTERIORS = Format(1 / 256, -128)
@@ -38,7 +39,7 @@ class TFLite:
     def __init__(self, path: Path, features: Features, posteriors: str | None, fast: bool) -> None:
         self.info = Info(path.name)
         litert = needed("ai_edge_litert.interpreter", "tcuq[tflite]", "a .tflite model")
-        content = path.read_bytes()
+        content = read_limited(path, "file")
         kinds = litert.OpResolverType
         self._again = litert, content, kinds.BUILTIN_REF
         self._runner = self._load(*self._again)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..._version import VERSION
+from ...base.json_text import from_json
+from ...base.limits import read_limited
 from ..tools import version
 
 FORMAT = "tcuq-device"
@@ -45,15 +47,26 @@ def load(path: str | Path) -> dict[str, Any]:
     ----------
     path : path
     """
+    found = read_limited(path)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = from_json(found)
     except ValueError as error:
-        raise ValueError(f"{path}: not JSON: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: format is not {FORMAT!r}; a result file of tcuq device is needed")
     for part in ("compiler", "emulator", "tcuq", "measured"):
         if part not in content:
             raise ValueError(f"{path}: lacks {part!r}; a result file of tcuq device is needed")
+    if not isinstance(content["measured"], list):
+        raise ValueError(f"{path}: measured is no list; a result file of tcuq device is needed")
+    for number, entry in enumerate(content["measured"]):
+        try:
+            good = all(math.isfinite(value) for _, value in figures(entry)) and bool(_key(entry))
+            good = good and isinstance(entry.get("said", ""), str)
+        except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
+            good = False
+        if not good:
+            raise ValueError(f"{path}: entry {number} of measured is damaged; run tcuq device bench --write")
     return content
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.inputs import WRONG_SCALE, outside, whole_units
+from ...base.limits import limits_given, read_limited
 from ...export import check_name
 from ...io.npz import arrays_of
 from ...monitor.params import Params
@@ -167,7 +168,8 @@ def load_inputs(path: str | Path, graph: Graph) -> Int8:
     -------
     int8 array (inputs, bytes)
     """
-    arrays = arrays_of(Path(path).read_bytes(), str(path))
+    given = limits_given()
+    arrays = arrays_of(read_limited(path, "inputs", given), str(path), limits=given, name="inputs")
     if "x" not in arrays and len(arrays) != 1:
         raise ValueError(f"{path}: has arrays {', '.join(arrays) or 'none'}, expected x")
     found = arrays["x"] if "x" in arrays else next(iter(arrays.values()))

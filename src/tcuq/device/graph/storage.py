@@ -11,6 +11,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ...base.json_text import from_json
+from ...base.limits import Limits, limits_given, read_limited
+from ...base.told import one_line
 from ...base.whole_files import write_whole
 from ...io.npz import arrays_of
 from .check import check
@@ -60,12 +63,14 @@ def save_graph(path: str | Path, graph: Graph) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def load_graph(path: str | Path) -> Graph:
+def load_graph(path: str | Path, limits: Limits | None = None) -> Graph:
     """Return the graph of a file, checked.
 
     Parameters
     ----------
     path : path
+    limits : Limits, optional
+        `model` is for the file, and for its arrays when they are unpacked.
 
     Raises
     ------
@@ -82,9 +87,12 @@ def load_graph(path: str | Path) -> Graph:
     ...     load_graph(f"{folder}/g.npz").steps
     [Drop(source='a', target='b', threshold=26, multiplier=32768)]
     """
-    arrays = arrays_of(Path(path).read_bytes(), str(path))
+    given = limits_given(limits)
+    arrays = arrays_of(read_limited(path, "model", given), str(path), limits=given, name="model")
     try:
-        header = json.loads(bytes(arrays.pop(HEADER)))
+        header = from_json(bytes(arrays.pop(HEADER)), given)
+        if not isinstance(header, dict):
+            raise ValueError("the header is no object")
         if header["format"] not in (FORMAT, FIRST_FORMAT):
             raise ValueError(f"format is {header['format']!r}, expected {FORMAT!r}")
         tensors = {
@@ -99,10 +107,11 @@ def load_graph(path: str | Path) -> Graph:
         )
         return check(graph)
     except KeyError as error:
-        raise ValueError(f"{path}: lacks {error}; not a tcuq graph, or a damaged one") from None
+        raise ValueError(
+            f"{path}: lacks {one_line(str(error), 60)}; not a tcuq graph, or a damaged one"
+        ) from None
     except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{path}: no graph that can be run: {reason}") from None
+        raise ValueError(one_line(f"{path}: no graph that can be run: {error}")) from None
 
 
 def _step(number: int, plain: dict[str, Any], arrays: dict[str, Any]) -> Step:

@@ -8,11 +8,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...base.limits import Limits, read_limited
 from ..graph.check import RESERVED
 from ..graph.model import Graph
 from .convert import graph_of
 from .outputs import Asked
-from .read import MOST_BYTES, read_model
+from .read import read_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,9 @@ class Imported:
     notes: list[str]
 
 
-def import_model(path: str | Path, name: str | None = None, asked: Asked | None = None) -> Imported:
+def import_model(
+    path: str | Path, name: str | None = None, asked: Asked | None = None, limits: Limits | None = None
+) -> Imported:
     """Read an int8 TFLite file and return it as a graph.
 
     Parameters
@@ -43,6 +46,8 @@ def import_model(path: str | Path, name: str | None = None, asked: Asked | None 
         Of the graph, a C identifier; made from that of the file by default.
     asked : Asked, optional
         Which outputs.
+    limits : Limits, optional
+        `model` is for the bytes of the file.
 
     Raises
     ------
@@ -51,9 +56,8 @@ def import_model(path: str | Path, name: str | None = None, asked: Asked | None 
     """
     path = Path(path)
     wanted = asked or Asked()
-    with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    model = read_model(content, str(path))
+    content = read_limited(path, "model", limits)
+    model = read_model(content, str(path), limits)
     try:
         graph = graph_of(model, name or name_of(path), wanted)
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...base.limits import Limits, limits_given, read_limited
 from .check import check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
@@ -27,8 +28,6 @@ from .schema import (
     TensorField,
 )
 
-MOST_BYTES = 2**26
-"""A larger file is for no microcontroller."""
 MOST_DIMENSIONS = 6
 MOST_INPUTS = 32
 """Of one operator, or of the model."""
@@ -42,7 +41,7 @@ HINT = (
 )
 
 
-def read_model(content: bytes, where: str = "model") -> Model:
+def read_model(content: bytes, where: str = "model", limits: Limits | None = None) -> Model:
     """Return the model of a TFLite file, checked.
 
     Parameters
@@ -51,6 +50,8 @@ def read_model(content: bytes, where: str = "model") -> Model:
         The file; constants of the model are views of it.
     where : str
         Its name in messages.
+    limits : Limits, optional
+        `model` is for the bytes of the file.
 
     Raises
     ------
@@ -65,8 +66,9 @@ def read_model(content: bytes, where: str = "model") -> Model:
     ValueError: x.tflite: not a TFLite file: bytes 4 to 7 are b'odel', expected b'TFL3'
     """
     try:
-        if len(content) > MOST_BYTES:
-            raise ValueError(f"has {len(content):,} bytes, expected at most {MOST_BYTES:,}")
+        given = limits_given(limits)
+        if len(content) > given.model:
+            raise ValueError(f"has {len(content):,} bytes, {given.beyond('model', len(content))}")
         if content[4:8] != IDENTIFIER:
             raise ValueError(f"not a TFLite file: bytes 4 to 7 are {content[4:8]!r}, expected {IDENTIFIER!r}")
         return _model(content)
@@ -74,15 +76,15 @@ def read_model(content: bytes, where: str = "model") -> Model:
         raise ValueError(f"{where}: {error}") from None
 
 
-def load_model(path: str | Path) -> Model:
+def load_model(path: str | Path, limits: Limits | None = None) -> Model:
     """Return the model of a file on disk, as `read_model` does.
 
     Parameters
     ----------
     path : path
+    limits : Limits, optional
     """
-    with Path(path).open("rb") as file:
-        return read_model(file.read(MOST_BYTES + 1), str(path))
+    return read_model(read_limited(path, "model", limits), str(path), limits)
 
 
 def _model(content: bytes) -> Model:

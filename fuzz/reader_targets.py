@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""Every reader of files and streams: what it is given, how that is damaged, and what it promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from reader_mutations import (
+    Mutator,
+    any_bytes,
+    csv_rows,
+    folder_files,
+    json_document,
+    json_lines,
+    npy_header,
+    npz_members,
+    with_crc,
+)
+from reader_tables import table_file
+
+from tcuq import Monitor, Params
+from tcuq.io import read_decisions, read_log
+
+CLASSES = 3
+PARAMS = Params(classes=CLASSES, warmup=0)
+WIDE = Params(classes=CLASSES, features=2, feature_scale=0.1, feature_zero_point=0)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One reader.
+
+    Parameters
+    ----------
+    read : callable
+        Takes the path of a damaged file, or folder; checks what the reader promises about what it accepts.
+    mutate : callable
+    suffix : str
+        Of the file.
+    writes : bool
+        Whether the reader may write to the folder that it is given.
+    """
+
+    read: Callable[[Path], None]
+    mutate: Mutator
+    suffix: str
+    writes: bool = False
+
+
+class Broken(AssertionError):
+    """A reader accepted something that breaks its own promise."""
+
+
+def promise(holds: Any, what: str) -> None:
+    """Note a promise that is not kept."""
+    if not holds:
+        raise Broken(what)
+
+
+def _log(path: Path) -> None:
+    log = read_log(path)
+    promise(len(log) >= 1 and log.probs.ndim == 2 and 2 <= log.probs.shape[1] <= 1000, "shape of probs")
+    promise(np.isfinite(log.probs).all(), "probs are finite")
+    if log.probs.dtype.kind == "f":
+        promise(((log.probs >= -0.1) & (log.probs <= 1.1)).all(), "probs lie in 0 to 1")
+    if log.features is not None:
+        promise(log.features.shape[0] == len(log) and np.isfinite(log.features).all(), "features")
+    if log.labels is not None:
+        promise((log.labels < log.probs.shape[1]).all(), "labels")
+    if len(log) <= 1000:
+        Monitor(Params(classes=log.probs.shape[1])).run(log.probs)
+
+
+def _decisions(path: Path) -> None:
+    found = read_decisions(path)
+    promise(len(found.steps) >= 1, "at least one step")
+    for name in ("risk", "threshold", "severity"):
+        promise(np.isfinite(found.steps[name]).all(), f"{name} is finite")
+
+
+def _params(path: Path) -> None:
+    for sealed in (False, True):
+        params = Params.load(path, sealed=sealed)
+        promise(Params.from_json(params.to_json()) == params, "a round trip gives the same parameters")
+        monitor = Monitor(params)
+        promise(len(params.fingerprint) == 8 and monitor is not None, "a monitor can be made")
+
+
+def _state(path: Path) -> None:
+    monitor = Monitor(PARAMS)
+    monitor.load(path)
+    monitor.step(np.array([0, 0, -128], np.int8))
+
+
+def _frames(path: Path) -> None:
+    from tcuq.io.binary_frames import Decoder
+
+    content = path.read_bytes()
+    decoder, at = Decoder(), 0
+    draw = random.Random(len(content))
+    while at < len(content):
+        size = draw.choice((1, 7, 64, 5000))
+        decoder.push(content[at : at + size])
+        at += size
+    decoder.finish(cut=draw.random() < 0.5)
+
+
+def _graph(path: Path) -> None:
+    from tcuq.device.graph.check import check
+    from tcuq.device.graph.storage import load_graph
+
+    check(load_graph(path))
+
+
+def _tflite(path: Path) -> None:
+    from tcuq.device.graph.check import check
+    from tcuq.device.tflite.importing import import_model
+
+    check(import_model(path).graph)
+
+
+def _projection(path: Path) -> None:
+    from tcuq.export.projection import load_projection
+
+    found = load_projection(path, WIDE)
+    promise(found.matrix.dtype == np.int8 and found.matrix.shape[0] == 2, "an int8 matrix of two outputs")
+
+
+def _inputs(path: Path) -> None:
+    """Read inputs of `tcuq record`, of an emitted application, and of the script beside it."""
+    from tcuq.device.emit.feed import read_inputs
+    from tcuq.recording.data import open_data
+    from tcuq.recording.folders import Asked
+
+    failed = None
+    for read in (
+        lambda: [None for each in open_data(path, None, "x", None, Asked()).batches(64)],
+        lambda: read_inputs(path, 4, path.parent),
+    ):
+        try:
+            read()
+        except ValueError as error:
+            failed = _judged(error)
+    if failed is not None:
+        raise failed
+
+
+def _judged(error: ValueError) -> ValueError:
+    if type(error) is not ValueError:
+        raise error
+    return error
+
+
+def _live(path: Path) -> None:
+    """Lines of a device, whatever they are, never raise; what is told of them fits on a line."""
+    from tcuq.live.reading import Reading
+
+    content = path.read_bytes()
+    for params in (PARAMS, WIDE):
+        reading, at = Reading(params), 0
+        reading.prime(content[:500])
+        while at < len(content):
+            reading.push(content[at : at + 333], 0.0)
+            at += 333
+        reading.end(whole=True, time=0.0)
+        for text in (reading.why, *reading.notes):
+            told(text)
+
+
+def told(text: str) -> None:
+    """Refuse what would spoil a terminal."""
+    if not text.isprintable() or len(text) > 1000:
+        raise Broken(f"what is told has odd characters or is long: {text[:300]!r}")
+
+
+def _events(path: Path) -> None:
+    from tcuq.fleet.checked import checked
+    from tcuq.fleet.sources import FileSource
+
+    source = FileSource(path)
+    for arrived in source.batches(None, 100, 1.0):
+        for part in arrived.parts if arrived is not None else ():
+            for events in part.events:
+                for params in (PARAMS, WIDE):
+                    checked(params, events)
+    for text in source.bad.first.values():
+        told(text.replace(path.as_posix(), "").replace(path.name, ""))
+
+
+def _message(path: Path) -> None:
+    """Take a message from a broker, of JSON or of frames."""
+    from tcuq.fleet.arrivals import Bad
+    from tcuq.fleet.mqtt import MqttSource
+    from tcuq.fleet.mqtt_client import Address
+
+    source = MqttSource(Address.of("mqtt://localhost/devices/+"), path.parent)
+    from tcuq.fleet.arrivals import Gathering
+    from tcuq.fleet.mqtt import _Message
+
+    source.bad = Bad()
+    rows = Gathering(source.bad, source.where)
+    source._decode(rows, _Message(1, 1, 1, "devices/a", path.read_bytes(), 1e9))
+    rows.handed_over(None)
+    for text in source.bad.first.values():
+        told(text)
+
+
+def unfolded(path: Path) -> Path:
+    """Return a folder that holds what an archive of our own holds."""
+    place = path.parent / "folder"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:
+        raise ValueError("damage hit the archive itself, which no reader of ours opens") from None
+    for name, content in files.items():
+        target = place / name
+        if place not in target.parents or ".." in target.parts or "\0" in name:
+            raise ValueError("damage hit a name in the archive")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return place
+
+
+def _fleet(path: Path) -> None:
+    from tcuq.fleet import Fleet
+
+    place = unfolded(path)
+    with Fleet.open_read(place) as fleet:
+        fleet.summary()
+        list(fleet.decisions())
+
+
+def _session(path: Path) -> None:
+    """Read a folder of `tcuq live`: what was saved, what came after it, and the log with marks."""
+    from tcuq.live.folder import Folder
+    from tcuq.live.judge import Judge
+    from tcuq.live.marks import labeled_log
+    from tcuq.live.recovery import recover
+
+    place = unfolded(path)
+    failed = None
+    try:
+        labeled_log(place, PARAMS)
+    except ValueError as error:
+        failed = _judged(error)
+    folder = Folder(place, PARAMS)
+    try:
+        told(recover(folder, Judge(Monitor(PARAMS)), PARAMS).text)
+    finally:
+        folder.close()
+    if failed is not None:
+        raise failed
+
+
+def _names(path: Path) -> None:
+    from tcuq.recording.run import read_names
+
+    for name in read_names(str(path)):
+        promise(name, "a name is not empty")
+
+
+def _devices(path: Path) -> None:
+    from tcuq.cli.fleet import _names as device_names
+
+    device_names(str(path))
+
+
+def _labels(path: Path) -> None:
+    from tcuq.cli.fleet_labels import read_labels
+
+    for row in read_labels(path):
+        promise(isinstance(row["boot"], int) and isinstance(row["seq"], int), "boot and seq")
+
+
+def _wav(path: Path) -> None:
+    from tcuq.recording.sounds import SoundReader
+
+    found = SoundReader((100, 1), "folder")(path)
+    promise(found.shape == (100, 1) and np.isfinite(found).all(), "a waveform")
+
+
+def _picture(path: Path) -> None:
+    from tcuq.recording.pictures import picture_reader
+
+    found = picture_reader((8, 8, 3), "folder")(path)
+    promise(found.shape == (8, 8, 3) and found.dtype == np.uint8, "a picture")
+
+
+def _bench(path: Path) -> None:
+    from tcuq.device.cost.stored import grown, load
+
+    found = load(path)
+    grown(found, found)
+
+
+def _inspect(path: Path) -> None:
+    """Run the command itself: one line and status 2, or an answer."""
+    import contextlib
+    import io
+
+    from tcuq.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(["inspect", str(path)])
+    said = err.getvalue()
+    promise("this is a bug" not in said, said)
+    if status == 2:
+        promise(said.count("\n") == 1 and said[:-1].isprintable(), f"one line of plain text, not {said!r}")
+        raise ValueError("refused")
+    promise(status == 0 and out.getvalue(), f"status {status}")
+
+
+def _http(path: Path) -> None:
+    """Send a request to the live page, and read the answer."""
+    import socket
+    from types import SimpleNamespace
+
+    from tcuq.live.feed import Feed
+    from tcuq.live.handler import Handler
+    from tcuq.live.server import Site
+
+    marked: list[Any] = []
+
+    def mark(step: int, label: int | None) -> str:
+        marked.append((step, label))
+        return "marked"
+
+    site = Site(Feed({"title": "a", "names": ["b", "c"]}), None, 1, mark, lambda: "metrics", ())
+    site.closing.set()  # a page that follows the stream is let go at once
+    server = SimpleNamespace(site=site, arrived=lambda connection: None)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(5.0)
+        theirs.sendall(path.read_bytes()[:60_000])  # fits the buffer: nobody reads yet
+        theirs.shutdown(socket.SHUT_WR)
+        Handler(ours, ("127.0.0.1", 1), server)  # type: ignore[arg-type]
+        ours.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := theirs.recv(1 << 16):
+            answer += piece
+    promise(not answer or answer.startswith(b"HTTP/1.1 ") or b" 505 " in answer[:40], f"{answer[:60]!r}")
+    promise(b"Traceback" not in answer and b" 500 " not in answer[:20], f"{answer[-200:]!r}")
+    for step, label in marked:
+        promise(type(step) is int and step >= 0 and (label is None or type(label) is int), "a mark")
+    if not answer.startswith(b"HTTP/1.1 2"):
+        raise ValueError(f"status {answer[9:12].decode('latin-1')!r}")
+
+
+def _onnx(path: Path) -> None:
+    from tcuq.recording.graph_bytes import nodes, penultimate
+
+    try:
+        penultimate(nodes(path.read_bytes()))
+    except IndexError:
+        raise ValueError("no protocol buffer") from None
+
+
+def _sealed(content: bytes, draw: random.Random, others: Any) -> bytes:
+    """Change parameters, mostly with the checksum that belongs to them."""
+    import json
+
+    from tcuq.monitor.params_file import sealed_content
+
+    found = json_document(content, draw, others)
+    if draw.random() < 0.6:
+        try:
+            return json.dumps(sealed_content(json.loads(found))).encode()
+        except (ValueError, RecursionError, AttributeError, TypeError):
+            pass
+    return found
+
+
+TARGETS: dict[str, Target] = {
+    "log_npz": Target(_log, npz_members, ".npz"),
+    "log_csv": Target(_log, csv_rows, ".csv"),
+    "log_jsonl": Target(_log, json_lines, ".jsonl"),
+    "log_parquet": Target(_log, table_file("parquet"), ".parquet"),
+    "log_arrow": Target(_log, table_file("arrow"), ".arrow"),
+    "decisions_npz": Target(_decisions, npz_members, ".npz"),
+    "decisions_csv": Target(_decisions, csv_rows, ".csv"),
+    "decisions_jsonl": Target(_decisions, json_lines, ".jsonl"),
+    "decisions_parquet": Target(_decisions, table_file("parquet"), ".parquet"),
+    "params": Target(_params, _sealed, ".json"),
+    "inspect": Target(_inspect, _sealed, ".json"),
+    "state": Target(_state, with_crc, ".bin"),
+    "frames": Target(_frames, any_bytes, ".frames"),
+    "graph": Target(_graph, npz_members, ".npz"),
+    "tflite": Target(_tflite, any_bytes, ".tflite"),
+    "projection": Target(_projection, npz_members, ".npz"),
+    "inputs_npz": Target(_inputs, npz_members, ".npz"),
+    "inputs_npy": Target(_inputs, npy_header, ".npy"),
+    "live_lines": Target(_live, json_lines, ".jsonl"),
+    "live_csv": Target(_live, csv_rows, ".csv"),
+    "live_frames": Target(_live, any_bytes, ".frames"),
+    "live_session": Target(_session, folder_files, ".zip", writes=True),
+    "http": Target(_http, any_bytes, ".http"),
+    "events_jsonl": Target(_events, json_lines, ".jsonl"),
+    "events_parquet": Target(_events, table_file("parquet"), ".parquet"),
+    "message": Target(_message, json_document, ".json"),
+    "fleet_folder": Target(_fleet, folder_files, ".zip", writes=True),
+    "labels": Target(_labels, csv_rows, ".csv"),
+    "names": Target(_names, any_bytes, ".txt"),
+    "devices": Target(_devices, any_bytes, ".txt"),
+    "wav": Target(_wav, any_bytes, ".wav"),
+    "picture": Target(_picture, any_bytes, ".png"),
+    "bench": Target(_bench, json_document, ".json"),
+    "onnx_names": Target(_onnx, any_bytes, ".onnx"),
+}
+
+
+def missing(name: str) -> str | None:
+    """Return the package that a reader needs and that is not installed, None where it can run."""
+    packages = {"parquet": "pyarrow", "arrow": "pyarrow", "picture": "PIL", "message": "paho"}
+    for word, package in packages.items():
+        if word in name and importlib.util.find_spec(package) is None:
+            return package
+    return None

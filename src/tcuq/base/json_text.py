@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""JSON from anywhere: nested no deeper than allowed, and every fault one kind of error."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .limits import LEAST_NESTING, Limits, limits_given
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_OTHERS = re.compile(r"[^][{}]+")
+
+
+def depth_of(text: str) -> int:
+    """Return how deep lists and objects are nested; brackets in strings do not count.
+
+    Examples
+    --------
+    >>> depth_of('{"a": [[1], [2]], "b": "[[[["}')
+    3
+    """
+    depth = most = 0
+    for bracket in _OTHERS.sub("", _STRINGS.sub("", text)):
+        depth += 1 if bracket in "[{" else -1
+        most = max(most, depth)
+    return most
+
+
+def check_depth(text: str, limits: Limits | None = None) -> None:
+    """Refuse what is nested too deeply, before anything is made of it.
+
+    Examples
+    --------
+    >>> check_depth("[" * 20, Limits(nesting=10))
+    Traceback (most recent call last):
+    ...
+    ValueError: nests too deeply: lists and objects have 20 levels, expected at most 10 levels; to allow \
+more, set TCUQ_LIMITS=nesting=20
+    """
+    # Most texts have fewer brackets than they may nest, which is quick to see.
+    brackets = text.count("[") + text.count("{")
+    if brackets <= LEAST_NESTING:
+        return
+    given = limits_given(limits)
+    depth = depth_of(text) if brackets > given.nesting else 0
+    if depth > given.nesting:
+        expected = given.beyond("nesting", depth, "levels")
+        raise ValueError(f"nests too deeply: lists and objects have {depth:,} levels, {expected}")
+
+
+def from_json(
+    content: str | bytes,
+    limits: Limits | None = None,
+    pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    r"""Return the value of a JSON text; what is none is a `ValueError` of one line.
+
+    Parameters
+    ----------
+    content : str or bytes
+        Bytes are UTF-8, perhaps with a byte order mark.
+    limits : Limits, optional
+    pairs : callable, optional
+        Makes an object of its keys and values.
+
+    Examples
+    --------
+    >>> from_json(b'{"a": 1}')
+    {'a': 1}
+    >>> from_json(b"\xff")
+    Traceback (most recent call last):
+    ...
+    ValueError: not JSON: not UTF-8 at byte 0
+    """
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not JSON: not UTF-8 at byte {error.start}") from None
+    check_depth(text, limits)
+    try:
+        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("not JSON: nests too deeply") from None
+    except ValueError as error:
+        # Python refuses integers of thousands of digits in words of its own.
+        if "integer string conversion" in str(error):
+            raise ValueError("not JSON: an integer has thousands of digits") from None
+        raise

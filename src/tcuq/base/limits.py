@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""How large an input may be before it is refused (docs/LIMITS.md)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "TCUQ_LIMITS"
+"""Of the environment: limits of every reader that is given none."""
+
+LEAST_NESTING = 8
+"""A lower limit would only cost time: what is nested less is not looked at."""
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large inputs may be. Files come from anywhere; a limit keeps one of them from filling the memory.
+
+    Parameters
+    ----------
+    line : int
+        Bytes of a line of text: of a log, of decisions, of a fleet's events.
+    live_line : int
+        Bytes of a line that `tcuq live` receives.
+    file : int
+        Bytes of a log, of decisions or of labels, and of its arrays when they are unpacked.
+    inputs : int
+        The same for inputs of a network, which `tcuq record` reads.
+    document : int
+        Bytes of a file in JSON: parameters, the session of `tcuq live`, a fleet's HEAD.
+    model : int
+        Bytes of an int8 TFLite file or graph that becomes C.
+    message : int
+        Bytes of an MQTT message.
+    waiting : int
+        Bytes of MQTT messages that wait to be taken.
+    fields : int
+        Columns of a table, cells of a row of CSV, arrays of an NPZ file.
+    nesting : int
+        Depth of lists and objects in JSON, 8 at least.
+    pixels : int
+        Pixels of a picture.
+    devices : int
+        Devices of one version of a fleet.
+
+    Examples
+    --------
+    >>> Limits(line=4096).line
+    4096
+    >>> Limits(line=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: limit line is 0, expected an integer from 1 to 9223372036854775807
+    """
+
+    line: int = 1 << 20
+    live_line: int = 1 << 16
+    file: int = 1 << 31
+    inputs: int = 1 << 36
+    document: int = 1 << 24
+    model: int = 1 << 26
+    message: int = 1 << 24
+    waiting: int = 1 << 28
+    fields: int = 10_000
+    nesting: int = 64
+    pixels: int = 1 << 25
+    devices: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            least = LEAST_NESTING if item.name == "nesting" else 1
+            if type(value) is not int or not least <= value < 2**63:
+                expected = f"expected an integer from {least} to {2**63 - 1}"
+                raise ValueError(f"limit {item.name} is {str(value)[:40]}, {expected}")
+
+    @classmethod
+    def of(cls, text: str) -> Limits:
+        """Return limits from a text, the others as they are by default.
+
+        Parameters
+        ----------
+        text : str
+            ``name=number`` with commas between; a number may end in K, M, G or T, for powers of 1024.
+
+        Examples
+        --------
+        >>> found = Limits.of("line=4M, file=8G")
+        >>> found.line, found.file
+        (4194304, 8589934592)
+        >>> Limits.of("lines=4M")
+        Traceback (most recent call last):
+        ...
+        ValueError: TCUQ_LIMITS has 'lines=4M', expected NAME=NUMBER such as file=4G, with a NAME of line, \
+live_line, file, inputs, document, model, message, waiting, fields, nesting, pixels, devices
+        """
+        names = [item.name for item in fields(cls)]
+        found: dict[str, int] = {}
+        for part in filter(None, (each.strip() for each in text.split(","))):
+            match = re.fullmatch(r"(\w+)\s*=\s*([0-9]{1,19})([KMGT]?)", part, re.ASCII)
+            if match is None or match[1] not in names:
+                expected = f"expected NAME=NUMBER such as file=4G, with a NAME of {', '.join(names)}"
+                raise ValueError(f"{VARIABLE} has {part[:40]!r}, {expected}")
+            found[match[1]] = int(match[2]) << _UNITS[match[3]]
+        return cls(**found)
+
+    def but(self, **changes: Any) -> Limits:
+        """Return these limits with some of them changed; what is None stays.
+
+        Examples
+        --------
+        >>> Limits().but(file=100, line=None).file
+        100
+        """
+        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+    def beyond(self, name: str, found: int | None, unit: str = "bytes") -> str:
+        """Return what is said of an input beyond a limit: the limit, and how to allow more.
+
+        Parameters
+        ----------
+        name : str
+            Of the limit.
+        found : int, optional
+            What the input has, where that is known.
+        unit : str
+
+        Examples
+        --------
+        >>> Limits(file=1000).beyond("file", 3_000_000)
+        'expected at most 1,000 bytes; to allow more, set TCUQ_LIMITS=file=3M'
+        """
+        most = getattr(self, name)
+        need = max(2 * most, 2) if found is None else found
+        return f"expected at most {most:,} {unit}; to allow more, set {VARIABLE}={name}={_rounded(need)}"
+
+
+def _rounded(number: int) -> str:
+    """Return a number that is not smaller, as a person would write it.
+
+    Examples
+    --------
+    >>> _rounded(65), _rounded(1 << 20), _rounded((3 << 30) + 1)
+    ('65', '1M', '4G')
+    """
+    for unit, bits in reversed(_UNITS.items()):
+        if bits and number >= 1 << bits:
+            return f"{-(-number >> bits)}{unit}"
+    return str(number)
+
+
+def limits_given(limits: Limits | None = None) -> Limits:
+    """Return the limits that hold: those that were passed, else those of the environment, else the defaults.
+
+    Examples
+    --------
+    >>> limits_given(Limits(line=10)).line
+    10
+    """
+    if limits is not None:
+        return limits
+    text = os.environ.get(VARIABLE, "")
+    return Limits.of(text) if text else Limits()
+
+
+def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
+    """Return the bytes of a file; refuse one beyond a limit before it is read.
+
+    Parameters
+    ----------
+    path : path
+    name : str
+        Of the limit.
+    limits : Limits, optional
+    """
+    given = limits_given(limits)
+    most = getattr(given, name)
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > most else _up_to(file, most + 1)
+    if max(size, len(content)) > most:
+        known = size if size > most else None
+        has = f"has {size:,} bytes" if known else "has more bytes"
+        raise ValueError(f"{path}: {has}, {given.beyond(name, known)}")
+    return content
+
+
+def _up_to(file: Any, most: int) -> bytes:
+    """Read a file piece by piece: a pipe has no size, and its content is limited as well."""
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, 1 << 20))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
