@@ -73,7 +73,8 @@ UNWIND = {"lemmas.c": "20", "rates.c": "18", "params.c": "66"}
 REPLACED = {
     "tcuq.c": {
         "STEEP_LIMIT / p->steep_slope": "DIV(MAP + 3u * map_call, STEEP_LIMIT, p->steep_slope)",
-        "p->slope * near + p->steep_slope * far": "map_call++, MUL(MAP + 3u * map_call - 2u, p->slope, near) + "
+        "p->slope * near + p->steep_slope * far": "map_call++, "
+        "MUL(MAP + 3u * map_call - 2u, p->slope, near) + "
         "MUL(MAP + 3u * map_call - 1u, p->steep_slope, far)",
         "(uint32_t)p->burst * p->budget_den": "CAP",
         "(int32_t)head->bet_slope * shift_floor(evidence, 8)": "SMUL(RULES + 1, head->bet_slope, "
@@ -81,12 +82,13 @@ REPLACED = {
     },
     "tcuq_params.c": {
         "p->slope * (uint32_t)p->knee": "MUL(BOUNDS + 3u * bounds_call++, p->slope, (uint32_t)p->knee)",
-        "(need + p->slope - 1u) / p->slope": "DIV(BOUNDS + 3u * bounds_call - 2u, need + p->slope - 1u, p->slope)",
+        "(need + p->slope - 1u) / p->slope": "DIV(BOUNDS + 3u * bounds_call - 2u, "
+        "need + p->slope - 1u, p->slope)",
         "(rest + p->steep_slope - 1u) / p->steep_slope": "DIV(BOUNDS + 3u * bounds_call - 1u, "
         "rest + p->steep_slope - 1u, p->steep_slope)",
     },
 }
-"""Products and quotients that rates.c takes for any number which obeys the laws of products: each occurs once."""
+"""Products that rates.c takes for any number which obeys the laws of products: each occurs once."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class Shape:
         return (
             f"#define CLASSES {self.classes}\n#define FEATURES {self.features}\n"
             f"#define LAGS {{{', '.join(map(str, self.lags))}}}\n#define MASK {self.mask:#x}u\n"
-            f"#define EVIDENCE {self.evidence:d}\n#define INSTANT {self.instant:d}\n#define SHARES {self.shares:d}\n"
+            f"#define EVIDENCE {self.evidence:d}\n#define INSTANT {self.instant:d}\n"
+            f"#define SHARES {self.shares:d}\n"
         )
 
     def __str__(self) -> str:
