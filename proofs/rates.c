@@ -44,7 +44,7 @@ static uint64_t product(unsigned place, uint32_t a, uint32_t b)
             ASSUME(made[i].b != b || made[i].r == r);
             ASSUME(made[i].b >= b || made[i].r + a <= r);
             ASSUME(made[i].b <= b || r + a <= made[i].r);
-            ASSUME(made[i].b + 1u != b || made[i].r + a == r);
+            ASSUME((uint64_t)made[i].b + 1u != b || made[i].r + a == r);
         }
         if (made[i].b == b) {
             ASSUME(made[i].a >= a || made[i].r + b <= r);
