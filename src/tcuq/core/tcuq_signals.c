@@ -119,10 +119,10 @@ static void push(tcuq_t *m, const layout_t *at, const kept_t *kept, const int8_t
 {
     int8_t *entry = entry_in(m, at, m->head);
     keep_at(m, at, m->head, kept);
-    memcpy(entry, probs, at->post_bytes);
+    memcpy(entry, probs, (size_t)at->post_bytes);
     if (at->entry_bytes != at->post_bytes) {
         /* Features may be NULL where no signal reads them. */
-        memcpy(entry + at->post_bytes, features, at->entry_bytes - at->post_bytes);
+        memcpy(entry + at->post_bytes, features, (size_t)(at->entry_bytes - at->post_bytes));
     }
     m->head++;
     m->fill = (uint8_t)(m->fill < at->depth ? m->fill + 1u : at->depth);

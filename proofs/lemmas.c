@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Proofs of single functions of the core by CBMC, for all values of their arguments within what is assumed.
+ * Each gives a contract of contracts.h, or shows that an alarm of Eva which run.py names cannot come true.
+ * CBMC itself looks for overflow, shifts, division by zero and accesses out of bounds. */
+#include <stdint.h>
+
+#define ASSUME(condition) __CPROVER_assume(condition)
+#define PROVE(condition) __CPROVER_assert(condition, #condition)
+
+uint32_t nondet_u32(void);
+int32_t nondet_i32(void);
+uint64_t nondet_u64(void);
+uint16_t nondet_u16(void);
+int16_t nondet_i16(void);
+int8_t nondet_i8(void);
+
+#include "tcuq_beliefs.c"
+#undef FAST_SHIFT
+#undef SLOW_SHIFT
+
+/* In place of functions that have a proof of their own: what they require is proved, what they ensure is all that is
+ * known of their result. */
+static uint32_t contract_half_distance(int32_t dot, norm_t a, norm_t b)
+{
+    uint32_t result = nondet_u32();
+    (void)dot;
+    (void)a;
+    (void)b;
+    ASSUME(result <= 65535u);
+    return result;
+}
+
+static uint32_t contract_entropy_term(uint32_t share)
+{
+    uint32_t result = nondet_u32();
+    PROVE(share <= 16777216u);
+    ASSUME(result <= 33554432u);
+    return result;
+}
+
+static int32_t contract_log2(uint32_t value)
+{
+    int32_t result = nondet_i32();
+    PROVE(value >= 1u && value <= 131071u);
+    ASSUME(result >= -1048576 && result <= 65536);
+    return result;
+}
+
+#define half_distance contract_half_distance
+#define entropy_term contract_entropy_term
+#include "tcuq_signals.c"
+#undef half_distance
+#undef entropy_term
+#define tcuq_internal_log2 contract_log2
+#define weigh weigh_evidence
+#include "tcuq.c"
+#include "tcuq_sound.h"
+#undef tcuq_internal_log2
+
+static tcuq_params_t p;
+static tcuq_t m;
+static tcuq_evidence_t head;
+static tcuq_instant_t instant;
+
+void prove_log2(void)
+{
+    uint32_t value = nondet_u32();
+    int32_t result;
+    ASSUME(value >= 1u && value <= 131071u);
+    result = tcuq_internal_log2(value);
+    PROVE(result >= (value < 128u ? -1048576 : -589824) && result <= 65536);
+}
+
+/* Also: the loops and the instructions that stand for them agree. */
+void prove_bits(void)
+{
+    uint32_t value = nondet_u32();
+    uint32_t above, below;
+    ASSUME(value != 0u);
+    above = bits_above(value);
+    PROVE(above <= 16u && value >> above >= 1u && value >> above <= 65535u);
+    PROVE(above == 0u || value >> (above - 1u) > 65535u);
+    below = bits_below(value);
+    PROVE(below <= 16u && value << below >= 65536u);
+    PROVE(below == 0u || value << (below - 1u) < 65536u);
+}
+
+void prove_divide_by(void)
+{
+    divisor_t by;
+    uint32_t sum = divide_by(&by, nondet_u32());
+    PROVE(sum >= 1u && sum <= 65535u && by.scale <= 16u && by.factor >= 32768u);
+}
+
+void prove_norm_of(void)
+{
+    uint64_t squares = nondet_u64();
+    norm_t norm;
+    ASSUME(squares <= 256uLL * 32768uLL * 32768uLL);
+    norm = norm_of(squares);
+    PROVE(squares == 0u ? norm.mant == 0u : norm.mant >= 32768u);
+    PROVE(norm.exp >= -15 && norm.exp <= 4);
+}
+
+void prove_half_distance(void)
+{
+    norm_t a, b;
+    a.mant = nondet_u16();
+    a.exp = nondet_i16();
+    b.mant = nondet_u16();
+    b.exp = nondet_i16();
+    ASSUME((a.mant == 0u || a.mant >= 32768u) && a.exp >= -15 && a.exp <= 4); /* norm_of() of this step */
+    PROVE(half_distance(nondet_i32(), a, b) <= 65535u);
+    PROVE(half_distance(nondet_i32(), b, a) <= 65535u);
+}
+
+void prove_entropy_term(void)
+{
+    uint32_t share = nondet_u32();
+    ASSUME(share <= 16777216u);
+    PROVE(entropy_term(share) <= 33554432u);
+}
+
+/* Numbers of features that the loops below run to; README.md says why more do no harm. */
+#define SOME 2
+void prove_displacement_of(void)
+{
+    int32_t mean[SOME];
+    int8_t features[SOME];
+    norm_t norm;
+    mean[0] = nondet_i32();
+    mean[1] = nondet_i32();
+    features[0] = nondet_i8();
+    features[1] = nondet_i8();
+    p.zero_point = nondet_i16();
+    p.features = nondet_u16();
+    ASSUME(p.zero_point >= -128 && p.zero_point <= 127 && p.features <= SOME);
+    norm.mant = nondet_u16();
+    norm.exp = nondet_i16();
+    ASSUME((norm.mant == 0u || norm.mant >= 32768u) && norm.exp >= -15 && norm.exp <= 4);
+    (void)displacement_of(mean, norm, features, &p);
+}
+
+void prove_spread_of(void)
+{
+    uint32_t mean[SOME];
+    mean[0] = nondet_u32();
+    mean[1] = nondet_u32();
+    p.classes = SOME;
+    p.spread_scale = nondet_u32();
+    ASSUME(p.spread_scale >= 1u && p.spread_scale <= 65536u);
+    (void)spread_of(mean, &p);
+}
+
+void prove_between(void)
+{
+    int32_t first = nondet_i32(), second = nondet_i32(), result;
+    uint32_t past = nondet_u32();
+    ASSUME(first >= -32768 && first <= 32767 && second >= -32768 && second <= 32767 && past <= 32767u);
+    result = between(first, second, past);
+    PROVE(result >= -32768 && result <= 32767);
+}
+
+void prove_threshold_range(void)
+{
+    int32_t result;
+    p.knee = nondet_i32();
+    p.slope = nondet_u32();
+    p.steep_slope = nondet_u32();
+    p.reference = nondet_u16();
+    ASSUME(p.knee >= 0 && p.steep_slope >= 1u);
+    result = threshold_at(&p, nondet_i32());
+    PROVE(result >= -16777215 && result <= 16842750);
+}
+
+void prove_weigh(void)
+{
+    int32_t evidence = nondet_i32();
+    p.evidence = &head;
+    m.params = &p;
+    m.novelty = nondet_u32();
+    head.spread = nondet_u32();
+    ASSUME(head.spread >= 16u && head.spread <= 16777216u); /* rule spread_fits; 0 is never below it */
+    ASSUME(evidence > 0 && m.novelty < head.spread);
+    (void)weigh_evidence(&m, evidence);
+}
+
+void prove_vary(void)
+{
+    uint32_t ring[3];
+    layout_t at;
+    uint32_t doubt = nondet_u32(), answer = nondet_u32();
+    ring[0] = nondet_u32();
+    ring[1] = nondet_u32();
+    ring[2] = nondet_u32();
+    at.seen = 1;
+    at.mean_words = 3;
+    m.ring = ring;
+    m.params = &p;
+    p.instant = &instant;
+    instant.spread = nondet_u32();
+    ASSUME(instant.spread <= 262144u && doubt <= 256u && answer < 1000u);
+    (void)tcuq_internal_vary(&m, &at, doubt, answer);
+}
+
+void prove_times_steps(void)
+{
+    uint32_t number = nondet_u32();
+    ASSUME(number <= 1000u);
+    PROVE(times_steps(number, nondet_u32()) >= 0);
+}
+
+/* The debt is within its bounds, or 0: rates.c says what those are at most. */
+void prove_debt_rest(void)
+{
+    int32_t debt = nondet_i32(), rest;
+    p.level_num = nondet_u16();
+    p.level_den = nondet_u16();
+    ASSUME(p.level_num >= 1u && p.level_num < p.level_den && p.level_den <= 1000u);
+    rest = debt_rest(&p, debt, nondet_u32());
+    PROVE(rest >= 0 && rest < (int32_t)p.level_den);
+}
+
+/* A damaged debt of any size. */
+void prove_step_closer(void)
+{
+    int32_t debt = nondet_i32(), up, down;
+    p.level_num = nondet_u16();
+    p.level_den = nondet_u16();
+    ASSUME(p.level_num >= 1u && p.level_num < p.level_den && p.level_den <= 1000u);
+    up = p.level_den - p.level_num;
+    down = -(int32_t)p.level_num;
+    PROVE(debt < 0 ? debt <= INT32_MAX + down : debt >= INT32_MIN + up);
+}

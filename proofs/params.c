@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Params of any content, by CBMC: tcuq_check() and tcuq_init() read no memory that they may not, whatever the
+ * numbers say, and what they accept has the ranges that the other proofs begin with. Lists have the lengths that
+ * tcuq.h asks of a caller: 64 lags, `classes` shares. */
+#include "tcuq_error.c"
+#include "tcuq_params.c"
+
+#define ASSUME(condition) __CPROVER_assume(condition)
+#define PROVE(condition) __CPROVER_assert(condition, #condition)
+
+#define MOST_CLASSES 3
+
+tcuq_params_t nondet_params(void);
+tcuq_evidence_t nondet_evidence(void);
+tcuq_instant_t nondet_instant(void);
+uint8_t nondet_u8(void);
+uint16_t nondet_u16(void);
+_Bool nondet_bool(void);
+
+void prove_check(void)
+{
+    static uint8_t lags[TCUQ_MAX_LAG];
+    static uint16_t weights[TCUQ_MAX_LAG];
+    static uint16_t shares[MOST_CLASSES];
+    static int16_t offsets[MOST_CLASSES];
+    static int8_t centers[1];
+    tcuq_params_t p = nondet_params();
+    tcuq_evidence_t evidence = nondet_evidence();
+    tcuq_instant_t instant = nondet_instant();
+    int i, status;
+    for (i = 0; i < TCUQ_MAX_LAG; i++) {
+        lags[i] = nondet_u8();
+        weights[i] = nondet_u16();
+    }
+    for (i = 0; i < MOST_CLASSES; i++) {
+        shares[i] = nondet_u16();
+    }
+    ASSUME(p.classes <= MOST_CLASSES);
+    p.lags = nondet_bool() ? lags : NULL;
+    p.lag_weights = nondet_bool() ? weights : NULL;
+    p.centers = nondet_bool() ? centers : NULL;
+    p.evidence = nondet_bool() ? &evidence : NULL;
+    p.instant = nondet_bool() ? &instant : NULL;
+    evidence.offset = nondet_bool() ? offsets : NULL;
+    instant.class_mix = nondet_bool() ? shares : NULL;
+    status = tcuq_check(&p);
+    PROVE((status == TCUQ_OK) == (tcuq_internal_check(&p) == TCUQ_OK));
+    if (status == TCUQ_OK) {
+        /* What whole.c, lemmas.c and rates.c begin with. */
+#define TCUQ_FIELD(name, type, low, high, bytes) PROVE(p.name >= (type)(low) && p.name <= (type)(high));
+#include "tcuq_fields.h"
+        PROVE(p.level_num <= 999u && p.budget_num <= 1000u && p.anchor <= 1u && p.about <= 1u);
+        PROVE(p.steep_slope <= 16777216u / 2u && p.slope <= p.steep_slope);
+        PROVE(p.evidence == NULL || (evidence.clip >= 1u && evidence.clip <= 16777216u));
+        PROVE(p.evidence == NULL || evidence.spread == 0u || evidence.spread >= 16u);
+        PROVE(p.instant == NULL || instant.spread <= 262144u);
+    }
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Static checks and proofs: the cheap ones, and that each of them can fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from places import CORE, ROOT
+
+
+def script(path: str) -> ModuleType:
+    """Import a script of the repository."""
+    name = Path(path).stem + "_script"
+    spec = importlib.util.spec_from_file_location(name, ROOT / path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+bounds, checks, proofs = (
+    script(path) for path in ("tools/bounds.py", "tools/static_checks.py", "proofs/run.py")
+)
+
+
+def test_every_loop_of_a_step_has_a_bound() -> None:
+    assert len(bounds.bounds_by_line()) > 40
+
+
+def test_a_loop_without_a_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(CORE, tmp_path / "core")
+    with (tmp_path / "core" / "tcuq.c").open("a", encoding="utf-8") as file:
+        file.write("static void f(int n)\n{\n    while (n > 0) {\n        n--;\n    }\n}\n")
+    monkeypatch.setattr(bounds, "CORE", tmp_path / "core")
+    with pytest.raises(ValueError, match=r"^tcuq\.c:\d+ is a loop without a bound, expected one"):
+        bounds.bounds_by_line()
+
+
+@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="arm-none-eabi-gcc is missing")
+def test_the_bound_grows_with_the_sizes() -> None:
+    small, large = (bounds.step_bound("cortex-m4", 0xF, classes, 4, 1) for classes in (2, 20))
+    assert 1000 < small < large
+
+
+def test_loops_of_a_listing() -> None:
+    assert bounds.natural_loops([[1], [2, 4], [3], [2, 1], []]) == {1: {1, 2, 3}, 2: {2, 3}}
+    with pytest.raises(ValueError, match="two entries"):
+        bounds.natural_loops([[1, 2], [2], [1, 3], []])
+
+
+@pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="avr-gcc is missing")
+def test_no_warnings_where_int_has_16_bits() -> None:
+    for source in checks.PORTABLE:
+        flags = [*checks.WARNINGS, "-mmcu=atmega2560", "-Os", f"-I{CORE}", "-c", "-o", os.devnull]
+        assert checks.found_in(checks.said(["avr-gcc", *flags, source])) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cppcheck") is None, reason="cppcheck is missing")
+def test_deviations_from_misra_are_those_of_the_page() -> None:
+    assert checks.misra().findings == []
+
+
+def test_a_deviation_that_is_new_or_gone_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = tmp_path / "MISRA.md"
+    page.write_text("| 12.1 | advisory | 2 | a | b |\n| 8.9 | advisory | 1 | a | b |\n", encoding="utf-8")
+    monkeypatch.setattr(checks, "MISRA_PAGE", page)
+    monkeypatch.setattr(checks, "with_tool", lambda tool, check: True)
+    monkeypatch.setattr(checks, "misra_counts", lambda: checks.Counter({"12.1": 3, "10.1": 1}))
+    found = checks.misra().findings
+    assert [line.split(":")[1] for line in found] == [
+        " rule 8.9 has 0 places, expected 1",
+        " rule 10.1 has 1 places, expected 0",
+        " rule 12.1 has 3 places, expected 2",
+    ]
+
+
+def test_products_stand_where_the_proof_replaces_them(tmp_path: Path) -> None:
+    proofs.changed(tmp_path)
+    assert "CAP" in (tmp_path / "tcuq.c").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match="expected 1"):
+        proofs.changed(tmp_path, {"tcuq.c": {"no such text": ""}})
+
+
+def test_every_alarm_that_is_passed_over_has_a_proof() -> None:
+    assert set(proofs.DISCHARGED.values()) <= {*proofs.LEMMAS, *proofs.RATES}
+    assert not proofs.discharged("tcuq.c:1: Warning: division by zero. assert x ≢ 0;")
+
+
+def test_the_budget_is_kept(tmp_path: Path) -> None:
+    command = shlex.split(os.environ.get("CBMC", "cbmc"))
+    if shutil.which(command[0]) is None:
+        pytest.skip("cbmc is missing: install it, or name it in CBMC")
+    for proof in ("budget", "damaged_credit"):
+        assert proofs.cbmc(command, "rates.c", proof, "", tmp_path, 60).failed == []
