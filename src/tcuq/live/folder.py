@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..base.whole_files import write_whole
+from ..base.whole_files import make_folder, write_whole
 from ..monitor.params import Params
 from .journal import Journal
 from .order import Order
@@ -104,7 +104,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path}: is a file, expected a folder (--folder)")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise ValueError(f"{self.path}: {error.strerror}; choose another folder with --folder") from None
