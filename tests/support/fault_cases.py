@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import functools
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +48,8 @@ class Case:
         Whether errors are printed as one line, or raised.
     slow : bool
         Computing takes long: a next run goes on from the first operation.
+    tools : bool
+        Whether it needs compilers for boards.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Case:
     parts: tuple[str, ...] = ("",)
     command: bool = True
     slow: bool = False
+    tools: bool = False
 
 
 def _log(classes: int = 4, steps: int = 1200) -> Log:
@@ -289,12 +291,14 @@ def all_cases() -> list[Case]:
             "device build IN/net.npz --board netduinoplus2 --out OUT/a.elf --quiet",
             functools.partial(_graph, a_elf=b"old"),
             slow=True,
+            tools=True,
         ),
         command(
             "device emit",
             "device emit IN/net.npz IN/fitting.json -o OUT/fw --board netduinoplus2 --force --quiet",
             _emitted,
             slow=True,
+            tools=True,
         ),
         Case("demo", _demonstrated, _demo, slow=True),
         Case(
@@ -472,8 +476,3 @@ def kept_cases() -> list[Kept]:
         Kept("fleet run", _fleet_begun, _fleet, _fleet_look),
         Kept("live, new", lambda place: (place / "out").mkdir(parents=True), _live, _live_look),
     ]
-
-
-def seeds() -> int:
-    """Return how many mixed losses of power are tried at each point; TCUQ_FAULT_SEEDS sets it."""
-    return int(os.environ.get("TCUQ_FAULT_SEEDS", "2"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from fault_cases import Case, Kept
 from faulty_files import DEAD, Enumerated, Fault, Outcome, restore, run_forked, snapshot
@@ -228,3 +229,10 @@ def every_loss(changes: int, seeds: int) -> Iterator[tuple[int, str, str, int]]:
             yield at, names, data, 0
         for seed in range(seeds):
             yield at, "some", "some", seed
+
+
+def sampled(every: Iterable[Any], count: int, start: int) -> list[Any]:
+    """Return about so many of them, evenly spread."""
+    listed = list(every)
+    stride = max(1, len(listed) // count)
+    return listed[start % stride :: stride]

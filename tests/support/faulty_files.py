@@ -409,7 +409,10 @@ class Enumerated:
         self._ask, self._told = os.pipe(), os.pipe()
         self._child = os.fork()
         if self._child == 0:
-            self._serve(work, root)
+            try:
+                self._serve(work, root)
+            finally:  # whatever happens, this process never goes on with the tests
+                os._exit(1)
         os.close(self._ask[0])
         os.close(self._told[1])
 
@@ -483,9 +486,12 @@ def run_forked(work: Callable[[], int], root: Path, fault: Fault | None = None) 
     told = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(told[0])
-        _send(told[1], _run(work, Faults(root, fault, record=True)))
-        os._exit(0)
+        try:
+            os.close(told[0])
+            _send(told[1], _run(work, Faults(root, fault, record=root.is_dir())))
+            os._exit(0)
+        finally:  # whatever happens, this process never goes on with the tests
+            os._exit(1)
     os.close(told[1])
     with contextlib.ExitStack() as stack:
         stack.callback(os.close, told[0])

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,8 @@ class Folder:
         """Close all files; another program may use the folder then."""
         for journal in (self.received, self.decisions, self.marks):
             journal.close()
-        os.close(self._lock)
+        with suppress(OSError):  # a lock ends with its file, whatever the disk says
+            os.close(self._lock)
 
 
 def check_free(path: Path) -> None:
