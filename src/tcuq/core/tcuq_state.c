@@ -311,16 +311,14 @@ SELDOM int tcuq_verify(const tcuq_t *m)
     const tcuq_params_t *p;
     layout_t at;
     tcuq_t now;
-    int status;
     if (m == NULL || m->params == NULL || m->ring == NULL) {
         return TCUQ_ERR_STATE;
     }
     p = m->params;
-    status = tcuq_internal_check(p);
-    if (status != TCUQ_OK) {
-        return status;
-    }
-    if (m->params_sum != tcuq_internal_sum(p)) {
+    /* In this order: a damaged pointer or number is not followed. */
+    if ((m->params_sum & SUM_PARAMS) != tcuq_internal_sum(p, SUM_PARAMS) ||
+        (m->params_sum & SUM_HEADS) != tcuq_internal_sum(p, SUM_HEADS) ||
+        (m->params_sum & SUM_LISTS) != tcuq_internal_sum(p, SUM_LISTS)) {
         return TCUQ_ERR_OTHER;
     }
     tcuq_internal_layout(&at, p);
