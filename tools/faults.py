@@ -3,9 +3,9 @@
 
     python tools/faults.py [--case TEXT] [--stride N] [--jobs N]
 
-At each operation the process is killed before, in the middle and after it; the operation fails with a full disk,
-an error of the disk, a read-only disk and missing rights, once and from there on; and after each change of the
-disk the power is lost in several ways. Exit status 0 when everything held, else 1.
+At each operation the process is killed before, in the middle and after it; the operation fails with a full
+disk, an error of the disk, a read-only disk and missing rights, once and from there on; and after each change
+of the disk the power is lost in several ways. Exit status 0 when everything held, else 1.
 """
 
 from __future__ import annotations
