@@ -13,7 +13,7 @@ from places import CORE, CORE_SOURCES, ROOT
 
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-FLIPS = 18568
+FLIPS = 20738
 SOME = 60
 """In the short form, one flip of so many is tried."""
 
@@ -51,18 +51,18 @@ def test_some_flips_come_back_and_lead_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_flip_comes_back_and_leads_nowhere(tmp_path: Path) -> None:
-    done = flips(CORE, "gcc", tmp_path)
+def test_every_flip_comes_back(tmp_path: Path) -> None:
+    done = flips(CORE, "gcc", tmp_path, "-O2", sanitized=False)
     assert done.returncode == 0, done.stderr[:2000]
     assert done.stdout == f"{FLIPS} flips, all came back\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("compiler", "sanitized"), [("gcc", False), ("clang", True)])
-def test_other_builds_say_the_same(compiler: str, sanitized: bool, tmp_path: Path) -> None:
-    done = flips(CORE, compiler, tmp_path, *(() if sanitized else ("-O2",)), sanitized=sanitized, stride=8)
+@pytest.mark.parametrize(("compiler", "stride"), [("gcc", 6), ("clang", 20)])
+def test_no_flip_leads_out_of_memory(compiler: str, stride: int, tmp_path: Path) -> None:
+    done = flips(CORE, compiler, tmp_path, stride=stride)
     assert done.returncode == 0, done.stderr[:2000]
-    assert int(done.stdout.split()[0]) > FLIPS // 8
+    assert int(done.stdout.split()[0]) > FLIPS // stride
 
 
 @pytest.mark.slow
