@@ -30,8 +30,7 @@ SELDOM int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t r
     memset(m, 0, sizeof *m);
     m->params = p;
     m->ring = ring;
-    m->params_sum = tcuq_internal_sum(p, SUM_PARAMS) | tcuq_internal_sum(p, SUM_HEADS) |
-                    tcuq_internal_sum(p, SUM_LISTS);
+    m->params_sum = tcuq_internal_sum(p, 0);
     m->accuracy = (uint32_t)p->expected_start << 8;
     return TCUQ_OK;
 }

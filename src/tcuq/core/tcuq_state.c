@@ -316,9 +316,10 @@ SELDOM int tcuq_verify(const tcuq_t *m)
     }
     p = m->params;
     /* In this order: a damaged pointer or number is not followed. */
-    if ((m->params_sum & SUM_PARAMS) != tcuq_internal_sum(p, SUM_PARAMS) ||
-        (m->params_sum & SUM_HEADS) != tcuq_internal_sum(p, SUM_HEADS) ||
-        (m->params_sum & SUM_LISTS) != tcuq_internal_sum(p, SUM_LISTS)) {
+    if (m->params_sum != tcuq_internal_sum(p, m->params_sum)) {
+        return TCUQ_ERR_OTHER;
+    }
+    if (tcuq_internal_check(p) != TCUQ_OK) { /* a weight of a lag, which has no part in the sum */
         return TCUQ_ERR_OTHER;
     }
     tcuq_internal_layout(&at, p);
