@@ -370,9 +370,13 @@ def folder_cases() -> list[Case]:
 def as_command(work: Callable[[], None]) -> int:
     """Run a function as a command is run: errors are one line."""
 
+    def done(args: object) -> int:
+        work()
+        return 0
+
     class One:
         def parse_args(self, argv: object) -> argparse.Namespace:
-            return argparse.Namespace(command=lambda args: work() or 0, quiet=True)
+            return argparse.Namespace(command=done, quiet=True)
 
     made: Any = One
     return run_command("tcuq", made, [])

@@ -178,7 +178,7 @@ class Faults:
         self._put("fsync", self._fsync)
         self._put("ftruncate", self._ftruncate)
         self._true["io.open"] = io.open
-        builtins.open = io.open = self._open_file  # type: ignore[assignment]
+        builtins.open = io.open = self._open_file
         self._true["exchange"] = whole_folders.exchange
         whole_folders.exchange = self._exchange
         setattr(shutil, "_USE_CP_SENDFILE", False)  # noqa: B010
