@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tcuq.base.whole_files import sync_folder, write_whole
+from tcuq.base import whole_files
+from tcuq.base.whole_files import make_folder, sync_folder, write_whole
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -82,3 +84,58 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(
         write_whole(tmp_path / "a", "new")
     assert error.value.filename == str(tmp_path / "a")
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    handle, part = whole_files._part(target, 0o600)
+    os.write(handle, b"half")
+    write_whole(target, "meanwhile")  # by another process: the first one holds its lock
+    assert sorted(os.listdir(tmp_path)) == sorted(["a", os.path.basename(part)])
+    os.close(handle)  # as a kill does
+    os.chmod(part, 0o444)
+    write_whole(target, "new")
+    assert os.listdir(tmp_path) == ["a"] and target.read_text() == "new"
+
+
+def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(tmp_path: Path) -> None:
+    target, other = tmp_path / "a", tmp_path / "other"
+    other.write_text("mine")
+    handle, part = whole_files._part(target, 0o600)
+    os.close(handle)
+    os.unlink(part)
+    os.symlink(other, part)
+    write_whole(target, "new")
+    assert target.read_text() == "new" and other.read_text() == "mine"
+
+
+def test_permissions_are_those_of_the_old_file_or_as_the_system_says(tmp_path: Path) -> None:
+    mask = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", "new")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+    (tmp_path / "a").chmod(0o604)
+    write_whole(tmp_path / "a", "newer")
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o604
+
+
+def test_many_who_write_one_file_at_once(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        for _ in range(20):
+            write_whole(tmp_path / "a", f"{number}" * 5000)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    text = (tmp_path / "a").read_text()
+    assert len(text) == 5000 and len(set(text)) == 1 and os.listdir(tmp_path) == ["a"]
+
+
+def test_folders_around_a_new_one_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(whole_files, "sync_folder", synced.append)
+    make_folder(tmp_path / "a" / "b")
+    assert synced == [tmp_path, tmp_path / "a"]
+    make_folder(tmp_path / "a" / "b")
+    assert len(synced) == 2

@@ -1,10 +1,9 @@
-"""Folders that are replaced whole: killed or failing at every single file operation."""
+"""Folders that are replaced whole; tests/faults kills and fails every single file operation of it."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,6 @@ from tcuq.base.whole_folders import recover, write_folder
 OLD = {"README.md": "old", "src/a.c": "old a", "src/b.c": "old b"}
 NEW = {"README.md": "new", "src/a.c": "new a", "src/b.c": "new b", "src/deep/c.c": "new c"}
 MINE = {"mine.txt": "mine", "src/mine.c": "mine", "notes/deep/x": "mine"}
-OPERATIONS = (
-    *("mkdir", "rename", "replace", "link", "symlink", "unlink", "rmdir", "open", "close"),
-    *("write", "fsync", "chmod", "utime", "scandir", "remove"),
-)
-DEAD = 77
-
-posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-ways = pytest.mark.parametrize("way", ["exchange", "two renames"])
 
 
 def fill(folder: Path, texts: dict[str, str]) -> None:
@@ -40,110 +31,6 @@ def content(folder: Path) -> dict[str, str]:
 
 def no_exchange(one: Path, two: Path) -> None:
     raise OSError(errno.ENOSYS, "Function not implemented")
-
-
-def before_each(act: Callable[[int], None], way: str, patch: Callable[[Any, str, Any], None]) -> None:
-    """Call `act` with a running number before every file operation."""
-    count = [0]
-
-    def counted(true: Any) -> Any:
-        def call(*args: Any, **named: Any) -> Any:
-            count[0] += 1
-            act(count[0])
-            return true(*args, **named)
-
-        return call
-
-    for name in OPERATIONS:
-        patch(os, name, counted(getattr(os, name)))
-    patch(whole_folders, "exchange", no_exchange if way == "two renames" else counted(whole_folders.exchange))
-
-
-def killed(folder: Path, at: int, way: str) -> bool:
-    """Write the new files in a process that dies before its n-th operation; return whether it died."""
-    child = os.fork()
-    if child == 0:
-
-        def die(number: int) -> None:
-            if number == at:
-                os._exit(DEAD)
-
-        try:
-            before_each(die, way, setattr)
-            write_folder(folder, NEW)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert status in (0, DEAD)
-    return status == DEAD
-
-
-@posix
-@ways
-@pytest.mark.parametrize("fresh", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_a_kill_at_any_point_leaves_all_old_or_all_new_files(tmp_path: Path, way: str, fresh: bool) -> None:
-    old, new = OLD | MINE, NEW | MINE
-    seen = {"old": 0, "new": 0, "missing": 0}
-    at = 0
-    while True:
-        at += 1
-        place = tmp_path / str(at)
-        folder = place / "c"
-        place.mkdir()
-        if not fresh:
-            fill(folder, old)
-        died = killed(folder, at, way)
-        if not folder.exists():
-            seen["missing"] += 1
-        else:
-            found = content(folder)
-            expected = (NEW,) if fresh else (old, new)
-            assert found in expected, at
-            seen["old" if found == old else "new"] += 1
-        if not fresh:
-            # The next run brings back a folder that was on its way, and then removes what is left.
-            recover(folder)
-            assert content(folder) in (old, new)
-        write_folder(folder, NEW)
-        assert content(folder) == (NEW if fresh else new)
-        assert os.listdir(place) == ["c"]
-        if not died:
-            break
-    assert at > 30 and seen["new"] > 1
-    if not fresh:
-        assert seen["old"] > 10
-        # Without an exchange there is one moment between two renames.
-        assert seen["missing"] == (0 if way == "exchange" else 1)
-
-
-@ways
-def test_an_error_at_any_point_leaves_all_old_or_all_new_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    old, new = OLD | MINE, NEW | MINE
-    reached, at = [0], 0
-    while reached[0] >= at:
-        at += 1
-        place = tmp_path / str(at)
-        place.mkdir()
-        fill(place / "c", old)
-
-        def full(number: int, at: int = at) -> None:
-            reached[0] = number
-            if number == at:
-                raise OSError(errno.ENOSPC, "No space left on device")
-
-        with monkeypatch.context() as patch:
-            before_each(full, way, patch.setattr)
-            try:
-                write_folder(place / "c", NEW)
-            except OSError as error:
-                assert error.filename == str(place / "c") and "No space left" in str(error)
-        assert content(place / "c") in (old, new), at
-        recover(place / "c")
-        assert os.listdir(place) == ["c"]
-    assert at > 60
 
 
 def test_what_others_put_there_stays_as_it_is(tmp_path: Path) -> None:

@@ -9,16 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fleet_runs import VERSIONS, Arrivals, PowerLoss, folder_in_memory, outcome, play
+from faulty_files import restore, run_forked
+from fleet_runs import VERSIONS, Arrivals, folder_in_memory, outcome, play
 from places import ROOT
 
-from tcuq.fleet import Fleet, store
+from tcuq.fleet import Fleet
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed after a fork")
 
@@ -41,45 +41,37 @@ def place(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def killed(work: Callable[[], None], point: Callable[[str, Path], None]) -> bool:
-    """Do some work in a process of its own; tell whether it was killed."""
-    child = os.fork()
-    if child == 0:
-        status = 3
-        try:
-            store.point = point  # type: ignore[assignment]
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    _, how = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(how) or os.WEXITSTATUS(how) == 0, "the work failed by itself"
-    return os.WIFSIGNALED(how)
-
-
-def _coin(rng: np.random.Generator) -> bool:
-    return bool(rng.random() < 0.5)
-
-
-LOSSES: dict[str, Callable[[int], Callable[[], bool]]] = {
-    "nothing": lambda k: lambda: False,
-    "all": lambda k: lambda: True,
-    "some": lambda k: partial(_coin, np.random.default_rng(k)),
+LOSSES = {
+    "a third": ("some", "some"),
+    "some": ("some", "some"),
+    "killed": ("all", "all"),
+    "all": ("none", "none"),
+    "content": ("all", "zeros"),
 }
+"""What of names and contents stays that the disk had not promised; the first at every third moment."""
+
+MODES = ["a third", *(pytest.param(name, marks=pytest.mark.slow) for name in [*LOSSES][1:])]
 
 
-MODES = ["some", *(pytest.param(name, marks=pytest.mark.slow) for name in ("nothing", "all"))]
+def moments(
+    work: Callable[[Path], None], start: Path | None, place: Path, loss: str, least: int = 20
+) -> Iterator[int]:
+    """Lose the power at the first change of the disk, the second, and so on until there are no more."""
+    root = place / "work"
+    root.mkdir()
+    if start is not None:
+        shutil.copytree(start, root / "fleet")
 
+    def done() -> int:
+        work(root / "fleet")
+        return 0
 
-def moments(work: Callable[[Path], None], start: Path | None, folder: Path, loss: str) -> Iterator[int]:
-    """Kill some work at its first change of the disk, its second, and so on until it has no more."""
-    for k in range(1, 10_000):
-        shutil.rmtree(folder, ignore_errors=True)
-        if start is not None:
-            shutil.copytree(start, folder)
-        if not killed(lambda: work(folder), PowerLoss(k, LOSSES[loss](k))):
-            assert k > 20, "a commit has more than twenty operations"
-            return
+    found = run_forked(done, root)
+    assert found.status == 0 and found.record is not None, found.printed
+    changes = len(found.record.changes)
+    assert changes >= least, "something was left out"
+    for k in range(0, changes + 1, 3 if loss == "a third" else 1):
+        restore(root, found.record.crashed(k, *LOSSES[loss], seed=k))
         yield k
 
 
@@ -92,9 +84,9 @@ def test_every_moment_of_the_beginning(
             fleet.take(events.some(0, 50), position=50)
             fleet.take(events.some(50, 90), position=90)
 
-    for k in moments(first, None, place / "fleet", loss):
-        play(place / "fleet", events, seed=k, most=400)
-        assert outcome(place / "fleet") == undisturbed, k
+    for k in moments(first, None, place, loss):
+        play(place / "work" / "fleet", events, seed=k, most=400)
+        assert outcome(place / "work" / "fleet") == undisturbed, k
 
 
 @pytest.mark.parametrize("loss", MODES)
@@ -111,9 +103,9 @@ def test_every_moment_in_the_middle(
             fleet.take(events.some(140, 141), position=141)
             fleet.take(events.some(141, 200), position=200)
 
-    for k in moments(more, start, place / "fleet", loss):
-        play(place / "fleet", events, seed=k, most=400)
-        assert outcome(place / "fleet") == undisturbed, k
+    for k in moments(more, start, place, loss):
+        play(place / "work" / "fleet", events, seed=k, most=400)
+        assert outcome(place / "work" / "fleet") == undisturbed, k
 
 
 def test_a_kill_while_a_folder_is_mended(events: Arrivals, undisturbed: dict[str, Any], place: Path) -> None:
@@ -126,16 +118,13 @@ def test_a_kill_while_a_folder_is_mended(events: Arrivals, undisturbed: dict[str
     def opened(folder: Path) -> None:
         Fleet(VERSIONS, folder, hold=8).close()
 
-    folder = place / "fleet"
-    for k in range(1, 10):
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(start, folder)
-        if not killed(lambda: opened(folder), PowerLoss(k, lambda: False)):
-            break
+    folder = place / "work" / "fleet"
+    for k in moments(opened, start, place, "killed", least=4):
         play(folder, events, seed=k, most=400)
         assert outcome(folder) == undisturbed, k
-    assert k > 4
-    assert not [path for path in folder.rglob("*") if path.is_file() and path.read_bytes() == b"cut short"]
+        assert not [
+            path for path in folder.rglob("*") if path.is_file() and path.read_bytes() == b"cut short"
+        ]
 
 
 @pytest.mark.slow

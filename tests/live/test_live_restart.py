@@ -117,6 +117,26 @@ def test_decisions_of_steps_that_a_loss_of_power_took_are_taken_back(tmp_path):
     assert decided_alike(tmp_path, probs)
 
 
+@pytest.mark.parametrize("name", ["received.jsonl", "decisions.jsonl"])
+def test_steps_in_and_after_a_hole_that_a_loss_of_power_left_are_taken_again(tmp_path, name):
+    probs = steps_of(60)
+    session = Session(PARAMS, tmp_path, "-", save_every=1000)
+    taken(session, json_lines(probs[:20], boot=1, first=5))
+    session.stream.save()
+    for first in (20, 25):
+        taken(session, json_lines(probs[first : first + 5], boot=1, first=5 + first))
+    session.folder.close()
+    log = tmp_path / name
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join([*lines[:21], bytes(sum(map(len, lines[21:24]))), *lines[24:]]))
+    told = []
+    again = Session(PARAMS, tmp_path, "-", tell=[lambda kind, text, step: told.append(text)])
+    assert "a hole" in told[0] and again.step == (21 if name == "received.jsonl" else 30)
+    taken(again, json_lines(probs, boot=1, first=5))
+    again.close()
+    assert np.array_equal(received(tmp_path), probs) and decided_alike(tmp_path, probs)
+
+
 def test_resets_and_places_survive_a_kill(tmp_path):
     probs = steps_of(90)
     names = []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from naive_fleet import rows_of
 from streams import int8_stream
 
 from tcuq import Params
-from tcuq.fleet import Fleet, store
+from tcuq.fleet import Fleet
 from tcuq.fleet.events import Events, joined
 
 VERSIONS = {"v1": Params(classes=3, warmup=0), "v2": Params(classes=3, warmup=0, budget=0.05)}
@@ -87,51 +86,6 @@ def outcome(folder: Path) -> dict[str, Any]:
             {name: array.tobytes() for name, array in lane.arrays().items() if name.startswith(("st", "ta"))},
         )
     return found
-
-
-class PowerLoss:
-    """Kill this process at its k-th change of the disk; before that, lose what the disk had not promised."""
-
-    def __init__(self, at: int, lose: Callable[[], bool]) -> None:
-        self.at, self.lose = at, lose
-        self.count = 0
-        self.dirty: set[Path] = set()
-        self.renamed: list[tuple[Path, bytes | None]] = []
-        self.coming: Callable[[], None] = lambda: None
-
-    def __call__(self, what: str, path: Path) -> None:
-        self.coming()  # what was announced last has happened by now
-        self.coming = lambda: None
-        self.count += 1
-        if self.count == self.at:
-            self.crash()
-        if what in ("open", "write"):
-            self.dirty.add(path)
-        elif what == "sync" and not path.is_dir():
-            self.coming = lambda: self.dirty.discard(path)
-        elif what == "sync":
-            self.coming = lambda: self._keep(path)
-        elif what == "rename":
-            target = path.with_name(path.name.removesuffix(store.PART))
-            before = target.read_bytes() if target.exists() else None
-            self.coming = lambda: self._rename(path, target, before)
-
-    def _rename(self, path: Path, target: Path, before: bytes | None) -> None:
-        self.renamed.append((target, before))
-        if path in self.dirty:  # a name that came before the content
-            self.dirty = self.dirty - {path} | {target}
-
-    def _keep(self, folder: Path) -> None:
-        self.renamed = [each for each in self.renamed if each[0].parent != folder]
-
-    def crash(self) -> None:
-        for path in sorted(self.dirty):
-            if path.exists() and self.lose():
-                os.truncate(path, path.stat().st_size // 2)
-        for path, before in reversed(self.renamed):
-            if self.lose():
-                path.unlink(missing_ok=True) if before is None else path.write_bytes(before)
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

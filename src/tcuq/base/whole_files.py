@@ -5,7 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
+from contextlib import suppress
 from pathlib import Path
+
+_ATTEMPTS = 20
+"""How often a name is tried that others take at the same time."""
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
@@ -13,7 +18,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
     The content is on the disk before it takes the name, and the name is before this returns: a loss of
     power leaves the old file or the new one, not an empty one. A device or pipe is written in place:
-    replacing it by a plain file would destroy it.
+    replacing it by a plain file would destroy it. What a killed process left beside the target is removed.
 
     Parameters
     ----------
@@ -40,9 +45,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
-def write_synced(handle: int, data: bytes) -> None:
+def write_synced(handle: int, data: bytes, close: bool = True) -> None:
     """Write bytes to an open file, wait until the disk has them, and close it."""
-    with os.fdopen(handle, "wb") as file:
+    with os.fdopen(handle, "wb", closefd=close) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -52,7 +57,7 @@ def sync_folder(path: str | Path) -> None:
     """Wait until the disk has the names in a folder; nothing where folders cannot be opened (Windows)."""
     try:
         handle = os.open(path, os.O_RDONLY)
-    except OSError:
+    except PermissionError:
         return
     try:
         os.fsync(handle)
@@ -64,24 +69,101 @@ def sync_folder(path: str | Path) -> None:
         os.close(handle)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    import tempfile  # takes as long to import as the rest of the package's small modules together
+def make_folder(path: str | Path) -> None:
+    """Make a folder, and those around it, where they are missing; the disk has them when this returns."""
+    folder = Path(path)
+    missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
+    if missing:
+        folder.mkdir(parents=True, exist_ok=True)
+    for each in reversed(missing):
+        sync_folder(each.parent)
 
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tcuq.")
+
+def _replace(target: Path, data: bytes) -> None:
+    # A file that is replaced keeps its permissions; those of a new one are for the system to say.
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    handle, part = _part(target, 0o666 if mode is None else 0o600)
     try:
-        write_synced(handle, data)
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
+        write_synced(handle, data, close=False)
+        if mode is not None:
+            os.chmod(part, mode)
+        if os.name == "nt":  # an open file cannot be renamed there
+            os.close(handle)
+            handle = -1
+        os.replace(part, target)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(OSError):
+            os.unlink(part)
         raise
+    finally:
+        if handle >= 0:
+            with suppress(OSError):  # the disk has the content, or the error is known by now
+                os.close(handle)
     sync_folder(target.parent)
 
 
-def _mode(target: Path) -> int:
-    """Return the permissions of the file that is replaced, or those of a new file."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _part(target: Path, mode: int) -> tuple[int, str]:
+    """Return a new file beside the target, open and locked, and its path.
+
+    The name is the same each time, so that the next process finds what a killed one left, and removes it. Who
+    writes holds a lock. A second one that writes the same file meanwhile takes a name that nobody else has.
+    """
+    place = os.path.join(target.parent, f".tcuq.{zlib.crc32(os.fsencode(target.name)):08x}")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    for _ in range(_ATTEMPTS):
+        try:
+            handle = os.open(place, flags, mode)
+        except FileExistsError:
+            if not _left_behind(place):
+                break
+            continue
+        if _locked(handle) is not False and _is_still(handle, place):
+            return handle, place
+        os.close(handle)  # another process took it for one that was left behind
+    place += "." + os.urandom(8).hex()
+    return os.open(place, flags, mode), place
+
+
+def _left_behind(place: str) -> bool:
+    """Remove a file that a killed process left; tell whether its name is free now."""
+    if os.name == "nt":  # a file that someone writes cannot be removed there
+        with suppress(OSError):
+            os.unlink(place)
+        return not os.path.lexists(place)
+    for access in (os.O_RDWR, os.O_RDONLY):  # some locks need the first, some files forbid it
+        try:
+            handle = os.open(place, access | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            continue
+        try:
+            if _locked(handle) and _is_still(handle, place):
+                os.unlink(place)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        return not os.path.lexists(place)
+    return False
+
+
+def _locked(handle: int) -> bool | None:
+    """Take the lock of an open file; tell whether that was possible, None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EACCES) else None
+    return True
+
+
+def _is_still(handle: int, place: str) -> bool:
+    """Tell whether a name still stands for an open file."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(place))
+    except OSError:
+        return False

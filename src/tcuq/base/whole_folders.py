@@ -195,6 +195,15 @@ def _link(source: str, place: Path) -> None:
         if error.errno not in _NO_LINK:
             raise
         shutil.copy2(source, place)
+        _sync(place)  # the file that it is a copy of is removed soon
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _swap(new: Path, target: Path, old: Path) -> None:

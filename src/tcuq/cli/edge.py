@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 SIGPIPE = 13
 """Number of the signal on POSIX systems; Windows has none, and its status is the same."""
+
+
+_REMEDIES = {
+    errno.ENOSPC: "; free some space, or write elsewhere",
+    errno.EROFS: "; write elsewhere",
+    errno.EIO: "; the disk fails: look after it, and write elsewhere",
+}
 
 
 class UsageError(Exception):
@@ -136,7 +144,7 @@ def run_command(command: str, build_parser: Callable[[], Parser], argv: Sequence
         if error.filename is None:
             silence(sys.stdout)
         where = "standard output" if error.filename is None else error.filename
-        return complain(command, f"{where}: {error.strerror or error}")
+        return complain(command, f"{where}: {error.strerror or error}{_REMEDIES.get(error.errno or 0, '')}")
     except (UsageError, ValueError, TypeError, ImportError) as error:
         return complain(command, str(error))
     except MemoryError:

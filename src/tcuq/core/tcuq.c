@@ -30,7 +30,7 @@ SELDOM int tcuq_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *ring, size_t r
     memset(m, 0, sizeof *m);
     m->params = p;
     m->ring = ring;
-    m->params_sum = tcuq_internal_sum(p);
+    m->params_sum = tcuq_internal_sum(p, 0);
     m->accuracy = (uint32_t)p->expected_start << 8;
     return TCUQ_OK;
 }

@@ -234,8 +234,8 @@ int tcuq_save(const tcuq_t *monitor, uint8_t *bytes, size_t size);
 int tcuq_load(tcuq_t *monitor, const uint8_t *bytes, size_t size);
 
 /* Look for memory errors, at any time: TCUQ_OK; TCUQ_ERR_STATE when a pointer is NULL or a
- * counter out of range; the error of params that no longer pass; TCUQ_ERR_OTHER when they are not
- * those of tcuq_init(). Steps go on whatever it says, except after NULL: SPEC.md section 12 says
+ * counter out of range; TCUQ_ERR_OTHER when the params are not those of tcuq_init(), whatever is
+ * wrong with them: nothing that is damaged is followed. Steps go on whatever it says, except after NULL: SPEC.md section 12 says
  * what comes back by itself, and when. In tcuq_state.c, so costs nothing where nobody calls it. */
 int tcuq_verify(const tcuq_t *monitor);
 

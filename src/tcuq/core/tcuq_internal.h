@@ -72,9 +72,14 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t share)
 /* TCUQ_OK, TCUQ_ERR_VERSION, TCUQ_ERR_PARAMS or TCUQ_ERR_SIGNALS: tcuq_params.c. */
 SELDOM int tcuq_internal_check(const tcuq_params_t *p);
 
-/* A sum of all bytes of accepted params, those that they point to included, as they lie in this memory: it
- * says whether they are still those of tcuq_init() and nothing to another machine. */
-SELDOM uint32_t tcuq_internal_sum(const tcuq_params_t *p);
+/* A sum of the bytes of accepted params as they lie in this memory: it says whether they are still those of
+ * tcuq_init() and nothing to another machine. It has three parts, as the pointers and numbers of one
+ * part lead to the next, and may be followed only when that part is sound. */
+#define SUM_PARAMS 0x00000FFFu /* the params themselves */
+#define SUM_HEADS 0x003FF000u  /* evidence and instant; the other bits are of what all of these point to */
+
+/* The sum, or another one than `known` as soon as a part differs from it; 0 where none is known. */
+SELDOM uint32_t tcuq_internal_sum(const tcuq_params_t *p, uint32_t known);
 
 /* Memory of the past: tcuq_signals.c. */
 

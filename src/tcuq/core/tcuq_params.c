@@ -43,23 +43,32 @@ static NOT_INLINE uint32_t add_bytes(uint32_t sum, const void *from, size_t size
     return sum;
 }
 
-uint32_t tcuq_internal_sum(const tcuq_params_t *p)
+uint32_t tcuq_internal_sum(const tcuq_params_t *p, uint32_t known)
 {
-    uint32_t sum = add_bytes(0, p, sizeof *p);
-    sum = add_bytes(sum, p->lags, p->lag_count); /* a change of one weight breaks their own sum */
-    if (head_of(p) != NULL) {
-        sum = add_bytes(sum, p->evidence, sizeof *p->evidence);
-        sum = add_bytes(sum, p->evidence->offset, 2u * (size_t)p->classes);
+    uint32_t sum = add_bytes(0, p, sizeof *p), lists;
+    if (known != 0u && ((sum ^ known) & SUM_PARAMS) != 0u) {
+        return ~known;
     }
-    if (instant_of(p) != NULL) {
-        sum = add_bytes(sum, p->instant, sizeof *p->instant);
-        sum = p->instant->class_mix == NULL ? sum
-                                            : add_bytes(sum, p->instant->class_mix, 2u * (size_t)p->classes);
+    sum &= SUM_PARAMS;
+    if ((TCUQ_EVIDENCE) || (TCUQ_PERSISTENCE)) {
+        uint32_t heads = head_of(p) == NULL ? 0u : add_bytes(0, p->evidence, sizeof *p->evidence);
+        heads = instant_of(p) == NULL ? heads : add_bytes(heads, p->instant, sizeof *p->instant);
+        sum |= heads << 12 & SUM_HEADS;
+        if (known != 0u && ((sum ^ known) & SUM_HEADS) != 0u) {
+            return ~known;
+        }
+    }
+    lists = add_bytes(0, p->lags, p->lag_count); /* a change of one weight breaks their own sum */
+    if (head_of(p) != NULL) {
+        lists = add_bytes(lists, p->evidence->offset, 2u * (size_t)p->classes);
+    }
+    if (instant_of(p) != NULL && p->instant->class_mix != NULL) {
+        lists = add_bytes(lists, p->instant->class_mix, 2u * (size_t)p->classes);
     }
     if (uses(p, TCUQ_BIT(TCUQ_DISTANCE))) {
-        sum = add_bytes(sum, p->centers, (size_t)p->classes * p->features);
+        lists = add_bytes(lists, p->centers, (size_t)p->classes * p->features);
     }
-    return sum;
+    return sum | lists << 22;
 }
 
 /* Least debt at which the threshold has moved by `distance` (Q0.16), section 9. */

@@ -311,16 +311,15 @@ SELDOM int tcuq_verify(const tcuq_t *m)
     const tcuq_params_t *p;
     layout_t at;
     tcuq_t now;
-    int status;
     if (m == NULL || m->params == NULL || m->ring == NULL) {
         return TCUQ_ERR_STATE;
     }
     p = m->params;
-    status = tcuq_internal_check(p);
-    if (status != TCUQ_OK) {
-        return status;
+    /* In this order: a damaged pointer or number is not followed. */
+    if (m->params_sum != tcuq_internal_sum(p, m->params_sum)) {
+        return TCUQ_ERR_OTHER;
     }
-    if (m->params_sum != tcuq_internal_sum(p)) {
+    if (tcuq_internal_check(p) != TCUQ_OK) { /* a weight of a lag, which has no part in the sum */
         return TCUQ_ERR_OTHER;
     }
     tcuq_internal_layout(&at, p);

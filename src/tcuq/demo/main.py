@@ -10,15 +10,18 @@ import numpy as np
 
 from ..audit.derive import audit
 from ..base.checks import integer
+from ..base.whole_files import make_folder
+from ..base.whole_folders import recover, refuse_fixed, write_folder
 from ..fitting import fit, fit_findings
 from ..fitting.simple_rules import left_wrong
-from ..io import Decisions, write_decisions, write_log
+from ..io.decisions import Decisions, encode_decisions
+from ..io.npz import encode_log
 from ..metrics.streams import detection
 from ..monitor.cost import cost
 from ..monitor.log import Log, watch
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
-from ..report import write_report
+from ..report.page import render
 from .digits import DEV_CORRUPTIONS, HELD, TEST_CORRUPTIONS, load, make_log, train
 
 STEPS = 12_000
@@ -62,9 +65,10 @@ def main(
 
     integer("seed", seed, 0, 2**31)
     folder = Path(out)
+    recover(folder)
+    refuse_fixed(folder.resolve())
     tell(0)
     train_part, dev_part, test_part = load(seed)  # needs scikit-learn; without it nothing is left behind
-    folder.mkdir(parents=True, exist_ok=True)
     classifier = train(train_part, seed)
     tell(1)
     dev = make_log(classifier, dev_part, DEV_CORRUPTIONS, STEPS, seed + 1)
@@ -76,18 +80,16 @@ def main(
     steps, signals = watch(Monitor(params), test, signals=True)
     verdict = audit(Decisions(steps), params, log=test)
     tell(5)
-    params.save(folder / "params.json")
-    write_log(folder / "dev.npz", dev)
-    write_log(folder / "test.npz", test)
-    write_decisions(folder / "decisions.csv", Decisions(steps, fingerprint=params.fingerprint))
-    write_report(
-        folder / "report.html",
-        steps,
-        params=params,
-        log=test,
-        signals=signals,
-        title="Digits under a bad lens",
-    )
+    decided = Decisions(steps, fingerprint=params.fingerprint)
+    contents: dict[str, str | bytes] = {
+        "params.json": params.to_json(),
+        "dev.npz": encode_log(dev),
+        "test.npz": encode_log(test),
+        "decisions.csv": encode_decisions(decided, "csv"),
+        "report.html": render(steps, params, test, signals, title="Digits under a bad lens"),
+    }
+    make_folder(folder.resolve().parent)
+    write_folder(folder, contents)  # all of one run, or all of the run before
     tell(6)
     result = figures(params, test, steps)
     result["audit"] = verdict.ok

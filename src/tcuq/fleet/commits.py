@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..base.told import one_line
+from ..base.whole_files import sync_folder
 from ..monitor.params import Params
 from . import store
 from .decided_files import read_decided, write_decided
@@ -182,7 +184,7 @@ class Commits:
             target = self.folder / path
             if not target.exists() or target.read_text(encoding="utf-8") != content:
                 store.write_bytes(target, content.encode())
-                store.synced(target.parent)
+                sync_folder(target.parent)
         self.lanes = {name: self.lanes[name] for name in given}
 
     def _open_labels(self, options: tuple[int | None, float, int]) -> None:
@@ -232,7 +234,7 @@ class Commits:
         before = self._named()
         if decided and self.kept:
             write_decided(self.folder / store.DECISIONS / f"{number:08d}.npz", decided)
-            store.synced(self.folder / store.DECISIONS)
+            sync_folder(self.folder / store.DECISIONS)
         levels, entries = dict(self._levels), [dict(entry) for entry in self._entries]
         for place, entry in enumerate(entries):
             lane = stale.get(entry["name"])
@@ -246,7 +248,7 @@ class Commits:
             size = store.write_arrays(self.folder / name, self.labels.arrays())
             labels = {"name": name, "bytes": size}
         if stale or labels != self._labels_file:
-            store.synced(self.folder / store.STATE)
+            sync_folder(self.folder / store.STATE)
         kept = (self._entries, self._labels_file)
         self._entries, self._labels_file = entries, labels
         try:
@@ -292,5 +294,6 @@ class Commits:
     def close(self) -> None:
         """Let other processes write."""
         if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+            lock, self._lock = self._lock, None
+            with suppress(OSError):  # a lock ends with its file, whatever the disk says
+                lock.close()

@@ -18,6 +18,9 @@ FOLDER = "requests"
 WAIT = 30.0
 """Seconds that an answer is waited for; a run answers after its next commit, or within a second."""
 
+KEPT = 3600.0
+"""Seconds that an answer is kept for who has asked; nobody waits as long."""
+
 DAY = 86400
 
 
@@ -74,13 +77,19 @@ def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[st
 def answer_requests(fleet: Any) -> int:
     """Answer what lies in the folder of a fleet that this process runs; return how many there were.
 
-    A request whose process was killed before it read the answer leaves a file; nothing else.
+    A request whose process was killed before it read the answer leaves that; it is removed when nobody can
+    wait for it any more.
     """
     place = Path(fleet.folder) / FOLDER
     try:
         waiting = sorted(place.glob("*.ask.json"))
+        left = sorted(place.glob("*.told.json"))
     except OSError:
         return 0
+    for path in left:
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > KEPT:
+                path.unlink()
     for path in waiting:
         try:
             request = from_json(read_limited(path, "file"))

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..base.whole_files import write_whole
+from ..base.whole_files import make_folder, write_whole
 from ..io.tables import decision_table, encode_table, package
 from ..monitor.steps import step_columns
 from .events import Decided
@@ -151,7 +151,7 @@ class FileSink:
 
     def begin(self, last: int) -> int:
         """Remove what does not belong to a commit; see `Sink`."""
-        self.out.mkdir(parents=True, exist_ok=True)
+        make_folder(self.out)
         mark, owner = self.out / MARK, self._owner()
         found = mark.read_text(encoding="utf-8") if mark.exists() else None
         numbers = _numbers(self.out, self.format)
@@ -194,7 +194,7 @@ class FileSink:
         """Return the fleet's folder and identity; the first sink gives it one."""
         path = self._folder / IDENTITY
         if not path.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             write_whole(path, uuid.uuid4().hex)
         return f"{self._folder.resolve()}\n{path.read_text(encoding='utf-8')}"
 

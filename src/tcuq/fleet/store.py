@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import json
 import math
 import os
@@ -38,18 +37,6 @@ PART = ".part"
 BUFFER = 1 << 20
 
 
-def point(what: str, path: Path) -> None:
-    """Do nothing, before every change of the disk; tests replace it by a crash or a full disk."""
-
-
-class _Watched(io.FileIO):
-    """A file whose every write is announced."""
-
-    def write(self, data: Any) -> int:
-        point("write", Path(str(self.name)))
-        return super().write(data)
-
-
 class _Stream:
     """A file that is written from its beginning to its end, without a step back."""
 
@@ -64,28 +51,18 @@ def make_folders(folder: Path) -> None:
         each for each in (folder / name for name in (STATE, DECISIONS, VERSIONS)) if not each.is_dir()
     ]
     for each in missing:
-        point("mkdir", each)
         each.mkdir(exist_ok=True)
     for parent in dict.fromkeys(each.parent for each in missing):
-        synced(parent)
-
-
-def synced(folder: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    point("sync", folder)
-    sync_folder(folder)
+        sync_folder(parent)
 
 
 def _written(path: Path, fill: Any) -> int:
     part = path.with_name(path.name + PART)
-    point("open", part)
-    with io.BufferedWriter(_Watched(part, "wb"), BUFFER) as file:
+    with open(part, "wb", BUFFER) as file:
         fill(file)
         file.flush()
-        point("sync", part)
         os.fsync(file.fileno())
         size = file.tell()
-    point("rename", part)
     os.replace(part, path)
     return size
 
@@ -166,7 +143,6 @@ def unpacked(content: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> lis
 
 def remove(path: Path) -> None:
     """Remove a file that nobody needs; one that stays is removed at the next opening."""
-    point("remove", path)
     with contextlib.suppress(OSError):
         path.unlink()
 
@@ -175,7 +151,7 @@ def write_head(folder: Path, head: Mapping[str, Any]) -> None:
     """Replace HEAD: from here on its files count. The disk must have them by now."""
     line = json.dumps({"format": FORMAT, "layout": LAYOUT, **head}, allow_nan=False).encode()
     write_bytes(folder / HEAD, line + f"\n{zlib.crc32(line):08x}\n".encode())
-    synced(folder)
+    sync_folder(folder)
 
 
 def read_head(folder: Path) -> dict[str, Any] | None:
@@ -249,9 +225,14 @@ def locked(folder: Path) -> Any:
         raise ValueError(
             f"{folder} is in use by process {owner}, expected one writer; open it with read_only=True to look"
         ) from None
-    file.truncate(0)
-    file.write(str(os.getpid()).encode())
-    file.flush()
+    try:
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     return file
 
 

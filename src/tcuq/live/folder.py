@@ -7,6 +7,7 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from ..base.json_text import from_json
 from ..base.limits import read_limited
 from ..base.told import one_line
-from ..base.whole_files import write_whole
+from ..base.whole_files import make_folder, write_whole
 from ..monitor.class_names import checked_names
 from ..monitor.params import Params
 from .journal import Journal
@@ -134,7 +135,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path}: is a file, expected a folder (--folder)")
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise ValueError(f"{self.path}: {error.strerror}; choose another folder with --folder") from None
@@ -225,7 +226,8 @@ class Folder:
         """Close all files; another program may use the folder then."""
         for journal in (self.received, self.decisions, self.marks):
             journal.close()
-        os.close(self._lock)
+        with suppress(OSError):  # a lock ends with its file, whatever the disk says
+            os.close(self._lock)
 
 
 def check_free(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 BINARY = getattr(os, "O_BINARY", 0)
@@ -110,13 +111,17 @@ class Journal:
     def close(self) -> None:
         """Write what waits, and close."""
         if self._handle >= 0:
+            handle = self._handle
             self.flush()
-            if self._waiting:  # leave no half line behind
-                self.lost += b"".join(self._waiting).count(b"\n")
-                os.ftruncate(self._handle, last_line_end(self._handle, self.size))
+            # What a disk that fails now leaves, half a line at most, is cut off at the next opening.
+            with suppress(OSError):
+                if self._waiting:  # leave no half line behind
+                    self.lost += b"".join(self._waiting).count(b"\n")
+                    os.ftruncate(handle, last_line_end(handle, self.size))
             self.sync()
-            os.close(self._handle)
             self._handle = -1
+            with suppress(OSError):
+                os.close(handle)
 
 
 def read_at(handle: int, count: int, at: int) -> bytes:

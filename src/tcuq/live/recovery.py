@@ -63,6 +63,7 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
             judge.monitor.load(folder.state())
         except ValueError as error:
             raise ValueError(f"{folder.path}: {error}; move the folder away or choose another one") from None
+    holes = _cut_holes(folder.received, saved.received) + _cut_holes(folder.decisions, saved.decisions)
     lines = list(_lines(folder.received, saved.received))
     by_device = saved.by_device
     if by_device is None and not lines and folder.decisions.size > saved.decisions:
@@ -98,9 +99,27 @@ def recover(folder: Folder, judge: Judge, params: Params) -> Recovered:
         found.text += f"; {log.path}: {len(odd):,} lines cannot be read and are left out ({odd[0]})"
     if cut:
         found.text += f"; half a line of {cut:,} bytes was cut off"
+    if holes:
+        found.text += f"; {holes:,} bytes were cut off, from a hole on that a loss of power left"
     if folder.received.size < saved.received:
         found.text += f"; {folder.received.path.name} is shorter than it was"
     return found
+
+
+def _cut_holes(journal: Journal, start: int) -> int:
+    """Cut what was not yet promised, from the first hole on; return the bytes.
+
+    A loss of power may keep a later write and lose an earlier one, and zeros then stand in its place. Steps
+    after a hole would be kept, and those in it never be taken again.
+    """
+    at = min(start, journal.size)
+    hole = journal.read(at).find(b"\0")
+    if hole < 0:
+        return 0
+    line = at + journal.read(at, hole).rfind(b"\n") + 1
+    size = journal.size
+    journal.truncate(line)
+    return size - line
 
 
 def _lines(journal: Journal, start: int) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Everything that writes, with a fault at any file operation: the old output or the new one, never a mix.
+
+A sample of the points; `tools/faults.py` tries all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fault_cases import Case, Kept, all_cases, folder_cases, kept_cases
+from fault_checks import Going, Tried, sampled
+from fleet_runs import folder_in_memory
+
+from tcuq.device.tools import missing
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in forked processes")
+
+QUICK = ("run with a state", "inspect --seal", "report", "fleet labels", "Params.save", "figure.save")
+"""What is tried in the short form; the others write in the same way, after more computing."""
+
+CASES = [
+    pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
+    for case in all_cases()
+]
+SYSTEMS = [{}, {"exchange": False}, {"links": False}]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    with folder_in_memory(tmp_path) as folder:
+        yield folder / "case"
+
+
+def tried(each: Tried | Going, faults: int, losses: int) -> None:
+    """Try a sample that is another one for each case, and the same in each run."""
+    start = zlib.crc32(each.case.name.encode())
+    try:
+        for fault in sampled(each.faults(), faults, start):
+            each.fault(fault)
+        for loss in sampled(each.losses(2), losses, start):
+            each.loss(*loss)
+        each.loss(len(each.record.changes), "none", "none")  # what is done stays done
+    finally:
+        each.close()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fault_leaves_the_old_output_or_the_new_one(case: Case, place: Path) -> None:
+    if case.tools and missing() is not None:
+        pytest.skip(str(missing()))
+    tried(Tried(case, place), 14, 10)
+
+
+@pytest.mark.parametrize("case", folder_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("system", SYSTEMS, ids=("all", "no exchange", "no links"))
+def test_a_folder_is_the_old_one_or_the_new_one(case: Case, system: dict[str, bool], place: Path) -> None:
+    tried(Tried(case, place, **system), 16, 16)
+
+
+@pytest.mark.parametrize("case", kept_cases(), ids=lambda case: case.name)
+def test_what_is_kept_goes_on(case: Kept, place: Path) -> None:
+    tried(Going(case, place), 12, 8)
