@@ -95,7 +95,7 @@ def link(cc: str, objects: Sequence[Path], target: Path, flags: Iterable[str] = 
 
 
 def run(command: Sequence[str | Path], seconds: float, folder: Path | None = None) -> tuple[int, str]:
-    """Run a command; return its status and the last of what it said. A status of -99 is one without an end."""
+    """Run a command; return its status, -99 for one without an end, and the last of what it said."""
     environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", LC_ALL="C")
     try:
         done = subprocess.run(

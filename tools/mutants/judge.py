@@ -203,7 +203,8 @@ class Judge:
     def _sanitizer_sees(self, place: Path, core: Path, build: Build) -> bool:
         runner = place / "sanitized"
         sources = [TESTS / "run_vectors.c", *sorted(core.glob("*.c"))]
-        command = [self._cc, "-std=c99", "-w", *SANITIZED, *build.flags, f"-I{core}", *sources, "-o", runner]
+        flags = ["-std=c99", "-w", *SANITIZED, *build.flags, f"-I{core}"]
+        command: list[str | Path] = [self._cc, *flags, *sources, "-o", runner]
         if run(command, 300)[0] != 0:
             return False
         usual = self._seconds[f"{build.name} vectors"]

@@ -117,7 +117,7 @@ def mutants_of(name: str, source: str) -> list[Mutant]:
 
     Examples
     --------
-    >>> found = mutants_of("x.c", "int f(int a)\\n{\\n    return a < 2 ? a : 2;\\n}\\n")
+    >>> found = mutants_of("x.c", "int f(int a) { return a < 2 ? a : 2; }")
     >>> [(each.old, each.new) for each in found][:3]
     [('return a < 2 ? a : 2;', 'return 0;'), ('<', '<='), ('<', '>=')]
     """
@@ -134,7 +134,7 @@ def mutants_of(name: str, source: str) -> list[Mutant]:
             continue
         seen.add((start, stop, new))
         begin = source.rfind("\n", 0, start) + 1
-        end = source.find("\n", start)
+        end = source.find("\n", start) % (len(source) + 1)
         found.append(
             Mutant(
                 name,

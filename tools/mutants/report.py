@@ -67,10 +67,9 @@ def write(results: Sequence[Result], folder: Path) -> float:
     lines = [f"{'file':18}{'killed':>8}{'of':>7}{'rate':>9}{'explained':>11}{'equal':>7}{'no C':>6}"]
     for name, count in rows:
         of = count[KILLED] + count[SURVIVED]
-        rate = f"{percent(count[KILLED], of):8.1f}%"
-        lines.append(
-            f"{name:18}{count[KILLED]:8}{of:7}{rate}{count['explained']:11}{count[EQUAL]:7}{count[INVALID]:6}"
-        )
+        share = f"{percent(count[KILLED], of):8.1f}%"
+        others = f"{count['explained']:11}{count[EQUAL]:7}{count[INVALID]:6}"
+        lines.append(f"{name:18}{count[KILLED]:8}{of:7}{share}{others}")
     of = total[KILLED] + total[SURVIVED]
     rate = percent(total[KILLED], of)
     rest = of - total["explained"]

@@ -21,8 +21,25 @@ _PATTERN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 
-KEYWORDS = frozenset("if else while for do switch case default return break continue goto sizeof".split())
-_TYPES = frozenset("void char int long short unsigned signed const static inline struct enum union".split())
+KEYWORDS = frozenset(
+    {"if", "else", "while", "for", "do", "switch", "case", "default", "return", "break", "continue", "sizeof"}
+)
+_TYPES = frozenset(
+    {
+        "void",
+        "char",
+        "int",
+        "long",
+        "short",
+        "unsigned",
+        "signed",
+        "const",
+        "static",
+        "inline",
+        "struct",
+        "enum",
+    }
+)
 
 
 @dataclass(frozen=True)
