@@ -53,17 +53,22 @@ class Judge:
         Scratch memory.
     flips : bool
         Whether mutants that all else lets live meet the bit flips too: half a minute each.
+    sanitizers : bool
+        Whether they meet the vectors with sanitizers: some seconds each.
     """
 
-    def __init__(self, cc: str, builds: Sequence[Build], folder: Path, flips: bool = True) -> None:
+    def __init__(
+        self, cc: str, builds: Sequence[Build], folder: Path, flips: bool = True, sanitizers: bool = True
+    ) -> None:
         self._cc, self._builds, self._folder, self._flips = cc, builds, folder, flips
         self._inside = includers(CORE)
         self._kills: Counter[str] = Counter()
         self._lock = threading.Lock()
+        self._compiling = threading.Lock()
         self._seconds: dict[str, float] = {}
         self._core = folder / "original"
         shutil.copytree(CORE, self._core)
-        self.sanitized = self._can_sanitize()
+        self.sanitized = sanitizers and self._can_sanitize()
         for build in builds:
             self._prepare(build)
 
@@ -77,16 +82,10 @@ class Judge:
         home = self._folder / build.name
         home.mkdir()
         sources = sorted(path.name for path in self._core.glob("*.c"))
-        for level in (LEVEL, "-O2", "-Os"):
-            (home / level).mkdir()
-            for name in sources:
-                if not self._object(self._core, name, build, level, home / level):
-                    raise RuntimeError(f"{name} does not compile for the build {build.name}")
+        objects = [self._original(build, LEVEL, name) for name in sources]
         for program in self._programs(build):
             level = "-O2" if program == SLOW else LEVEL
             self._program_object(program, build, self._core, home, level)
-        for program in self._programs(build):
-            objects = [home / LEVEL / f"{name[:-2]}.o" for name in sources]
             if not link(self._cc, [home / f"run_{program}.o", *objects], home / program):
                 raise RuntimeError(f"run_{program}.c does not link for the build {build.name}")
             start = time.monotonic()
@@ -94,6 +93,16 @@ class Judge:
             self._seconds[f"{build.name} {program}"] = time.monotonic() - start
             if status != 0:
                 raise RuntimeError(f"run_{program} fails without a mutant: {said}")
+
+    def _original(self, build: Build, level: str, name: str) -> Path:
+        """Return the object of a file of the original, compiled when it is asked for first."""
+        folder = self._folder / build.name / level
+        target = folder / f"{name[:-2]}.o"
+        with self._compiling:
+            folder.mkdir(exist_ok=True)
+            if not target.exists() and not self._object(self._core, name, build, level, folder):
+                raise RuntimeError(f"{name} does not compile for the build {build.name}")
+        return target
 
     def _programs(self, build: Build) -> list[str]:
         """Return the test programs of a build; those of refusals and flips know the full core."""
@@ -162,7 +171,7 @@ class Judge:
             if not self._object(core, name, build, level, place):
                 return None
             mine = (place / f"{name[:-2]}.o").read_bytes()
-            if mine != (self._folder / build.name / level / f"{name[:-2]}.o").read_bytes():
+            if mine != self._original(build, level, name).read_bytes():
                 changed.append(name)
         return tuple(changed)
 
