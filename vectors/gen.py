@@ -18,6 +18,7 @@ from typing import Any
 
 import gen_heads
 import gen_learned
+import gen_mutants
 import gen_novelty
 from gen_base import (
     COEF,
@@ -41,7 +42,7 @@ from gen_base import (
 from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Evidence, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 3_200_000
+MAX_BYTES = 3_500_000
 
 
 def _grid() -> Iterable[Case]:
@@ -689,6 +690,7 @@ def cases() -> list[Case]:
         gen_learned.cases,
         gen_heads.cases,
         gen_novelty.cases,
+        gen_mutants.cases,
     ):
         for case in group():
             end = len(case.rows)

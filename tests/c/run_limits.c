@@ -15,7 +15,7 @@ static uint16_t shares[1000]; /* as many as there can be classes */
 static int8_t centers[16];
 static uint8_t lags[64];
 static uint16_t weights[64];
-static int16_t offset[4];
+static int16_t offset[5];
 static uint32_t ring[256];
 
 static void same(const char *what, long long expected, long long got)
@@ -172,6 +172,8 @@ static void rules(void)
     BROKEN(level_below_one, p.level_num = 10);
     BROKEN(level_below_one, p.level_num = 11);
     BROKEN(steep_slope_fits, p.steep_slope = 1677722);
+    KEPT((p.level_den = 97, p.steep_slope = 172960)); /* 97 divides 2^24 + 1 */
+    BROKEN(steep_slope_fits, (p.level_den = 97, p.steep_slope = 172961));
     KEPT(p.slope = p.steep_slope);
     BROKEN(slope_order, p.slope = p.steep_slope + 1u);
     KEPT((p.slope = 0, p.knee = 16777216));
@@ -408,7 +410,7 @@ static void sums(void)
     places[0] = lags;
     sizes[0] = 2;
     places[1] = (uint8_t *)offset;
-    sizes[1] = sizeof offset;
+    sizes[1] = 8;
     places[2] = (uint8_t *)shares;
     sizes[2] = 8;
     places[3] = (uint8_t *)centers;
@@ -423,8 +425,79 @@ static void sums(void)
         }
     }
     same("verify", TCUQ_OK, tcuq_verify(&m));
+    shares[4] ^= 1u; /* of no class */
+    offset[4] ^= 1;
+    same("verify with a changed byte behind a list", TCUQ_OK, tcuq_verify(&m));
+    shares[0] = 2; /* two bytes change their places: the sum of all stays */
+    shares[1] = 1;
+    same("verify with swapped shares", TCUQ_ERR_OTHER, tcuq_verify(&m));
+    shares[0] = 1;
+    shares[1] = 2;
+    same("verify", TCUQ_OK, tcuq_verify(&m));
     instant.coef[16] ^= 1;
     same("verify", TCUQ_ERR_OTHER, tcuq_verify(&m));
+}
+
+static void step(tcuq_t *m, unsigned number, tcuq_step_t *out)
+{
+    int8_t probs[4] = {-128, -118, -108, -38}, features[4] = {4, -9, 77, 1};
+    probs[number / 3u % 4u] = (int8_t)(number % 7u);
+    features[number % 4u] = (int8_t)(number * 7u % 100u);
+    memset(out, 0, sizeof *out); /* its padding too */
+    tcuq_step(m, probs, features, out, NULL);
+}
+
+/* Nothing depends on what memory held before: neither the ring of a new monitor nor one that loads. */
+static void fresh_and_used(void)
+{
+    static uint32_t other[256];
+    static uint8_t state[1000], again[1000], mine[1000];
+    tcuq_step_t out, expected;
+    tcuq_t one, two;
+    size_t size;
+    unsigned i;
+    good();
+    p.lag_count = 4;
+    weights[0] = 32768;
+    weights[1] = 0;
+    size = tcuq_state_size(&p);
+    for (i = 0; i < 256u; i++) {
+        ring[i] = 0;
+        other[i] = i * 2654435761u;
+    }
+    same("init", TCUQ_OK, tcuq_init(&one, &p, ring, sizeof ring));
+    same("init", TCUQ_OK, tcuq_init(&two, &p, other, sizeof other));
+    for (i = 0; i < 40u; i++) {
+        step(&one, i, &expected);
+        step(&two, i, &out);
+        same("a step in memory that was not cleared", 0, memcmp(&out, &expected, sizeof out));
+        if (i == 3u || i == 9u) {
+            same("save", (long long)size, tcuq_save(&one, state, sizeof state));
+            same("save", (long long)size, tcuq_save(&two, again, sizeof again));
+            same("a state in memory that was not cleared", 0, memcmp(state, again, size));
+        }
+        if (i == 20u) {
+            tcuq_reset(&one);
+            tcuq_reset(&two);
+        }
+    }
+    for (i = 0; i < 7u; i++) { /* from every position in the ring */
+        unsigned j;
+        same("load into a used monitor", TCUQ_OK, tcuq_load(&one, state, size));
+        same("init", TCUQ_OK, tcuq_init(&two, &p, other, sizeof other));
+        same("load into a new monitor", TCUQ_OK, tcuq_load(&two, state, size));
+        for (j = 0; j < 5u + i; j++) {
+            step(&one, i + j, &expected);
+            step(&two, i + j, &out);
+            same("a step after a load", 0, memcmp(&out, &expected, sizeof out));
+        }
+        (void)tcuq_save(&one, mine, sizeof mine);
+        (void)tcuq_save(&two, again, sizeof again);
+        same("a state after a load", 0, memcmp(mine, again, size));
+    }
+    same("59 bytes of a state", TCUQ_ERR_SIZE, tcuq_load(&one, state, 59));
+    same("60 bytes of a state", TCUQ_ERR_STATE, tcuq_load(&one, state, 60));
+    same("a state and a byte", TCUQ_ERR_STATE, tcuq_load(&one, state, size + 1u));
 }
 
 int main(void)
@@ -437,6 +510,7 @@ int main(void)
     counters();
     unread();
     sums();
+    fresh_and_used();
     if (!failed) {
         printf("all limits hold\n");
     }

@@ -105,14 +105,12 @@ class Judge:
         return target
 
     def _programs(self, build: Build) -> list[str]:
-        """Return the test programs of a build; those of refusals and flips know the full core."""
+        """Return the test programs of a build, those that take longest last."""
+        if build.name == "small":
+            return ["vectors", "lacks"]
         if build.name != "default":
             return ["vectors"]
-        return [
-            "vectors",
-            *(name for name in QUICK if (TESTS / f"run_{name}.c").exists()),
-            *([SLOW] if self._flips else []),
-        ]
+        return ["vectors", *QUICK, *([SLOW] if self._flips else [])]
 
     def _object(self, core: Path, name: str, build: Build, level: str, into: Path) -> bool:
         return compile_one(self._cc, core / name, into / f"{name[:-2]}.o", (level, *build.flags), core)
@@ -144,7 +142,7 @@ class Judge:
             (core / mutant.file).write_text(original, "utf-8")
 
     def _judge(self, mutant: Mutant, place: Path, core: Path) -> Verdict:
-        survived = ""
+        survived = []
         for build in self._builds:
             changed = self._compiled(mutant, place, core, build, LEVEL)
             if changed is None:
@@ -154,12 +152,15 @@ class Judge:
             killer = self._killer(mutant, place, core, build, changed)
             if killer:
                 return Verdict(KILLED, killer, build.name)
-            survived = survived or build.name
-            if build.name == "default" and self._differs(mutant, place, core, build):
-                # What another build does with it adds nothing where this one has the code.
+            survived.append(build)
+        if SLOW in self._programs(self._builds[0]) and self._builds[0] in survived:
+            build = self._builds[0]
+            changed = self._compiled(mutant, place, core, build, LEVEL) or ()
+            if self._fails(SLOW, build, mutant, place, core, self._objects(place, core, build, changed)):
+                return Verdict(KILLED, SLOW, build.name)
+        for build in survived:
+            if self._differs(mutant, place, core, build):
                 return Verdict(SURVIVED, "", build.name)
-        if survived and any(self._differs(mutant, place, core, build) for build in self._builds):
-            return Verdict(SURVIVED, "", survived)
         return Verdict(EQUAL)
 
     def _compiled(
@@ -181,20 +182,18 @@ class Judge:
 
     def _killer(self, mutant: Mutant, place: Path, core: Path, build: Build, changed: tuple[str, ...]) -> str:
         """Return what notices a mutant, or nothing."""
-        home = self._folder / build.name
-        names = sorted(path.name for path in core.glob("*.c"))
-        objects = [(place if name in changed else home / LEVEL) / f"{name[:-2]}.o" for name in names]
-        programs = self._programs(build)
-        for program in [name for name in programs if name != SLOW]:
+        objects = self._objects(place, core, build, changed)
+        for program in [name for name in self._programs(build) if name != SLOW]:
             if self._fails(program, build, mutant, place, core, objects):
                 return program
         if self.sanitized and build.name == "default" and self._sanitizer_sees(place, core, build):
             return "vectors, sanitized"
-        if SLOW in programs:
-            self._compiled(mutant, place, core, build, LEVEL)
-            if self._fails(SLOW, build, mutant, place, core, objects):
-                return SLOW
         return ""
+
+    def _objects(self, place: Path, core: Path, build: Build, changed: tuple[str, ...]) -> list[Path]:
+        original = self._folder / build.name / LEVEL
+        names = sorted(path.name for path in core.glob("*.c"))
+        return [(place if name in changed else original) / f"{name[:-2]}.o" for name in names]
 
     def _fails(
         self, program: str, build: Build, mutant: Mutant, place: Path, core: Path, objects: list[Path]
