@@ -7,24 +7,16 @@ python tools/mutants/packages.py FOLDER
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from tcuq import Params
+from tcuq import Alarm, AlarmSide, Params
 from tcuq.device.cost.stock import monitors
 from tcuq.export import export
 
-PROFILES = (
-    "standard",
-    "standard, bet",
-    "standard, class mix",
-    "standard, posteriors alone",
-    "paper",
-    "extended",
-)
-
 
 def profiles() -> dict[str, Params]:
-    """Return the monitors, by the name of their folder.
+    """Return the monitors, by the name of their folder: as a fit makes them, with alarm and expected accuracy.
 
     Examples
     --------
@@ -32,7 +24,17 @@ def profiles() -> dict[str, Params]:
     ['extended', 'paper']
     """
     every = monitors()
-    return {name.replace(", ", "_").replace(" ", "_"): every[name] for name in PROFILES}
+    sides = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
+    plain = {"alarm": sides, "horizon": 64, "expected_start": 0.9, "warmup": 30}
+    standard, mixed = every["standard, bet"], every["standard, class mix"]
+    assert standard.evidence is not None and mixed.evidence is not None
+    return {
+        "standard": standard.replace(evidence=replace(standard.evidence, spread=2.0)),
+        "standard_class_mix": mixed.replace(evidence=replace(mixed.evidence, spread=2.0)),
+        "standard_posteriors_alone": every["standard, posteriors alone"],
+        "paper": every["paper"].replace(**plain),
+        "extended": every["extended"].replace(**plain),
+    }
 
 
 def write(folder: Path) -> list[Path]:

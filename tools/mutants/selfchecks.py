@@ -127,6 +127,11 @@ def _build_of(package: Path) -> Build:
     )
     values = dict(flag[7:].split("=") for flag in flags)
     signals = int(values["SIGNALS"].rstrip("u"), 16)
-    evidence = values.get("EVIDENCE", "1" if signals & ~0xF else "0") == "1"
-    instant = values.get("PERSISTENCE", str(signals >> 16 & 1)) == "1"
-    return Build(package.name, flags, vectors_of(signals, evidence, instant))
+    evidence, instant = values.get("EVIDENCE") == "1", values.get("PERSISTENCE") == "1"
+    # What a package has no use for is left out, also where the header leaves that to the default.
+    own = (
+        f"-DTCUQ_SIGNALS=0x{signals:X}u",
+        f"-DTCUQ_EVIDENCE={evidence:d}",
+        f"-DTCUQ_PERSISTENCE={instant:d}",
+    )
+    return Build(package.name, own, vectors_of(signals, evidence, instant))
