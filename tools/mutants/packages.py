@@ -16,7 +16,7 @@ from tcuq.export import export
 
 
 def profiles() -> dict[str, Params]:
-    """Return the monitors, by the name of their folder: as a fit makes them, with alarm and expected accuracy.
+    """Return the monitors, by the name of their folder: with all that a fit can give them.
 
     Examples
     --------

@@ -80,6 +80,8 @@ class Mutant:
         Of the start, from 1.
     context : str
         The line, without the spaces around it.
+    indent : int
+        The spaces before it.
     """
 
     file: str
@@ -91,6 +93,7 @@ class Mutant:
     line: int
     column: int
     context: str
+    indent: int = 0
 
     @property
     def name(self) -> str:
@@ -146,6 +149,7 @@ def mutants_of(name: str, source: str) -> list[Mutant]:
                 source.count("\n", 0, start) + 1,
                 start - begin + 1,
                 source[begin:end].strip(),
+                len(source[begin:end]) - len(source[begin:end].lstrip()),
             )
         )
     return found

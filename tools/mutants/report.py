@@ -16,14 +16,21 @@ EXPLAINED = Path(__file__).with_name("survivors.md")
 Result = tuple[Mutant, Verdict]
 
 
-def key(mutant: Mutant) -> tuple[str, str, str, str]:
-    """Return what a mutant is known by when lines have moved."""
-    old, new = (" ".join(text.split()) for text in (mutant.old, mutant.new))
-    return mutant.file, mutant.context, old, new
+Key = tuple[str, str, int, str, str]
 
 
-def explained(path: Path = EXPLAINED) -> set[tuple[str, str, str, str]]:
-    """Return the mutants that a file explains, each in a row `file | line of code | change | why`.
+def key(mutant: Mutant) -> Key:
+    """Return what a mutant is known by when lines have moved: file, line of code, place in it, change."""
+    indent = mutant.column - 1 - mutant.indent
+    return mutant.file, _plain(mutant.context), indent, _plain(mutant.old), _plain(mutant.new)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def explained(path: Path = EXPLAINED) -> set[Key]:
+    """Return the mutants that a file explains, each in a row `file | line of code | at | change | why`.
 
     Examples
     --------
@@ -35,9 +42,9 @@ def explained(path: Path = EXPLAINED) -> set[tuple[str, str, str, str]]:
     found = set()
     for line in path.read_text("utf-8").splitlines():
         cells = [cell.strip().replace("\\|", "|") for cell in _cells(line)]
-        if len(cells) == 4 and cells[0].endswith((".c", ".h")):
-            old, _, new = cells[2].partition(" → ")
-            found.add((cells[0], cells[1].strip("`"), old.strip("`"), new.strip("`")))
+        if len(cells) == 5 and cells[0].endswith((".c", ".h")):
+            old, _, new = cells[3].partition(" → ")
+            found.add((cells[0], cells[1].strip("`"), int(cells[2]), old.strip("`"), new.strip("`")))
     return found
 
 
@@ -131,7 +138,7 @@ def selfcheck(name: str, results: Sequence[Result], folder: Path) -> float:
     return rate
 
 
-def _readable(survivors: Sequence[Result], known: set[tuple[str, str, str, str]]) -> list[str]:
+def _readable(survivors: Sequence[Result], known: set[Key]) -> list[str]:
     return [
         f"{mutant.name} ({mutant.kind}, {verdict.build})"
         f"{' explained' if key(mutant) in known else ''}\n    {mutant.context}"
