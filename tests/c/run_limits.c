@@ -438,13 +438,18 @@ static void sums(void)
     same("verify", TCUQ_ERR_OTHER, tcuq_verify(&m));
 }
 
-static void step(tcuq_t *m, unsigned number, tcuq_step_t *out)
+typedef struct {
+    tcuq_step_t out;
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+} said_t;
+
+static void step(tcuq_t *m, unsigned number, said_t *said)
 {
     int8_t probs[4] = {-128, -118, -108, -38}, features[4] = {4, -9, 77, 1};
     probs[number / 3u % 4u] = (int8_t)(number % 7u);
     features[number % 4u] = (int8_t)(number * 7u % 100u);
-    memset(out, 0, sizeof *out); /* its padding too */
-    tcuq_step(m, probs, features, out, NULL);
+    memset(said, 0, sizeof *said); /* its padding too */
+    tcuq_step(m, probs, features, &said->out, said->signals);
 }
 
 /* Nothing depends on what memory held before: neither the ring of a new monitor nor one that loads. */
@@ -452,7 +457,7 @@ static void fresh_and_used(void)
 {
     static uint32_t other[256];
     static uint8_t state[1000], again[1000], mine[1000];
-    tcuq_step_t out, expected;
+    said_t out, expected;
     tcuq_t one, two;
     size_t size;
     unsigned i;
