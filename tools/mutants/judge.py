@@ -61,6 +61,8 @@ class Judge:
         self, cc: str, builds: Sequence[Build], folder: Path, flips: bool = True, sanitizers: bool = True
     ) -> None:
         self._cc, self._builds, self._folder, self._flips = cc, builds, folder, flips
+        # Another compiler may see that a mutant is the same where the first does not.
+        self._others = [path for path in map(shutil.which, ("clang-19", "clang")) if path][:1]
         self._inside = includers(CORE)
         self._kills: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -94,13 +96,13 @@ class Judge:
             if status != 0:
                 raise RuntimeError(f"run_{program} fails without a mutant: {said}")
 
-    def _original(self, build: Build, level: str, name: str) -> Path:
+    def _original(self, build: Build, level: str, name: str, cc: str = "") -> Path:
         """Return the object of a file of the original, compiled when it is asked for first."""
-        folder = self._folder / build.name / level
+        folder = self._folder / build.name / (Path(cc).name + level if cc not in ("", self._cc) else level)
         target = folder / f"{name[:-2]}.o"
         with self._compiling:
             folder.mkdir(exist_ok=True)
-            if not target.exists() and not self._object(self._core, name, build, level, folder):
+            if not target.exists() and not self._object(self._core, name, build, level, folder, cc):
                 raise RuntimeError(f"{name} does not compile for the build {build.name}")
         return target
 
@@ -112,8 +114,9 @@ class Judge:
             return ["vectors"]
         return ["vectors", *QUICK, *([SLOW] if self._flips else [])]
 
-    def _object(self, core: Path, name: str, build: Build, level: str, into: Path) -> bool:
-        return compile_one(self._cc, core / name, into / f"{name[:-2]}.o", (level, *build.flags), core)
+    def _object(self, core: Path, name: str, build: Build, level: str, into: Path, cc: str = "") -> bool:
+        target = into / f"{name[:-2]}.o"
+        return compile_one(cc or self._cc, core / name, target, (level, *build.flags), core)
 
     def _program_object(self, program: str, build: Build, core: Path, into: Path, level: str = LEVEL) -> bool:
         target = into / f"run_{program}.o"
@@ -164,21 +167,24 @@ class Judge:
         return Verdict(EQUAL)
 
     def _compiled(
-        self, mutant: Mutant, place: Path, core: Path, build: Build, level: str
+        self, mutant: Mutant, place: Path, core: Path, build: Build, level: str, cc: str = ""
     ) -> tuple[str, ...] | None:
         """Return the C files whose object code differs from the original's; None where it is no C."""
         changed = []
         for name in self._inside[mutant.file]:
-            if not self._object(core, name, build, level, place):
+            if not self._object(core, name, build, level, place, cc):
                 return None
             mine = (place / f"{name[:-2]}.o").read_bytes()
-            if mine != self._original(build, level, name).read_bytes():
+            if mine != self._original(build, level, name, cc).read_bytes():
                 changed.append(name)
         return tuple(changed)
 
     def _differs(self, mutant: Mutant, place: Path, core: Path, build: Build) -> bool:
-        """Return whether the object code differs at the levels that products are built with."""
-        return all(self._compiled(mutant, place, core, build, level) for level in ("-O2", "-Os"))
+        """Return whether the object code differs in every way that products are built."""
+        ways = [(self._cc, level) for level in ("-O2", "-Os", "-O3")] + [
+            (other, "-O2") for other in self._others
+        ]
+        return all(self._compiled(mutant, place, core, build, level, cc) for cc, level in ways)
 
     def _killer(self, mutant: Mutant, place: Path, core: Path, build: Build, changed: tuple[str, ...]) -> str:
         """Return what notices a mutant, or nothing."""
