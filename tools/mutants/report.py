@@ -62,7 +62,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def write(results: Sequence[Result], folder: Path) -> float:
-    """Print the rates, write the survivors, and return the percent that were killed."""
+    """Print the rates, write the survivors, and return the percent killed of those that nothing explains."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in SOURCES}
     known = explained()
     for mutant, verdict in results:
@@ -78,12 +78,12 @@ def write(results: Sequence[Result], folder: Path) -> float:
         others = f"{count['explained']:11}{count[EQUAL]:7}{count[INVALID]:6}"
         lines.append(f"{name:18}{count[KILLED]:8}{of:7}{share}{others}")
     of = total[KILLED] + total[SURVIVED]
-    rate = percent(total[KILLED], of)
     rest = of - total["explained"]
-    lines.append(f"killed {total[KILLED]} of {of}: {rate:.1f} %")
+    rate = percent(total[KILLED], rest)
+    lines.append(f"killed {total[KILLED]} of {of}: {percent(total[KILLED], of):.1f} %")
     lines.append(
         f"killed {total[KILLED]} of {rest} without the {total['explained']} that survivors.md explains:"
-        f" {percent(total[KILLED], rest):.1f} %"
+        f" {rate:.1f} %"
     )
     by = Counter(verdict.by for _, verdict in results if verdict.status == KILLED)
     lines.append("killed by " + ", ".join(f"{name}: {count}" for name, count in by.most_common()))

@@ -33,7 +33,7 @@ SELFCHECK_FLOOR = 80.0
 """Percent of the mutants that the vectors kill in the build of a package."""
 
 FLOOR = 95.0
-"""Percent of the mutants that are no equals; those that survivors.md explains count as survivors."""
+"""Percent of the mutants that neither a compiler nor survivors.md shows to behave like the original."""
 
 
 def main(arguments: list[str] | None = None) -> int:
