@@ -19,6 +19,7 @@ from typing import Any
 import gen_edges
 import gen_heads
 import gen_learned
+import gen_mutants
 import gen_novelty
 from gen_base import (
     COEF,
@@ -42,7 +43,7 @@ from gen_base import (
 from oracle import NAMES, NO_REASON, SIGNAL_COUNT, Evidence, Monitor, Params, Step
 
 FOLDER = Path(__file__).resolve().parent
-MAX_BYTES = 3_200_000
+MAX_BYTES = 3_500_000
 
 
 def _grid() -> Iterable[Case]:
@@ -691,6 +692,7 @@ def cases() -> list[Case]:
         gen_heads.cases,
         gen_novelty.cases,
         gen_edges.cases,
+        gen_mutants.cases,
     ):
         for case in group():
             end = len(case.rows)

@@ -154,4 +154,4 @@ def test_the_c_is_built_for_a_cortex_m(tmp_path: Path, target: str, atomic: str,
     listed = subprocess.run([readelf, "-A", "-s", tmp_path / "libtcuq_kws.a"], capture_output=True, text=True)
     assert expected in listed.stdout
     # The one static buffer of the self-check is there only where atomic operations can guard it.
-    assert bool("tcuq_check_saved" in listed.stdout or "bytes." in listed.stdout) == bool(atomic)
+    assert bool("tcuq_check_saved" in listed.stdout or "tcuq_check_bytes" in listed.stdout) == bool(atomic)

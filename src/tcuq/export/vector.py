@@ -11,6 +11,7 @@ from ..monitor.logits import posteriors, softmax_table
 from ..monitor.monitor import Monitor
 from ..monitor.params import Params
 from .contents import Contents
+from .forged import Forged, forged
 from .laps import Lap, Laps
 from .transcript import Int8, Transcript, take
 
@@ -23,13 +24,16 @@ MOST = 48
 LARGEST_STATE = 8192
 """A saved state of more bytes is left out, and with it the second part of the vector."""
 
+RAMPS = 5
+"""Rows of posteriors that no softmax gives, after the three of the extremes."""
+
 SEARCHED = 600
 """Steps after the warm-up among which the second part is looked for."""
 
 LONGEST_WARMUP = 2000
 
-DIGEST_BYTES, LAP_BYTES = 4, 16
-"""Of one step, and `sizeof` the entry of a lap in the generated file."""
+DIGEST_BYTES, LAP_BYTES, FORGED_BYTES = 4, 16, 8
+"""Of one step, and `sizeof` the entry of a lap and of a forged state in the generated file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Vector:
         Stretches of rows that are repeated until something happens that the single rows did not show.
     unseen : tuple of str
         What these parameters did not do in this stream, in words.
+    fresh, forged : tuple of Forged
+        Changes of the state of a new monitor, all refused, and of `state`.
     logits, shares : int8 arrays (rows, classes), or None
         Logits, and the posteriors that they become.
     wide, narrow : int8 arrays (rows, inputs) and (rows, features), or None
@@ -65,6 +71,8 @@ class Vector:
     said: Transcript
     laps: tuple[Lap, ...] = ()
     unseen: tuple[str, ...] = ()
+    fresh: tuple[Forged, ...] = ()
+    forged: tuple[Forged, ...] = ()
     logits: Int8 | None = None
     shares: Int8 | None = None
     wide: Int8 | None = None
@@ -83,7 +91,8 @@ class Vector:
         """Bytes of all its tables."""
         tables = (self.logits, self.shares, self.wide, self.narrow)
         rows = self.probs.size + self.features.size + sum(t.size for t in tables if t is not None)
-        return rows + DIGEST_BYTES * self.singles + LAP_BYTES * len(self.laps) + len(self.state)
+        tries = FORGED_BYTES * (len(self.fresh) + len(self.forged))
+        return rows + DIGEST_BYTES * self.singles + LAP_BYTES * len(self.laps) + len(self.state) + tries
 
 
 class _Draws:
@@ -118,7 +127,7 @@ def vector(contents: Contents) -> Vector:
     assert params.warmup is not None
     last = rows - first
     probs, features = _stream(params, min(params.warmup, LONGEST_WARMUP) + SEARCHED)
-    edges = _edges(params)
+    edges = [table[:first] for table in _edges(params)]
     few = first - len(edges[0])
     shown = [np.concatenate([edges[0], probs[:few]]), np.concatenate([edges[1], features[:few]])]
     monitor = Monitor(params)
@@ -142,6 +151,8 @@ def vector(contents: Contents) -> Vector:
         said,
         tuple(more.laps),
         tuple(more.unseen),
+        tuple(one for one in forged(params, Monitor(params).save()) if not one.loads) if state else (),
+        tuple(forged(params, state)) if state else (),
         *_before(contents),
     )
 
@@ -162,11 +173,17 @@ def _stream(params: Params, steps: int) -> tuple[Int8, Int8]:
 
 
 def _edges(params: Params) -> tuple[Int8, Int8]:
-    """Return posteriors of no mass, of too much, and of a tie; features of no length, and extreme ones."""
-    probs = np.full((3, params.classes), -128, np.int8)
-    features = np.full((3, params.features), -128, np.int8)
+    """Return posteriors of no mass, too much, a tie, many values; features of no length, and extreme ones."""
+    draws = _Draws(3)
+    probs = np.full((3 + RAMPS, params.classes), -128, np.int8)
+    features = np.full((3 + RAMPS, params.features), -128, np.int8)
     probs[1], features[1] = 127, params.feature_zero_point
     probs[2, -2:], features[2] = 0, 127
+    for row in range(RAMPS):
+        # From nearly the mass of one to several times that: values that a softmax seldom gives.
+        most = min(255, (2 + row) * 256 // params.classes)
+        probs[3 + row] = draws(0, max(2, most), params.classes) - 128
+        features[3 + row] = draws(-128, 128, params.features)
     return probs, features
 
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Export the monitors whose self-checks meet mutants. Needs the package tcuq, unlike what runs them.
+
+python tools/mutants/packages.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tcuq import Alarm, AlarmSide, Params
+from tcuq.device.cost.stock import monitors
+from tcuq.export import export
+
+
+def profiles() -> dict[str, Params]:
+    """Return the monitors, by the name of their folder: with all that a fit can give them.
+
+    Examples
+    --------
+    >>> sorted(profiles())[:2]
+    ['extended', 'paper']
+    """
+    every = monitors()
+    sides = Alarm(0.45, AlarmSide(0.05, 20.0), AlarmSide(0.05, 12.0))
+    plain = {"alarm": sides, "horizon": 64, "expected_start": 0.9, "warmup": 30}
+    standard, mixed, alone = (every[f"standard, {name}"] for name in ("bet", "class mix", "posteriors alone"))
+    assert standard.evidence is not None and mixed.evidence is not None
+    bet = replace(standard.evidence, spread=2.0)
+    return {
+        "standard": standard.replace(evidence=bet),
+        "standard_class_mix": mixed.replace(evidence=replace(mixed.evidence, spread=2.0)),
+        "standard_posteriors_alone": alone.replace(evidence=bet),
+        "paper": every["paper"].replace(**plain),
+        "extended": every["extended"].replace(**plain),
+    }
+
+
+def write(folder: Path) -> list[Path]:
+    """Export all profiles into folders of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for name, params in profiles().items():
+        export(params, folder / name, force=True)
+        found.append(folder / name)
+    return found
+
+
+if __name__ == "__main__":
+    for path in write(Path(sys.argv[1])):
+        print(path)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""Cases that tell the core from one with a small mistake, found by changing it at every place.
+
+Most are exact edges: the last number of a state that is accepted and the first that is not.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gen_base import EVERY, PAPER, STANDARD_POSTERIORS, Case, Dice, Marks, Row, dwell, make, one_hot
+from gen_learned import HEAD, INSTANT, OFF, learned
+from oracle import SIGNAL_COUNT, Evidence, Instant, Monitor, Params
+
+ODDS = 0x200
+SILENT = (0,) * SIGNAL_COUNT
+BOTH = ("save", "load")
+HEADER = 60
+COUNTERS = (*((at, 4) for at in range(20, 56, 4)), *((at, 1) for at in range(56, 60)))
+"""Offset and size of the numbers in the header of a state, from the steps on."""
+
+
+def _state_at(params: Params, rows: list[Row], marks: Marks, at: int) -> bytes:
+    """Return the state before row `at`, after the marks there."""
+    monitor = Monitor(params)
+    for t in range(at + 1):
+        for mark in marks.get(t, ()):
+            if mark == "reset":
+                monitor.reset()
+        if t < at:
+            monitor.step(*rows[t])
+    return monitor.save()
+
+
+def _refused(params: Params, state: bytes, at: int, size: int, value: int) -> bool:
+    body = state[:at] + value.to_bytes(size, "little") + state[at + size : -4]
+    return Monitor.refusal(params, body + struct.pack("<I", zlib.crc32(body))) != 0
+
+
+def _places(params: Params) -> Iterator[tuple[int, int]]:
+    """Yield offset and size of every number of a state behind its identity."""
+    yield from COUNTERS
+    at = HEADER
+    for _ in range(params.depth):
+        yield at, 2
+        at += params.entry
+    for _, length, form, _ in Monitor(params).numbers():
+        size = struct.calcsize(form)
+        for number in range(length):
+            yield at + size * number, size
+        at += size * length
+
+
+def edges(params: Params, rows: list[Row], at: int, marks: Marks | None = None) -> tuple[str, ...]:
+    """Return the marks that refuse each number of a state one step beyond either end of where it is sound."""
+    state = _state_at(params, rows, marks or {}, at)
+    found = []
+    for offset, size in _places(params):
+        old, span = int.from_bytes(state[offset : offset + size], "little"), 256**size
+        for sign in (1, -1):
+            reach = 1
+            while reach < span // 2 and not _refused(
+                params, state, offset, size, (old + sign * reach) % span
+            ):
+                reach *= 2
+            good = reach // 2
+            while reach - good > 1:
+                middle = (good + reach) // 2
+                if _refused(params, state, offset, size, (old + sign * middle) % span):
+                    reach = middle
+                else:
+                    good = middle
+            if _refused(params, state, offset, size, (old + sign * reach) % span):
+                found.append(f"refuse {offset} {size} {sign * reach}")
+    return tuple(dict.fromkeys(found))
+
+
+def _states() -> Iterable[Case]:
+    """Yield states with one number just out of range, at moments that differ in what is held."""
+    changes: dict[str, Any] = {"horizon": 4, "expected_start": 300, "warmup": 2}
+    head = Evidence(70000, 500, HEAD, (-300, 200), spread=3000)
+    more: dict[str, Any] = {"rise_limit": 90000, "rise_cap": 150000, "evidence": head, "about": 1, **OFF}
+    dice = Dice("edges")
+    for name, params, moments in (
+        (
+            "edges_paper",
+            make(PAPER, 3, 2, (1, 3), level_num=2, level_den=5, slope=9000, steep_slope=50000),
+            (1, 9),
+        ),
+        ("edges_flips", make(0x4, 3, 0, (1, 3), level_num=2, level_den=3), (9,)),
+        ("edges_every", make(EVERY, 2, 1, (2,), zero_point=3, **changes), (9,)),
+        ("edges_no_ring", make(0x3E38, 2, 0, (), level_num=3, level_den=4), (1,)),
+        ("edges_learned", learned(STANDARD_POSTERIORS, 2, 0, dice, "uneven", **more, **changes), (9,)),
+    ):
+        rows = dwell(Dice(name), params, 12)
+        after: Marks = {7: ("reset",)}
+        marks: Marks = dict(after)
+        for t in moments:
+            # One flag more and one fewer than there were steps for.
+            debts = tuple(f"refuse 24 4 {sign * params.level_den * 4}" for sign in (1, -1)) if t < 2 else ()
+            marks[t] = (*after.get(t, ()), *edges(params, rows, t, after), *debts)
+        yield Case(name, "one number of a state just out of its range", params, rows, marks)
+    # Where flags are rare, one more than there were steps for is still within the bounds of the debt.
+    name = "edges_one_flag"
+    params = make(8, 2, 0, (), level_num=3, level_den=4, slope=9, steep_slope=50)
+    rows = dwell(Dice(name), params, 3)
+    marks = {t: (f"refuse 24 4 {4 * t + 4}", f"refuse 24 4 {-4 * t - 4}") for t in range(1, 4)}
+    yield Case(name, "more flags than steps", params, rows, marks)
+
+
+def _damage() -> Iterable[Case]:
+    """Yield counters whose mending is told by one number alone."""
+    high = 2**31 - 1
+    name = "mended_counters"
+    params = make(PAPER, 3, 2, (1, 2), level_num=3, level_den=7, slope=9000, steep_slope=50000)
+    marks: Marks = {
+        8: (f"damage steps {1 << 30}", *BOTH, "damage steps 2000000000", *BOTH),
+        10: ("damage steps 4294967295", f"damage debt {high}", *BOTH),
+        12: ("damage rise 60000", "damage alarm 0", *BOTH),
+        14: ("damage rise 59999", "damage alarm 0", *BOTH),
+        16: ("damage fall 20000", "damage alarm 0", *BOTH),
+        18: ("damage steps 4294967295", f"damage debt {-high}", *BOTH),
+    }
+    yield Case(name, "what a save makes of counters", params, dwell(Dice(name), params, 20), marks)
+    name = "mended_severity"
+    head = Evidence(70000, 500, HEAD, (-300, 200, 10), spread=3000)
+    params = make(0x608, 3, 0, (), evidence=head, **OFF)
+    marks = {
+        5: (f"damage severity {-high}", *BOTH),
+        7: (f"damage severity {high}", *BOTH),
+        9: (f"damage last {-high}", *BOTH),
+        11: (f"damage last {high}", "damage novelty 4294967295", *BOTH),
+    }
+    yield Case(name, "what a save makes of means", params, dwell(Dice(name), params, 13), marks)
+    # The product of the slope and a damaged debt comes round to a threshold in 0..65535.
+    name = "mended_wrap"
+    params = make(8, 2, 0, ())
+    wrapped = [
+        far + params.knee
+        for far in range(16520, 200000)
+        if (params.slope * params.knee + params.steep_slope * far) % 2**32 >> 8 < 30000
+    ]
+    some = wrapped[:: max(1, len(wrapped) // 6)][:6]
+    marks = {2 + n: (f"damage debt {debt}",) for n, debt in enumerate([*some, *(-debt for debt in some)])}
+    yield Case(
+        name, "a debt whose product with the slope wraps", params, dwell(Dice(name), params, 16), marks
+    )
+
+
+def _evidence() -> Iterable[Case]:
+    """Yield gaps, weights and excesses at their edges."""
+
+    def case(name: str, why: str, head: Evidence, labels: Iterable[int], **changes: Any) -> Case:
+        base: dict[str, Any] = {"rise_limit": 2**20, "rise_cap": 2**30, "evidence": head, **OFF}
+        classes = len(head.offset)
+        params = make(ODDS, classes, 0, (), **(base | changes))
+        return Case(name, why, params, [([v - 128 for v in one_hot(classes, c, 250, 1)], []) for c in labels])
+
+    wide = Evidence(2**24, 0, SILENT, (20000, -20000, 0), spread=3000)
+    yield case("mutants_gap", "gaps on either side of the largest", wide, [0, 1, 2, 0, 2, 1, 0, 0])
+    small = Evidence(4 * 65536, 0, SILENT, (30, 28), spread=3000)
+    yield case("mutants_weight", "down to the least weight", small, [0] * 95 + [1, 0, 0])
+    unit = Evidence(1, 0, SILENT, (30, 30), spread=40)
+    yield case("mutants_unit", "an excess of one unit is weighed", unit, [0, 1] * 4, rise_limit=1, rise_cap=9)
+
+
+def _beliefs() -> Iterable[Case]:
+    """Yield doubts, shares and sizes at the edges of the learned persistence."""
+    changes: dict[str, Any] = {"about": 1, "anchor": 1, "warmup": 0}
+
+    def case(
+        name: str, why: str, shown: list[list[int]], spread: int, mix: tuple[int, ...] | None = None
+    ) -> Case:
+        head = Instant(-2 * 65536, INSTANT, mix, spread)
+        params = learned(STANDARD_POSTERIORS, len(shown[0]), 0, Dice(name), instant=head, **changes)
+        return Case(name, why, params, [([u - 128 for u in row], []) for row in shown])
+
+    doubts = (252, 252, 253, 252, 253, 253, 251, 253, 252, 255, 252, 253, 254, 252)
+    yield case("mutants_doubt", "doubts of three and of four", [[u, 1] for u in doubts], 60000)
+    for spread, steps in ((100, 44), (10000, 24), (20000, 24)):
+        torn = [[128 + t % 2, 126] for t in range(steps)]
+        yield case(
+            f"mutants_variety_{spread}", "doubts that stay, of a variety between 0 and 1", torn, spread
+        )
+    once = [[255, 0]] * 68
+    yield case("mutants_share", "a class that is not seen any more", once, 60000, (65000, 2))
+    name = "mutants_165_classes"
+    params = make(0x400, 165, 0, (), anchor=1)
+    rows = [([v - 128 for v in one_hot(165, t % 2, 200)], []) for t in range(3)]
+    yield Case(name, "the least likelihood where 164 / classes is 0", params, rows)
+
+
+def _steps() -> Iterable[Case]:
+    """Yield cosines, spreads, logistics and thresholds at their edges."""
+    name = "mutants_half_dot"
+    params = make(0x100, 2, 256, (), zero_point=-128)
+    rows: list[Row] = [(one_hot(2, 0, 72, -128), [value - 128] * 256) for value in (107, 245, 240, 197)]
+    rows.append((one_hot(2, 0, 72, -128), [127 if j % 2 else -128 for j in range(256)]))
+    yield Case(name, "the mean feature rounds up to 2^15, and this one points elsewhere", params, rows)
+    name = "mutants_spread_511"
+    params = make(0xC0, 8, 0, ())
+    rows = [([u - 128] * 8, []) for u in (32, 31, 31, 32, 32, 31, 33, 30)]
+    yield Case(name, "a mean posterior at the end of the table of the entropy", params, rows)
+    # So many terms of the entropy that their sum, if it were not cut, would come round to a small one.
+    name = "mutants_spread_330"
+    params = make(0x40, 330, 0, ())
+    yield Case(name, "the entropy of a heavy posterior is cut", params, [([94 - 128] * 330, [])] * 2)
+    silent: dict[str, Any] = {"coef": SILENT, "blend": 65536}
+    for name, bias in (("mutants_logistic_high", 12), ("mutants_logistic_low", -12)):
+        params = make(8, 2, 0, (), bias=bias * 65536, **silent)
+        yield Case(name, "an end of the table of the logistic", params, [([72, -72], [])] * 2)
+    name = "mutants_reference"
+    params = make(8, 2, 0, (), bias=2**24, reference=65535, **silent)
+    yield Case(name, "a threshold of exactly 65535 one step closer", params, [([72, -72], [])] * 8)
+
+
+def cases() -> Iterable[Case]:
+    """Yield all cases of this file."""
+    for group in (_states, _damage, _evidence, _beliefs, _steps):
+        yield from group()
