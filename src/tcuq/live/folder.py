@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import time
@@ -218,7 +219,9 @@ def _lock(handle: int, path: Path) -> None:
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            return  # a file system without locks: as on Windows
         raise ValueError(
             f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
         ) from None
