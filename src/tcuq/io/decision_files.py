@@ -160,7 +160,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
 
 def _told(told: Told, answer: float, name: Any) -> None:
     """Keep the name of a class; refuse one that cannot be shown, and a second one."""
-    if name == "" or answer != int(answer):
+    if name == "" or not float(answer).is_integer():  # such an answer is refused with all others out of range
         return
     if told.setdefault(int(answer), name) != name:
         raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
