@@ -170,18 +170,6 @@ class Folder:
         """Return the state that was saved last."""
         return base64.b64decode(self.saved.state)
 
-    def lines(self, journal: Journal, start: int) -> list[dict[str, Any]]:
-        """Return the objects of a log from a place on; a line that was damaged is left out."""
-        found = []
-        for line in journal.read(min(start, journal.size)).splitlines():
-            try:
-                content = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(content, dict):
-                found.append(content)
-        return found
-
     def mark(self, content: dict[str, Any]) -> None:
         """Keep a mark, on the disk before this returns, or raise in one line."""
         before = self.marks.size
