@@ -143,3 +143,14 @@ def test_one_sigmoid_output_has_no_sum(tmp_path: Path) -> None:
     np.savez(tmp_path / "none.npz", probs=np.zeros((0, 2)))
     with pytest.raises(ValueError, match=r"none\.npz: holds no steps, expected at least one row"):
         read_log(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("name", ['"' + "x" * 200_000 + '"', '"a"\rb'])
+def test_a_line_of_decisions_that_no_csv_has_is_named(name: str, tmp_path: Path) -> None:
+    path = decided(tmp_path / "d.csv")
+    header, first, *rest = path.read_bytes().decode().splitlines()
+    cells = first.split(",")
+    cells[header.split(",").index("answer_name")] = name
+    path.write_bytes("\n".join([header, ",".join(cells), *rest, ""]).encode())
+    with pytest.raises(ValueError, match=r"d\.csv, line 2: "):
+        read_decisions(path)

@@ -97,19 +97,26 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     """Read the file with its labels filled in; a label may be a number or a name, empty for unknown."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
-        for name in ("device", "version", "boot", "seq", "label"):
-            if name not in (reader.fieldnames or ()):
-                raise ValueError(
-                    f"{path}: column {name!r} is missing, expected those of the file that was asked for"
-                )
-        rows = []
-        for row in reader:
-            try:
-                place = {key: int(row[key]) for key in ("boot", "seq")}
-            except (TypeError, ValueError):
-                raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
-            label = (row["label"] or "").strip()
-            rows.append({"device": row["device"], "version": row["version"], **place, "label": label or None})
+        try:
+            return _labels(reader, path)
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
+
+
+def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:
+    for name in ("device", "version", "boot", "seq", "label"):
+        if name not in (reader.fieldnames or ()):
+            raise ValueError(
+                f"{path}: column {name!r} is missing, expected those of the file that was asked for"
+            )
+    rows = []
+    for row in reader:
+        try:
+            place = {key: int(row[key]) for key in ("boot", "seq")}
+        except (TypeError, ValueError):
+            raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
+        label = (row["label"] or "").strip()
+        rows.append({"device": row["device"], "version": row["version"], **place, "label": label or None})
     return rows
 
 

@@ -169,7 +169,12 @@ def _told(told: Told, answer: float, name: Any) -> None:
 
 def _cells(text: str) -> list[str]:
     # A name may hold commas, and then stands in quotes.
-    return next(csv.reader([text])) if '"' in text else text.split(",")
+    if '"' not in text:
+        return text.split(",")
+    try:
+        return next(csv.reader([text]))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[list[str], list[list[float]]]:
@@ -179,11 +184,10 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
     named = header.index(NAME) if NAME in header and "answer" in names else None
     rows = []
     for number, text in lines[1:]:
-        cells = _cells(text)
-        if len(cells) != len(header):
-            message = f"the row has {len(cells)} values, expected {len(header)} as in the header"
-            raise ValueError(at_line(where, number, message))
         try:
+            cells = _cells(text)
+            if len(cells) != len(header):
+                raise ValueError(f"the row has {len(cells)} values, expected {len(header)} as in the header")
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:
