@@ -81,7 +81,7 @@ def test_a_sample_of_rows_is_bounded() -> None:
 
 def test_signals_of_a_log_and_which_steps_have_a_past() -> None:
     params = Params(classes=2, signals=("divergence", "doubt"))
-    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=[0, 0, 0, 1, 1, 1])
+    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=np.array([0, 0, 0, 1, 1, 1]))
     values, settled = signals_of(params, log)
     assert values.shape == (6, 2) and settled.tolist() == [False, True, True, False, True, True]
     monitor = Monitor(params)
