@@ -32,7 +32,7 @@ def drop(**more: Any) -> Graph:
     return graph([Drop("a", "b", 26, 2**15)], **{"a": (2,), "b": (2,), **more})
 
 
-def changed(act: Callable[[Graph], Any]) -> Graph:
+def changed(act: Callable[[Any], Any]) -> Graph:
     found = drop()
     act(found)
     return found
@@ -59,12 +59,13 @@ def table(first: int = 65535) -> Any:
 
 
 def softmax(shape: Any = (3,), scale: float = 1 / 256, zero: int = -128, first: int = 65535) -> Graph:
-    found = graph([Softmax("a", "b", table(first))], a=shape, b=shape)
+    found: Any = graph([Softmax("a", "b", table(first))], a=shape, b=shape)
     found.tensors["b"] = Tensor("b", shape, scale, zero)
-    return found
+    made: Graph = found
+    return made
 
 
-PICTURE = {"a": (4, 4, 1), "b": (2, 2, 1)}
+PICTURE: Any = {"a": (4, 4, 1), "b": (2, 2, 1)}
 REFUSED: dict[str, tuple[Callable[[], Graph], str]] = {
     "input": (lambda: graph([], "a", "x", a=(2,)), "input is 'x', expected one of a"),
     "no step": (lambda: graph([3], a=(2,), b=(2,)), "step 0 is a int, expected "),
