@@ -109,19 +109,26 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
 def _rows(path: Path, text: str) -> list[dict[str, Any]]:
     with io.StringIO(text, newline="") as file:
         reader = csv.DictReader(file)
-        for name in ("device", "version", "boot", "seq", "label"):
-            if name not in (reader.fieldnames or ()):
-                raise ValueError(
-                    f"{path}: column {name!r} is missing, expected those of the file that was asked for"
-                )
-        rows = []
-        for row in reader:
-            try:
-                place = {key: int(row[key]) for key in ("boot", "seq")}
-            except (TypeError, ValueError):
-                raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
-            label = (row["label"] or "").strip()
-            rows.append({"device": row["device"], "version": row["version"], **place, "label": label or None})
+        try:
+            return _labels(reader, path)
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
+
+
+def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:
+    for name in ("device", "version", "boot", "seq", "label"):
+        if name not in (reader.fieldnames or ()):
+            raise ValueError(
+                f"{path}: column {name!r} is missing, expected those of the file that was asked for"
+            )
+    rows = []
+    for row in reader:
+        try:
+            place = {key: int(row[key]) for key in ("boot", "seq")}
+        except (TypeError, ValueError):
+            raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
+        label = (row["label"] or "").strip()
+        rows.append({"device": row["device"], "version": row["version"], **place, "label": label or None})
     return rows
 
 

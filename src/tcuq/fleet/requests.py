@@ -96,7 +96,7 @@ def answer_requests(fleet: Any) -> int:
             found = answered(fleet, request)
         except FileNotFoundError:
             continue
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             found = {"error": " ".join(str(error).split())}
         write_whole(place / path.name.replace(".ask.", ".told."), json.dumps(found, default=_plain))
         with contextlib.suppress(FileNotFoundError):

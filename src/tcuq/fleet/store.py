@@ -218,7 +218,12 @@ def locked(folder: Path) -> Any:
     file = open(path, "a+b")  # noqa: SIM115
     try:
         _lock(file)
-    except OSError:
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            file.close()
+            raise ValueError(
+                f"{folder} cannot be locked ({error.strerror}), expected a file system that keeps locks"
+            ) from None
         file.seek(0)
         owner = file.read(20).decode(errors="replace").strip() or "?"
         file.close()

@@ -173,7 +173,7 @@ def _known_columns(names: list[str], where: str) -> list[str]:
 
 def _told(told: Told, answer: float, name: Any) -> None:
     """Keep the name of a class; refuse one that cannot be shown, and a second one."""
-    if name == "" or not math.isfinite(answer) or answer != int(answer):
+    if name == "" or not float(answer).is_integer():  # such an answer is refused with all others out of range
         return
     if told.setdefault(int(answer), name) != name:
         raise ValueError(f"{NAME} is {name!r}, expected {told[int(answer)]!r} as on a line before")
@@ -197,11 +197,10 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
     named = header.index(NAME) if NAME in header and "answer" in names else None
     rows = []
     for number, text in lines[1:]:
-        cells = _cells(text)
-        if len(cells) != len(header):
-            message = f"the row has {len(cells)} values, expected {len(header)} as in the header"
-            raise ValueError(at_line(where, number, message))
         try:
+            cells = _cells(text)
+            if len(cells) != len(header):
+                raise ValueError(f"the row has {len(cells)} values, expected {len(header)} as in the header")
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:

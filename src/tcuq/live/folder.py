@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import math
 import os
@@ -200,18 +201,6 @@ class Folder:
         """Return the state that was saved last."""
         return base64.b64decode(self.saved.state)
 
-    def lines(self, journal: Journal, start: int) -> list[dict[str, Any]]:
-        """Return the objects of a log from a place on; a line that was damaged is left out."""
-        found = []
-        for line in journal.read(min(start, journal.size)).splitlines():
-            try:
-                content = from_json(line)
-            except ValueError:
-                continue
-            if isinstance(content, dict):
-                found.append(content)
-        return found
-
     def mark(self, content: dict[str, Any]) -> None:
         """Keep a mark, on the disk before this returns, or raise in one line."""
         before = self.marks.size
@@ -250,7 +239,9 @@ def _lock(handle: int, path: Path) -> None:
         return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            return  # a file system without locks: as on Windows
         raise ValueError(
             f"{path}: another tcuq live writes there; end it, or choose another folder with --folder"
         ) from None

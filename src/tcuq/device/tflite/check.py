@@ -68,9 +68,8 @@ def check(model: Model) -> Model:
                 raise ValueError(f"not supported, expected one of {', '.join(_CHECKS)}")
             if target in ready or model.tensors[target].data is not None:
                 raise ValueError("the tensor is made twice, is an input or is a constant")
-            left -= sum(
-                model.tensors[each].size for each in operator.inputs if model.tensors[each].data is not None
-            )
+            given = [model.tensors[each] for each in operator.inputs if each != NO_TENSOR]
+            left -= sum(each.size for each in given if each.data is not None)
             if left < 0:
                 raise ValueError(f"constants of all operators together are more than {MOST_WEIGHTS} values")
             _operator(model, operator, ready)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Numbers that are checked and drawn, and changes between stored figures."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq.base.changes import changes, compared
+from tcuq.base.checks import number
+from tcuq.base.rand import BLOCK, Numbers, waits
+
+
+def test_what_is_no_number_is_refused_with_what_is_expected() -> None:
+    odd: list[Any] = [[], {}, object, "1", None, True]
+    for value in odd:
+        with pytest.raises(ValueError, match=r"^blend is .*, not a number, expected 0 to 1$"):
+            number("blend", value, 0, 1)
+    with pytest.raises(ValueError, match="blend is beyond all floats, expected 0 to 1"):
+        number("blend", 10**400, 0, 1)
+
+
+def test_a_list_that_became_a_text_is_one_change() -> None:
+    [found] = changes({"a": [1, 2]}, {"a": "12"})
+    assert str(found).startswith("a: ")
+
+
+def test_stored_figures_that_are_the_same_or_no_figures(tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(json.dumps({"a": [1, 2]}))
+    assert compared(tmp_path / "f.json", {"a": (1, 2)}) == [f"the same as in {tmp_path / 'f.json'}"]
+    (tmp_path / "f.json").write_text("{")
+    assert "is no JSON" in compared(tmp_path / "f.json", {})[0]
+
+
+def test_each_bound_is_drawn_as_alone() -> None:
+    bounds = [1, 2, 10, 2**31]
+    one, each = Numbers(3, "x"), Numbers(3, "x")
+    assert each.below_each(bounds).tolist() == [int(one.below(1, bound)[0]) for bound in bounds]
+
+
+def test_waits_go_on_over_blocks_without_a_hit() -> None:
+    mean = 3 * BLOCK
+    drawn = np.array(list(islice(waits(Numbers(1, "long"), Fraction(mean)), 200)))
+    assert drawn.max() > 2 * BLOCK and 0.8 < drawn.mean() / mean < 1.2

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Every way in which a command can end, turned into one line and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import Params
+from tcuq.cli import common, edge, main
+from tcuq.cli.live import _Printer, _Stop
+
+
+def ended(act: Callable[[argparse.Namespace], Any]) -> int:
+    parser: Any = SimpleNamespace(parse_args=lambda argv: argparse.Namespace(command=act, quiet=False))
+    return edge.run_command("tcuq x", lambda: parser, [])
+
+
+def raising(error: BaseException) -> Callable[[argparse.Namespace], Any]:
+    def act(args: argparse.Namespace) -> None:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (SystemExit("no such thing"), 1, "tcuq x: no such thing\n"),
+        (SystemExit(), 0, ""),
+        (SystemExit(3), 3, ""),
+        (BrokenPipeError(32, "Broken pipe", "out.csv"), 2, "tcuq x: out.csv: Broken pipe\n"),
+        (MemoryError(), 2, "tcuq x: not enough memory for this input\n"),
+        (ZeroDivisionError("odd"), 2, "tcuq x: this is a bug, please report it: ZeroDivisionError: odd\n"),
+        (ValueError("two\nlines"), 2, "tcuq x: two lines\n"),
+    ],
+)
+def test_every_end_is_one_line_and_a_status(
+    error: BaseException, status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(raising(error)) == status
+    assert capsys.readouterr().err == said
+
+
+def test_a_bug_can_be_seen_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCUQ_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        ended(raising(ZeroDivisionError("odd")))
+
+
+def test_warnings_of_others_are_shown_as_python_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    shown: list[str] = []
+
+    def act(args: argparse.Namespace) -> int:
+        warnings.simplefilter("always")
+        warnings.warn("to the\nuser", UserWarning, stacklevel=1)
+        warnings.warn("to a developer", DeprecationWarning, stacklevel=1)
+        return 0
+
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **more: shown.append(str(message))
+        assert ended(act) == 0
+    assert capsys.readouterr().err == "tcuq x: to the user\n" and shown == ["to a developer"]
+
+
+def test_streams_that_cannot_be_set_or_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = io.StringIO()  # a notebook's stream: no reconfigure, no file below it
+    monkeypatch.setattr(sys, "stdout", plain)
+    monkeypatch.setattr(sys, "stderr", None)
+    edge.open_streams()
+    assert sys.stdout is plain and sys.stderr is not None
+    sys.stderr.close()
+    edge.silence(plain)
+    plain.close()
+    edge.silence(plain)
+
+
+def test_what_json_has_no_word_for_is_turned_into_what_it_has() -> None:
+    assert common._plain(np.float64(0.5)) == 0.5 and common._plain(np.arange(2)) == [0, 1]
+    assert common._plain(os.environ) == dict(os.environ) and common._plain(Path("a")) == "a"
+
+
+def test_estimates_of_boards_that_nobody_published() -> None:
+    assert common.estimate([None, None], ".1f", "ms") == "unknown: the board's file has no source for it"
+    assert common.estimate([1.0, 2.5], ".1f", "ms") == "1.0-2.5 ms, an estimate without wait states"
+    assert common.span([None, None], ",.0f") == "unknown"
+
+
+def test_the_second_interrupt_of_a_live_run_ends_it_at_once() -> None:
+    ending = _Stop()
+    ending.on_signal(signal.SIGTERM, None)
+    ending.on_signal(signal.SIGTERM, None)  # asks again for what is under way
+    with pytest.raises(KeyboardInterrupt):
+        ending.on_signal(signal.SIGINT, None)
+
+
+def test_nothing_is_printed_after_the_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            tried.append(text)
+            raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(sys, "stdout", Gone())
+    output = _Printer()
+    output("one")
+    output("two")
+    assert tried == ["one"] and isinstance(output.broken, BrokenPipeError)
+
+
+def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.npz").write_bytes(b"x")
+    place = str(tmp_path / "m.npz")
+    assert main(["device", "import", place, "-o", place]) == 2
+    assert f"GRAPH and MODEL are both {place!r}; the model would be lost" in capsys.readouterr().err
+
+
+def test_a_log_with_a_note_is_run_and_the_note_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = Params(classes=2, features=1, feature_scale=0.5, feature_zero_point=0, warmup=0)
+    params.save(tmp_path / "m.json")
+    features = np.zeros((3, 1), dtype=np.int8)
+    np.savez(
+        tmp_path / "log.npz",
+        probs=np.full((3, 2), 0.5),
+        features=features,
+        feature_scale=0.25,
+        feature_zero_point=3,
+    )
+    assert (
+        main(["run", str(tmp_path / "m.json"), str(tmp_path / "log.npz"), "-o", str(tmp_path / "d.csv")]) == 0
+    )
+    said = capsys.readouterr().err
+    assert said.count("0.25") == 1

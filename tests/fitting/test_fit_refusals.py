@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What a fit says where it has nothing to say, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcuq import Log, Monitor, Params, tune
+from tcuq.fitting import fit_findings, tune_findings
+from tcuq.fitting.alarms import choose_allowance
+from tcuq.fitting.carry_over import MOST, _drawn
+from tcuq.fitting.clean import refuse_other_shape
+from tcuq.fitting.search import Choice, choices
+from tcuq.fitting.signal_table import signals_of
+from tcuq.monitor.signals import SIGNALS
+
+PROBS = np.full((4, 2), 0.5)
+
+
+def log_of(scale: float) -> Log:
+    return Log(PROBS, np.zeros((4, 3), np.int8), feature_scale=scale, feature_zero_point=0)
+
+
+def test_parameters_without_a_fit_carry_no_findings() -> None:
+    assert fit_findings(Params(classes=2)) == "These parameters carry no findings of a fit."
+    assert tune_findings(Params(classes=2)) == "These parameters carry no findings of a search."
+
+
+def test_a_clean_log_of_another_model_is_refused() -> None:
+    refuse_other_shape(log_of(0.5), log_of(0.5), True)
+    refuse_other_shape(log_of(0.5), log_of(0.25), False)  # nobody reads them
+    message = (
+        "the clean log has features of scale 0.25 and zero point 0, the log of scale 0.5 and zero point 0"
+    )
+    with pytest.raises(ValueError, match=message):
+        refuse_other_shape(log_of(0.5), log_of(0.25), True)
+
+
+def test_options_of_two_heads_are_not_searched() -> None:
+    with pytest.raises(
+        ValueError, match="is for monitors with two heads, which tune does not search; use fit"
+    ):
+        tune(Log(PROBS, labels=np.zeros(4, int)), about="answer")
+
+
+def test_settings_are_searched_each_once_while_there_are_new_ones() -> None:
+    default = Choice("paper", (1,), "linear", 0.5, False)
+    found = choices(20, default, np.random.default_rng(0))
+    assert found[0] is default and len(found) == len(set(found)) == 20
+    assert not any(choice.use_features for choice in found)
+
+    class Stuck:
+        """Draws the same again and again."""
+
+        def integers(self, low: int, high: int | None = None) -> int:
+            return 1 if high is not None else 0
+
+        def choice(self, values: object, count: int, replace: bool) -> list[int]:
+            return [2] * count
+
+    assert len(choices(5, default, Stuck())) == 2  # type: ignore[arg-type]
+
+
+def test_the_best_allowance_is_taken_where_none_is_good() -> None:
+    """Evidence that repeats itself for long: no allowance keeps the limit within reach."""
+    rng = np.random.default_rng(0)
+    runs = [np.repeat(rng.choice([-0.5, 4.0], 40, p=[0.8, 0.2]), 100) for _ in range(3)]
+    tried = (0.0, 0.01, 0.02)
+    found = choose_allowance(runs, [np.ones(len(run)) for run in runs], 4.0, 1000, rng, tried)
+    assert found in tried
+
+
+def test_a_sample_of_rows_is_bounded() -> None:
+    rows = np.ones(MOST + 500, dtype=bool)
+    kept = _drawn(rows, np.random.default_rng(0))
+    assert kept.sum() == MOST and not (kept & ~rows).any()
+    few = np.zeros(100, dtype=bool)
+    assert _drawn(few, np.random.default_rng(0)) is few
+
+
+def test_signals_of_a_log_and_which_steps_have_a_past() -> None:
+    params = Params(classes=2, signals=("divergence", "doubt"))
+    log = Log(np.random.default_rng(0).dirichlet([1, 1], 6), segments=np.array([0, 0, 0, 1, 1, 1]))
+    values, settled = signals_of(params, log)
+    assert values.shape == (6, 2) and settled.tolist() == [False, True, True, False, True, True]
+    monitor = Monitor(params)
+    _, first = monitor.run(log.probs[:3], signals=True)
+    assert np.array_equal(values[:3], first[:, [SIGNALS.index("divergence"), SIGNALS.index("doubt")]])

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: MIT
+"""Models and data that a recording cannot use: each is refused, or left out with a note, in one line."""
+
+from __future__ import annotations
+
+import sys
+import wave
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tcuq
+from tcuq.recording.graph_bytes import fields, nodes, tail_output
+from tcuq.recording.model import Format
+from tcuq.recording.run import read_names
+from tcuq.recording.shifts.chosen import MOST
+
+X = np.linspace(0, 1, 40, dtype=np.float32).reshape(10, 4)
+
+
+def thirds(x: Any) -> Any:
+    return np.full((len(x), 3), 1 / 3)
+
+
+def refused(said: str, *args: Any, **options: Any) -> None:
+    with pytest.raises(ValueError, match=said) as error:
+        tcuq.record(*args, **options)
+    assert "\n" not in str(error.value)
+
+
+def write_model(path: Path, steps: list[Any], inputs: Any, outputs: Any, constants: Any = None) -> Path:
+    """Write an ONNX model of nodes (kind, inputs, output)."""
+    onnx = pytest.importorskip("onnx", reason="the test writes its model with onnx: pip install onnx")
+    pytest.importorskip("onnxruntime", reason="ONNX models need onnxruntime: pip install 'tcuq[onnx]'")
+    make = onnx.helper
+    kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64, "s": onnx.TensorProto.STRING}
+    graph = make.make_graph(
+        [make.make_node(kind, given, [output], **more) for kind, given, output, more in steps],
+        "small",
+        [make.make_tensor_value_info(name, kinds[kind], shape) for name, kind, shape in inputs],
+        [make.make_tensor_value_info(name, kinds[kind], shape) for name, kind, shape in outputs],
+        [onnx.numpy_helper.from_array(values, name) for name, values in (constants or {}).items()],
+    )
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+SOFTMAX: Any = ("Softmax", ["x"], "shares", {})
+
+
+class TestONNX:
+    def test_inputs_and_outputs_that_are_no_classifier(self, tmp_path: Path) -> None:
+        one, two = ("x", "f", ["n", 4]), ("z", "f", ["n", 4])
+        add: Any = ("Add", ["x", "z"], "sum", {})
+        path = write_model(tmp_path / "m.onnx", [add], [one, two], [("sum", "f", ["n", 4])])
+        refused("m.onnx: has 2 inputs, expected a classifier with one", path, X)
+        text = write_model(
+            tmp_path / "m.onnx",
+            [("Identity", ["x"], "y", {})],
+            [("x", "s", ["n", 4])],
+            [("y", "s", ["n", 4])],
+        )
+        refused(r"m.onnx: its input is tensor\(string\), expected numbers", text, X)
+        best = ("ArgMax", ["x"], "class", {"axis": 1, "keepdims": 0})
+        path = write_model(tmp_path / "m.onnx", [best], [one], [("class", "i", ["n"])])
+        refused("m.onnx: has no output of floats, expected posteriors or logits$", path, X)
+        again = ("ArgMax", ["x"], "other", {"axis": 1, "keepdims": 0})
+        path = write_model(
+            tmp_path / "m.onnx", [best, again], [one], [("class", "i", ["n"]), ("other", "i", ["n"])]
+        )
+        refused(r"convert it with zipmap=False", path, X)
+        path = write_model(tmp_path / "m.onnx", [SOFTMAX], [one], [("shares", "f", ["n", 4])])
+        refused("m.onnx: has no output 'odds', expected one of shares", path, X, posteriors="odds")
+
+    def test_features_that_cannot_be_had_are_left_out_with_a_note(self, tmp_path: Path) -> None:
+        one, out = ("x", "f", ["n", 4]), ("shares", "f", ["n", None])
+        path = write_model(tmp_path / "m.onnx", [SOFTMAX], [one], [out])
+        log = tcuq.record(path, X)
+        assert log.features is None and "the model has no fully connected layer" in log.notes[0]
+        constants = {"w": np.eye(4, dtype=np.float32)}
+        only: list[Any] = [("MatMul", ["x", "w"], "y", {}), ("Softmax", ["y"], "shares", {})]
+        log = tcuq.record(write_model(tmp_path / "m.onnx", only, [one], [out], constants), X)
+        assert (
+            log.features is None and "the only fully connected layer reads the input itself" in log.notes[0]
+        )
+        wide = [
+            ("Concat", ["x"] * 65, "wide", {"axis": 1}),
+            ("MatMul", ["wide", "v"], "y", {}),
+            ("Softmax", ["y"], "shares", {}),
+        ]
+        path = write_model(tmp_path / "m.onnx", wide, [one], [out], {"v": np.zeros((260, 3), np.float32)})
+        log = tcuq.record(path, X)
+        assert log.features is None and "'wide' has 260 values, a log takes at most 256" in log.notes[0]
+        refused(
+            "tensor 'wide' has 260 values.*; name a smaller one with `features`", path, X, features="wide"
+        )
+        whole = [SOFTMAX, ("ArgMax", ["x"], "best", {"axis": 1, "keepdims": 0})]
+        path = write_model(tmp_path / "m.onnx", whole, [one], [out])
+        refused("tensor 'best' is int64 of an unknown scale, expected floats", path, X, features="best")
+        mean = [SOFTMAX, ("ReduceMean", ["x"], "mean", {"axes": [0], "keepdims": 1})]
+        path = write_model(tmp_path / "m.onnx", mean, [one], [out])
+        refused("tensor 'mean' has 1 rows for 10 inputs, expected floats", path, X, features="mean")
+
+    def test_an_input_of_indices_takes_whole_numbers_alone(self, tmp_path: Path) -> None:
+        onnx = pytest.importorskip("onnx")
+        cast = ("Cast", ["x"], "y", {"to": onnx.TensorProto.FLOAT})
+        steps: list[Any] = [cast, ("Softmax", ["y"], "shares", {})]
+        path = write_model(tmp_path / "m.onnx", steps, [("x", "i", ["n", 4])], [("shares", "f", ["n", 4])])
+        assert tcuq.record(path, np.eye(4)).probs.argmax(axis=1).tolist() == [0, 1, 2, 3]
+        refused("x: x ranges from 0 to 1, the model takes int64", path, X)
+
+    def test_a_graph_that_fails_where_it_runs(self, tmp_path: Path) -> None:
+        steps: list[Any] = [("Reshape", ["x", "shape"], "y", {}), ("Softmax", ["y"], "shares", {})]
+        path = write_model(
+            tmp_path / "m.onnx",
+            steps,
+            [("x", "f", ["n", 4])],
+            [("shares", "f", [None, None])],
+            {"shape": np.array([7, 3])},
+        )
+        refused(r"m.onnx: cannot run on input of shape \(4,\): ", path, X)
+
+    def test_bytes_of_a_graph(self) -> None:
+        fixed = bytes([1 << 3 | 1, *range(8), 2 << 3 | 5, *range(4), 3 << 3 | 2, 1, 65])
+        assert list(fields(fixed, 0, len(fixed))) == [(3, 16, 17)]
+        for wrong in (b"\x0a\x05a", b"\x0b", b"\xff" * 12):
+            with pytest.raises(ValueError, match=r"truncated|wire type 3|number too long"):
+                list(fields(wrong, 0, len(wrong)))
+        long = "n" * 500
+        added = tail_output(long)
+        assert long.encode() in added and len(added) > 500 and nodes(added) == []
+
+
+class Dense:
+    """A layer as Keras has it, as far as a recording looks."""
+
+    def __init__(self, name: str, width: int) -> None:
+        self.name = name
+        self.input = self.output = SimpleNamespace(shape=(None, width))
+
+
+class Like:
+    """A model that looks like one of Keras."""
+
+    def __init__(self, width: int = 4) -> None:
+        self.layers = [Dense("hidden", width), Dense("last", width)]
+        self.inputs, self.outputs = ["x"], ["shares"]
+
+    def predict(self, x: Any, verbose: int, batch_size: int) -> Any:
+        if x.shape[1] != 4:
+            raise ValueError("Input 0 of layer is incompatible\nwith the layer")
+        return thirds(x)
+
+
+@pytest.fixture
+def keras(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Give a package that makes models of two outputs, and loads one."""
+
+    class Two(Like):
+        def __init__(self, inputs: Any, outputs: Any) -> None:
+            super().__init__()
+
+        def predict(self, x: Any, verbose: int, batch_size: int) -> Any:
+            return [thirds(x), x * 2]
+
+    def load_model(path: Any, compile: bool) -> Any:
+        if Path(path).read_bytes() != b"a model":
+            raise OSError("file signature not found")
+        return Like()
+
+    package = ModuleType("keras")
+    package.Model, package.models = Two, SimpleNamespace(load_model=load_model)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keras", package)
+    monkeypatch.setattr(Like, "__module__", "keras.src.models")
+    return package
+
+
+class TestKeras:
+    def test_features_are_what_the_last_dense_layer_reads(self, keras: ModuleType) -> None:
+        np.testing.assert_array_equal(tcuq.record(Like(), X).features, X * 2)
+        np.testing.assert_array_equal(tcuq.record(Like(), X, features="hidden").features, X * 2)
+        assert tcuq.record(Like(), X, features=False).features is None
+        refused("Like: has no layer 'no'; the last ones are hidden, last", Like(), X, features="no")
+        assert "'input of last' has 300 values" in tcuq.record(Like(300), X).notes[0]
+
+    def test_a_shape_that_it_refuses_is_one_line(self, keras: ModuleType) -> None:
+        refused(r"Like: cannot run on input of shape \(3,\): Input 0 of", Like(), X[:, :3], features=False)
+
+    def test_a_file(self, keras: ModuleType, tmp_path: Path) -> None:
+        (tmp_path / "m.keras").write_bytes(b"a model")
+        assert tcuq.record(tmp_path / "m.keras", X).classes == 3
+        (tmp_path / "m.keras").write_bytes(b"x")
+        refused("m.keras: is no Keras model, or is truncated: file signature", tmp_path / "m.keras", X)
+        (tmp_path / "f.onnx").mkdir()
+        refused("f.onnx: is a folder, expected a model file", tmp_path / "f.onnx", X)
+
+
+class TestTorch:
+    @pytest.fixture
+    def torch(self) -> Any:
+        return pytest.importorskip("torch", reason="PyTorch is missing: pip install torch")
+
+    def test_models_that_return_something_else(self, torch: Any) -> None:
+        class Named(torch.nn.Module):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                return {"shares": x}
+
+        refused("Named: returns dict, expected a tensor of posteriors", Named(), X)
+
+    def test_a_model_of_doubles_gets_doubles(self, torch: Any) -> None:
+        net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1)).double()
+        log = tcuq.record(net, X)
+        assert log.probs.shape == (10, 3)
+        assert log.features is not None and np.allclose(log.features, X)
+
+    def test_features_of_another_count_than_the_outputs(self, torch: Any) -> None:
+        class Odd(torch.nn.Module):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner = torch.nn.Linear(4, 4)
+
+            def forward(self, x: Any) -> Any:
+                self.inner(x[:1].repeat(2, 1))
+                return torch.softmax(x, 1)
+
+        log = tcuq.record(Odd(), X)
+        assert log.features is None and "has shape (2, 4) for 10 outputs; name a module" in log.notes[0]
+        refused(r"Odd: inner has shape \(2, 4\) for 10 outputs", Odd(), X, features="inner")
+
+    def test_a_module_that_gives_no_tensor(self, torch: Any) -> None:
+        class Pair(torch.nn.Module):  # type: ignore[misc]
+            def forward(self, x: Any) -> Any:
+                return {"x": x}
+
+        class Outer(torch.nn.Module):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner = Pair()
+
+            def forward(self, x: Any) -> Any:
+                return torch.softmax(self.inner(x)["x"], 1)
+
+        refused("Outer: inner is dict, expected a tensor", Outer(), X, features="inner")
+
+
+class TestData:
+    def test_files_that_hold_something_else(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "x.npy").write_bytes(b"no array")
+        refused(
+            r"x\.npy: is not an NPY file of numbers, or is damaged; write it with", thirds, tmp_path / "x.npy"
+        )
+
+        def broken(*args: Any, **named: Any) -> Any:
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(np, "load", broken)
+        with pytest.raises(OSError, match=r"Input/output error: '.*x\.npy'"):
+            tcuq.record(thirds, tmp_path / "x.npy")
+
+    def test_functions_that_give_arrays_or_fail(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        module = ModuleType("my_data")
+        monkeypatch.setitem(sys.modules, "my_data", module)
+
+        def batches() -> Iterator[Any]:
+            yield X[:0], None
+            yield X, None
+
+        def fails() -> Any:
+            raise RuntimeError("no disk\nat all")
+
+        for name, value in {"whole": lambda: X, "batches": batches, "fails": fails, "number": 3}.items():
+            setattr(module, name, value)
+        assert len(tcuq.record(thirds, "my_data:whole")) == len(tcuq.record(thirds, "my_data:batches")) == 10
+        refused("my_data:fails: failed: RuntimeError: no disk$", thirds, "my_data:fails")
+        refused(r"my_data:number: gives int, expected batches \(x, y\)", thirds, "my_data:number")
+
+    def test_inputs_that_no_model_takes(self) -> None:
+        refused("x: x is <U1, expected numbers", thirds, np.array([["a"], ["b"]]))
+        refused(r"x: y has shape \(10, 1\), expected one class an input", thirds, X, np.zeros((10, 1)))
+
+        class Shaped(Like):
+            name, input_shape = "shaped", (None, 1, 8, 6)
+
+        refused("move the channels with numpy.moveaxis", Shaped(), np.zeros((3, 6, 1, 8)), features=False)
+        refused(r"x.reshape\(-1, 1, 8, 6\) if that is what", Shaped(), np.zeros((3, 48)), features=False)
+
+    def test_bytes_of_pictures_are_noted(self) -> None:
+        class Floats(Like):
+            name, input_shape = "floats", (None, 4)
+
+        log = tcuq.record(Floats(), np.zeros((3, 4), np.uint8), features=False)
+        assert "x is uint8 and goes in as 0 to 255; pass `scale=1/255`" in log.notes[0]
+
+    def test_half_floats_and_wide_integers_of_a_model(self) -> None:
+        assert tcuq.record(lambda x: thirds(x).astype(np.float16), X).probs.dtype == np.float32
+        refused("are no table of numbers|expected numbers", lambda x: [[0.5, 0.5], [1.0]] * 5, X)
+
+    def test_too_many_shifts(self) -> None:
+        shifts = {f"s{number}": (lambda x, rng: x) for number in range(MOST + 1)}
+        refused(
+            f"there are {MOST + 1} shifts, expected at most {MOST}", thirds, np.zeros((60, 4)), shifts=shifts
+        )
+
+    def test_names_of_classes_in_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "names.txt").write_text("\ufeffcat\n\n dog \n", encoding="utf-8")
+        assert read_names(str(tmp_path / "names.txt")) == ["cat", "dog"]
+        (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00")
+        with pytest.raises(ValueError, match=r"names\.txt: is no text, expected one name of a class a line"):
+            read_names(str(tmp_path / "names.txt"))
+        assert str(Format(0.5, -3)) == "scale 0.5 and zero point -3"
+
+    def test_sounds_of_24_bits(self, tmp_path: Path) -> None:
+        samples = np.array([0, 1 << 22, -(1 << 22), (1 << 23) - 1], dtype="<i4")
+        for label in ("a", "b", "c"):
+            (tmp_path / label).mkdir()
+            with wave.open(str(tmp_path / label / "s.wav"), "wb") as file:
+                file.setparams((1, 3, 16000, 0, "NONE", ""))
+                file.writeframes(samples.view(np.uint8).reshape(-1, 4)[:, :3].tobytes())
+        log = tcuq.record(
+            lambda x: (thirds(x), np.asarray(x).reshape(len(x), -1)), tmp_path, input_shape=(4,)
+        )
+        assert log.features is not None
+        np.testing.assert_allclose(log.features[0], [0, 0.5, -0.5, 1], atol=1e-6)

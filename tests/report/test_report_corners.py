@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Reports of streams with nothing to say, one value, or very many steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcuq import STEP_DTYPE, Log, Monitor, Params
+from tcuq.report import data, render
+from tcuq.report.plot import nice_ticks
+from tcuq.report.step_figure import StepsFigure, _legend
+from tcuq.report.summary import FlagRate
+
+PARAMS = Params(classes=2, warmup=0)
+
+
+def test_an_axis_without_a_length_has_one_tick() -> None:
+    assert nice_ticks(3.0, 3.0) == [3.0] and nice_ticks(0.0, float("nan")) == [0.0]
+
+
+def test_without_bounds_nothing_was_broken() -> None:
+    assert FlagRate(np.zeros(3)).held
+    assert not FlagRate(np.zeros(3), 0.1, debt=(0.0, 9.0), bounds=(-2.0, 2.0)).held
+
+
+def test_a_figure_says_how_it_is_seen() -> None:
+    assert repr(StepsFigure("<svg/>")) == 'StepsFigure: a notebook shows it, .save("steps.svg") writes it'
+
+
+def test_a_long_legend_takes_more_lines() -> None:
+    _, short = _legend([("line", "risk")], 20)
+    text, long = _legend([("line", f"a name of some length {number}") for number in range(20)], 20)
+    assert long > short and text.count("<text") == 20
+
+
+def test_errors_of_very_many_steps_are_kept_as_shares() -> None:
+    steps = np.zeros(300_000, dtype=STEP_DTYPE)
+    wrong = np.arange(300_000) % 4 == 0
+    packed = data.pack_timeline(steps, None, wrong)
+    assert "per" in packed and "wrong_share" in packed
+
+
+def test_decisions_in_a_table_are_refused() -> None:
+    steps = np.zeros((2, 2), dtype=STEP_DTYPE)
+    with pytest.raises(ValueError, match="decisions have 2 dimensions, expected one row a step"):
+        render(steps)
+
+
+def test_a_log_of_very_many_segments_is_drawn_without_their_borders() -> None:
+    count = 2000
+    probs = np.tile([0.5, 0.5], (count, 1))
+    log = Log(probs, segments=np.arange(count))
+    many = render(Monitor(PARAMS).run(probs), log=log)
+    few = render(Monitor(PARAMS).run(probs), log=Log(probs, segments=np.arange(count) // 500))
+    assert few.count('class="line border"') == 3 and many.count('class="line border"') == 0
