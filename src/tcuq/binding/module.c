@@ -42,7 +42,7 @@ static int add(PyObject *module, const char *name, PyObject *object)
     return status;
 }
 
-static int fill(PyObject *module)
+static int fill_in(PyObject *module)
 {
     size_t i;
     if (step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
@@ -55,6 +55,15 @@ static int fill(PyObject *module)
         }
     }
     return 0;
+}
+
+static int fill(PyObject *module)
+{
+    int status = fill_in(module);
+    if (status < 0 && PyErr_Occurred() == NULL) { /* some Pythons make no type and say nothing without memory */
+        PyErr_NoMemory();
+    }
+    return status;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
