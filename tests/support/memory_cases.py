@@ -19,11 +19,11 @@ from unittest.mock import patch
 
 import failing_memory  # type: ignore[import-not-found]
 import numpy as np
+from memory_cases_params import FULL
 
-from tcuq import EvidenceHead, Params, _core
+from tcuq import _core
 from tcuq.fleet.order import Order
 from tcuq.fleet.tallies import Tallies
-from tcuq.monitor.instant_head import InstantHead
 from tcuq.monitor.steps import STEP_DTYPE
 
 MOST = 5000
@@ -35,17 +35,6 @@ KEPT = 300
 PROBS = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
 FEATURES = np.array([[1.0, -1.0], [0.5, 2.0], [3.0, 0.0]])
 SLOTS = np.array([0, 2, 0])
-FULL = Params(
-    classes=3,
-    features=2,
-    signals=("doubt", "distance", "magnitude"),
-    centers=[[1, 0], [0, 1], [1, 1]],
-    feature_scale=0.25,
-    horizon=16,
-    expected_start=0.5,
-    evidence=EvidenceHead({"doubt": 1.0}, [0.0, 0.0, 0.0]),
-    instant=InstantHead({"doubt": 1.0}, 0.0, [0.5, 0.25, 0.25]),
-)
 
 
 def nothing() -> None:

@@ -18,12 +18,11 @@ class Turn:
     Examples
     --------
     >>> turn = Turn("the door")
-    >>> with turn:
+    >>> with turn:  # doctest: +ELLIPSIS
     ...     with turn:
     ...         pass
     Traceback (most recent call last):
-    RuntimeError: the door is in use by another thread, or was when this process was forked; give each thread \
-and process one of its own
+    RuntimeError: the door is in use by another thread, ...
     """
 
     def __init__(self, what: str) -> None:

@@ -8,8 +8,8 @@
 /* Between these, no other thread is between them with the same object. Nothing there may run Python code, which could
  * let another thread in. Where Python has one lock for all, that lock is enough. */
 #if defined(Py_GIL_DISABLED)
-#define ALONE_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object)
-#define ALONE_END() Py_END_CRITICAL_SECTION()
+#define ALONE_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object);
+#define ALONE_END() Py_END_CRITICAL_SECTION();
 #else
 #define ALONE_BEGIN(object) {
 #define ALONE_END() }

@@ -336,8 +336,8 @@ class Fleet:
         """Refuse what comes after a fork: two processes would write the same commits."""
         if os.getpid() != self._owner:
             raise RuntimeError(
-                f"fleet {self.folder} was opened by process {self._owner}, expected this one; open it after a "
-                "fork, or use Fleet.open_read to look"
+                f"fleet {self.folder} was opened by process {self._owner}, expected this one; "
+                "open it after a fork, or use Fleet.open_read to look"
             )
 
     def _check(self) -> None:
