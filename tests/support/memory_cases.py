@@ -191,12 +191,18 @@ def table_cases() -> list[Case]:
     ]
 
 
+def drained() -> list[Any]:
+    """Return numbers and tuples; while they are held, Python has none in store and must ask for memory."""
+    return [[0.5 + each for each in range(KEPT)], [(each,) * 17 for each in range(KEPT)]]
+
+
 def failing(case: Case, lasting: bool) -> int:
     """Fail each request in turn; return how many there were."""
     before = case.state()
     for n in range(1, MOST):
         seen = np.zeros(3, np.int64)  # a list would hold numbers, which are blocks as well
         for turn in range(3):
+            held = drained()
             try:
                 failing_memory.call(case.run, n, lasting)
             except MemoryError:
@@ -204,6 +210,7 @@ def failing(case: Case, lasting: bool) -> int:
                 assert case.state() == before, f"{case.name}: request {n} left something behind"
             except REFUSED:
                 pass
+            del held
             case.undo()
             seen[turn] = failing_memory.blocks()
         if not failing_memory.failed():
@@ -211,8 +218,10 @@ def failing(case: Case, lasting: bool) -> int:
         # Python keeps some freed numbers and tuples for later; a leak goes on for ever.
         before_all, rising = int(seen[1]), int(seen[2] > seen[1])
         while rising:
+            held = drained()
             with contextlib.suppress(MemoryError, *REFUSED):
                 failing_memory.call(case.run, n, lasting)
+            del held
             case.undo()
             now = failing_memory.blocks()
             rising = rising + 1 if now > before_all else 0
