@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import extensions
@@ -45,6 +46,8 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
     ],
 )
 def test_each_request_fails_once_without_harm(counts: dict[str, list[int]], name: str, least: int) -> None:
+    if name == "module" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("a free-threaded Python crashes by itself where it has no memory for a type")
     # The program itself checks; a case with few requests would have checked nothing.
     assert min(counts[name]) >= least
 
