@@ -55,7 +55,7 @@ def build(folder: Path) -> None:
     for part, counted in (("binding", ["--coverage", "-fprofile-update=atomic"]), ("core", ["-O2"])):
         for source in sorted((package / part).glob("*.c")):
             target = folder / f"{source.stem}.o"
-            command = [
+            command: list[str | Path] = [
                 "gcc",
                 *flags,
                 *counted,
@@ -71,7 +71,7 @@ def build(folder: Path) -> None:
             subprocess.run(command, check=True)
             objects.append(target)
     library = package / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-    subprocess.run(["gcc", "-shared", "--coverage", *objects, "-o", library], check=True)
+    subprocess.run(["gcc", "-shared", "--coverage", *map(str, objects), "-o", str(library)], check=True)
 
 
 def run_tests(folder: Path) -> int:
@@ -155,8 +155,7 @@ def main() -> int:
         print(f"{'all':<12}{f'{totals[0]}/{totals[1]}':>14}{f'{totals[2]}/{totals[3]}':>14}")
     for key in excused:
         print(f"excepted: {key[0]} {key[1]}: {key[2]} ({known[key]})")
-    for line in open_lines:
-        print(line)
+    print("\n".join(open_lines))
     stale = [key for key in known if key not in excused]
     for key in stale:
         print(f"{key[0]} {key[1]}: {key[2]!r} is reached, expected no exception for it")

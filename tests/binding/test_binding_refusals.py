@@ -19,6 +19,8 @@ from tcuq.fleet.order import Order
 from tcuq.fleet.tallies import Tallies
 from tcuq.monitor.steps import STEP_DTYPE
 
+CORE_TYPE: Any = _core.Core
+BANK_TYPE: Any = _core.Bank
 PROBS = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
 FEATURES = np.array([[1.0, -1.0], [0.5, 2.0], [300.0, -300.0]])
 OUT = np.empty(3, STEP_DTYPE).view(np.uint8)
@@ -75,8 +77,8 @@ CORE: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (ValueError, lambda core: core.run(PROBS, FEATURES, OUT, SIGNALS[1:])),
     (BufferError, lambda core: core.run(PROBS, FEATURES, bytes(216), None)),
     (TypeError, lambda core: core.load(bytearray(10))),
-    (TypeError, lambda core: _core.Core(FULL.integers(), feature_scale=1.0)),
-    (TypeError, lambda core: _core.Core([])),
+    (TypeError, lambda core: CORE_TYPE(FULL.integers(), feature_scale=1.0)),
+    (TypeError, lambda core: CORE_TYPE([])),
     (ValueError, lambda core: _core.Core(FULL.integers(), 0.0)),
     (ValueError, lambda core: _core.Core(FULL.integers(), 1e60)),
 ]
@@ -119,8 +121,8 @@ BANK: list[tuple[type[Exception], Callable[[Any], Any]]] = [
     (ValueError, lambda each: each.grow(2**64 - 1)),
     (ValueError, lambda each: each.grow(2**32)),
     (ValueError, lambda each: each.grow(2**32 - 1)),
-    (TypeError, lambda each: _core.Bank(FULL.integers(), feature_scale=1.0)),
-    (TypeError, lambda each: _core.Bank([])),
+    (TypeError, lambda each: BANK_TYPE(FULL.integers(), feature_scale=1.0)),
+    (TypeError, lambda each: BANK_TYPE([])),
     (ValueError, lambda each: _core.Bank(FULL.integers(), -1.0)),
     (KeyError, lambda each: _core.Bank({})),
 ]
@@ -176,7 +178,7 @@ def test_a_bank_in_use_turns_every_call_away() -> None:
 
 
 def test_kinds_of_tables_give_the_same_step() -> None:
-    exact = np.array([128, 64, 64], np.uint8)
+    exact: Any = np.array([128, 64, 64], np.uint8)
     core = FULL.core()
     tables = [exact, (exact.astype(int) - 128).astype(np.int8), (exact / 256).astype(np.float32), exact / 256]
     more: list[Any] = [memoryview(exact), memoryview(exact).cast("B")]

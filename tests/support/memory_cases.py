@@ -134,8 +134,10 @@ def fleet_cases() -> list[Case]:
     arrays = [each.view(np.uint8) for each in counted]
     clock = tallies._clock.view(np.uint8)
 
+    call: Any = _core.tally
+
     def tally() -> None:
-        _core.tally(*arrays, tallies._seen, clock, SLOTS, times, steps.view(np.uint8))
+        call(*arrays, tallies._seen, clock, SLOTS, times, steps.view(np.uint8))
 
     def held() -> Any:
         return [each.tobytes() for each in counted]
