@@ -181,7 +181,7 @@ def test_kinds_of_tables_give_the_same_step() -> None:
     exact: Any = np.array([128, 64, 64], np.uint8)
     core = FULL.core()
     tables = [exact, (exact.astype(int) - 128).astype(np.int8), (exact / 256).astype(np.float32), exact / 256]
-    more: list[Any] = [memoryview(exact), memoryview(exact).cast("B")]
+    more: list[Any] = [memoryview(exact), memoryview(exact).cast("@B")]
     import ctypes
 
     more.append((ctypes.c_double * 3)(*(exact / 256)))  # '<d'
@@ -279,6 +279,9 @@ def test_frames_that_end_too_early_or_go_too_far() -> None:
     assert _core.decision_rows(bits((0, 7), (1, 1), (3, 2), *FIRST[1:]), 3, 0) is None  # answer
     assert _core.decision_rows(bits((1, 1), (0, 5), (20, 5), (0, 2), *FIRST[1:]), 3, 0) is None  # reason
     assert _core.decision_rows(b"", 3, 0) is None
+    flagged = [(1, 1), (0, 5), (0, 5), (0, 2), *FIRST[1:]]
+    assert len(_core.decision_rows(bits(*flagged, (0, 3)), 3, 0) or b"") == 72
+    assert _core.decision_rows(bits(*flagged, (1, 3)), 3, 0) is None  # something behind the last one
 
 
 @pytest.mark.parametrize(

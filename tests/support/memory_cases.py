@@ -110,8 +110,12 @@ def bank_cases() -> list[Case]:
     def case(name: str, run: Callable[[_core.Bank], Any]) -> Case:
         return Case(f"Bank.{name}", lambda: run(held[0])(), states, back)
 
+    many = FULL.bank()
+    many.grow(300)  # more than the numbers that Python holds in store
+
     return [
         Case("Bank", FULL.bank),
+        Case("Bank.grow many", partial(many.grow, 0), many.sizes),
         case("run", lambda bank: partial(bank.run, SLOTS, PROBS, FEATURES, out, signals)),
         case("save_many", lambda bank: partial(bank.save_many, every, saved)),
         case("load_many", lambda bank: partial(bank.load_many, every, start)),

@@ -372,7 +372,8 @@ static PyObject *bank_grow(PyObject *object, PyObject *argument)
     }
     first = PyLong_FromSize_t(self->count);
     if (first != NULL && extend(self, more) < 0) {
-        Py_CLEAR(first);
+        Py_DECREF(first);
+        first = NULL;
     }
     end(self);
     return first;

@@ -292,7 +292,8 @@ PyObject *fields_table(void)
         PyObject *name = PyUnicode_FromFormat("%s%s", row->of, row->name);
         PyObject *item = Py_BuildValue("(NLLi)", name, row->low, row->high, row->printed);
         if (item == NULL) {
-            Py_CLEAR(table);
+            Py_DECREF(table);
+            table = NULL;
         } else {
             PyTuple_SetItem(table, i, item);
         }

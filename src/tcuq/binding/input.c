@@ -31,7 +31,7 @@ int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
         PyErr_Format(PyExc_TypeError, "%s has element type '%s', expected int8, uint8, float32 or float64",
-                     name, t->view.format == NULL ? "?" : t->view.format);
+                     name, t->view.format);
         PyBuffer_Release(&t->view);
         return -1;
     }
@@ -123,7 +123,7 @@ int check_probs(const table_t *t)
 int check_features(const table_t *t)
 {
     Py_ssize_t i;
-    if (t->kind == 0 || t->kind == 'b' || t->kind == 'B') {
+    if (t->kind == 0 || t->kind == 'b') { /* uint8 was refused before */
         return 0;
     }
     for (i = 0; i < t->rows * t->width; i++) {

@@ -63,7 +63,8 @@ static PyObject *signal_values(const uint16_t *signals)
     for (i = 0; values != NULL && i < TCUQ_SIGNAL_COUNT; i++) {
         PyObject *value = PyFloat_FromDouble(signals[i] / ONE);
         if (value == NULL) {
-            Py_CLEAR(values);
+            Py_DECREF(values);
+            values = NULL;
         } else {
             PyTuple_SetItem(values, i, value);
         }
