@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Many monitors of the same params: records of one size in one block of memory. Loops over events run without
- * Python's lock; a second thread that comes meanwhile is turned away. */
+ * Python's lock; a second call that comes meanwhile is turned away, from another thread or from an object whose memory
+ * is about to be read. */
 #include "binding/bank.h"
 
+#include "binding/alone.h"
 #include "binding/fields.h"
 #include "binding/input.h"
 #include "binding/step.h"
@@ -54,14 +56,27 @@ static void renew(bank_t *self, size_t slot)
     ((tcuq_t *)(void *)record)->ring = ring_of(record);
 }
 
+/* Keep others out until end(): 0, or -1 with an exception. */
 static int begin(bank_t *self)
 {
-    if (self->busy) {
-        PyErr_SetString(PyExc_RuntimeError, "the bank is in use by another thread; give each thread one of its own");
+    int busy;
+    ALONE_BEGIN(self)
+    busy = self->busy;
+    self->busy = 1;
+    ALONE_END()
+    if (busy) {
+        PyErr_SetString(PyExc_RuntimeError, "the bank is in use by another thread, or was when this process was forked; "
+                                            "give each thread and process one of its own");
         return -1;
     }
-    self->busy = 1;
     return 0;
+}
+
+static void end(bank_t *self)
+{
+    ALONE_BEGIN(self)
+    self->busy = 0;
+    ALONE_END()
 }
 
 /* Read one dimension of int64, each the number of a monitor. Return 0, or -1 with an exception. */
@@ -129,7 +144,8 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     bank_t *self = (bank_t *)object;
     PyObject *result = NULL;
     Py_buffer out;
-    Py_buffer signals = {0};
+    Py_buffer signals;
+    uint16_t *values = NULL;
     slots_t slots;
     table_t p;
     table_t f;
@@ -141,7 +157,7 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     if (slots_open(self, &slots, args[0]) < 0) {
-        goto end;
+        goto done;
     }
     if (pair_open(&self->held.params, args[1], args[2], 2, &p, &f) < 0) {
         goto close_slots;
@@ -153,17 +169,19 @@ static PyObject *bank_run(PyObject *object, PyObject *const *args, Py_ssize_t co
     if (space_open(&out, args[3], p.rows * (Py_ssize_t)sizeof(step_row_t)) < 0) {
         goto close_tables;
     }
-    if (args[4] != Py_None && space_open(&signals, args[4], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
-        goto close_out;
+    if (args[4] != Py_None) {
+        if (space_open(&signals, args[4], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
+            goto close_out;
+        }
+        values = signals.buf;
     }
     Py_BEGIN_ALLOW_THREADS
-    events(self, &slots, &p, &f, out.buf, args[4] == Py_None ? NULL : signals.buf);
+    events(self, &slots, &p, &f, out.buf, values);
     Py_END_ALLOW_THREADS
-    if (args[4] != Py_None) {
+    if (values != NULL) {
         PyBuffer_Release(&signals);
     }
-    result = Py_None;
-    Py_INCREF(result);
+    result = Py_NewRef(Py_None);
 close_out:
     PyBuffer_Release(&out);
 close_tables:
@@ -171,8 +189,8 @@ close_tables:
     table_close(&f);
 close_slots:
     PyMem_Free(slots.at);
-end:
-    self->busy = 0;
+done:
+    end(self);
     return result;
 }
 
@@ -192,7 +210,7 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
         return NULL;
     }
     if (slots_open(self, &slots, args[0]) < 0) {
-        goto end;
+        goto done;
     }
     if (space_open(&out, args[1], (Py_ssize_t)(slots.count * size)) < 0) {
         goto close_slots;
@@ -206,12 +224,11 @@ static PyObject *bank_save_many(PyObject *object, PyObject *const *args, Py_ssiz
     }
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&out);
-    result = Py_None;
-    Py_INCREF(result);
+    result = Py_NewRef(Py_None);
 close_slots:
     PyMem_Free(slots.at);
-end:
-    self->busy = 0;
+done:
+    end(self);
     return result;
 }
 
@@ -235,7 +252,7 @@ static int load_all(bank_t *self, uint8_t *spare, const slots_t *slots, const ui
     return TCUQ_OK;
 }
 
-/* load_many(slots, states) -> (status of tcuq_load(), place): all, or none where one is refused. */
+/* load_many(slots, states) -> None, or (status of tcuq_load(), place) where a state is refused and none was loaded. */
 static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
@@ -254,7 +271,7 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
         return NULL;
     }
     if (slots_open(self, &slots, args[0]) < 0) {
-        goto end;
+        goto done;
     }
     if (PyObject_GetBuffer(args[1], &states, PyBUF_C_CONTIGUOUS) < 0) {
         goto close_slots;
@@ -275,20 +292,21 @@ static PyObject *bank_load_many(PyObject *object, PyObject *const *args, Py_ssiz
     status = load_all(self, spare, &slots, states.buf, size, &where);
     Py_END_ALLOW_THREADS
     PyMem_Free(spare);
-    result = Py_BuildValue("in", status, (Py_ssize_t)where);
+    result = status == TCUQ_OK ? Py_NewRef(Py_None) : Py_BuildValue("in", status, (Py_ssize_t)where);
 close_states:
     PyBuffer_Release(&states);
 close_slots:
     PyMem_Free(slots.at);
-end:
-    self->busy = 0;
+done:
+    end(self);
     return result;
 }
 
-/* After a gap (`anew` false), or as a new monitor. */
+/* reset(slots, anew): after a gap (`anew` false), or as a new monitor. */
 static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     bank_t *self = (bank_t *)object;
+    PyObject *result = NULL;
     slots_t slots;
     size_t i;
     int anew;
@@ -300,65 +318,83 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     if (anew < 0 || begin(self) < 0) {
         return NULL;
     }
-    self->busy = 0; /* nothing below gives up the lock */
-    if (slots_open(self, &slots, args[0]) < 0) {
-        return NULL;
-    }
-    for (i = 0; i < slots.count; i++) {
-        if (anew) {
-            renew(self, slots.at[i]);
-        } else {
-            tcuq_reset(monitor_at(self, slots.at[i]));
+    if (slots_open(self, &slots, args[0]) == 0) {
+        for (i = 0; i < slots.count; i++) {
+            if (anew) {
+                renew(self, slots.at[i]);
+            } else {
+                tcuq_reset(monitor_at(self, slots.at[i]));
+            }
         }
+        PyMem_Free(slots.at);
+        result = Py_NewRef(Py_None);
     }
-    PyMem_Free(slots.at);
-    Py_RETURN_NONE;
+    end(self);
+    return result;
 }
 
-/* grow(count): new monitors behind those that are there. */
-static PyObject *bank_grow(PyObject *object, PyObject *argument)
+/* Make room for `more` monitors behind those that are there: 0, or -1 with an exception. */
+static int extend(bank_t *self, size_t more)
 {
-    bank_t *self = (bank_t *)object;
-    size_t more = PyLong_AsSize_t(argument);
-    size_t all;
+    size_t all = self->count + more;
     uint8_t *records;
     size_t i;
-    if (PyErr_Occurred() != NULL || begin(self) < 0) {
-        return NULL;
-    }
-    self->busy = 0;
-    all = self->count + more;
-    if (all < more || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
+    if (more > UINT32_MAX || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
         PyErr_Format(PyExc_ValueError, "%zu monitors and %zu more are too many", self->count, more);
-        return NULL;
+        return -1;
     }
     records = PyMem_Realloc(self->records, all * self->record + 1u);
     if (records == NULL) {
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return -1;
     }
     self->records = records;
     for (i = 0; i < self->count; i++) {
         monitor_at(self, i)->ring = ring_of(records + i * self->record);
     }
-    for (; self->count < all; self->count++) {
-        renew(self, self->count);
+    for (; i < all; i++) {
+        renew(self, i);
     }
-    Py_RETURN_NONE;
+    ALONE_BEGIN(self) /* sizes() may look at any time */
+    self->count = all;
+    ALONE_END()
+    return 0;
+}
+
+/* grow(count) -> the first of the new slots */
+static PyObject *bank_grow(PyObject *object, PyObject *argument)
+{
+    bank_t *self = (bank_t *)object;
+    size_t more = PyLong_AsSize_t(argument);
+    PyObject *first;
+    if ((more == (size_t)-1 && PyErr_Occurred() != NULL) || begin(self) < 0) {
+        return NULL;
+    }
+    first = PyLong_FromSize_t(self->count);
+    if (first != NULL && extend(self, more) < 0) {
+        Py_DECREF(first);
+        first = NULL;
+    }
+    end(self);
+    return first;
 }
 
 /* sizes() -> (monitors, bytes of each, bytes of a saved state) */
 static PyObject *bank_sizes(PyObject *object, PyObject *unused)
 {
     bank_t *self = (bank_t *)object;
+    size_t count;
     (void)unused;
-    return Py_BuildValue("nnn", (Py_ssize_t)self->count, (Py_ssize_t)self->record,
+    ALONE_BEGIN(self)
+    count = self->count;
+    ALONE_END()
+    return Py_BuildValue("nnn", (Py_ssize_t)count, (Py_ssize_t)self->record,
                          (Py_ssize_t)tcuq_state_size(&self->held.params));
 }
 
 /* Bank(fields, feature_scale) */
 static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     bank_t *self;
     PyObject *fields;
     double scale = 1.0;
@@ -370,7 +406,7 @@ static PyObject *bank_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale) || !scale_ok(scale)) {
         return NULL;
     }
-    self = (bank_t *)alloc(type, 0); /* filled with zeros */
+    self = (bank_t *)PyType_GenericAlloc(type, 0); /* filled with zeros */
     if (self == NULL) {
         return NULL;
     }
@@ -395,12 +431,11 @@ fail:
 static void bank_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     bank_t *self = (bank_t *)object;
     PyMem_Free(self->records);
     PyMem_Free(self->fresh);
     fields_free(&self->held);
-    release(object);
+    PyObject_Free(object);
     Py_DECREF((PyObject *)type);
 }
 
@@ -413,14 +448,14 @@ static PyMethodDef bank_methods[] = {
     {"sizes", bank_sizes, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot bank_slots[] = {{Py_tp_new, (void *)bank_new},
-                                   {Py_tp_dealloc, (void *)bank_dealloc},
+static PyType_Slot bank_slots[] = {{Py_tp_new, SLOT(bank_new)},
+                                   {Py_tp_dealloc, SLOT(bank_dealloc)},
                                    {Py_tp_methods, bank_methods},
                                    {0, NULL}};
 
 static PyType_Spec bank_spec = {"tcuq._core.Bank", sizeof(bank_t), 0, Py_TPFLAGS_DEFAULT, bank_slots};
 
-PyObject *bank_type(void)
+PyObject *bank_type(PyObject *module)
 {
-    return PyType_FromSpec(&bank_spec);
+    return PyType_FromModuleAndSpec(module, &bank_spec, NULL);
 }

@@ -6,6 +6,6 @@
 #include <Python.h>
 
 /* A new reference to the type, or NULL with an exception. */
-PyObject *bank_type(void);
+PyObject *bank_type(PyObject *module);
 
 #endif

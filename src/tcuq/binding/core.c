@@ -2,26 +2,53 @@
 /* The type `Core`: one monitor of the integer core, without arithmetic of its own. */
 #include "binding/core.h"
 
+#include "binding/alone.h"
 #include "binding/fields.h"
 #include "binding/input.h"
 #include "binding/step.h"
 
+#include <string.h>
+
 typedef struct {
     PyObject_HEAD
     held_params_t held;
+    const step_kind_t *kind; /* part of the module, which the type keeps */
     float feature_scale;
     tcuq_t monitor;
     uint32_t *ring;
+    size_t ring_bytes;
+    uint64_t changes; /* of the monitor */
+    tcuq_t before;    /* the last step, with room for its ring */
+    uint32_t *ring_before;
 } core_t;
 
-/* step(probs, features, want_signals) -> Step */
+static void take(core_t *self, const table_t *p, const table_t *f, Py_ssize_t row, tcuq_step_t *step, uint16_t *signals)
+{
+    int8_t probs[TCUQ_MAX_CLASSES];
+    int8_t features[TCUQ_MAX_FEATURES];
+    tcuq_step(&self->monitor, probs_row(p, row, probs),
+              features_row(f, row, self->feature_scale, self->held.params.zero_point, features), step, signals);
+}
+
+/* Undo the step that left this number of changes, unless other code has used the monitor since. */
+static void undo(core_t *self, uint64_t changes)
+{
+    ALONE_BEGIN(self)
+    if (self->changes == changes) {
+        self->monitor = self->before;
+        memcpy(self->ring, self->ring_before, self->ring_bytes);
+    }
+    ALONE_END()
+}
+
+/* step(probs, features, want_signals) -> Step; without memory for it, the step is not taken. */
 static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
-    int8_t probs_space[TCUQ_MAX_CLASSES];
-    int8_t features_space[TCUQ_MAX_FEATURES];
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     tcuq_step_t step;
+    PyObject *result;
+    uint64_t changes;
     table_t p;
     table_t f;
     int wanted;
@@ -33,27 +60,31 @@ static PyObject *core_step(PyObject *object, PyObject *const *args, Py_ssize_t c
     if (wanted < 0 || pair_open(&self->held.params, args[0], args[1], 1, &p, &f) < 0) {
         return NULL;
     }
-    tcuq_step(&self->monitor, probs_row(&p, 0, probs_space),
-              features_row(&f, 0, self->feature_scale, self->held.params.zero_point,
-                           features_space), &step, wanted ? signals : NULL);
+    ALONE_BEGIN(self)
+    self->before = self->monitor;
+    memcpy(self->ring_before, self->ring, self->ring_bytes);
+    take(self, &p, &f, 0, &step, wanted ? signals : NULL);
+    changes = ++self->changes;
+    ALONE_END()
     table_close(&p);
     table_close(&f);
-    return step_new(&step, wanted ? signals : NULL, self->held.params.horizon);
+    result = step_new(self->kind, &step, wanted ? signals : NULL, self->held.params.horizon);
+    if (result == NULL) {
+        undo(self, changes);
+    }
+    return result;
 }
 
 /* run(probs, features, out, signals or None): fills `out`, and uint16 signals. */
 static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t count)
 {
     core_t *self = (core_t *)object;
-    int8_t probs_space[TCUQ_MAX_CLASSES];
-    int8_t features_space[TCUQ_MAX_FEATURES];
     Py_buffer out;
-    Py_buffer signals = {0};
+    Py_buffer signals;
     PyObject *result = NULL;
-    int has_signals = 0;
+    uint16_t *values = NULL;
     table_t p;
     table_t f;
-    Py_ssize_t i;
     if (count != 4) {
         PyErr_SetString(PyExc_TypeError, "run takes probs, features, out and signals");
         return NULL;
@@ -68,19 +99,19 @@ static PyObject *core_run(PyObject *object, PyObject *const *args, Py_ssize_t co
         if (space_open(&signals, args[3], p.rows * TCUQ_SIGNAL_COUNT * 2) < 0) {
             goto close_out;
         }
-        has_signals = 1;
+        values = signals.buf;
     }
+    ALONE_BEGIN(self)
+    Py_ssize_t i;
     for (i = 0; i < p.rows; i++) {
-        uint16_t *values = has_signals ? (uint16_t *)signals.buf + i * TCUQ_SIGNAL_COUNT : NULL;
-        tcuq_step_t s;
-        tcuq_step(&self->monitor, probs_row(&p, i, probs_space),
-                  features_row(&f, i, self->feature_scale, self->held.params.zero_point,
-                               features_space), &s, values);
-        step_row((step_row_t *)out.buf + i, &s, self->held.params.horizon);
+        tcuq_step_t step;
+        take(self, &p, &f, i, &step, values == NULL ? NULL : values + i * TCUQ_SIGNAL_COUNT);
+        step_row((step_row_t *)out.buf + i, &step, self->held.params.horizon);
     }
-    result = Py_None;
-    Py_INCREF(result);
-    if (has_signals) {
+    self->changes++;
+    ALONE_END()
+    result = Py_NewRef(Py_None);
+    if (values != NULL) {
         PyBuffer_Release(&signals);
     }
 close_out:
@@ -93,8 +124,12 @@ close_tables:
 
 static PyObject *core_reset(PyObject *object, PyObject *unused)
 {
+    core_t *self = (core_t *)object;
     (void)unused;
-    tcuq_reset(&((core_t *)object)->monitor);
+    ALONE_BEGIN(self)
+    tcuq_reset(&self->monitor);
+    self->changes++;
+    ALONE_END()
     Py_RETURN_NONE;
 }
 
@@ -105,7 +140,9 @@ static PyObject *core_save(PyObject *object, PyObject *unused)
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
     (void)unused;
     if (bytes != NULL) {
+        ALONE_BEGIN(self)
         tcuq_save(&self->monitor, (uint8_t *)PyBytes_AsString(bytes), (size_t)size);
+        ALONE_END()
     }
     return bytes;
 }
@@ -113,20 +150,30 @@ static PyObject *core_save(PyObject *object, PyObject *unused)
 /* load(bytes) -> status of tcuq_load() */
 static PyObject *core_load(PyObject *object, PyObject *state)
 {
+    core_t *self = (core_t *)object;
     char *bytes;
     Py_ssize_t size;
+    int status;
     if (PyBytes_AsStringAndSize(state, &bytes, &size) < 0) {
         return NULL;
     }
-    return PyLong_FromLong(
-        tcuq_load(&((core_t *)object)->monitor, (const uint8_t *)bytes, (size_t)size));
+    ALONE_BEGIN(self)
+    status = tcuq_load(&self->monitor, (const uint8_t *)bytes, (size_t)size);
+    self->changes++;
+    ALONE_END()
+    return PyLong_FromLong(status); /* 0 takes no memory: a state that was loaded is never an exception */
 }
 
 /* verify() -> status of tcuq_verify() */
 static PyObject *core_verify(PyObject *object, PyObject *unused)
 {
+    core_t *self = (core_t *)object;
+    int status;
     (void)unused;
-    return PyLong_FromLong(tcuq_verify(&((core_t *)object)->monitor));
+    ALONE_BEGIN(self)
+    status = tcuq_verify(&self->monitor);
+    ALONE_END()
+    return PyLong_FromLong(status);
 }
 
 /* fingerprint() -> CRC-32 of the params */
@@ -151,45 +198,45 @@ static PyObject *core_sizes(PyObject *object, PyObject *unused)
 /* counters() -> (steps, debt, credit, rise, fall, alarm, fill) */
 static PyObject *core_counters(PyObject *object, PyObject *unused)
 {
-    const tcuq_t *m = &((core_t *)object)->monitor;
+    core_t *self = (core_t *)object;
+    tcuq_t m;
     (void)unused;
-    return Py_BuildValue("(IiiIIii)", m->steps, m->debt, m->credit, m->rise, m->fall, m->alarm, m->fill);
+    ALONE_BEGIN(self)
+    m = self->monitor;
+    ALONE_END()
+    return Py_BuildValue("(IiiIIii)", m.steps, m.debt, m.credit, m.rise, m.fall, m.alarm, m.fill);
 }
 
 /* Core(fields, feature_scale) */
 static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     core_t *self;
     PyObject *fields;
     double scale = 1.0;
-    size_t ring_bytes;
     if (kwargs != NULL && PyDict_Size(kwargs) > 0) {
         PyErr_SetString(PyExc_TypeError, "Core takes no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale)) {
+    if (!PyArg_ParseTuple(args, "O!|d", &PyDict_Type, &fields, &scale) || !scale_ok(scale)) {
         return NULL;
     }
-    if (!scale_ok(scale)) {
-        return NULL;
-    }
-    self = (core_t *)alloc(type, 0);
+    self = (core_t *)PyType_GenericAlloc(type, 0); /* filled with zeros */
     if (self == NULL) {
         return NULL;
     }
-    self->ring = NULL;
+    self->kind = PyType_GetModuleState(type);
     self->feature_scale = (float)scale;
     if (fields_read(&self->held, fields) < 0) {
         goto fail;
     }
-    ring_bytes = tcuq_ring_size(&self->held.params);
-    self->ring = PyMem_Calloc(1, ring_bytes);
+    self->ring_bytes = tcuq_ring_size(&self->held.params); /* a multiple of 4 */
+    self->ring = PyMem_Calloc(2, self->ring_bytes);
     if (self->ring == NULL) {
         PyErr_NoMemory();
         goto fail;
     }
-    tcuq_init(&self->monitor, &self->held.params, self->ring, ring_bytes);
+    self->ring_before = self->ring + self->ring_bytes / sizeof *self->ring;
+    tcuq_init(&self->monitor, &self->held.params, self->ring, self->ring_bytes);
     return (PyObject *)self;
 fail:
     Py_DECREF((PyObject *)self);
@@ -199,10 +246,9 @@ fail:
 static void core_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     PyMem_Free(((core_t *)object)->ring);
     fields_free(&((core_t *)object)->held);
-    release(object);
+    PyObject_Free(object);
     Py_DECREF((PyObject *)type);
 }
 
@@ -218,14 +264,14 @@ static PyMethodDef core_methods[] = {
     {"counters", core_counters, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot core_slots[] = {{Py_tp_new, (void *)core_new},
-                                   {Py_tp_dealloc, (void *)core_dealloc},
+static PyType_Slot core_slots[] = {{Py_tp_new, SLOT(core_new)},
+                                   {Py_tp_dealloc, SLOT(core_dealloc)},
                                    {Py_tp_methods, core_methods},
                                    {0, NULL}};
 
 static PyType_Spec core_spec = {"tcuq._core.Core", sizeof(core_t), 0, Py_TPFLAGS_DEFAULT, core_slots};
 
-PyObject *core_type(void)
+PyObject *core_type(PyObject *module)
 {
-    return PyType_FromSpec(&core_spec);
+    return PyType_FromModuleAndSpec(module, &core_spec, NULL);
 }

@@ -6,6 +6,6 @@
 #include <Python.h>
 
 /* A new reference to the type, or NULL with an exception. */
-PyObject *core_type(void);
+PyObject *core_type(PyObject *module);
 
 #endif

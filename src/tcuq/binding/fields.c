@@ -61,11 +61,20 @@ static void store(void *target, size_t size, long long value)
  * may run Python code, which may change the dict. */
 static PyObject *entry_of(PyObject *fields, const char *name)
 {
-    PyObject *entry = PyDict_GetItemString(fields, name);
-    if (entry == NULL) {
-        PyErr_Format(PyExc_KeyError, "%s", name);
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *entry = key == NULL ? NULL : PyObject_GetItem(fields, key);
+    Py_XDECREF(key);
+    return entry;
+}
+
+/* The same for an entry that may be missing: None then. */
+static PyObject *entry_or_none(PyObject *fields, const char *name)
+{
+    PyObject *entry = entry_of(fields, name);
+    if (entry == NULL && PyErr_ExceptionMatches(PyExc_KeyError)) {
+        PyErr_Clear();
+        entry = Py_NewRef(Py_None);
     }
-    Py_XINCREF(entry);
     return entry;
 }
 
@@ -193,31 +202,24 @@ static int read_instant(held_params_t *held, PyObject *head)
 static int read_optional(held_params_t *held, PyObject *fields, const char *name,
                          int (*read)(held_params_t *, PyObject *))
 {
-    PyObject *head = PyDict_GetItemString(fields, name);
+    PyObject *head = entry_or_none(fields, name);
     int status = -1;
-    if (head == NULL || head == Py_None) {
-        return 0;
-    }
-    Py_INCREF(head); /* reading it may take it out of `fields` */
-    if (PyDict_Check(head)) {
+    if (head == Py_None) {
+        status = 0;
+    } else if (head != NULL && PyDict_Check(head)) {
         status = read(held, head);
-    } else {
+    } else if (head != NULL) {
         PyErr_Format(PyExc_TypeError, "%s must be a dict or None", name);
     }
-    Py_DECREF(head);
+    Py_XDECREF(head);
     return status;
 }
 
-/* Centers come as bytes, class by class, or None. */
-static int read_centers(held_params_t *held, PyObject *fields)
+static int take_centers(held_params_t *held, PyObject *bytes)
 {
-    PyObject *bytes = PyDict_GetItemString(fields, "centers");
     Py_ssize_t size = (Py_ssize_t)held->params.classes * held->params.features;
     Py_ssize_t given;
     char *from;
-    if (bytes == NULL || bytes == Py_None) {
-        return 0;
-    }
     if (PyBytes_AsStringAndSize(bytes, &from, &given) < 0) {
         return -1;
     }
@@ -233,6 +235,15 @@ static int read_centers(held_params_t *held, PyObject *fields)
     memcpy(held->centers, from, (size_t)size);
     held->params.centers = held->centers;
     return 0;
+}
+
+/* Centers come as bytes, class by class, or None. */
+static int read_centers(held_params_t *held, PyObject *fields)
+{
+    PyObject *bytes = entry_or_none(fields, "centers");
+    int status = bytes == NULL ? -1 : bytes == Py_None ? 0 : take_centers(held, bytes);
+    Py_XDECREF(bytes);
+    return status;
 }
 
 int fields_read(held_params_t *held, PyObject *fields)
@@ -281,7 +292,8 @@ PyObject *fields_table(void)
         PyObject *name = PyUnicode_FromFormat("%s%s", row->of, row->name);
         PyObject *item = Py_BuildValue("(NLLi)", name, row->low, row->high, row->printed);
         if (item == NULL) {
-            Py_CLEAR(table);
+            Py_DECREF(table);
+            table = NULL;
         } else {
             PyTuple_SetItem(table, i, item);
         }

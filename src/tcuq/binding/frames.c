@@ -147,22 +147,19 @@ static size_t take_rows(bits_t *bits, unsigned classes, unsigned horizon, step_r
 PyObject *decision_rows(PyObject *module, PyObject *arguments)
 {
     PyObject *content, *found = NULL;
-    char *bytes;
-    Py_ssize_t size;
     int classes, horizon;
     step_row_t *rows;
     bits_t bits = {NULL, 0, 0, 0};
     size_t count;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "Sii", &content, &classes, &horizon) ||
-        PyBytes_AsStringAndSize(content, &bytes, &size) < 0) {
+    if (!PyArg_ParseTuple(arguments, "Sii", &content, &classes, &horizon)) {
         return NULL;
     }
     if (classes < 2 || classes > TCUQ_MAX_CLASSES || horizon < 0 || (horizon > 0 && horizon < 4) || horizon > 12) {
         Py_RETURN_NONE;
     }
-    bits.bytes = (const uint8_t *)bytes;
-    bits.end = 8u * (size_t)size;
+    bits.bytes = (const uint8_t *)PyBytes_AsString(content);
+    bits.end = 8u * (size_t)PyBytes_Size(content);
     rows = PyMem_Malloc((bits.end / LEAST_BITS + 1u) * sizeof *rows);
     if (rows == NULL) {
         return PyErr_NoMemory();

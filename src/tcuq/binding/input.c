@@ -18,8 +18,11 @@ int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
     const char *format;
     t->kind = 0;
     if (PyObject_GetBuffer(object, &t->view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
-        /* Exporters differ in what they raise; monitor.py converts and tries again on this one. */
-        PyErr_Format(PyExc_BufferError, "%s is not one contiguous array", name);
+        /* Exporters differ in what they raise; monitor.py converts and tries again on this one. A lack of memory and an
+           interrupt stay what they are. */
+        if (PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            PyErr_Format(PyExc_BufferError, "%s is not one contiguous array", name);
+        }
         return -1;
     }
     format = t->view.format == NULL ? "B" : t->view.format;
@@ -28,7 +31,7 @@ int table_open(table_t *t, PyObject *object, const char *name, Py_ssize_t width,
     }
     if (strlen(format) != 1 || strchr("bBfd", *format) == NULL) {
         PyErr_Format(PyExc_TypeError, "%s has element type '%s', expected int8, uint8, float32 or float64",
-                     name, t->view.format == NULL ? "?" : t->view.format);
+                     name, t->view.format);
         PyBuffer_Release(&t->view);
         return -1;
     }
@@ -120,7 +123,7 @@ int check_probs(const table_t *t)
 int check_features(const table_t *t)
 {
     Py_ssize_t i;
-    if (t->kind == 0 || t->kind == 'b' || t->kind == 'B') {
+    if (t->kind == 0 || t->kind == 'b') { /* uint8 was refused before */
         return 0;
     }
     for (i = 0; i < t->rows * t->width; i++) {
@@ -169,11 +172,18 @@ fail:
     return -1;
 }
 
+/* A copy: the core reads a row several times, and another thread may write to the caller's memory meanwhile. */
+static const int8_t *copied(const table_t *t, Py_ssize_t row, int8_t *space)
+{
+    memcpy(space, (const int8_t *)t->view.buf + row * t->width, (size_t)t->width);
+    return space;
+}
+
 const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space)
 {
     Py_ssize_t i;
     if (t->kind == 'b') {
-        return (const int8_t *)t->view.buf + row * t->width;
+        return copied(t, row, space);
     }
     for (i = 0; i < t->width; i++) {
         Py_ssize_t at = row * t->width + i;
@@ -212,12 +222,17 @@ const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int ze
         return NULL;
     }
     if (t->kind == 'b') {
-        return (const int8_t *)t->view.buf + row * t->width;
+        return copied(t, row, space);
     }
     for (i = 0; i < t->width; i++) {
         space[i] = quantize_feature(value_at(t, row * t->width + i), scale, zero);
     }
     return space;
+}
+
+int aligned(const Py_buffer *view)
+{
+    return ((uintptr_t)view->buf & 7u) == 0u;
 }
 
 int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
@@ -227,6 +242,11 @@ int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size)
     }
     if (view->len != size) {
         PyErr_Format(PyExc_ValueError, "output has %zd bytes, %zd needed", view->len, size);
+        PyBuffer_Release(view);
+        return -1;
+    }
+    if (!aligned(view)) {
+        PyErr_SetString(PyExc_ValueError, "output is not aligned to 8 bytes");
         PyBuffer_Release(view);
         return -1;
     }
@@ -249,15 +269,10 @@ PyObject *quantize_probs(PyObject *module, PyObject *args)
     }
     if (check_probs(&t) == 0 && space_open(&out, target, t.rows * t.width) == 0) {
         for (i = 0; i < t.rows; i++) {
-            int8_t *row = (int8_t *)out.buf + i * width;
-            const int8_t *done = probs_row(&t, i, row);
-            if (done != row) {
-                memcpy(row, done, (size_t)width);
-            }
+            probs_row(&t, i, (int8_t *)out.buf + i * width);
         }
         PyBuffer_Release(&out);
-        result = Py_None;
-        Py_INCREF(result);
+        result = Py_NewRef(Py_None);
     }
     table_close(&t);
     return result;
@@ -286,8 +301,7 @@ PyObject *quantize_features(PyObject *module, PyObject *args)
             ((int8_t *)out.buf)[i] = quantize_feature(value_at(&t, i), (float)scale, zero);
         }
         PyBuffer_Release(&out);
-        result = Py_None;
-        Py_INCREF(result);
+        result = Py_NewRef(Py_None);
     }
     table_close(&t);
     return result;

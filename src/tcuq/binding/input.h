@@ -31,15 +31,17 @@ int check_features(const table_t *t);
  * an exception set and nothing open. */
 int pair_open(const tcuq_params_t *params, PyObject *probs, PyObject *features, int dimensions, table_t *p, table_t *f);
 
-/* A row as int8 (SPEC.md section 13): in place when it is int8, else through `space`. An absent table
- * of features gives NULL. */
+/* A row as int8 (SPEC.md section 13), in `space`, which is returned. An absent table of features gives NULL. */
 const int8_t *probs_row(const table_t *t, Py_ssize_t row, int8_t *space);
 const int8_t *features_row(const table_t *t, Py_ssize_t row, float scale, int zero, int8_t *space);
 
 /* Whether float32 holds this scale as a positive number; others would divide by zero or give NaN. */
 int scale_ok(double scale);
 
-/* Open writable memory of exactly `size` bytes: 0, or -1 with an exception set. */
+/* Whether the memory is where every number of the structs of this binding may lie. */
+int aligned(const Py_buffer *view);
+
+/* Open writable, aligned memory of exactly `size` bytes: 0, or -1 with an exception set. */
 int space_open(Py_buffer *view, PyObject *object, Py_ssize_t size);
 
 /* quantize_probs(table, out, width): fills int8 rows as an int8 softmax would leave them. */

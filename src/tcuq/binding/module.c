@@ -2,6 +2,7 @@
 /* Python's door to the integer core, the module `tcuq._core`: buffers in, numbers out. */
 #include <Python.h>
 
+#include "binding/alone.h"
 #include "binding/bank.h"
 #include "binding/core.h"
 #include "binding/fields.h"
@@ -33,38 +34,77 @@ static PyMethodDef module_methods[] = {{"order", order_events, METH_VARARGS, NUL
                                        {"decision_rows", decision_rows, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "_core", "Binding to the integer core.", -1, module_methods, NULL, NULL, NULL, NULL};
-
-/* Takes over the reference; NULL is an exception already. */
+/* Put a new reference into the module; NULL is an exception already. */
 static int add(PyObject *module, const char *name, PyObject *object)
 {
-    if (object == NULL || PyModule_AddObject(module, name, object) < 0) {
-        Py_XDECREF(object);
+    int status = object == NULL ? -1 : PyModule_AddObjectRef(module, name, object);
+    Py_XDECREF(object);
+    return status;
+}
+
+static int fill_in(PyObject *module)
+{
+    size_t i;
+    if (step_add_to(PyModule_GetState(module), module) < 0 || add(module, "Core", core_type(module)) < 0 ||
+        add(module, "Bank", bank_type(module)) < 0 || add(module, "FIELDS", fields_table()) < 0) {
         return -1;
+    }
+    for (i = 0; i < sizeof constants / sizeof constants[0]; i++) {
+        if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0) {
+            return -1;
+        }
     }
     return 0;
 }
 
+static int fill(PyObject *module)
+{
+    int status = fill_in(module);
+    if (status < 0 && PyErr_Occurred() == NULL) { /* some Pythons make no type and say nothing without memory */
+        PyErr_NoMemory();
+    }
+    return status;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    step_kind_t *kind = PyModule_GetState(module);
+    Py_VISIT(kind->type);
+    Py_VISIT(kind->names);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    step_kind_t *kind = PyModule_GetState(module);
+    Py_CLEAR(kind->type);
+    Py_CLEAR(kind->names);
+    return 0;
+}
+
+static void let_go(void *module)
+{
+    clear(module);
+}
+
+/* No state is shared between monitors, banks or interpreters; alone.h guards that of each object. */
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, SLOT(fill)},
+#if defined(Py_GIL_DISABLED)
+                                          {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+                                          {0, NULL}};
+
+static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                                        "_core",
+                                        "Binding to the integer core.",
+                                        sizeof(step_kind_t),
+                                        module_methods,
+                                        module_slots,
+                                        traverse,
+                                        clear,
+                                        let_go};
+
 PyMODINIT_FUNC PyInit__core(void)
 {
-    PyObject *module = PyModule_Create(&module_def);
-    int status = module == NULL ? -1 : step_add_to(module);
-    size_t i;
-    if (status == 0) {
-        status = add(module, "Core", core_type());
-    }
-    if (status == 0) {
-        status = add(module, "Bank", bank_type());
-    }
-    if (status == 0) {
-        status = add(module, "FIELDS", fields_table());
-    }
-    for (i = 0; status == 0 && i < sizeof constants / sizeof constants[0]; i++) {
-        status = PyModule_AddIntConstant(module, constants[i].name, constants[i].value);
-    }
-    if (status < 0) {
-        Py_CLEAR(module);
-    }
-    return module;
+    return PyModuleDef_Init(&module_def);
 }

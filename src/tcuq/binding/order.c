@@ -3,8 +3,12 @@
  * what is said of one event depends on that device's earlier events alone. */
 #include "binding/order.h"
 
+#include "binding/input.h"
+
 #include <stdint.h>
 #include <string.h>
+
+#define MOST ((int64_t)1 << 40) /* events of a call: bytes of them still fit a size_t */
 
 /* Where a device stands. fleet/order.py holds the matching dtype. */
 typedef struct {
@@ -260,11 +264,17 @@ static int fits(const order_t *o, const Py_buffer *views)
         n * sizeof(int64_t)};
     size_t i;
     for (i = 0; i < ARRAYS; i++) {
-        if ((size_t)views[i].len != wanted[i]) {
-            PyErr_Format(PyExc_ValueError, "array %zu of the order has %zd bytes, expected %zu", i, views[i].len,
-                         wanted[i]);
+        int bytes = i == A_CELLS || i == A_ROWS || i == A_OUT_ROWS || i == A_OUT_RESETS;
+        if ((size_t)views[i].len != wanted[i] || (!bytes && !aligned(&views[i]))) {
+            PyErr_Format(PyExc_ValueError, "array %zu of the order has %zd bytes, expected %zu, numbers aligned to 8", i,
+                         views[i].len, wanted[i]);
             return -1;
         }
+    }
+    if ((size_t)o->numbers[VACANT] > berths) {
+        PyErr_Format(PyExc_ValueError, "vacant berths are %lld, expected at most %zu", (long long)o->numbers[VACANT],
+                     berths);
+        return -1;
     }
     for (i = 0; i < n; i++) {
         if (o->slots[i] < 0 || (uint64_t)o->slots[i] >= o->count) {
@@ -279,9 +289,10 @@ static int fits(const order_t *o, const Py_buffer *views)
 static int numbers_fit(const Py_buffer *view)
 {
     const int64_t *numbers = view->buf;
-    return (size_t)view->len == NUMBERS * sizeof(int64_t) && numbers[HOLD] >= 1 && numbers[HOLD] <= 64 &&
-           numbers[WIDTH] >= 1 && numbers[WIDTH] <= 4096 && numbers[CAPACITY] >= 0 && numbers[NEXT] >= 0 &&
-           numbers[RELEASED] >= 0 && numbers[FILLED] >= 0 && numbers[VACANT] >= 0 && numbers[BRIDGE] >= 0;
+    return (size_t)view->len == NUMBERS * sizeof(int64_t) && aligned(view) && numbers[HOLD] >= 1 &&
+           numbers[HOLD] <= 64 && numbers[WIDTH] >= 1 && numbers[WIDTH] <= 4096 && numbers[CAPACITY] >= 0 &&
+           numbers[CAPACITY] <= MOST && numbers[VACANT] >= 0 && numbers[BRIDGE] >= 0 &&
+           (numbers[NEXT] | numbers[RELEASED] | numbers[FILLED]) == 0;
 }
 
 PyObject *order_events(PyObject *module, PyObject *args)

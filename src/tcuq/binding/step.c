@@ -11,9 +11,6 @@ static const char *const signal_names[TCUQ_SIGNAL_COUNT] = {
     "disbelief_fast", "disbelief_slow", "strain_fast", "strain_slow", "magnitude",
     "distance", "disbelief"};
 
-static PyObject *signal_strings[TCUQ_SIGNAL_COUNT];
-static PyTypeObject *step_type;
-
 static PyStructSequence_Field step_fields[] = {
     {"label", "class with the largest posterior"},
     {"risk", "in [0, 1)"},
@@ -33,30 +30,30 @@ static PyStructSequence_Field step_fields[] = {
     {"variety", "0 where neighboring steps repeat each other, as on one object, up to 1"},
     {NULL, NULL}};
 
-static PyStructSequence_Desc step_desc = {
-    "tcuq.Step", "What the monitor says of one inference.", step_fields, 16};
+#define ITEMS (sizeof step_fields / sizeof step_fields[0] - 1u)
 
-int step_add_to(PyObject *module)
+static PyStructSequence_Desc step_desc = {
+    "tcuq.Step", "What the monitor says of one inference.", step_fields, ITEMS};
+
+int step_add_to(step_kind_t *kind, PyObject *module)
 {
-    PyObject *names = PyTuple_New(TCUQ_SIGNAL_COUNT);
     int i;
-    step_type = PyStructSequence_NewType(&step_desc);
-    if (names == NULL || step_type == NULL) {
+    kind->type = PyStructSequence_NewType(&step_desc);
+    kind->names = PyTuple_New(TCUQ_SIGNAL_COUNT);
+    if (kind->type == NULL || kind->names == NULL) {
         return -1;
     }
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {
-        signal_strings[i] = PyUnicode_InternFromString(signal_names[i]);
-        if (signal_strings[i] == NULL) {
+        PyObject *name = PyUnicode_InternFromString(signal_names[i]);
+        if (name == NULL) {
             return -1;
         }
-        Py_INCREF(signal_strings[i]);
-        PyTuple_SetItem(names, i, signal_strings[i]);
+        PyTuple_SetItem(kind->names, i, name);
     }
-    Py_INCREF((PyObject *)step_type);
-    if (PyModule_AddObject(module, "Step", (PyObject *)step_type) < 0) {
+    if (PyModule_AddObjectRef(module, "Step", (PyObject *)kind->type) < 0) {
         return -1;
     }
-    return PyModule_AddObject(module, "SIGNAL_NAMES", names);
+    return PyModule_AddObjectRef(module, "SIGNAL_NAMES", kind->names);
 }
 
 static PyObject *signal_values(const uint16_t *signals)
@@ -64,50 +61,51 @@ static PyObject *signal_values(const uint16_t *signals)
     PyObject *values = PyTuple_New(TCUQ_SIGNAL_COUNT);
     int i;
     for (i = 0; values != NULL && i < TCUQ_SIGNAL_COUNT; i++) {
-        PyTuple_SetItem(values, i, PyFloat_FromDouble(signals[i] / ONE));
+        PyObject *value = PyFloat_FromDouble(signals[i] / ONE);
+        if (value == NULL) {
+            Py_DECREF(values);
+            values = NULL;
+        } else {
+            PyTuple_SetItem(values, i, value);
+        }
     }
     return values;
 }
 
-PyObject *step_new(const tcuq_step_t *s, const uint16_t *signals, int horizon)
+PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *s, const uint16_t *signals, int horizon)
 {
-    PyObject *step = PyStructSequence_New(step_type);
-    PyObject *reason = s->reason < TCUQ_SIGNAL_COUNT ? signal_strings[s->reason] : Py_None;
-    PyObject *values = Py_None;
-    PyObject *expected = Py_None;
-    if (step == NULL) {
-        return NULL;
+    PyObject *items[ITEMS] = {
+        PyLong_FromLong(s->label),
+        PyFloat_FromDouble(s->risk / ONE),
+        PyFloat_FromDouble(s->threshold / ONE),
+        PyFloat_FromDouble(s->uncertainty / ONE),
+        PyBool_FromLong(s->flagged),
+        PyBool_FromLong(s->abstain),
+        PyLong_FromLong(s->alarm),
+        PyBool_FromLong(s->warming_up),
+        Py_NewRef(s->reason < TCUQ_SIGNAL_COUNT ? PyTuple_GetItem(kind->names, s->reason) : Py_None),
+        PyBool_FromLong(s->low_mass),
+        signals != NULL ? signal_values(signals) : Py_NewRef(Py_None),
+        PyLong_FromLong(s->answer),
+        PyFloat_FromDouble(s->persistence / ONE),
+        PyFloat_FromDouble(s->severity / ONE),
+        horizon != 0 ? PyFloat_FromDouble(s->expected_accuracy / ONE) : Py_NewRef(Py_None),
+        PyFloat_FromDouble(s->variety / ONE)};
+    PyObject *step = PyStructSequence_New(kind->type);
+    int whole = step != NULL;
+    size_t i;
+    for (i = 0; i < ITEMS; i++) {
+        whole &= items[i] != NULL;
     }
-    Py_INCREF(reason);
-    if (horizon != 0) {
-        expected = PyFloat_FromDouble(s->expected_accuracy / ONE);
-    } else {
-        Py_INCREF(expected);
+    for (i = 0; i < ITEMS; i++) {
+        if (whole) {
+            PyStructSequence_SetItem(step, (Py_ssize_t)i, items[i]);
+        } else {
+            Py_XDECREF(items[i]);
+        }
     }
-    if (signals == NULL) {
-        Py_INCREF(values);
-    } else {
-        values = signal_values(signals);
-    }
-    PyStructSequence_SetItem(step, 0, PyLong_FromLong(s->label));
-    PyStructSequence_SetItem(step, 1, PyFloat_FromDouble(s->risk / ONE));
-    PyStructSequence_SetItem(step, 2, PyFloat_FromDouble(s->threshold / ONE));
-    PyStructSequence_SetItem(step, 3, PyFloat_FromDouble(s->uncertainty / ONE));
-    PyStructSequence_SetItem(step, 4, PyBool_FromLong(s->flagged));
-    PyStructSequence_SetItem(step, 5, PyBool_FromLong(s->abstain));
-    PyStructSequence_SetItem(step, 6, PyLong_FromLong(s->alarm));
-    PyStructSequence_SetItem(step, 7, PyBool_FromLong(s->warming_up));
-    PyStructSequence_SetItem(step, 8, reason);
-    PyStructSequence_SetItem(step, 9, PyBool_FromLong(s->low_mass));
-    PyStructSequence_SetItem(step, 10, values);
-    PyStructSequence_SetItem(step, 11, PyLong_FromLong(s->answer));
-    PyStructSequence_SetItem(step, 12, PyFloat_FromDouble(s->persistence / ONE));
-    PyStructSequence_SetItem(step, 13, PyFloat_FromDouble(s->severity / ONE));
-    PyStructSequence_SetItem(step, 14, expected);
-    PyStructSequence_SetItem(step, 15, PyFloat_FromDouble(s->variety / ONE));
-    if (PyErr_Occurred() != NULL) {
-        Py_DECREF(step);
-        return NULL;
+    if (!whole) {
+        Py_CLEAR(step);
     }
     return step;
 }

@@ -27,11 +27,17 @@ typedef struct {
     uint8_t unused[2]; /* 72 bytes on every ABI */
 } step_row_t;
 
-/* Put the type `Step` and the tuple SIGNAL_NAMES into the module: 0, or -1 with an exception. */
-int step_add_to(PyObject *module);
+/* The state of the module: each interpreter has objects of its own. */
+typedef struct {
+    PyTypeObject *type; /* `Step` */
+    PyObject *names;    /* SIGNAL_NAMES, a tuple */
+} step_kind_t;
 
-/* A new `Step`; `signals` may be NULL. There is an expected accuracy only with a horizon. */
-PyObject *step_new(const tcuq_step_t *step, const uint16_t *signals, int horizon);
+/* Make the type `Step` and the tuple SIGNAL_NAMES, and put them into the module: 0, or -1 with an exception. */
+int step_add_to(step_kind_t *kind, PyObject *module);
+
+/* A new `Step`, or NULL with an exception; `signals` may be NULL. There is an expected accuracy only with a horizon. */
+PyObject *step_new(const step_kind_t *kind, const tcuq_step_t *step, const uint16_t *signals, int horizon);
 
 void step_row(step_row_t *row, const tcuq_step_t *step, int horizon);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "binding/tally.h"
 
+#include "binding/input.h"
 #include "binding/step.h"
 
 #include <stdint.h>
@@ -82,9 +83,15 @@ typedef struct {
 } tally_t;
 
 /* value / 2^shift, rounded down; >> of a negative number is up to the compiler. */
-static int32_t shifted(int32_t value, int shift)
+static int64_t shifted(int64_t value, int shift)
 {
-    return value >= 0 ? value >> shift : -(int32_t)(((uint32_t)(-(value + 1)) >> shift) + 1u);
+    return value >= 0 ? value >> shift : -(-(value + 1) >> shift) - 1;
+}
+
+/* A slow mean after one more value; between both, so it fits. Wide, since anybody may have written the mean. */
+static int32_t nearer(int32_t mean, int64_t value, int64_t half, int shift)
+{
+    return (int32_t)(mean + shifted(value - mean + half, shift));
 }
 
 /* Join buckets in pairs. The counts of devices are kept at every level already: sums would count a device twice. */
@@ -136,7 +143,7 @@ static int place(tally_t *t, int64_t hour)
 static void count_device(tally_t *t, int which, int32_t *before, int32_t hour)
 {
     int64_t level;
-    if (*before != NONE && hour <= *before && hour >= *before - DAY_BUCKETS) {
+    if (*before != NONE && hour <= *before && hour >= (int64_t)*before - DAY_BUCKETS) {
         return;
     }
     for (level = t->clock->level; level < LEVELS; level++) {
@@ -177,8 +184,8 @@ static void take(tally_t *t, size_t slot, double time, const step_row_t *step)
     d->severity = (int32_t)(step->severity * ONE + (step->severity < 0 ? -0.5 : 0.5));
     d->accuracy = step->expected_accuracy > 0 ? (uint16_t)(step->expected_accuracy * ONE + 0.5) : (uint16_t)0;
     d->recent_risk = d->steps == 0 ? (int32_t)(risk << 8)
-                                   : d->recent_risk + shifted((int32_t)(risk << 8) - d->recent_risk + 128, 8);
-    d->recent_alarm += shifted((in_alarm ? 1 << 24 : 0) - d->recent_alarm + 2048, 12);
+                                   : nearer(d->recent_risk, (int64_t)risk << 8, 128, 8);
+    d->recent_alarm = nearer(d->recent_alarm, in_alarm ? 1 << 24 : 0, 2048, 12);
     d->steps++;
     d->flagged += step->flagged;
     d->abstained += step->abstain;
@@ -267,9 +274,9 @@ PyObject *tally(PyObject *module, PyObject *args)
             goto close;
         }
         count[open] = view[open].len / (Py_ssize_t)unit[open];
-        if (view[open].len % (Py_ssize_t)unit[open] != 0) {
-            PyErr_Format(PyExc_ValueError, "argument %d has %zd bytes, expected rows of %zu", open, view[open].len,
-                         unit[open]);
+        if (view[open].len % (Py_ssize_t)unit[open] != 0 || !aligned(&view[open])) {
+            PyErr_Format(PyExc_ValueError, "argument %d has %zd bytes, expected rows of %zu, aligned to 8", open,
+                         view[open].len, unit[open]);
             open++;
             goto close;
         }
@@ -302,8 +309,7 @@ PyObject *tally(PyObject *module, PyObject *args)
             take(&t, (size_t)slots[i], times[i], steps + i);
         }
         Py_END_ALLOW_THREADS
-        result = Py_None;
-        Py_INCREF(result);
+        result = Py_NewRef(Py_None);
     }
 close:
     while (open > 0) {

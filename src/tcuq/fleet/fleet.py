@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,9 @@ class Fleet:
     A batch of events is put in order, run and committed to the folder, all of it or nothing: a process that
     is killed at any moment goes on as if it had not been, once its source goes on from `position`.
     Results do not depend on how events are batched.
+
+    One thread at a time uses a fleet; a second one is turned away. A process that was forked opens the folder
+    to look, with `open_read`. A fleet is not copied or pickled: its folder holds all of it.
 
     Parameters
     ----------
@@ -115,6 +119,7 @@ class Fleet:
         self._pending: tuple[list[Decided], Any] | None = None
         self._waiting: list[Decided] = []
         self._busy = Lock()
+        self._owner = os.getpid()
         self._commits = Commits(Path(folder), read_only=read_only, kept=kept)
         try:
             self._commits.open(
@@ -299,6 +304,7 @@ class Fleet:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Refuse what comes while another thread is at work."""
+        self._check_owner()
         if not self._busy.acquire(blocking=False):
             raise RuntimeError(f"fleet {self.folder} is in use by another thread, expected one at a time")
         try:
@@ -326,7 +332,16 @@ class Fleet:
         self._pending = None
         return decided
 
+    def _check_owner(self) -> None:
+        """Refuse what comes after a fork: two processes would write the same commits."""
+        if os.getpid() != self._owner:
+            raise RuntimeError(
+                f"fleet {self.folder} was opened by process {self._owner}, expected this one; "
+                "open it after a fork, or use Fleet.open_read to look"
+            )
+
     def _check(self) -> None:
+        self._check_owner()
         if self.read_only or self._closed:
             how = "closed" if self._closed else "opened to read"
             raise RuntimeError(f"fleet {self.folder} is {how}, expected one that is open to write")
@@ -375,16 +390,19 @@ class Fleet:
             Days since 1970; default: the last day that is over, by the times of events.
         """
         choice = self._label_maker()
-        rows = choice.pick(choice.whole_day() if day is None else day)
-        self._commits.labels_stale = True
-        self._change(list, None)
+        with self._alone():
+            rows = choice.pick(choice.whole_day() if day is None else day)
+            self._commits.labels_stale = True
+            self._changed(list, None)
         return rows
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Take true labels of steps that `labels` gave; see `Labels.tell`."""
-        found = self._label_maker().tell(map(self._with_class, rows))
-        self._commits.labels_stale = True
-        self._change(list, None)
+        choice = self._label_maker()
+        with self._alone():
+            found = choice.tell(map(self._with_class, rows))
+            self._commits.labels_stale = True
+            self._changed(list, None)
         return found
 
     def _with_class(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -419,6 +437,12 @@ class Fleet:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"fleet {self.folder} cannot be copied or pickled, expected its folder; open that with "
+            "Fleet.open_read to look"
+        )
 
     def __repr__(self) -> str:
         devices = sum(len(lane.devices) for lane in self.lanes.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..base.checks import integer
+from ..base.turns import Turn
 
 PLACE_DTYPE = np.dtype(
     [
@@ -66,6 +68,8 @@ class Touched(NamedTuple):
 class Order:
     """Put events of many devices in order. What is said of one depends on that device's events alone.
 
+    A second thread that comes while one is at work is turned away.
+
     Parameters
     ----------
     width : int
@@ -90,6 +94,7 @@ class Order:
         self.width = width
         self.hold = integer("hold", hold, 1, MOST_HELD)
         self.bridge = integer("bridge", bridge, 0, 2**31)
+        self._turn = Turn("the order")
         self._count = 0
         self._places = np.zeros(0, dtype=PLACE_DTYPE)
         self._berth_of = np.zeros(0, dtype=np.int32)
@@ -128,6 +133,10 @@ class Order:
 
     def grow(self, count: int) -> None:
         """Add devices that nothing was heard of yet."""
+        with self._turn:
+            self._grow(count)
+
+    def _grow(self, count: int) -> None:
         total = self._count + count
         if total > len(self._places):
             room = max(total, len(self._places) * 5 // 4 + 16) - self._count
@@ -172,9 +181,17 @@ class Order:
         place["boot"], place["seq"] = boot, seq
         self._slot_touched[slot] = True
 
+    def __copy__(self) -> Order:
+        return copy.deepcopy(self)  # two that share arrays would hold events in each other's cells
+
     def _run(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> Released:
-        slots, boots, seqs = (np.ascontiguousarray(each, dtype=np.int64) for each in (slots, boots, seqs))
+        # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
+        slots, boots, seqs = (np.array(each, dtype=np.int64, order="C") for each in (slots, boots, seqs))
         rows = np.ascontiguousarray(rows, dtype=np.uint8)
+        with self._turn:
+            return self._ordered(slots, boots, seqs, rows, releasing)
+
+    def _ordered(self, slots: Any, boots: Any, seqs: Any, rows: Any, releasing: bool) -> Released:
         self._slot_touched[: self._count][slots] = True
         self._touch_berths(self._berth_of[slots])
         done = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..base.turns import Turn
 from ..monitor.params import Params
 from ..monitor.steps import STEP_DTYPE
 
@@ -16,7 +18,8 @@ HOUR = 3600
 BUCKETS, LEVELS = 512, 14
 """Buckets of time that are kept, and how often they may double in width, as in binding/tally.c."""
 
-MOST_HOUR = 2**33 // HOUR
+END_OF_TIME = 2**33
+MOST_HOUR = END_OF_TIME // HOUR
 """Since 1970; steps after it are in no bucket."""
 
 RISK_ONE, MEAN_ONE = 2**16, 2**24
@@ -67,7 +70,8 @@ class Tallies:
     Over time they are kept in buckets of an hour; after 512 of those in buckets of two, and so on. A step
     without a time (NaN, before 1970, after 2242), or from so long ago that all buckets would have to grow,
     counts everywhere but there, and in `untimed`. A device counts once in a bucket; one whose clock goes back
-    by less than a day is not counted again.
+    by less than a day is not counted again. Other threads run meanwhile; a second one that comes to count is
+    turned away.
 
     Parameters
     ----------
@@ -100,6 +104,7 @@ class Tallies:
 
     def __init__(self, params: Params) -> None:
         self.params = params
+        self._turn = Turn("the tallies")
         self._room = np.zeros(0, dtype=DEVICE_DTYPE)
         self.devices = self._room
         self.classes = np.zeros(params.classes, dtype=CLASS_DTYPE)
@@ -110,6 +115,10 @@ class Tallies:
 
     def grow(self, count: int) -> None:
         """Add new devices."""
+        with self._turn:
+            self._grow(count)
+
+    def _grow(self, count: int) -> None:
         have, want = len(self.devices), len(self.devices) + count
         if want > len(self._room):
             room = np.zeros(max(want, have + have // 2), dtype=DEVICE_DTYPE)
@@ -133,17 +142,21 @@ class Tallies:
         if steps.dtype != STEP_DTYPE:
             raise TypeError(f"steps are {steps.dtype}, expected tcuq.STEP_DTYPE")
         rows = np.ascontiguousarray(np.asarray(steps)).view(np.uint8)  # numpy copies fields much more slowly
-        # Copies of what is checked and then read again: another thread may write to the caller's arrays.
-        _core.tally(
-            self.devices.view(np.uint8),
-            self.classes.view(np.uint8),
-            self._buckets.view(np.uint8),
-            self._seen,
-            self._clock.view(np.uint8),
-            np.array(slots, dtype=np.int64, order="C"),
-            np.ascontiguousarray(times, dtype=np.float64),
-            rows.copy(),
-        )
+        with self._turn:
+            # Copies, which are aligned. Another thread may write to the caller's arrays while they are read.
+            _core.tally(
+                self.devices.view(np.uint8),
+                self.classes.view(np.uint8),
+                self._buckets.view(np.uint8),
+                self._seen,
+                self._clock.view(np.uint8),
+                np.array(slots, dtype=np.int64, order="C"),
+                np.array(times, dtype=np.float64, order="C"),
+                rows.copy(),
+            )
+
+    def __copy__(self) -> Tallies:
+        return copy.deepcopy(self)  # two that share arrays would count into each other
 
     @property
     def width(self) -> int:
@@ -198,13 +211,17 @@ class Tallies:
         """Return what `arrays` gave, as it was."""
         found = cls(params)
         devices = np.asarray(arrays.get("devices", found.devices))
-        if devices.dtype != DEVICE_DTYPE or arrays["classes"].shape != found.classes.shape:
+        classes = np.asarray(arrays["classes"])
+        if classes.dtype != CLASS_DTYPE:
+            raise ValueError(f"classes of the tallies are {classes.dtype}, expected CLASS_DTYPE")
+        if devices.dtype != DEVICE_DTYPE or devices.ndim != 1 or classes.shape != found.classes.shape:
             raise ValueError(
-                f"tallies have {devices.dtype.itemsize} bytes a device and {len(arrays['classes'])} "
+                f"tallies have {devices.dtype.itemsize} bytes a device and {len(classes)} "
                 f"classes, expected {DEVICE_DTYPE.itemsize} and {params.classes}"
             )
+        _check_devices(devices)
         found._room = found.devices = np.array(devices)
-        found.classes = np.array(arrays["classes"])
+        found.classes = np.array(classes)
         found._clock = _checked_clock(arrays["clock"])
         level, at = int(found._clock["level"][0]), 0
         found._buckets[found._places(level) % BUCKETS] = arrays["buckets"]
@@ -250,6 +267,36 @@ class Tallies:
             for k in range(level, LEVELS):
                 found._seen[:, k, part._places(k) % BUCKETS] += part._seen[:, k, part._places(k) % BUCKETS]
         return found
+
+
+RANGES: dict[str, tuple[int, int]] = {
+    "recent_risk": (0, MEAN_ONE - 1),
+    "recent_alarm": (0, MEAN_ONE),
+    "bucket": (-1, MOST_HOUR),
+    "alarm_bucket": (-1, MOST_HOUR),
+    "alarm": (0, 3),
+}
+
+
+def _check_devices(devices: npt.NDArray[Any]) -> None:
+    """Refuse rows that no steps leave behind."""
+    for name in ("flagged", "abstained", "alarm_steps", "onsets"):
+        for at in np.flatnonzero(devices[name] > devices["steps"])[:1]:
+            raise ValueError(
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected at most "
+                f"{devices['steps'][at]}, its steps"
+            )
+    for name, (low, high) in RANGES.items():
+        for at in np.flatnonzero((devices[name] < low) | (devices[name] > high))[:1]:
+            raise ValueError(
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected {low} to {high}"
+            )
+    for name in ("last_time", "alarm_since"):
+        for at in np.flatnonzero((devices[name] < 0) | (devices[name] >= END_OF_TIME))[:1]:
+            raise ValueError(
+                f"devices[{at}] of the tallies has {name} {devices[name][at]}, expected a time from 0 to "
+                f"{END_OF_TIME}, or NaN"
+            )
 
 
 def _checked_clock(clock: npt.NDArray[Any]) -> npt.NDArray[Any]:

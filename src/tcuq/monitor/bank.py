@@ -23,7 +23,8 @@ class Bank:
     """Watch many devices that run the same model.
 
     Monitors are numbered from 0; a number is a slot. Each gives the same bits as a `Monitor` of its own.
-    Other threads run while a bank works; one bank takes one call at a time. `copy.copy` and `copy.deepcopy`
+    Other threads run while a bank works; one bank takes one call at a time and turns others away with a
+    `RuntimeError`. `copy.copy` and `copy.deepcopy`
     make a bank of its own with the same states, and `pickle` keeps them.
 
     Parameters
@@ -57,9 +58,9 @@ class Bank:
 
     def grow(self, count: int) -> range:
         """Add new monitors; return their slots."""
-        first = len(self)
-        self._core.grow(integer("count", count, 0, MOST))
-        return range(first, len(self))
+        more = integer("count", count, 0, MOST)
+        first = self._core.grow(more)
+        return range(first, first + more)
 
     def run(
         self,
@@ -125,8 +126,9 @@ class Bank:
             size = self._core.sizes()[2]
             raise TypeError(f"states are {given.dtype} {given.shape}, expected uint8, {size} of them a slot")
         # A copy, since the core reads it twice while other threads run.
-        status, place = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
-        if status:
+        refused = self._core.load_many(self._slots(slots), np.array(given, dtype=np.uint8, order="C"))
+        if refused is not None:
+            status, place = refused
             raise ValueError(f"states[{place}] is refused: {refusal(status, self.params)}")
 
     def __repr__(self) -> str:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""`Turn`: one thread at a time; a second one is turned away at once."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+
+class Turn:
+    """A lock that never waits. A copy, or one that was pickled, is free.
+
+    Parameters
+    ----------
+    what : str
+        What is used, for the message.
+
+    Examples
+    --------
+    >>> turn = Turn("the door")
+    >>> with turn:  # doctest: +ELLIPSIS
+    ...     with turn:
+    ...         pass
+    Traceback (most recent call last):
+    RuntimeError: the door is in use by another thread, ...
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self.what} is in use by another thread, or was when this process was forked; "
+                "give each thread and process one of its own"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Turn, (self.what,)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Every request for memory that the binding makes fails once: an exception, nothing changed, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import extensions
+import pytest
+
+CASES = extensions.ROOT / "tests/support/memory_cases.py"
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    folder = tmp_path_factory.mktemp("failing")
+    extensions.build(
+        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], folder / "failing_memory", "-Wall"
+    )
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(CASES)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.rsplit(maxsplit=2) for line in done.stdout.splitlines()]
+    return {name: [int(one), int(all_after)] for name, one, all_after in rows}
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("Core", 40),
+        ("Bank", 40),
+        ("Core.step", 20),
+        ("Bank.run", 3),
+        ("tally", 8),
+        ("order", 17),
+        ("module", 100),
+    ],
+)
+def test_each_request_fails_once_without_harm(counts: dict[str, list[int]], name: str, least: int) -> None:
+    if name == "module" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("a free-threaded Python crashes by itself where it has no memory for a type")
+    # The program itself checks; a case with few requests would have checked nothing.
+    assert min(counts[name]) >= least
+
+
+def test_every_call_of_the_module_is_there(counts: dict[str, list[int]]) -> None:
+    from tcuq import _core
+
+    calls = {f"{kind.__name__}.{name}" for kind in (_core.Core, _core.Bank) for name in vars(kind)}
+    calls |= {name for name in vars(_core) if callable(getattr(_core, name)) and name != "Step"}
+    assert {name for name in calls if "__" not in name} <= set(counts)
+
+
+def test_a_head_is_never_lost_for_lack_of_memory(tmp_path: Path) -> None:
+    """Looking it up took memory; without any, the monitor was made without the head."""
+    extensions.build(
+        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], tmp_path / "failing_memory"
+    )
+    program = """
+import failing_memory
+from functools import partial
+from memory_cases_params import FULL
+from tcuq._core import Core
+make, found = partial(Core, FULL.integers()), set()
+for n in range(1, 200):
+    try:
+        found.add(failing_memory.call(make, n, False).fingerprint())
+    except MemoryError:
+        pass
+print(found == {FULL.core().fingerprint()})
+"""
+    path = os.pathsep.join([str(tmp_path), str(CASES.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.stdout == "True\n", done.stderr

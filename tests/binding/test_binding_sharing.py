@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: MIT
+"""Threads, fork, pickle, copy, and objects that run code while the binding reads them."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcuq import Bank, Log, Monitor, Params
+from tcuq.base.turns import Turn
+from tcuq.fleet import Events, Fleet
+from tcuq.fleet.order import Order
+from tcuq.fleet.tallies import Tallies
+from tcuq.monitor.steps import STEP_DTYPE
+
+PARAMS = Params(classes=3, warmup=0, reference=0.3, names=("a", "b", "c"))
+RNG = np.random.default_rng(3)
+PROBS = RNG.dirichlet(np.ones(3), 200)
+COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_copies_go_on_alone(copied: Callable[[Any], Any]) -> None:
+    assert copied(PARAMS).to_json() == PARAMS.to_json()
+    monitor, bank = Monitor(PARAMS), Bank(PARAMS, 2)
+    monitor.run(PROBS[:100])
+    bank.run(np.arange(100) % 2, PROBS[:100])
+    again, other = copied(monitor), copied(bank)
+    expected = monitor.run(PROBS[100:])
+    assert again.run(PROBS[100:]).tobytes() == expected.tobytes() and again.save() == monitor.save()
+    slots = np.arange(100) % 2
+    assert other.run(slots, PROBS[100:]).tobytes() == bank.run(slots, PROBS[100:]).tobytes()
+    found = copied(expected)
+    assert found.tobytes() == expected.tobytes() and found.class_names == expected.class_names
+    step = monitor.step(PROBS[0], signals=True)
+    assert copied(step) == step and copied(step).reason == step.reason
+    log = Log(
+        PROBS, labels=np.zeros(200, int), shifted=np.arange(200) % 3, notes=("n",), names=("x", "y", "z")
+    )
+    twin = copied(log)
+    assert np.array_equal(twin.probs, log.probs) and twin.kinds.tolist() == (np.arange(200) % 3).tolist()
+    assert (twin.notes, twin.names) == (log.notes, log.names)
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_copies_of_an_order_share_no_cells(copied: Callable[[Any], Any]) -> None:
+    order = Order(1, 4, 0)
+    order.grow(2)
+    rows = np.arange(6, dtype=np.uint8)[:, None]
+    order.take([0, 0], [0, 0], [0, 2], rows[:2])
+    other = copied(order)
+    other.take([1, 1, 1], [0, 0, 0], [0, 2, 4], rows[2:5])
+    assert order.take([0], [0], [1], rows[5:]).rows.ravel().tolist() == [5, 1]
+    tallies = Tallies(PARAMS)
+    tallies.grow(1)
+    twin = copied(tallies)
+    zeros = np.zeros(1, np.int64)
+    twin.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
+    assert (int(twin.devices["steps"][0]), int(tallies.devices["steps"][0])) == (1, 0)
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_a_fleet_says_what_to_copy_instead(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
+    with Fleet(PARAMS, tmp_path / "f") as fleet, pytest.raises(TypeError, match=r"folder; open that with"):
+        copied(fleet)
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", "pickle"])
+def test_the_core_refuses_copies(copied: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="cannot pickle"):
+        copied(PARAMS.core())
+    with pytest.raises(TypeError, match="cannot pickle"):
+        copied(PARAMS.bank())
+
+
+def together(work: Callable[[], Any], count: int = 4) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_threads_share_a_monitor() -> None:
+    """Each step is whole; all are taken, in some order."""
+    monitor, wrong = Monitor(PARAMS), []
+    row = np.full(3, 1 / 3)
+
+    def work() -> None:
+        for _ in range(300):
+            step = monitor.step(row)
+            monitor.verify()
+            if step.label != 0:
+                wrong.append(step)
+
+    together(work)
+    alone = Monitor(PARAMS)
+    alone.run(np.tile(row, (1200, 1)))
+    assert not wrong and monitor.save() == alone.save()
+
+
+@pytest.mark.parametrize("kind", ["tallies", "order"])
+def test_a_second_thread_is_turned_away(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    order, tallies, zeros = Order(1, 4, 0), Tallies(PARAMS), np.zeros(1, np.int64)
+    order.grow(1)
+    tallies.grow(1)
+
+    def use() -> None:
+        if kind == "order":
+            order.take(zeros, zeros, zeros, np.zeros((1, 1), np.uint8))
+        else:
+            tallies.update(zeros, np.zeros(1), zeros, zeros, np.zeros(1, STEP_DTYPE))
+
+    def second(*given: Any) -> None:
+        if kind == "order":
+            given[0][0] = 1  # the event is taken
+
+        def other() -> None:
+            for call in (use, lambda: (order if kind == "order" else tallies).grow(1)):
+                with pytest.raises(RuntimeError, match=f"the {kind} is in use by another thread") as caught:
+                    call()
+                said.append(str(caught.value))
+
+        together(other, 1)
+
+    name = "tally" if kind == "tallies" else "order"
+    with monkeypatch.context() as patched:
+        patched.setattr(f"tcuq.fleet.{kind}._core", type("Seen", (), {name: staticmethod(second)}))
+        use()
+    assert len(said) == 2 and all("\n" not in each for each in said)
+    use()  # free again
+
+
+def forked(work: Callable[[], str]) -> str:
+    """Return what a forked child says."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            text = work()
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(write, text.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        text = file.read().decode()
+    os.waitpid(child, 0)
+    return text
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_has_monitors_of_its_own() -> None:
+    monitor, bank = Monitor(PARAMS), Bank(PARAMS, 2)
+    monitor.run(PROBS[:100])
+    twin = copy.copy(monitor)
+
+    def child() -> str:
+        bank.run([1], PROBS[:1])
+        monitor.run(PROBS[100:])
+        return monitor.save().hex()
+
+    before = bank.save_many([0, 1]).tobytes()
+    told = forked(child)
+    assert monitor.save() == twin.save() and bank.save_many([0, 1]).tobytes() == before
+    twin.run(PROBS[100:])
+    assert told == twin.save().hex()
+
+
+def enter(turn: Turn) -> str:
+    with turn:
+        return "entered"
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_in_the_middle_is_told(tmp_path: Path) -> None:
+    turn = Turn("the order")
+    with turn:
+        assert "was when this process was forked" in forked(lambda: enter(turn))
+    with Fleet(PARAMS, tmp_path / "f") as fleet:
+        event = Events(["d"], [0], [0], [[0.9, 0.05, 0.05]])
+        for work in (lambda: fleet.take(event), fleet.flush, fleet.commit, lambda: fleet.refuse("bad line")):
+            said = forked(lambda work=work: str(work()))  # type: ignore[misc]
+            assert said.startswith("RuntimeError: fleet ") and "open it after a fork" in said
+        assert len(fleet.take(event)) == 1
+    assert Fleet.open_read(tmp_path / "f").commit_number == 1
+
+
+WRITTEN = """
+import sys, threading
+import numpy as np
+from tcuq import Bank, Params
+bank, probs, done = Bank(Params(classes=10, reference=0.3), 1), np.full((20000, 10), -100, np.int8), []
+def write():
+    rng = np.random.default_rng(0)
+    while not done:
+        probs[...] = rng.integers(-128, 128, (1, 10))
+thread = threading.Thread(target=write)
+thread.start()
+for _ in range(10):
+    steps = bank.run(np.zeros(20000, int), probs)
+    assert steps["label"].min() >= 0 and steps["label"].max() < 10
+done.append(1)
+thread.join()
+print("fine")
+"""
+
+
+def test_rows_that_another_thread_writes_to() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", WRITTEN], capture_output=True, text=True
+    )
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_arrays_that_are_not_aligned() -> None:
+    """Bytes that were read from a file may begin anywhere."""
+
+    def odd(values: Any) -> Any:
+        found = np.frombuffer(b"x" + np.asarray(values).tobytes(), np.asarray(values).dtype, offset=1)
+        assert not found.flags.aligned
+        return found
+
+    zeros = np.zeros(2, np.int64)
+    order, tallies, bank = Order(1, 4, 0), Tallies(PARAMS), Bank(PARAMS, 1)
+    order.grow(1)
+    tallies.grow(1)
+    assert len(order.take(odd(zeros), odd(zeros), odd(np.arange(2)), np.zeros((2, 1), np.uint8)).seqs) == 2
+    tallies.update(odd(zeros), odd(np.zeros(2)), zeros, zeros, np.zeros(2, STEP_DTYPE))
+    assert len(bank.run(odd(zeros), odd(PROBS[:2]).reshape(2, 3))) == 2
+    assert Monitor(PARAMS).step(odd(PROBS[0])).label == PROBS[0].argmax()
+
+
+NUMBER = """
+import sys
+from tcuq import Params
+from tcuq._core import Core
+
+fields = Params(classes=3, reference=0.3).integers()
+
+class Taker:
+    def __init__(self, value, work):
+        self.value, self.work = value, work
+    def __index__(self):
+        self.work()
+        return self.value
+
+lags = list(fields["lags"])
+lags[0] = Taker(lags[0], lambda: lags.clear())
+try:
+    Core({**fields, "lags": lags})
+except IndexError as error:
+    print(error)
+changed = dict(fields)
+changed["classes"] = Taker(3, changed.clear)
+try:
+    Core(changed)
+except KeyError as error:
+    print("missing")
+class Mean:
+    def __index__(self):
+        raise RuntimeError("no")
+    def __str__(self):
+        raise RuntimeError("no text")
+for value in (Mean(), 10**30):
+    try:
+        Core({**fields, "classes": value})
+    except (RuntimeError, ValueError) as error:
+        print(error)
+"""
+
+
+def test_numbers_that_change_the_dict_or_list_they_are_in() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", NUMBER], capture_output=True, text=True
+    )
+    expected = ["list index out of range", "missing", "no", f"classes is {10**30}, expected 2 to 1000"]
+    assert done.stdout.splitlines() == expected, done.stderr
+
+
+BUFFER = """
+import threading
+import numpy as np
+from tcuq import Params
+params = Params(classes=3, reference=0.3)
+core, bank = params.core(), params.bank()
+bank.grow(2)
+probs, slots = np.array([0.2, 0.3, 0.5]), np.array([0, 1])
+
+class Busy:
+    def __init__(self, array, work):
+        self.array, self.work = array, work
+    def __buffer__(self, flags):
+        self.work()
+        return memoryview(self.array)
+    def __release_buffer__(self, view):
+        self.work()
+
+core.step(Busy(probs, lambda: core.step(probs, None, False)), None, False)
+print(core.counters()[0])
+said = []
+def meddle():
+    for call in (lambda: bank.grow(100000), lambda: bank.reset(slots, True)):
+        try:
+            call()
+        except RuntimeError as error:
+            said.append(str(error)[:18])
+bank.reset(Busy(slots, meddle), True)
+states = np.empty((2, bank.sizes()[2]), np.uint8)
+bank.save_many(Busy(slots, meddle), states)
+bank.load_many(Busy(slots, meddle), states)
+print(set(said), len(said), bank.sizes()[0])
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have __buffer__ from Python 3.12 on")
+def test_buffers_that_use_the_object_that_reads_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", BUFFER], capture_output=True, text=True
+    )
+    assert done.stdout == "3\n{'the bank is in use'} 12 2\n", done.stderr
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+    make = lambda: interpreters.create("legacy")
+    run = lambda which, text: interpreters.exec(which, text)
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    make = lambda: interpreters.create(isolated=False)
+    run = lambda which, text: interpreters.run_string(which, text)
+import tcuq._core
+text = '''
+import tcuq._core as core
+print(core.SIGNAL_NAMES[0], len(core.FIELDS) > 30)
+'''
+for _ in range(2):
+    which = make()
+    run(which, text)
+    interpreters.destroy(which)
+print(tcuq._core.Step.__name__)
+"""
+
+
+def test_each_interpreter_has_objects_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", SUBINTERPRETER], capture_output=True, text=True
+    )
+    if "No module named '_xxsubinterpreters'" in done.stderr:
+        pytest.skip("this Python has no module for interpreters")
+    assert done.stdout == "divergence True\ndivergence True\nStep\n", done.stderr
