@@ -2,7 +2,7 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile static prove mutants supply bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply bench device results vectors tables sheets compare clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz          feed damaged and random input to the core and to every reader of files (10 minutes)"
 	@echo "make fuzz-long     the same for a night (8 hours)"
 	@echo "make hostile       a billion steps of adversaries that know the coming threshold; every bound is checked"
+	@echo "make faults        every file operation of every command fails, is killed or loses power (15 minutes)"
 	@echo "make static        analyzers and the rules of MISRA C on the core, bounds of stack and instructions"
 	@echo "make prove         prove that the core never overflows and never leaves its memory"
 	@echo "make mutants       change the core at every place and see whether the tests notice"
@@ -55,18 +56,24 @@ fuzz: .venv/.test
 
 fuzz-long: .venv/.test
 	$(BIN)/python fuzz/run.py --minutes 480
+	$(BIN)/python fuzz/against_oracle.py --programs 20000 --jobs 2
 
 hostile: .venv/.test
 	$(BIN)/python tools/hostile/run.py --steps 1000000000
 
+faults: .venv/.test
+	$(BIN)/python tools/faults.py
+
 static: .venv/.trust
 	$(BIN)/python tools/static_checks.py
+	$(BIN)/python tools/bounds.py
 
 prove: .venv/.trust
 	$(BIN)/python proofs/run.py
 
 mutants: .venv/.test
 	$(BIN)/python tools/mutants/run.py
+	$(BIN)/python tools/mutants/run.py --sample 1500 --selfcheck
 
 supply: .venv/.test
 	$(BIN)/python tools/supply.py
