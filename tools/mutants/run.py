@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--file", choices=SOURCES, action="append", help="mutants of this file alone")
     parser.add_argument("--only", type=Path, help="a JSON file of survivors: those alone")
     parser.add_argument("--list", action="store_true", help="print the mutants and end")
-    parser.add_argument("--no-flips", action="store_true", help="leave out the bit flips, half a minute each")
+    parser.add_argument("--no-flips", action="store_true", help="leave out the bit flips, some seconds each")
     parser.add_argument("--floor", type=float, help="percent below which the status is 1")
     parser.add_argument("--selfcheck", action="store_true", help="judge the self-checks of exported packages")
     parser.add_argument(
