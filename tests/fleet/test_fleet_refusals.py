@@ -30,7 +30,7 @@ from tcuq.fleet.looks import all_devices, histograms, one_device, timelines
 from tcuq.fleet.pump import pump
 from tcuq.fleet.sources import FileSource, open_source
 from tcuq.fleet.words import ago, moment
-from tcuq.io.sources import MAX_LINE
+from tcuq.io import Limits
 from tcuq.monitor.steps import STEP_DTYPE
 
 PARAMS = Params(classes=3, warmup=0)
@@ -139,7 +139,7 @@ def test_standard_input_that_is_slow_long_or_breaks(monkeypatch: pytest.MonkeyPa
         raise OSError(5, "Input/output error")
 
     lines = [json.dumps(row("a", seq)).encode() + b"\n" for seq in range(3)]
-    source = StandardInput(Feed([lines[0], b"x" * (MAX_LINE + 2) + b"\n", *lines[1:]], broken))  # type: ignore[arg-type]
+    source = StandardInput(Feed([lines[0], b"x" * (Limits().line + 2) + b"\n", *lines[1:]], broken))  # type: ignore[arg-type]
     seen = []
     for arrived in source.batches(None, 100, 0.02):
         seen.append(arrived)
