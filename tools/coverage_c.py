@@ -37,7 +37,7 @@ CLANG, PROFDATA, COV = TOOLS
 C99 = ["-std=c99", "-O0", f"-I{CORE}", f"-I{EXPORT_C}"]
 MEASURED = ["-fprofile-instr-generate", "-fcoverage-mapping", "-fcoverage-mcdc", "-Werror"]
 PAPER = 0x00F
-CHECKED = ("step", "load", "save", "softmax", "project")
+CHECKED = ("step", "load", "save", "init", "verify", "ring_size", "debt_bounds", "softmax", "project")
 """Functions that the self-check calls and that are broken once each: tests/c/run_selfcheck.c."""
 
 

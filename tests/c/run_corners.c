@@ -213,6 +213,26 @@ static void verify_says(tcuq_params_t p)
     NEED(tcuq_verify(&m) == TCUQ_ERR_OTHER);
     p.burst = 3;
     NEED(tcuq_verify(&m) == TCUQ_OK);
+    if (p.evidence != NULL) {
+        head.clip ^= 4u;
+        NEED(tcuq_verify(&m) == TCUQ_ERR_OTHER);
+        head.clip ^= 4u;
+    }
+    if (p.instant != NULL) {
+        instant.bias ^= 4;
+        NEED(tcuq_verify(&m) == TCUQ_ERR_OTHER);
+        instant.bias ^= 4;
+    }
+    if (p.lag_count != 0u) {
+        uint16_t weights[2];
+        memcpy(weights, lag_weights, sizeof weights);
+        p.lag_weights = weights;
+        NEED(tcuq_init(&m, &p, ring, sizeof ring) == TCUQ_OK);
+        weights[1] ^= 4u;
+        NEED(tcuq_verify(&m) == TCUQ_ERR_OTHER);
+        weights[1] ^= 4u;
+        NEED(tcuq_verify(&m) == TCUQ_OK);
+    }
 }
 
 /* Counters that nobody reads may be anything. */

@@ -12,16 +12,21 @@
 #include "kws.h"
 #include "kws_selfcheck.h"
 
-/* What is broken: the output of one step, what is loaded, saved, projected, or made of logits. */
-enum { NOTHING, STEP, LOAD, SHORT_SAVE, SAVE, SOFTMAX, PROJECTION };
+/* What is broken: the output of one step, what is loaded, saved, projected, or made of logits; sizes and bounds;
+ * what is found in memory. LOAD is the n-th call, or the first after a step. */
+enum { NOTHING, STEP, LOAD, LATE_LOAD, SHORT_SAVE, SMALL_SAVE, SAVE, SOFTMAX, PROJECTION, LOW, HIGH, RING, SMALL_RING, VERIFY };
 
 static int broken;
-static unsigned long steps, bad_at;
+static unsigned long steps, loads, late_loads, bad_at;
 static uint32_t ring[KWS_RING_BYTES / 4u];
 
 void bad_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out, uint16_t *signals);
 int bad_load(tcuq_t *m, const uint8_t *bytes, size_t size);
 int bad_save(const tcuq_t *m, uint8_t *bytes, size_t size);
+int bad_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *memory, size_t bytes);
+int bad_verify(const tcuq_t *m);
+size_t bad_ring_size(const tcuq_params_t *p);
+void bad_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high);
 
 void bad_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_t *out, uint16_t *signals)
 {
@@ -33,14 +38,46 @@ void bad_step(tcuq_t *m, const int8_t *probs, const int8_t *features, tcuq_step_
 int bad_load(tcuq_t *m, const uint8_t *bytes, size_t size)
 {
     int status = tcuq_load(m, bytes, size);
-    return broken == LOAD ? TCUQ_ERR_STATE : status;
+    int wrong = status == TCUQ_OK ? TCUQ_ERR_STATE : TCUQ_OK;
+    loads++;
+    late_loads += steps != 0u ? 1u : 0u;
+    if ((broken == LOAD && loads == bad_at) || (broken == LATE_LOAD && late_loads == 1u)) {
+        return wrong;
+    }
+    return status;
 }
 
 int bad_save(const tcuq_t *m, uint8_t *bytes, size_t size)
 {
     int found = tcuq_save(m, bytes, size);
     bytes[size / 2u] ^= broken == SAVE ? 1u : 0u;
+    if (broken == SMALL_SAVE) {
+        return (int)size;
+    }
     return broken == SHORT_SAVE ? TCUQ_ERR_SIZE : found;
+}
+
+int bad_init(tcuq_t *m, const tcuq_params_t *p, uint32_t *memory, size_t bytes)
+{
+    int status = tcuq_init(m, p, memory, bytes);
+    return broken == SMALL_RING ? TCUQ_OK : status;
+}
+
+int bad_verify(const tcuq_t *m)
+{
+    return broken == VERIFY ? TCUQ_ERR_STATE : tcuq_verify(m);
+}
+
+size_t bad_ring_size(const tcuq_params_t *p)
+{
+    return tcuq_ring_size(p) + (broken == RING ? 4u : 0u);
+}
+
+void bad_debt_bounds(const tcuq_params_t *p, int32_t *low, int32_t *high)
+{
+    tcuq_debt_bounds(p, low, high);
+    *low -= broken == LOW ? 1 : 0;
+    *high += broken == HIGH ? 1 : 0;
 }
 
 #ifdef KWS_SELFCHECK_SOFTMAX
@@ -66,6 +103,8 @@ static void expect(const char *what, int broke, unsigned long at, size_t bytes, 
     broken = broke;
     bad_at = at;
     steps = 0;
+    loads = 0;
+    late_loads = 0;
     got = kws_selfcheck(ring, bytes);
     if (got != expected) {
         fprintf(stderr, "%s: the self-check gives %d, not %d\n", what, got, expected);
@@ -75,15 +114,24 @@ static void expect(const char *what, int broke, unsigned long at, size_t bytes, 
 
 int main(void)
 {
-    unsigned long all;
+    unsigned long all, every_load;
     expect("nothing is broken", NOTHING, 0, sizeof ring, 0);
     all = steps;
+    every_load = loads;
     expect("a ring that is too small", NOTHING, 0, sizeof ring - 4u, TCUQ_ERR_SIZE);
     expect("the first step", STEP, 1, sizeof ring, 1);
     expect("a step after the state was loaded", STEP, 30, sizeof ring, 30);
     expect("the last step", STEP, all, sizeof ring, (int)all);
-    expect("a state that is refused", LOAD, 0, sizeof ring, TCUQ_ERR_STATE);
+    expect("a new state that is judged otherwise", LOAD, 1, sizeof ring, KWS_SELFCHECK_LOADED);
+    expect("a later state that is judged otherwise", LATE_LOAD, 0, sizeof ring, KWS_SELFCHECK_LOADED);
+    expect("a state that is refused", LOAD, every_load, sizeof ring, TCUQ_ERR_STATE);
+    expect("a lower bound", LOW, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
+    expect("an upper bound", HIGH, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
+    expect("a size of the ring", RING, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
+    expect("a small ring that is taken", SMALL_RING, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
+    expect("a memory error", VERIFY, 0, sizeof ring, KWS_SELFCHECK_LIMITS);
     expect("a state that is not saved", SHORT_SAVE, 0, sizeof ring, KWS_SELFCHECK_SAVED);
+    expect("a small buffer that is taken", SMALL_SAVE, 0, sizeof ring, KWS_SELFCHECK_SAVED);
     expect("a byte of a saved state", SAVE, 0, sizeof ring, KWS_SELFCHECK_SAVED);
 #ifdef KWS_SELFCHECK_SOFTMAX
     expect("a posterior of logits", SOFTMAX, 0, sizeof ring, KWS_SELFCHECK_SOFTMAX);

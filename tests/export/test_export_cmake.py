@@ -46,7 +46,7 @@ def test_build_test_install_and_find(tmp_path: Path) -> None:
     made = build(first, tmp_path / "made")
     ctest = need("ctest", "cmake ninja-build")
     done = subprocess.run([ctest, "--test-dir", made], capture_output=True, text=True)
-    assert done.returncode == 0 and "100% tests passed, 0 tests failed out of 1" in done.stdout
+    assert done.returncode == 0 and "100% tests passed" in done.stdout
     cmake("--install", made, "--prefix", tmp_path / "prefix")
     second = build(
         package(tmp_path / "second", "cmake", "everything", "Cam"),
