@@ -71,12 +71,12 @@ static uint32_t tcuq_check_mix(uint32_t digest, uint32_t word)
 }}
 
 /* Take one step and add everything that it gives to a digest. */
-static uint32_t tcuq_check_step(tcuq_t *monitor, size_t row, uint32_t digest)
+static uint32_t tcuq_check_step(tcuq_t *state, size_t row, uint32_t digest)
 {{
     tcuq_step_t got;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     size_t i;
-    tcuq_step(monitor, {name}_check_probs[row], {features_argument}, &got, signals);
+    tcuq_step(state, {name}_check_probs[row], {features_argument}, &got, signals);
 {mixed}
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {{
         digest = tcuq_check_mix(digest, signals[i]);
@@ -86,28 +86,28 @@ static uint32_t tcuq_check_step(tcuq_t *monitor, size_t row, uint32_t digest)
 {saved}{before}
 int {name}_selfcheck(uint32_t *ring, size_t ring_bytes)
 {{
-    tcuq_t monitor;
+    tcuq_t state;
     size_t lap, i, j;
     int step = 0;
-    int status = tcuq_init(&monitor, tcuq_check_params, ring, ring_bytes);
+    int status = tcuq_init(&state, tcuq_check_params, ring, ring_bytes);
     if (status != TCUQ_OK) {{
         return status;
     }}
 {calls}    for (i = 0; i < {singles}u; i++) {{
 {load}        step++;
-        if (tcuq_check_step(&monitor, i, (uint32_t){basis}u) != {name}_check_steps[i]) {{
+        if (tcuq_check_step(&state, i, (uint32_t){basis}u) != {name}_check_steps[i]) {{
             return step;
         }}
     }}
     for (lap = 0; lap < sizeof {name}_check_laps / sizeof {name}_check_laps[0]; lap++) {{
         uint32_t digest = (uint32_t){basis}u;
         if ({name}_check_laps[lap].reset != 0u) {{
-            tcuq_reset(&monitor);
+            tcuq_reset(&state);
         }}
         for (j = 0; j < {name}_check_laps[lap].times; j++) {{
             for (i = 0; i < {name}_check_laps[lap].rows; i++) {{
                 step++;
-                digest = tcuq_check_step(&monitor, {name}_check_laps[lap].first + i, digest);
+                digest = tcuq_check_step(&state, {name}_check_laps[lap].first + i, digest);
             }}
         }}
         if (digest != {name}_check_laps[lap].digest) {{
@@ -128,12 +128,12 @@ _SAVE_OPTION = """
 _SAVED = """
 #if TCUQ_SELFCHECK_SAVE
 /* Return whether the state of a monitor is saved as bytes of this digest. */
-static int tcuq_check_saved(const tcuq_t *monitor, uint32_t expected)
+static int tcuq_check_saved(const tcuq_t *state, uint32_t expected)
 {{
     static uint8_t bytes[{NAME}_STATE_BYTES];
     uint32_t digest = (uint32_t){basis}u;
     size_t i;
-    if (tcuq_save(monitor, bytes, sizeof bytes) != (int)sizeof bytes) {{
+    if (tcuq_save(state, bytes, sizeof bytes) != (int)sizeof bytes) {{
         return 0;
     }}
     for (i = 0; i < sizeof bytes; i++) {{
@@ -146,7 +146,7 @@ static int tcuq_check_saved(const tcuq_t *monitor, uint32_t expected)
 
 _CHECK_SAVED = """\
 #if TCUQ_SELFCHECK_SAVE
-        if (!tcuq_check_saved(&monitor, {name}_check_laps[lap].saved)) {{
+        if (!tcuq_check_saved(&state, {name}_check_laps[lap].saved)) {{
             return {NAME}_SELFCHECK_SAVED;
         }}
 #endif
@@ -154,7 +154,7 @@ _CHECK_SAVED = """\
 
 _LOAD = """\
         if (i == {late}u) {{
-            status = tcuq_load(&monitor, {name}_check_state, sizeof {name}_check_state);
+            status = tcuq_load(&state, {name}_check_state, sizeof {name}_check_state);
             if (status != TCUQ_OK) {{
                 return status;
             }}
