@@ -148,7 +148,7 @@ def warnings_of(
 
 
 def generated(folder: Path) -> list[Path]:
-    """Export two stock monitors with all that an export can have; return the sources that are theirs alone."""
+    """Export stock monitors with all that an export can have; return the sources that are theirs alone."""
     # Here, so that all else runs where the package is not built.
     from tcuq.device.cost.stock import FEATURES, WIDE, monitors
     from tcuq.export import integer_projection, sources
@@ -169,7 +169,7 @@ def generated(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*/**/*.c") if path.name not in shared)
 
 
-def generated_checks(analyzers: Mapping[str, Sequence[str]]) -> list[Check]:
+def generated_checks(more: Mapping[str, Sequence[str]]) -> list[Check]:
     """Return what compilers, cppcheck and some analyzers find in generated C, as an export has it."""
     clang = newest_clang()
     with tempfile.TemporaryDirectory() as name:
@@ -189,7 +189,7 @@ def generated_checks(analyzers: Mapping[str, Sequence[str]]) -> list[Check]:
                 *compile_only,
             ],
             "cppcheck": CPPCHECK,
-            **{tool: [*words, "-std=c99", "-o", "/dev/null"] for tool, words in analyzers.items()},
+            **{tool: [*words, "-std=c99", "-o", "/dev/null"] for tool, words in more.items()},
         }
         found = []
         for tool, command in commands.items():
@@ -214,6 +214,16 @@ def python_options() -> list[str]:
     stable = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
     limited = ["-DPy_LIMITED_API=0x030B0000"] if stable else []
     return [*flags, "-DTCUQ_CRC_BY_TABLE=1", "-DTCUQ_FINGERPRINT_OF=held_fingerprint", *limited]
+
+
+def analyzers() -> dict[str, list[str]]:
+    """Return how the analyzers of clang and gcc are called, by name."""
+    every = "core,deadcode,nullability,security,unix,optin.portability"
+    checkers = ["-Xclang", f"-analyzer-checker={every}", "-Xclang", "-analyzer-output=text"]
+    return {
+        "clang --analyze": [newest_clang(), "--analyze", *checkers],
+        "gcc -fanalyzer": ["gcc", "-fanalyzer", "-O1", "-c"],
+    }
 
 
 def analyzed(command: Sequence[str], name: str) -> list[Check]:
@@ -288,12 +298,9 @@ def checks(quick: bool) -> list[Check]:
     found += warnings_of("arm-none-eabi-gcc", ["-mcpu=cortex-m4", "-mthumb", "-Os"])
     name = "clang -Weverything"
     found += warnings_of(clang, ["-Weverything"], REASONS[name], name)
-    every = "core,deadcode,nullability,security,unix,optin.portability"
-    plist = ["--analyze", "-Xclang", f"-analyzer-checker={every}", "-Xclang", "-analyzer-output=text"]
-    analyzers = {"clang --analyze": [clang, *plist], "gcc -fanalyzer": ["gcc", "-fanalyzer", "-O1", "-c"]}
-    for tool, command in ({} if quick else analyzers).items():
+    for tool, command in ({} if quick else analyzers()).items():
         found += analyzed(command, tool)
-    found += generated_checks({} if quick else analyzers)
+    found += generated_checks({} if quick else analyzers())
     return found
 
 
