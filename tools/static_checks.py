@@ -24,10 +24,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from generated_c import generated
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
@@ -145,28 +147,6 @@ def warnings_of(
         check.over(PORTABLE, [*command, f"-DTCUQ_SIGNALS={mask}"], kept)
         checks.append(check)
     return checks
-
-
-def generated(folder: Path) -> list[Path]:
-    """Export stock monitors with all that an export can have; return the sources that are theirs alone."""
-    # Here, so that all else runs where the package is not built.
-    from tcuq.device.cost.stock import FEATURES, WIDE, monitors
-    from tcuq.export import integer_projection, sources
-
-    paper = replace(monitors()["paper"], feature_scale=0.5)
-    waves = np.sin(np.arange(WIDE * FEATURES)).reshape(WIDE, FEATURES)
-    projection = integer_projection(waves, np.zeros(FEATURES), 0.1, -128, paper)
-    texts = {
-        "standard": sources(monitors()["standard, class mix"], logits_scale=0.1),
-        "paper": sources(paper, projection=projection),
-    }
-    shared = {path.name for path in PORTABLE}
-    for name, files in texts.items():
-        for file, text in files.items():
-            path = folder / name / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return sorted(path for path in folder.glob("*/**/*.c") if path.name not in shared)
 
 
 def generated_checks(more: Mapping[str, Sequence[str]]) -> list[Check]:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import bounds
+import listings
 import numpy as np
 import pytest
 import step_loops
@@ -35,14 +36,14 @@ def test_a_loop_without_a_bound_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_loops_of_a_listing() -> None:
-    assert step_loops.natural_loops([[1], [2, 4], [3], [2, 1], []]) == {1: {1, 2, 3}, 2: {2, 3}}
+    assert listings.natural_loops([[1], [2, 4], [3], [2, 1], []]) == {1: {1, 2, 3}, 2: {2, 3}}
     with pytest.raises(ValueError, match="two entries"):
-        step_loops.natural_loops([[1, 2], [2], [1, 3], []])
+        listings.natural_loops([[1, 2], [2], [1, 3], []])
 
 
-def function(*lines: str, name: str = "f", line: int | None = None) -> step_loops.Function:
+def function(*lines: str, name: str = "f", line: int | None = None) -> listings.Function:
     """Return a function of instructions of two bytes; `>4` at the end jumps to address 4."""
-    found = step_loops.Function(name)
+    found = listings.Function(name)
     for number, text in enumerate(lines):
         words, _, goal = text.partition(">")
         kind, _, operands = words.strip().partition(" ")
@@ -54,11 +55,11 @@ def function(*lines: str, name: str = "f", line: int | None = None) -> step_loop
 def test_what_follows_an_instruction() -> None:
     # Constants behind a return are reached by no way; a return with a condition also goes on.
     body = function("cbz r0 >6", "popne {r4, pc}", "b.n >0", "bx lr", ".word 1")
-    assert step_loops.followers(body) == [[1, 3], [2], [0], [], []]
-    assert step_loops.reached(step_loops.followers(body)) == {0, 1, 2, 3}
+    assert listings.followers(body) == [[1, 3], [2], [0], [], []]
+    assert listings.reached(listings.followers(body)) == {0, 1, 2, 3}
     for text in ("tbb [pc, r0]", "mov pc, r3", "ldr pc, [r3]", "bx r3", "blx r3"):
         with pytest.raises(ValueError, match="expected no"):
-            step_loops.followers(function(text))
+            listings.followers(function(text))
 
 
 def test_two_loops_that_begin_at_one_instruction_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
