@@ -84,7 +84,7 @@ def test_functions_of_a_library_are_known_or_refused() -> None:
 
 def test_hostile_rows_reach_the_ends() -> None:
     rows = bounds.hostile(10, 32)
-    assert (rows == np.full(42, -128)).all(1).any() or (rows[:, :10] == -128).all(1).any()
+    assert (rows[:, :10] == -128).all(1).any() and (rows[:, :10] == 127).all(1).any()
     assert rows.max() == 127 and len(np.unique(rows, axis=0)) > 400
 
 
@@ -98,7 +98,7 @@ def test_no_step_exceeds_its_bounds(core: str, name: str) -> None:
 
 
 @needs_boards
-def test_the_bound_grows_with_the_sizes(tmp_path: Path) -> None:
+def test_the_bound_grows_with_the_sizes() -> None:
     shapes = [Params(classes=classes, features=4, lags=(1,)) for classes in (2, 20)]
     small, large = (bounds.measured(params, board("stm32l432kc"), "-Os", steps=20) for params in shapes)
     assert 500 < small.bound < large.bound and small.kept and large.kept
