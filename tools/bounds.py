@@ -1,321 +1,230 @@
 # SPDX-License-Identifier: MIT
-"""A bound of the instructions of one step on a Cortex-M, from the compiled core, for any input.
+"""The bounds of stack and instructions of a step, beside what an emulator counts on hostile streams.
 
-    python tools/bounds.py
+    python tools/bounds.py                all stock monitors, Cortex-M4, M7 and M0, -Os and -O2
+    python tools/bounds.py --divisions    divisions of a core without one, beside their bound
 
-Every loop of the core has a bound here, as a function of classes, features and lags; a loop without one is
-an error.
-
-Why the bound is sound: an instruction that is in no loop runs at most once a call. One in loops runs at
-most as often as the product of the turns of all loops around it. The sum over all instructions of a
-function, both sides of every branch included, is thus never below what a call runs. Loops are those of the
-compiled code: jumps back to an instruction that every way to the jump comes through. Each stands for a loop
-of the source among the lines that lie in it, so the largest bound of those holds for it. What a called
-function takes is added at each call. Recursion, calls through pointers, tables of jumps and loops with two
-entries are refused.
+Bounds are those of the very image that is emulated. Ends with 1 where a count exceeds its bound, 2 where a
+tool is missing.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
+import argparse
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CORE = ROOT / "src" / "tcuq" / "core"
-STEP = ("tcuq.c", "tcuq_signals.c", "tcuq_beliefs.c", "tcuq_math.h", "tcuq_internal.h")
-"""Files whose loops a step can run."""
+import numpy as np
+import numpy.typing as npt
 
-LOOPS = {
-    "for (i = 0; left != 0u; i++, left >>= 1) {": "17",
-    "for (i = 0; mask != 0u; i++, mask >>= 1) {": "17",
-    "for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {": "17",
-    "for (i = 0; i < classes; i++) {": "classes",
-    "for (i = 0; i < classes; i++, beliefs += 2) {": "classes",
-    "for (i = 0; i < p->classes; i++) {": "classes",
-    "for (i = 0; i < of->classes; i++) {": "classes",
-    "for (i = 0; p->instant->class_mix != NULL && i < p->classes; i++) {": "classes",
-    "for (i = 0; i < count; i++) {": "4 * classes",
-    "for (k = 0; k < EXPERT_COUNT; k++) {": "6",
-    "for (i = 0; i < EXPERT_COUNT; i++) {": "6",
-    "for (n = TCUQ_DISBELIEF_SLOW; n >= TCUQ_DISBELIEF_FAST; n--) {": "2",
-    "for (; features != end; features++) {": "features",
-    "for (i = 0; i < p->features; i++) {": "features",
-    "for (; count > 0u; count--) {": "features",
-    "for (; count >= 4u; count -= 4u) {": "features",
-    "for (count = 0; count < p->lag_count && p->lags[count] <= m->fill; count++) {": "lags",
-    "while (largest >> shift > 32767u) {": "17",
-    "while (value >> shift > Q16_MAX) {": "16",
-    "while (value << shift < ONE) {": "16",
-    "while (bit != 0u) {": "16",
-    "while (squares > 0xFFFFFFFFu) {": "16",
-    "while (value < (1uL << 30)) {": "16",
-    "while (p >> shift > 511u) {": "4",
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from step_loops import step_bound
+
+from tcuq.device.boards import Board, board
+from tcuq.device.cost.stock import monitors
+from tcuq.device.emulate.emulator import emulate
+from tcuq.device.firmware.build import ALONE, BOARDS, START, fresh, link
+from tcuq.device.firmware.decision import CORE, FIRMWARE, Watch
+from tcuq.device.firmware.image import Image
+from tcuq.device.firmware.stack import bound_of, stack_bound, usage_of
+from tcuq.device.tools import missing
+from tcuq.monitor.params import Params
+
+Int8 = npt.NDArray[np.int8]
+
+CORES = {"Cortex-M4": "stm32l432kc", "Cortex-M7": "stm32f767zi", "Cortex-M0": "microbit"}
+LEVELS = ("-Os", "-O2")
+
+STEP = """
+#include "harness.h"
+#include "monitor.h"
+
+static tcuq_t state;
+static uint32_t ring[MONITOR_RING_BYTES / 4u];
+static int8_t row[CLASSES + FEATURES + 1];
+
+int main(void)
+{
+    tcuq_step_t step;
+    uint16_t signals[TCUQ_SIGNAL_COUNT];
+    harness_open();
+    if (tcuq_init(&state, &monitor, ring, sizeof ring) != TCUQ_OK) {
+        return HARNESS_REFUSED;
+    }
+    network_begin();
+    network_end();
+    rule_begin();
+    rule_end();
+    while (harness_read(row, CLASSES + FEATURES)) {
+        harness_paint();
+        rule_begin();
+        tcuq_step(&state, row, row + CLASSES, &step, signals);
+        rule_end();
+        harness_number((int32_t)harness_depth());
+        harness_text("\\n");
+    }
+    return 0;
 }
-"""The most turns of each loop that a step can run, by its first line."""
+"""
 
-LIBRARY = "classes + features + 64"
-"""Turns of a loop in a library function, and of one that a compiler puts in place of memcpy.
+DIVISIONS = """
+#include "harness.h"
 
-A copy takes a byte or more a turn, of an entry of the ring or of the 34 bytes of signals.
-A division takes at most 64."""
+static uint32_t pair[2];
+volatile uint32_t result;
 
-
-COPY = "8 * classes + 8 * features + 372"
-"""Instructions of memcpy: at most eight a byte, and a hundred beside.
-
-No copy of a step is longer than an entry of the ring, or the 34 bytes of the signals."""
-
-
-@dataclass
-class Function:
-    """Instructions of one function: address, place in the source, name, operands, target of a jump."""
-
-    name: str = ""
-    lines: list[tuple[int, tuple[str, int] | None, str, str, int | None]] = field(default_factory=list)
-
-
-def loops_of(text: str) -> list[tuple[int, str]]:
-    r"""Return the line number and the first line of every loop of a source.
-
-    Examples
-    --------
-    >>> loops_of("int i;\n    while (bit != 0u) {\n    }\n")
-    [(2, 'while (bit != 0u) {')]
-    """
-    lines = enumerate(text.splitlines(), 1)
-    return [(number, line.strip()) for number, line in lines if re.match(r"\s*(for|while|do)\b", line)]
-
-
-def bounds_by_line() -> dict[tuple[str, int], str]:
-    """Return the bound of every loop of a step by file and line; refuse a loop that has none."""
-    found = {}
-    for name in STEP:
-        text = (CORE / name).read_text(encoding="utf-8")
-        copies = [
-            number for number, line in enumerate(text.splitlines(), 1) if re.search(r"\bmem(cpy|set)\(", line)
-        ]
-        found.update({(name, number): LIBRARY for number in copies})
-        for number, line in loops_of(text):
-            if line not in LOOPS:
-                raise ValueError(
-                    f"{name}:{number} is a loop without a bound, expected one in tools/bounds.py: {line}"
-                )
-            found[name, number] = LOOPS[line]
-    return found
-
-
-def listing(elf: Path) -> dict[int, Function]:
-    """Return the functions of a linked image by address."""
-    text = subprocess.run(
-        ["arm-none-eabi-objdump", "-dl", elf], check=True, capture_output=True, text=True
-    ).stdout
-    found: dict[int, Function] = {}
-    now, place = Function(), None
-    for line in text.splitlines():
-        if label := re.match(r"([0-9a-f]{8}) <([^>]+)>:$", line):
-            now, place = found.setdefault(int(label[1], 16), Function(label[2])), None
-        elif where := re.match(r"(/\S+):(\d+)", line):
-            place = (Path(where[1]).name, int(where[2]))
-        elif words := re.match(r"\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)\t?([^;@]*)", line):
-            target = re.search(r"\b([0-9a-f]+) <", words[3])
-            goal = int(target[1], 16) if target else None
-            now.lines.append((int(words[1], 16), place, words[2], words[3], goal))
-    return found
-
-
-def followers(function: Function) -> list[list[int]]:
-    """Return by instruction the numbers of those that may come next, calls aside."""
-    body = function.lines
-    numbers = {at: number for number, (at, _, _, _, _) in enumerate(body)}
-    found = []
-    for number, (at, _, name, operands, goal) in enumerate(body):
-        if name.startswith(("tbb", "tbh")):
-            raise ValueError(f"instruction at {at:#x} is {name}, expected no table of jumps")
-        stops = name in ("b", "b.n", "b.w", "bx") or (
-            name in ("pop", "ldmia.w", "ldr.w") and "pc" in operands
-        )
-        after = [] if stops or number + 1 == len(body) else [number + 1]
-        if goal in numbers and name not in ("bl", "blx"):
-            after.append(numbers[goal])
-        found.append(after)
-    return found
-
-
-def natural_loops(after: list[list[int]]) -> dict[int, set[int]]:
-    """Return the instructions of every loop by the one that it begins with; refuse a loop with two entries.
-
-    Examples
-    --------
-    >>> natural_loops([[1], [2, 3], [1], []])
-    {1: {1, 2}}
-    """
-    count = len(after)
-    reached, left = {0}, [0]
-    while left:
-        for other in after[left.pop()]:
-            if other not in reached:
-                reached.add(other)
-                left.append(other)
-    # Constants between the instructions look like some, but no way leads there.
-    after = [nexts if number in reached else [] for number, nexts in enumerate(after)]
-    before: list[list[int]] = [[] for _ in range(count)]
-    for number, nexts in enumerate(after):
-        for other in nexts:
-            before[other].append(number)
-    # Bit n of above[m]: every way to m comes through n.
-    above = [1, *([(1 << count) - 1] * (count - 1))]
-    changed = True
-    while changed:
-        changed = False
-        for number in range(1, count):
-            now = (1 << count) - 1
-            for other in before[number]:
-                now &= above[other]
-            now |= 1 << number
-            changed |= now != above[number]
-            above[number] = now
-    loops: dict[int, set[int]] = {}
-    for number, nexts in enumerate(after):
-        for head in nexts:
-            if above[number] >> head & 1:
-                body, left = loops.setdefault(head, {head}), [number]
-                while left:
-                    one = left.pop()
-                    if one not in body:
-                        body.add(one)
-                        left += before[one]
-    # Without the jumps back no circle is left, or one has two entries.
-    state = [0] * count
-    for root in range(count):
-        path = [(root, 0)] if state[root] == 0 else []
-        while path:
-            number, at = path.pop()
-            state[number] = 1
-            forward = [each for each in after[number] if not above[number] >> each & 1]
-            if at < len(forward):
-                path.append((number, at + 1))
-                if state[forward[at]] == 1:
-                    raise ValueError(f"the loop at instruction {number} has two entries, expected one")
-                if state[forward[at]] == 0:
-                    path.append((forward[at], 0))
-            else:
-                state[number] = 2
-    return loops
-
-
-def bound_of(
-    functions: Mapping[int, Function], start: int, sizes: Mapping[str, int], way: tuple[int, ...] = ()
-) -> int:
-    """Return the most instructions that a call of a function runs."""
-    if start in way:
-        raise ValueError(f"function at {start:#x} calls itself, expected no recursion")
-    if functions[start].name in ("memcpy", "memset"):
-        return turns_of(COPY, sizes)
-    table, body = bounds_by_line(), functions[start].lines
-    first, last = body[0][0], body[-1][0]
-    times = [1] * len(body)
-    own = any(place is not None and place[0].startswith("tcuq") for _, place, _, _, _ in body)
-    try:
-        loops = natural_loops(followers(functions[start]))
-    except ValueError:
-        if own:
-            raise
-        # Divisions in assembler jump as they like, but run no instruction more often than bits.
-        loops = {0: set(range(len(body)))}
-    for head, inside in loops.items():
-        places = {place for each in inside if (place := body[each][1]) is not None}
-        named = [turns_of(table[place], sizes) for place in places if place in table]
-        if not named and any(place[0].startswith("tcuq") for place in places):
-            raise ValueError(f"loop at {body[head][0]:#x} has no line of a loop of the core, expected one")
-        # The test at its head may run once more than the turns.
-        most = max(named, default=turns_of(LIBRARY, sizes)) + 1
-        for each in inside:
-            times[each] *= most
-    total = 0
-    for number, (at, _, name, _, goal) in enumerate(body):
-        cost = 1
-        if name == "blx" and goal is None:
-            raise ValueError(f"instruction at {at:#x} calls through a pointer, expected none")
-        if goal is not None and not first <= goal <= last and name[0] == "b":
-            callee = max(each for each in functions if each <= goal)
-            cost += bound_of(functions, callee, sizes, (*way, start))
-        total += times[number] * cost
-    return total
-
-
-def turns_of(bound: str, sizes: Mapping[str, int]) -> int:
-    """Return a bound as a number: sums of products of sizes and numbers.
-
-    Examples
-    --------
-    >>> turns_of("8 * classes + 64", {"classes": 10})
-    144
-    """
-    total = 0
-    for part in bound.split(" + "):
-        product = 1
-        for word in part.split(" * "):
-            product *= int(word) if word.isdigit() else sizes[word]
-        total += product
-    return total
-
-
-MAIN = """
-#include "tcuq.h"
-void *memcpy(void *to, const void *from, size_t size);
-void reset_handler(void);
-tcuq_t monitor; tcuq_step_t step; int8_t probs[1000], features[256]; uint16_t signals[TCUQ_SIGNAL_COUNT];
-void reset_handler(void) { tcuq_step(&monitor, probs, features, &step, signals); }
+int main(void)
+{
+    harness_open();
+    network_begin();
+    network_end();
+    rule_begin();
+    rule_end();
+    while (harness_read(pair, sizeof pair)) {
+        rule_begin();
+        result = pair[0] / pair[1];
+        rule_end();
+    }
+    return 0;
+}
 """
 
 
-def linked(folder: Path, cpu: str, mask: int, level: str = "-Os") -> Path:
-    """Build an image of a step alone, with lines of the source."""
-    (folder / "main.c").write_text(MAIN, encoding="utf-8")
-    flags = ["-std=c99", level, "-g", "-mthumb", f"-mcpu={cpu}", "-ffunction-sections", f"-I{CORE}"]
-    sources = [CORE / name for name in STEP if name.endswith(".c")]
-    command = ["arm-none-eabi-gcc", *flags, f"-DTCUQ_SIGNALS={mask}", "-nostartfiles", "-Wl,--gc-sections"]
-    command += [
-        "-Wl,-ereset_handler",
-        str(folder / "main.c"),
-        *map(str, sources),
-        str(CORE / "tcuq_params.c"),
+@dataclass(frozen=True)
+class Found:
+    """What one image may take and took: instructions of a step, bytes of stack of a step and of all."""
+
+    bound: int
+    most: int
+    step_stack: int
+    stack_bound: int
+    stack: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether no count exceeds its bound."""
+        return self.most <= self.bound and self.stack <= self.stack_bound
+
+
+def hostile(classes: int, features: int, steps: int = 600, seed: int = 1) -> Int8:
+    """Return rows of posteriors and features: extremes, ties, alternations, noise, and sums of any size.
+
+    Examples
+    --------
+    >>> hostile(3, 2, steps=5).shape
+    (5, 5)
+    """
+    draw = np.random.default_rng(seed)
+    found = np.empty((steps, classes + features), np.int8)
+    for step in range(steps):
+        at = step % classes if step % 100 < 50 else int(draw.integers(classes))
+        one = np.where(np.arange(classes) == at, 127, -128)
+        share = np.floor(draw.dirichlet(np.full(classes, draw.choice([0.05, 0.5, 5.0]))) * 256).clip(0, 255)
+        probs = [
+            one,
+            np.full(classes, 256 // classes - 128),
+            np.full(classes, draw.choice([-128, -127, 127])),
+            draw.integers(-128, 128, classes),
+            share - 128,
+            np.sort(draw.integers(-128, 128, classes)),
+        ]
+        row = [
+            np.full(features, 127 if step % 2 else -128),
+            np.full(features, draw.choice([-128, -127, 0, 127])),
+            draw.integers(-128, 128, features),
+            draw.choice([-128, 127], features),
+        ]
+        # Long runs of one kind, then a mixture: means settle, then everything changes.
+        kinds = (step // 50 % len(probs), step // 25 % len(row))
+        mixed = (draw.integers(len(probs)), draw.integers(len(row)))
+        kind, other = kinds if step < steps // 2 else mixed
+        found[step] = np.concatenate([probs[kind], row[other]])
+    return found
+
+
+def image_of(text: str, on: Board, level: str, folder: Path, rule: Watch | None = None) -> Image:
+    """Build an image of a program with the core, and a monitor where there is one."""
+    work = fresh(folder / "build")
+    texts = {**(rule.texts() if rule else {}), "program.c": text}
+    for name, content in texts.items():
+        (work / name).write_text(content, encoding="utf-8")
+    params = rule.params if rule else Params(classes=2)
+    groups = [
+        ([work / name for name in texts if name.endswith(".c")], [level]),
+        (sorted(CORE.glob("*.c")), [level, "-g"]),
+        ([BOARDS / "startup.c"], ["-Os", *START]),
+        ([FIRMWARE / "harness.c"], ALONE),
     ]
-    subprocess.run([*command, "-o", str(folder / "step.elf")], check=True)
-    return folder / "step.elf"
+    sizes = [f"-DCLASSES={params.classes}u", f"-DFEATURES={params.features}u"]
+    return link("bounds", on, work, groups, [*(rule.options() if rule else []), *sizes])
 
 
-def step_bound(cpu: str, mask: int, classes: int, features: int, lags: int, level: str = "-Os") -> int:
-    """Return the most instructions of one step of a build with these signals."""
+def measured(params: Params, on: Board, level: str, steps: int = 600) -> Found:
+    """Return the bounds of a monitor on a board, and what hostile steps took.
+
+    The count holds the call and its arguments as well, which the bound does not.
+    """
+    sizes = {"classes": params.classes, "features": params.features, "lags": len(params.lags)}
     with tempfile.TemporaryDirectory() as name:
-        elf = linked(Path(name), cpu, mask, level)
-        symbols = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
-        found = re.search(r"^([0-9a-f]{8}) \w tcuq_step$", symbols, re.MULTILINE)
-        assert found is not None
-        sizes = {"classes": classes, "features": features, "lags": lags}
-        return bound_of(listing(elf), int(found[1], 16), sizes)
+        image = image_of(STEP, on, level, Path(name), Watch(params))
+        ran = emulate(image, hostile(params.classes, params.features, steps).tobytes(), counted=True)
+        usages = usage_of(sorted(image.path.parent.glob("*.su")))
+        return Found(
+            step_bound(image.path, sizes),
+            max(ran.counts["rule"].instructions),
+            stack_bound(image.path, usages, "tcuq_step").bytes,
+            bound_of(image).bytes,
+            max(int(line) for line in ran.lines),
+        )
 
 
-def main() -> int:
-    """Print the table."""
-    if shutil.which("arm-none-eabi-gcc") is None:
-        print("bounds need: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi", file=sys.stderr)
+def divisions() -> tuple[int, int]:
+    """Return the bound of a division on a core without one, and the most that hard operands took."""
+    ones = [(1 << bits) - 1 for bits in range(1, 33)]
+    hard = sorted({max(each + more, 1) & 0xFFFFFFFF for each in ones for more in (-1, 0, 1, 2)} - {0})
+    drawn = np.random.default_rng(1).integers(1, 2**32, (2000, 2)) >> np.arange(2000)[:, None] % 32
+    pairs = np.array([(a, b) for a in hard for b in hard] + np.maximum(drawn, 1).tolist(), np.uint32)
+    with tempfile.TemporaryDirectory() as name:
+        image = image_of(DIVISIONS, board(CORES["Cortex-M0"]), "-O2", Path(name))
+        ran = emulate(image, pairs.astype("<u4").tobytes(), counted=True)
+        return step_bound(image.path, {}, "__udivsi3"), max(ran.counts["rule"].instructions)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--divisions", action="store_true", help="count divisions on a Cortex-M0 instead")
+    asked = parser.parse_args(arguments)
+    if (said := missing()) is not None:
+        print(f"bounds: {said}", file=sys.stderr)
         return 2
-    print(f"{'profile':<12}{'classes':>8}{'features':>9}{'lags':>5}{'Cortex-M4':>12}")
-    for profile, mask, classes, features, lags in (
-        ("standard", 0x1D200, 10, 32, 0),
-        ("paper", 0xF, 10, 32, 3),
-        ("extended", 0x7F3A, 10, 32, 3),
-    ):
-        most = step_bound("cortex-m4", mask, classes, features, lags)
-        print(f"{profile:<12}{classes:>8}{features:>9}{lags:>5}{most:>12,}")
-    return 0
+    if asked.divisions:
+        bound, most = divisions()
+        print(f"__udivsi3: at most {bound} instructions, most counted {most}")
+        return 0 if most <= bound else 1
+    print(f"{'':<28}{'':<11}{'':<5}{'instructions of a step':>24}   {'stack':>5}")
+    print(
+        f"{'monitor':<28}{'core':<11}{'':<5}{'bound':>12}{'most counted':>15}{'step':>7}{'all':>6}{'used':>6}"
+    )
+    kept = True
+    for core, name in CORES.items():
+        for level in LEVELS:
+            for monitor, params in monitors().items():
+                found = measured(params, board(name), level)
+                kept &= found.kept
+                print(
+                    f"{monitor:<28}{core:<11}{level:<5}{found.bound:>12,}{found.most:>15,}"
+                    f"{found.step_stack:>7}{found.stack_bound:>6}{found.stack:>6}"
+                    + ("" if found.kept else "  above its bound"),
+                    flush=True,
+                )
+    return 0 if kept else 1
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Analyzers, warnings and the rules of MISRA C:2012 over the core, the exported C and the binding.
 
+The exported C is what every package carries along, and what is generated for a monitor: its parameters,
+its self-check, an example that calls them. These are made anew from stock monitors.
+
     python tools/static_checks.py           all tools, a table
     python tools/static_checks.py --quick   those that take seconds
 
 Ends with 1 on any finding: mend it, or say in this file (`REASONS`) or in docs/MISRA.md why it stays. A tool
-that is not installed is named and counts as not run.
+that is not installed is named and counts as not run; one that takes longer than ten minutes for a file is
+ended, and that is a finding too.
 """
 
 from __future__ import annotations
@@ -16,10 +20,16 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
+import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from generated_c import generated
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "src" / "tcuq" / "core"
@@ -27,6 +37,9 @@ EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
 BINDING = ROOT / "src" / "tcuq" / "binding"
 MISRA_PAGE = ROOT / "docs" / "MISRA.md"
 PORTABLE = [*sorted(CORE.glob("*.c")), *sorted(EXPORTED.glob("*.c"))]
+
+LIMIT = 600
+"""Seconds that one tool may take for one file."""
 
 PROFILES = {"every signal": 0x1FFFF, "standard": 0x1D200, "paper": 0xF, "extended": 0x7F3A}
 """Builds that warnings are asked of: the mask of each."""
@@ -73,16 +86,29 @@ class Check:
     files: int
     findings: list[str] = field(default_factory=list)
     missing: str = ""
+    seconds: float = 0.0
 
     def row(self) -> str:
         """Return a line of the table."""
         result = f"not run: {self.missing}" if self.missing else str(len(self.findings))
-        return f"{self.tool:<22}{self.subject:<34}{self.files:>6}  {result}"
+        return f"{self.tool:<22}{self.subject:<34}{self.files:>6}{self.seconds:>8.1f}  {result}"
+
+    def over(self, files: Sequence[Path], command: Sequence[str | Path], kept: Iterable[str] = ()) -> None:
+        """Run a compiler over files one by one and keep what it finds."""
+        begun = time.monotonic()
+        if with_tool(str(command[0]), self):
+            for file in files:
+                self.findings += found_in(said([*command, file]), kept)
+        self.seconds += time.monotonic() - begun
 
 
 def said(command: Sequence[str | Path]) -> str:
     """Return what a command prints, on both streams."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"{words[-1]}: error: {words[0]} did not end within {LIMIT} s"
     text = done.stdout + done.stderr
     if done.returncode not in (0, 1) and "warning:" not in text and "error:" not in text:
         return f"{command[0]}: error: ended with {done.returncode}: {text.strip()[-200:]}"
@@ -115,23 +141,45 @@ def warnings_of(
 ) -> list[Check]:
     """Return the warnings of a compiler in the builds of all profiles."""
     checks = []
+    command = [compiler, *WARNINGS, *options, f"-I{CORE}", "-c", "-o", "/dev/null"]
     for profile, mask in PROFILES.items():
         check = Check(name or compiler, f"core and export, {profile}", len(PORTABLE))
-        if with_tool(compiler, check):
-            for source in PORTABLE:
-                command = [
-                    compiler,
-                    *WARNINGS,
-                    *options,
-                    f"-DTCUQ_SIGNALS={mask}",
-                    f"-I{CORE}",
-                    "-c",
-                    "-o",
-                    "/dev/null",
-                ]
-                check.findings += found_in(said([*command, source]), kept)
+        check.over(PORTABLE, [*command, f"-DTCUQ_SIGNALS={mask}"], kept)
         checks.append(check)
     return checks
+
+
+def generated_checks(more: Mapping[str, Sequence[str]]) -> list[Check]:
+    """Return what compilers, cppcheck and some analyzers find in generated C, as an export has it."""
+    clang = newest_clang()
+    with tempfile.TemporaryDirectory() as name:
+        files = generated(Path(name))
+        compile_only = ["-c", "-o", "/dev/null"]
+        commands = {
+            "gcc": ["gcc", *WARNINGS, "-O2", *compile_only],
+            clang: [clang, *WARNINGS, "-O2", *compile_only],
+            "clang -Weverything": [clang, *WARNINGS, "-Weverything", *compile_only],
+            "avr-gcc": ["avr-gcc", *WARNINGS, "-mmcu=atmega2560", "-Os", *compile_only],
+            "arm-none-eabi-gcc": [
+                "arm-none-eabi-gcc",
+                *WARNINGS,
+                "-mcpu=cortex-m4",
+                "-mthumb",
+                "-Os",
+                *compile_only,
+            ],
+            "cppcheck": CPPCHECK,
+            **{tool: [*words, "-std=c99", "-o", "/dev/null"] for tool, words in more.items()},
+        }
+        found = []
+        for tool, command in commands.items():
+            check = Check(tool, "generated", len(files))
+            for file in files:
+                at = file.parent if file.parent.name != "examples" else file.parent.parent
+                check.over([file], [*command, f"-I{at}"], REASONS.get(tool, {}))
+            check.findings = [line.replace(f"{name}/", "generated/") for line in check.findings]
+            found.append(check)
+        return found
 
 
 def newest_clang() -> str:
@@ -142,15 +190,23 @@ def newest_clang() -> str:
 def python_options() -> list[str]:
     """Return how the binding is compiled."""
     flags = ["-std=c99", f"-I{ROOT / 'src' / 'tcuq'}", f"-I{CORE}", "-isystem", sysconfig.get_path("include")]
-    return [
-        *flags,
-        "-DTCUQ_CRC_BY_TABLE=1",
-        "-DTCUQ_FINGERPRINT_OF=held_fingerprint",
-        "-DPy_LIMITED_API=0x030B0000",
-    ]
+    # As in setup.py: free-threaded builds and old ones have no stable ABI that has buffers.
+    stable = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    limited = ["-DPy_LIMITED_API=0x030B0000"] if stable else []
+    return [*flags, "-DTCUQ_CRC_BY_TABLE=1", "-DTCUQ_FINGERPRINT_OF=held_fingerprint", *limited]
 
 
-def analyzed(command: Sequence[str], tool: str, name: str) -> list[Check]:
+def analyzers() -> dict[str, list[str]]:
+    """Return how the analyzers of clang and gcc are called, by name."""
+    every = "core,deadcode,nullability,security,unix,optin.portability"
+    checkers = ["-Xclang", f"-analyzer-checker={every}", "-Xclang", "-analyzer-output=text"]
+    return {
+        "clang --analyze": [newest_clang(), "--analyze", *checkers],
+        "gcc -fanalyzer": ["gcc", "-fanalyzer", "-O1", "-c"],
+    }
+
+
+def analyzed(command: Sequence[str], name: str) -> list[Check]:
     """Return what an analyzer finds in the core and in the binding."""
     checks = []
     for subject, sources, options in (
@@ -158,23 +214,24 @@ def analyzed(command: Sequence[str], tool: str, name: str) -> list[Check]:
         ("binding", sorted(BINDING.glob("*.c")), python_options()),
     ):
         check = Check(name, subject, len(sources))
-        if with_tool(tool, check):
-            for source in sources:
-                output = said([tool, *command, *options, "-o", "/dev/null", source])
-                check.findings += found_in(output, REASONS.get(name, {}))
+        check.over(sources, [*command, *options, "-o", "/dev/null"], REASONS.get(name, {}))
         checks.append(check)
     return checks
 
 
+CPPCHECK = [
+    *("cppcheck", "--enable=all", "--inconclusive", "--std=c99", "--quiet", "--template-location="),
+    "--template={file}:{line}: warning: {message} [{id}]",
+    *(f"--suppress={name}" for name in REASONS["cppcheck"]),
+]
+
+
 def cppcheck() -> Check:
     """Return what cppcheck finds, all of its checks on."""
-    check = Check("cppcheck", "core and export", len(PORTABLE))
+    check, begun = Check("cppcheck", "core and export", len(PORTABLE)), time.monotonic()
     if with_tool("cppcheck", check):
-        kept = [f"--suppress={name}" for name in REASONS["cppcheck"]]
-        command = ["cppcheck", "--enable=all", "--inconclusive", "--std=c99", "--quiet", f"-I{CORE}", *kept]
-        template = "--template={file}:{line}: {severity}: {message} [{id}]"
-        lines = said([*command, template, "--template-location=", *PORTABLE]).splitlines()
-        check.findings = [line for line in lines if re.search(r"\[\w+\]$", line)]
+        check.findings = found_in(said([*CPPCHECK, f"-I{CORE}", *PORTABLE]))
+    check.seconds = time.monotonic() - begun
     return check
 
 
@@ -199,7 +256,7 @@ def stated_counts(page: str) -> dict[str, int]:
 
 def misra() -> Check:
     """Compare deviations from MISRA C:2012 with those that docs/MISRA.md states."""
-    check = Check("MISRA C:2012", "core and export", len(PORTABLE))
+    check, begun = Check("MISRA C:2012", "core and export", len(PORTABLE)), time.monotonic()
     if with_tool("cppcheck", check):
         counts, stated = misra_counts(), stated_counts(MISRA_PAGE.read_text(encoding="utf-8"))
         for rule in sorted({*counts, *stated}, key=lambda text: [int(part) for part in text.split(".")]):
@@ -208,6 +265,7 @@ def misra() -> Check:
                     f"docs/MISRA.md: rule {rule} has {counts[rule]} places, expected {stated.get(rule, 0)}"
                 )
                 check.findings.append(where)
+    check.seconds = time.monotonic() - begun
     return check
 
 
@@ -220,11 +278,9 @@ def checks(quick: bool) -> list[Check]:
     found += warnings_of("arm-none-eabi-gcc", ["-mcpu=cortex-m4", "-mthumb", "-Os"])
     name = "clang -Weverything"
     found += warnings_of(clang, ["-Weverything"], REASONS[name], name)
-    if not quick:
-        every = "core,deadcode,nullability,security,unix,optin.portability"
-        analyzer = ["--analyze", "-Xclang", f"-analyzer-checker={every}", "-Xclang", "-analyzer-output=text"]
-        found += analyzed(analyzer, clang, "clang --analyze")
-        found += analyzed(["-fanalyzer", "-O1", "-c"], "gcc", "gcc -fanalyzer")
+    for tool, command in ({} if quick else analyzers()).items():
+        found += analyzed(command, tool)
+    found += generated_checks({} if quick else analyzers())
     return found
 
 
@@ -235,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--quick", action="store_true", help="leave out the analyzers of clang and gcc")
     found = checks(parser.parse_args(arguments).quick)
-    print(f"{'tool':<22}{'what':<34}{'files':>6}  findings")
+    print(f"{'tool':<22}{'what':<34}{'files':>6}{'seconds':>8}  findings")
     for check in found:
         print(check.row())
     for check in found:

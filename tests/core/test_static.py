@@ -26,34 +26,7 @@ def script(path: str) -> ModuleType:
     return module
 
 
-bounds, checks, proofs = (
-    script(path) for path in ("tools/bounds.py", "tools/static_checks.py", "proofs/run.py")
-)
-
-
-def test_every_loop_of_a_step_has_a_bound() -> None:
-    assert len(bounds.bounds_by_line()) > 40
-
-
-def test_a_loop_without_a_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(CORE, tmp_path / "core")
-    with (tmp_path / "core" / "tcuq.c").open("a", encoding="utf-8") as file:
-        file.write("static void f(int n)\n{\n    while (n > 0) {\n        n--;\n    }\n}\n")
-    monkeypatch.setattr(bounds, "CORE", tmp_path / "core")
-    with pytest.raises(ValueError, match=r"^tcuq\.c:\d+ is a loop without a bound, expected one"):
-        bounds.bounds_by_line()
-
-
-@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="arm-none-eabi-gcc is missing")
-def test_the_bound_grows_with_the_sizes() -> None:
-    small, large = (bounds.step_bound("cortex-m4", 0xF, classes, 4, 1) for classes in (2, 20))
-    assert 1000 < small < large
-
-
-def test_loops_of_a_listing() -> None:
-    assert bounds.natural_loops([[1], [2, 4], [3], [2, 1], []]) == {1: {1, 2, 3}, 2: {2, 3}}
-    with pytest.raises(ValueError, match="two entries"):
-        bounds.natural_loops([[1, 2], [2], [1, 3], []])
+checks, proofs = (script(path) for path in ("tools/static_checks.py", "proofs/run.py"))
 
 
 @pytest.mark.skipif(shutil.which("avr-gcc") is None, reason="avr-gcc is missing")
@@ -61,6 +34,40 @@ def test_no_warnings_where_int_has_16_bits() -> None:
     for source in checks.PORTABLE:
         flags = [*checks.WARNINGS, "-mmcu=atmega2560", "-Os", f"-I{CORE}", "-c", "-o", os.devnull]
         assert checks.found_in(checks.said(["avr-gcc", *flags, source])) == []
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing")
+def test_generated_c_has_no_warnings(tmp_path: Path) -> None:
+    files = checks.generated(tmp_path)
+    assert {file.name for file in files} == {
+        *("main.c", "monitor.c", "monitor_selfcheck.c", "send_frames.c"),
+    }
+    for file in files:
+        at = tmp_path / file.relative_to(tmp_path).parts[0]
+        command = ["gcc", *checks.WARNINGS, f"-I{at}", "-fsyntax-only", file]
+        assert checks.found_in(checks.said(command)) == []
+
+
+def test_an_analyzer_finds_what_is_there(tmp_path: Path) -> None:
+    """A tool that is called with wrong options finds nothing anywhere."""
+    bad = tmp_path / "bad.c"
+    bad.write_text(
+        "#include <stdlib.h>\nint f(int n);\nint f(int n)\n{\n    int *a = NULL;\n    if (n > 3) {\n"
+        "        a = &n;\n    }\n    return *a;\n}\n",
+        encoding="utf-8",
+    )
+    for tool, command in checks.analyzers().items():
+        check = checks.Check(tool, "bad", 1)
+        check.over(
+            [bad], [*command, *checks.python_options(), "-o", os.devnull], checks.REASONS.get(tool, {})
+        )
+        assert check.missing or [line.partition(":")[0] for line in check.findings] == [str(bad)], tool
+
+
+def test_a_tool_that_does_not_end_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LIMIT", 0.01)
+    slow = checks.said([sys.executable, "-c", "import time; time.sleep(9)", "a.c"])
+    assert checks.found_in(slow) == [f"a.c: error: {sys.executable} did not end within 0.01 s"]
 
 
 @pytest.mark.slow

@@ -47,21 +47,21 @@ int main(void)
 {{
     static uint32_t ring[{NAME}_RING_BYTES / 4u];
     static int8_t row[{row_size}];
-{buffers}    tcuq_t monitor;
+{buffers}    tcuq_t state;
     unsigned long count = 0;
     int status = {name}_selfcheck(ring, sizeof ring);
     if (status != 0) {{
         fprintf(stderr, "{name}_selfcheck: %d\\n", status);
         return 1;
     }}
-    status = tcuq_init(&monitor, tcuq_try_params, ring, sizeof ring);
+    status = tcuq_init(&state, tcuq_try_params, ring, sizeof ring);
     if (status != TCUQ_OK) {{
         fprintf(stderr, "tcuq_init: error %d\\n", status);
         return 2;
     }}
     while ((status = tcuq_try_read(row, sizeof row)) == 1) {{
         tcuq_step_t step;
-{before}        tcuq_step(&monitor, row, {features_argument}, &step, NULL);
+{before}        tcuq_step(&state, row, {features_argument}, &step, NULL);
         printf("%u %u %ld %u %u", (unsigned)step.answer, (unsigned)step.risk, (long)step.threshold,
                (unsigned)step.abstain, (unsigned)step.alarm);
 {more}        putchar('\\n');

@@ -59,12 +59,12 @@ static uint32_t tcuq_check_mix(uint32_t digest, uint32_t word)
 }}
 
 /* Take one step and add everything that it gives to a digest. */
-static uint32_t tcuq_check_step(tcuq_t *monitor, size_t row, uint32_t digest)
+static uint32_t tcuq_check_step(tcuq_t *own, size_t row, uint32_t digest)
 {{
     tcuq_step_t got;
     uint16_t signals[TCUQ_SIGNAL_COUNT];
     size_t i;
-    tcuq_step(monitor, {name}_check_probs[row], {features_argument}, &got, signals);
+    tcuq_step(own, {name}_check_probs[row], {features_argument}, &got, signals);
 {mixed}
     for (i = 0; i < TCUQ_SIGNAL_COUNT; i++) {{
         digest = tcuq_check_mix(digest, signals[i]);
@@ -74,28 +74,28 @@ static uint32_t tcuq_check_step(tcuq_t *monitor, size_t row, uint32_t digest)
 {limits}{saved}{before}
 int {name}_selfcheck(uint32_t *ring, size_t ring_bytes)
 {{
-    tcuq_t monitor;
+    tcuq_t own;
     size_t lap, i, j;
     int step = 0;
-    int status = tcuq_init(&monitor, tcuq_check_params, ring, ring_bytes);
+    int status = tcuq_init(&own, tcuq_check_params, ring, ring_bytes);
     if (status != TCUQ_OK) {{
         return status;
     }}
 {calls}{fresh}    for (i = 0; i < {singles}u; i++) {{
 {load}        step++;
-        if (tcuq_check_step(&monitor, i, (uint32_t){basis}u) != {name}_check_steps[i]) {{
+        if (tcuq_check_step(&own, i, (uint32_t){basis}u) != {name}_check_steps[i]) {{
             return step;
         }}
     }}
     for (lap = 0; lap < sizeof {name}_check_laps / sizeof {name}_check_laps[0]; lap++) {{
         uint32_t digest = (uint32_t){basis}u;
         if ({name}_check_laps[lap].reset != 0u) {{
-            tcuq_reset(&monitor);
+            tcuq_reset(&own);
         }}
         for (j = 0; j < {name}_check_laps[lap].times; j++) {{
             for (i = 0; i < {name}_check_laps[lap].rows; i++) {{
                 step++;
-                digest = tcuq_check_step(&monitor, {name}_check_laps[lap].first + i, digest);
+                digest = tcuq_check_step(&own, {name}_check_laps[lap].first + i, digest);
             }}
         }}
         if (digest != {name}_check_laps[lap].digest) {{
@@ -110,12 +110,12 @@ LIMITS = """
 /* Sizes and bounds are those of the computer that exported, and too little memory is refused. */
 static int tcuq_check_limits(uint32_t *ring)
 {{
-    tcuq_t monitor;
+    tcuq_t own;
     int32_t low = 0;
     int32_t high = 0;
     tcuq_debt_bounds(tcuq_check_params, &low, &high);
     if (low != {low} || high != {high} || tcuq_ring_size(tcuq_check_params) != {NAME}_RING_BYTES ||
-        tcuq_init(&monitor, tcuq_check_params, ring, {NAME}_RING_BYTES - 1u) != TCUQ_ERR_SIZE) {{
+        tcuq_init(&own, tcuq_check_params, ring, {NAME}_RING_BYTES - 1u) != TCUQ_ERR_SIZE) {{
         return {NAME}_SELFCHECK_LIMITS;
     }}
     return 0;
@@ -134,12 +134,12 @@ SAVED = """
 static uint8_t tcuq_check_bytes[{NAME}_STATE_BYTES];
 
 /* Return whether the state of a monitor is saved as bytes of this digest. */
-static int tcuq_check_saved(const tcuq_t *monitor, uint32_t expected)
+static int tcuq_check_saved(const tcuq_t *own, uint32_t expected)
 {{
     uint32_t digest = (uint32_t){basis}u;
     size_t i;
-    if (tcuq_save(monitor, tcuq_check_bytes, sizeof tcuq_check_bytes - 1u) != TCUQ_ERR_SIZE ||
-        tcuq_save(monitor, tcuq_check_bytes, sizeof tcuq_check_bytes) != (int)sizeof tcuq_check_bytes) {{
+    if (tcuq_save(own, tcuq_check_bytes, sizeof tcuq_check_bytes - 1u) != TCUQ_ERR_SIZE ||
+        tcuq_save(own, tcuq_check_bytes, sizeof tcuq_check_bytes) != (int)sizeof tcuq_check_bytes) {{
         return 0;
     }}
     for (i = 0; i < sizeof tcuq_check_bytes; i++) {{
@@ -160,14 +160,14 @@ static const struct {{
 
 /* Return whether some of these states are loaded or refused as they should be. `state` is the one to
  * change, or NULL for that of the monitor. */
-static int tcuq_check_forged(tcuq_t *monitor, const uint8_t *state, size_t next, size_t end)
+static int tcuq_check_forged(tcuq_t *own, const uint8_t *state, size_t next, size_t end)
 {{
     for (; next < end; next++) {{
         uint32_t crc = 0xFFFFFFFFu;
         size_t i, j;
         int status;
         if (state == NULL) {{
-            (void)tcuq_save(monitor, tcuq_check_bytes, sizeof tcuq_check_bytes);
+            (void)tcuq_save(own, tcuq_check_bytes, sizeof tcuq_check_bytes);
         }}
         for (i = 0; state != NULL && i < sizeof tcuq_check_bytes; i++) {{
             tcuq_check_bytes[i] = state[i];
@@ -185,7 +185,7 @@ static int tcuq_check_forged(tcuq_t *monitor, const uint8_t *state, size_t next,
         for (j = 0; j < 4u; j++) {{
             tcuq_check_bytes[i + j] = (uint8_t)(~crc >> 8u * j);
         }}
-        status = tcuq_load(monitor, tcuq_check_bytes, sizeof tcuq_check_bytes);
+        status = tcuq_load(own, tcuq_check_bytes, sizeof tcuq_check_bytes);
         if ((status == TCUQ_OK) != ({name}_check_forged[next].loads != 0u)) {{
             return 0;
         }}
@@ -197,7 +197,7 @@ static int tcuq_check_forged(tcuq_t *monitor, const uint8_t *state, size_t next,
 
 FRESH = """\
 #if TCUQ_SELFCHECK_SAVE
-    if (!tcuq_check_forged(&monitor, NULL, 0, {fresh_count}u)) {{
+    if (!tcuq_check_forged(&own, NULL, 0, {fresh_count}u)) {{
         return {NAME}_SELFCHECK_LOADED;
     }}
 #endif
@@ -205,7 +205,7 @@ FRESH = """\
 
 VERIFY = """\
 #if TCUQ_SELFCHECK_SAVE
-    if (tcuq_verify(&monitor) != TCUQ_OK) {{
+    if (tcuq_verify(&own) != TCUQ_OK) {{
         return {NAME}_SELFCHECK_LIMITS;
     }}
 #endif
@@ -213,7 +213,7 @@ VERIFY = """\
 
 CHECK_SAVED = """\
 #if TCUQ_SELFCHECK_SAVE
-        if (!tcuq_check_saved(&monitor, {name}_check_laps[lap].saved)) {{
+        if (!tcuq_check_saved(&own, {name}_check_laps[lap].saved)) {{
             return {NAME}_SELFCHECK_SAVED;
         }}
 #endif
@@ -222,12 +222,12 @@ CHECK_SAVED = """\
 LOAD = """\
         if (i == {late}u) {{
 #if TCUQ_SELFCHECK_SAVE
-            if (!tcuq_check_forged(&monitor, {name}_check_state, {fresh_count}u,
+            if (!tcuq_check_forged(&own, {name}_check_state, {fresh_count}u,
                                    sizeof {name}_check_forged / sizeof {name}_check_forged[0])) {{
                 return {NAME}_SELFCHECK_LOADED;
             }}
 #endif
-            status = tcuq_load(&monitor, {name}_check_state, sizeof {name}_check_state);
+            status = tcuq_load(&own, {name}_check_state, sizeof {name}_check_state);
             if (status != TCUQ_OK) {{
                 return status;
             }}
