@@ -241,7 +241,7 @@ class Result:
         """Return a line of the table."""
         said = "proved" if not self.failed else f"FAILED ({len(self.failed)})"
         return (
-            f"{self.proof:<18}{self.tool:<7}{self.bounds:<38}{self.checks:>7}  {said:<12}{self.seconds:>7.1f}"
+            f"{self.proof:<22}{self.tool:<7}{self.bounds:<38}{self.checks:>7}  {said:<12}{self.seconds:>7.1f}"
         )
 
 
@@ -268,10 +268,14 @@ BROKEN = {
     "start anew too soon": ("flag", "tcuq.c", "m->debt - (m->debt < 0 ? down : up)", "m->debt"),
     "bound rounded down": ("shut", "tcuq_params.c", "rest + p->steep_slope - 1u", "rest"),
     "knee forgotten": ("open", "tcuq_params.c", "return p->knee + ", "return "),
-    "a product that wraps": ("damaged_debt", "tcuq.c", "far = far < most ? far : most;", ""),
-    "entry one too far": ("load paper", "tcuq_state.c", "entry_at(&at, i - 1u)", "entry_at(&at, i)"),
-    "counters not looked at": ("load paper", "tcuq_state.c", "counters_ok(m, depth_of(at)) &&", ""),
-    "head of the ring kept": ("load paper", "tcuq_state.c", "    m->head = 0;\n", ""),
+    "entry one too far": (
+        "load labels",
+        "tcuq_signals.c",
+        "keep_at(m, at, m->head,",
+        "keep_at(m, at, m->head + 1u,",
+    ),
+    "counters not looked at": ("load labels", "tcuq_state.c", "counters_ok(m, depth_of(at)) &&", ""),
+    "head of the ring kept": ("load labels", "tcuq_state.c", "    m->head = 0;\n", ""),
     "no least size": ("load_sizes labels", "tcuq_state.c", "size < HEADER_BYTES", "size < AT_DEPTH"),
     "buffer one too small": (
         "save labels",
@@ -280,18 +284,18 @@ BROKEN = {
         "size + 1u < crc + CRC_BYTES",
     ),
     "fill not mended": (
-        "save paper",
+        "save labels",
         "tcuq_sound.h",
         "    m->fill = (uint8_t)(m->fill < depth ? m->fill : depth);\n",
         "",
     ),
     "damaged params followed": (
-        "verify_damaged",
+        "verify_damaged paper",
         "tcuq_params.c",
         "(sum ^ known) & SUM_PARAMS",
         "(sum ^ sum) & SUM_PARAMS",
     ),
-    "a weak sum": ("sum_differs", "tcuq_params.c", "sum * 31u", "sum * 32u"),
+    "a weak sum": ("sum_differs paper", "tcuq_params.c", "sum * 31u", "sum * 32u"),
     "block of 256": ("stuff", "tcuq_frame.c", "length == BLOCK", "length == BLOCK + 1u"),
     "decision of 41 bytes": (
         "decision",
@@ -470,7 +474,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     jobs = [job for job in jobs if not only or {job.name, job.proof} & only]
     results: list[Result] = []
-    print(f"{'proof':<18}{'tool':<7}{'bounds':<38}{'checks':>7}  {'result':<12}{'seconds':>7}")
+    print(f"{'proof':<22}{'tool':<7}{'bounds':<38}{'checks':>7}  {'result':<12}{'seconds':>7}")
 
     def add(result: Result) -> None:
         results.append(result)
