@@ -2,17 +2,7 @@
 /* Proofs of single functions of the core by CBMC, for all values of their arguments within what is assumed.
  * Each gives a contract of contracts.h, or shows that an alarm of Eva which run.py names cannot come true.
  * CBMC itself looks for overflow, shifts, division by zero and accesses out of bounds. */
-#include <stdint.h>
-
-#define ASSUME(condition) __CPROVER_assume(condition)
-#define PROVE(condition) __CPROVER_assert(condition, #condition)
-
-uint32_t nondet_u32(void);
-int32_t nondet_i32(void);
-uint64_t nondet_u64(void);
-uint16_t nondet_u16(void);
-int16_t nondet_i16(void);
-int8_t nondet_i8(void);
+#include "prove.h"
 
 #include "tcuq_beliefs.c"
 #undef FAST_SHIFT
@@ -69,6 +59,7 @@ void prove_log2(void)
     ASSUME(value >= 1u && value <= 131071u);
     result = tcuq_internal_log2(value);
     PROVE(result >= (value < 128u ? -1048576 : -589824) && result <= 65536);
+    END;
 }
 
 /* Also: the loops and the instructions that stand for them agree. */
@@ -83,6 +74,7 @@ void prove_bits(void)
     below = bits_below(value);
     PROVE(below <= 16u && value << below >= 65536u);
     PROVE(below == 0u || value << (below - 1u) < 65536u);
+    END;
 }
 
 void prove_divide_by(void)
@@ -90,6 +82,7 @@ void prove_divide_by(void)
     divisor_t by;
     uint32_t sum = divide_by(&by, nondet_u32());
     PROVE(sum >= 1u && sum <= 65535u && by.scale <= 16u && by.factor >= 32768u);
+    END;
 }
 
 void prove_norm_of(void)
@@ -100,6 +93,7 @@ void prove_norm_of(void)
     norm = norm_of(squares);
     PROVE(squares == 0u ? norm.mant == 0u : norm.mant >= 32768u);
     PROVE(norm.exp >= -15 && norm.exp <= 4);
+    END;
 }
 
 void prove_half_distance(void)
@@ -112,6 +106,7 @@ void prove_half_distance(void)
     ASSUME((a.mant == 0u || a.mant >= 32768u) && a.exp >= -15 && a.exp <= 4); /* norm_of() of this step */
     PROVE(half_distance(nondet_i32(), a, b) <= 65535u);
     PROVE(half_distance(nondet_i32(), b, a) <= 65535u);
+    END;
 }
 
 void prove_entropy_term(void)
@@ -119,6 +114,7 @@ void prove_entropy_term(void)
     uint32_t share = nondet_u32();
     ASSUME(share <= 16777216u);
     PROVE(entropy_term(share) <= 33554432u);
+    END;
 }
 
 /* Numbers of features that the loops below run to; README.md says why more do no harm. */
@@ -139,6 +135,7 @@ void prove_displacement_of(void)
     norm.exp = nondet_i16();
     ASSUME((norm.mant == 0u || norm.mant >= 32768u) && norm.exp >= -15 && norm.exp <= 4);
     (void)displacement_of(mean, norm, features, &p);
+    END;
 }
 
 void prove_spread_of(void)
@@ -150,6 +147,7 @@ void prove_spread_of(void)
     p.spread_scale = nondet_u32();
     ASSUME(p.spread_scale >= 1u && p.spread_scale <= 65536u);
     (void)spread_of(mean, &p);
+    END;
 }
 
 void prove_between(void)
@@ -159,6 +157,7 @@ void prove_between(void)
     ASSUME(first >= -32768 && first <= 32767 && second >= -32768 && second <= 32767 && past <= 32767u);
     result = between(first, second, past);
     PROVE(result >= -32768 && result <= 32767);
+    END;
 }
 
 void prove_threshold_range(void)
@@ -171,6 +170,7 @@ void prove_threshold_range(void)
     ASSUME(p.knee >= 0 && p.steep_slope >= 1u);
     result = threshold_at(&p, nondet_i32());
     PROVE(result >= -16777215 && result <= 16842750);
+    END;
 }
 
 void prove_weigh(void)
@@ -183,6 +183,7 @@ void prove_weigh(void)
     ASSUME(head.spread >= 16u && head.spread <= 16777216u); /* rule spread_fits; 0 is never below it */
     ASSUME(evidence > 0 && m.novelty < head.spread);
     (void)weigh_evidence(&m, evidence);
+    END;
 }
 
 void prove_vary(void)
@@ -201,6 +202,7 @@ void prove_vary(void)
     instant.spread = nondet_u32();
     ASSUME(instant.spread <= 262144u && doubt <= 256u && answer < 1000u);
     (void)tcuq_internal_vary(&m, &at, doubt, answer);
+    END;
 }
 
 void prove_times_steps(void)
@@ -208,6 +210,7 @@ void prove_times_steps(void)
     uint32_t number = nondet_u32();
     ASSUME(number <= 1000u);
     PROVE(times_steps(number, nondet_u32()) >= 0);
+    END;
 }
 
 /* The debt is within its bounds, or 0: rates.c says what those are at most. */
@@ -219,6 +222,7 @@ void prove_debt_rest(void)
     ASSUME(p.level_num >= 1u && p.level_num < p.level_den && p.level_den <= 1000u);
     rest = debt_rest(&p, debt, nondet_u32());
     PROVE(rest >= 0 && rest < (int32_t)p.level_den);
+    END;
 }
 
 /* A damaged debt of any size. */
@@ -231,4 +235,5 @@ void prove_step_closer(void)
     up = p.level_den - p.level_num;
     down = -(int32_t)p.level_num;
     PROVE(debt < 0 ? debt <= INT32_MAX + down : debt >= INT32_MIN + up);
+    END;
 }

@@ -2,20 +2,16 @@
 /* Params of any content, by CBMC: tcuq_check() and tcuq_init() read no memory that they may not, whatever the
  * numbers say, and what they accept has the ranges that the other proofs begin with. Lists have the lengths that
  * tcuq.h asks of a caller: 64 lags, `classes` shares. */
+#include "prove.h"
+
 #include "tcuq_error.c"
 #include "tcuq_params.c"
-
-#define ASSUME(condition) __CPROVER_assume(condition)
-#define PROVE(condition) __CPROVER_assert(condition, #condition)
 
 #define MOST_CLASSES 3
 
 tcuq_params_t nondet_params(void);
 tcuq_evidence_t nondet_evidence(void);
 tcuq_instant_t nondet_instant(void);
-uint8_t nondet_u8(void);
-uint16_t nondet_u16(void);
-_Bool nondet_bool(void);
 
 void prove_check(void)
 {
@@ -55,4 +51,5 @@ void prove_check(void)
         PROVE(p.evidence == NULL || evidence.spread == 0u || evidence.spread >= 16u);
         PROVE(p.instant == NULL || instant.spread <= 262144u);
     }
+    END;
 }

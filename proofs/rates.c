@@ -12,16 +12,7 @@
  *
  * What holds for every such number holds for the true one. That no product leaves 32 bits is proved too.
  * Likewise CAP stands for burst * budget_den in spend(). */
-#include <stdint.h>
-
-#define ASSUME(condition) __CPROVER_assume(condition)
-#define PROVE(condition) __CPROVER_assert(condition, #condition)
-
-uint32_t nondet_u32(void);
-uint64_t nondet_u64(void);
-int32_t nondet_i32(void);
-uint16_t nondet_u16(void);
-uint8_t nondet_u8(void);
+#include "prove.h"
 
 /* Products so far, each at a place of its own: those of rules, of two calls of debt_at() and of two calls of
  * threshold_at(). Those that are not made are 0 * 0 = 0. */
@@ -124,33 +115,6 @@ static void any_map(void)
     ASSUME(product(RULES + 1, p.slope, (uint32_t)p.knee) <= 16777216u);
 }
 
-/* The bounds of the debt are where the threshold leaves the range of risk, in both directions: at `shut` and
- * above no risk is flagged, below it the threshold is within reach; at `open` and beyond every risk is flagged,
- * before it one of 0 is not. So a flag comes at a debt of at most shut - 1 and leads to at most high, and a step
- * without one comes at a debt of at least 1 - open and leads to at least low. */
-void prove_shut(void)
-{
-    int32_t shut, debt = nondet_i32(), threshold;
-    any_map();
-    shut = debt_at(&p, ONE - p.reference);
-    ASSUME(debt >= 0 && debt <= 33600000);
-    threshold = threshold_at(&p, debt);
-    PROVE(debt < shut || threshold > 65535);
-    PROVE(debt >= shut || threshold <= 65535);
-}
-
-void prove_open(void)
-{
-    int32_t open, debt = nondet_i32(), threshold;
-    any_map();
-    ASSUME(p.reference != 0u);
-    open = debt_at(&p, p.reference);
-    ASSUME(debt <= 0 && debt >= -33600000);
-    threshold = threshold_at(&p, debt);
-    PROVE(debt > -open || threshold <= 0);
-    PROVE(debt <= -open || threshold > 0);
-}
-
 /* A step counts exactly, from where the debt was or, after damage, from 0. */
 void prove_counts(void)
 {
@@ -162,6 +126,7 @@ void prove_counts(void)
     PROVE(out.threshold <= 65535 || out.flagged == 0u);
     PROVE(m.debt == (int64_t)before + (out.flagged != 0u ? p.level_den : 0) - p.level_num ||
           m.debt == (out.flagged != 0u ? p.level_den : 0) - (int32_t)p.level_num);
+    END;
 }
 
 /* The credit stays in 0..burst * budget_den, and pays for every abstention: what a step abstains, times
@@ -188,6 +153,7 @@ void prove_budget(void)
     PROVE(m.credit >= 0 && m.credit <= cap);
     PROVE((out.abstain != 0u ? p.budget_den : 0) <= before + p.budget_num - m.credit);
     PROVE(out.abstain == 0u || (out.flagged == 1u && out.warming_up == 0u));
+    END;
 }
 
 /* A damaged credit of any value: in its range after the step, and at most one abstention was given. */
@@ -209,6 +175,7 @@ void prove_damaged_credit(void)
     spend(&m, &out);
     PROVE(m.credit >= 0 && m.credit <= cap && out.abstain <= 1u);
     PROVE(out.abstain == 0u || m.credit <= cap - p.budget_den);
+    END;
 }
 
 /* A damaged debt of any value: nothing overflows, and after the step the debt is where the bound of any
@@ -219,6 +186,7 @@ void prove_damaged_debt(void)
     m.debt = nondet_i32();
     flag(&m, &out);
     PROVE(m.debt >= -33600000 && m.debt <= 33600000);
+    END;
 }
 
 /* What tcuq_debt_bounds() computes is in range. */
@@ -228,6 +196,7 @@ void prove_bounds(void)
     any_map();
     tcuq_debt_bounds(&p, &low, &high);
     PROVE(low <= 0 && high >= 0 && low >= -33600000 && high <= 33600000);
+    END;
 }
 
 /* A bet on any evidence within the clip. */
@@ -247,4 +216,5 @@ void prove_bet(void)
     most >>= 8;
     ASSUME(head.bet_base >= most + 257u && head.bet_base + most < 1048576u); /* rule bet_fits */
     (void)bet_of(&head, evidence);
+    END;
 }
