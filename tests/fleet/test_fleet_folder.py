@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import namedtuple
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -500,7 +501,9 @@ def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
         def slow(events: Events, latest: float) -> Any:
             def other() -> None:
-                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit):
+                refuse = partial(fleet.refuse, "not JSON")
+                adopt = partial(fleet.adopt, "a", b"", 0, 0, "unknown")
+                for call in (lambda: fleet.take(clean(["b"], [0])), fleet.flush, fleet.commit, refuse, adopt):
                     with pytest.raises(RuntimeError, match="in use by another thread"):
                         call()
                     refused.append(call)
@@ -512,7 +515,7 @@ def test_one_thread_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
         monkeypatch.setattr(lane, "take", slow)
         assert len(fleet.take(clean(["a"], [0]))[0]) == 1
-        assert len(refused) == 3
+        assert len(refused) == 5 and not fleet.refused
 
 
 def test_held_events_that_fit_no_device() -> None:
