@@ -86,3 +86,38 @@ print(found == {FULL.core().fingerprint()})
         env={**os.environ, "PYTHONPATH": path},
     )
     assert done.stdout == "True\n", done.stderr
+
+
+def test_runs_are_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What a run returns was asked for after the steps were taken, and could then be missing."""
+    extensions.build(
+        sys.executable, [extensions.ROOT / "tests/c/failing_memory.c"], tmp_path / "failing_memory"
+    )
+    program = """
+import failing_memory
+from functools import partial
+from memory_cases_params import FULL
+import numpy as np
+from tcuq import Bank, Monitor
+monitor, bank = Monitor(FULL), Bank(FULL, 1000)
+probs, features = np.full((4, 3), -42, np.int8), np.zeros((4, 2), np.int8)
+run = partial(monitor.run, probs, features)
+grow, failed = partial(bank.grow, 300), [0, 0]
+for n in range(1, 150):
+    before = monitor.steps, len(bank)
+    for which, call in enumerate((run, grow)):
+        try:
+            failing_memory.call(call, n, False)
+        except MemoryError:
+            failed[which] += 1
+            assert (monitor.steps, len(bank))[which] == before[which], (which, n)
+print(failed[0] > 5 and failed[1] > 2, failed)
+"""
+    path = os.pathsep.join([str(tmp_path), str(CASES.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.stdout.startswith("True"), done.stdout + done.stderr

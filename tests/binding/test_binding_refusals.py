@@ -386,6 +386,22 @@ def test_arrays_of_an_order_are_checked() -> None:
         _core.order()
 
 
+@pytest.mark.parametrize(("at", "value"), [(8, -1), (8, 2**62), (9, -1), (9, 2**62), (9, 2**63 - 1)])
+def test_boots_and_numbers_of_events_are_checked(at: int, value: int) -> None:
+    arrays = order_call()
+    arrays[at][1] = value
+    with pytest.raises(ValueError, match="boot and seq of event 1, or of its device, are out of range"):
+        _core.order(*arrays)
+
+
+@pytest.mark.parametrize(("name", "value"), [("boot", -2), ("boot", 2**62), ("seq", -2), ("seq", 2**63 - 1)])
+def test_places_of_an_order_are_checked(name: str, value: int) -> None:
+    arrays = order_call()
+    arrays[1][name][1] = value
+    with pytest.raises(ValueError, match="boot and seq of event 1, or of its device, are out of range"):
+        _core.order(*arrays)
+
+
 def test_counts_of_an_order_stop_at_their_end() -> None:
     order = Order(1, 1, 2**31)
     order.grow(1)

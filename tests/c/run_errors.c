@@ -127,6 +127,8 @@ static void expect(const char *what, int expected)
 
 int main(void)
 {
+    const char *name;
+    const char *text;
     good();
     expect("good", TCUQ_OK);
     p.version++;
@@ -221,5 +223,12 @@ int main(void)
     CASE(rich, head.spread = 0, TCUQ_OK)
     CASE(rich, (p.fall_limit = p.fall_cap = 1), TCUQ_ERR_RULE_evidence_alone)
     CASE(rich, (p.rise_limit = p.rise_cap = 1), TCUQ_OK)
+    /* What init and load say, without which field it is. */
+    name = tcuq_error_name(TCUQ_ERR_PARAMS);
+    text = tcuq_error_text(TCUQ_ERR_PARAMS);
+    if (name == NULL || strcmp(name, "params") != 0 || text == NULL || strstr(text, "tcuq_check()") == NULL) {
+        printf("the text of TCUQ_ERR_PARAMS is missing\n");
+        failed = 1;
+    }
     return failed;
 }

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,13 @@ def test_a_large_sample_is_noticed(tmp_path: Path) -> None:
         pytest.skip("cc is missing: install the Debian package gcc")
     asked = ["--sample", "300", "--seed", "5", "--no-flips", "--floor", "93", "--out", str(tmp_path)]
     assert main(asked) == 0, (tmp_path / "mutants.txt").read_text()
+
+
+def test_packages_want_a_folder(tmp_path: Path) -> None:
+    script = CORE.parents[2] / "tools" / "mutants" / "packages.py"
+    for asked, status, said in (("--help", 0, "usage:"), ("--nothing", 2, "usage:")):
+        done = subprocess.run(
+            [sys.executable, script, asked], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == status and said in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())

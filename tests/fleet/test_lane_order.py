@@ -204,3 +204,29 @@ def test_the_loop_in_c_checks_what_it_is_given() -> None:
         Order(width=1, hold=65, bridge=0)
     with pytest.raises(ValueError, match="bridge is -1"):
         Order(width=1, hold=1, bridge=-1)
+
+
+@pytest.mark.parametrize(
+    ("array", "field", "value"),
+    [
+        ("places", "boot", -2),
+        ("places", "boot", 2**62),
+        ("places", "seq", -2),
+        ("places", "seq", 2**63 - 1),
+        ("cell_keys", None, -1),
+        ("cell_keys", None, 2**63 - 1),
+    ],
+)
+def test_boots_and_numbers_that_could_overflow_are_not_loaded(
+    array: str, field: str | None, value: int
+) -> None:
+    order = Order(width=1, hold=4, bridge=0)
+    order.grow(1)
+    order.take([0, 0], [0, 0], [0, 2], np.zeros((2, 1), dtype=np.uint8))
+    kept = order.rows(order.everything())
+    fresh = Order(width=1, hold=4, bridge=0)
+    fresh.grow(1)
+    fresh.load(np.array([0]), kept)
+    (kept[array] if field is None else kept[array][field])[0] = value
+    with pytest.raises(ValueError, match=r"boot or seq of .* is out of range, expected (-1|0) to 2\^62 - 1"):
+        fresh.load(np.array([0]), kept)

@@ -16,6 +16,7 @@ from live_runs import PARAMS, decided_alike, json_lines, received, start_watchin
 
 from tcuq.io.binary_frames import encode_posteriors
 from tcuq.live.home_assistant import HomeAssistant, discovery, state_of
+from tcuq.live.inbox import Chunk
 from tcuq.live.mqtt import Broker
 from tcuq.live.session import Session
 from tcuq.live.sources import open_source
@@ -62,6 +63,56 @@ def test_messages_hold_lines_or_frames(tmp_path, broker, device):
     session.close()
     assert np.array_equal(received(tmp_path / "kept"), probs) and decided_alike(tmp_path / "kept", probs)
     assert session.telling.counts["broken"] == 1
+
+
+def cut_off(source):
+    """End a source as a kill does: without a goodbye, and with what came not acknowledged."""
+    client = source._link.client
+    client.loop_stop()
+    client.socket().close()
+    source._closing.set()
+
+
+def test_a_broker_marks_what_it_sends_again(broker, device):
+    found = []
+    for number in range(2):
+        source = open_source(f"{broker.url}/line/1")
+        source.start()
+        if not number:
+            assert wait_until(lambda: broker.subscriptions() > 0)
+            device.send("line/1", b"1")
+            device.send("line/1", b"2")
+        chunks = []
+        assert wait_until(
+            lambda now=chunks, of=source: (
+                now.extend(c for c in of.take(0.1) if isinstance(c, Chunk)) or len(now) >= 2
+            )
+        )
+        found.append([(each.data, each.again) for each in chunks])
+        cut_off(source)
+    assert found == [[(b"1\n", False), (b"2\n", False)], [(b"1\n", True), (b"2\n", True)]]
+
+
+@pytest.mark.parametrize(("count", "told"), [(5, b""), (5, b'"boot": 1, '), (600, b'"boot": 1, ')])
+def test_the_first_message_comes_again_after_a_kill(tmp_path, broker, device, count, told):
+    probs = steps_of(2 * count + 5)
+    parts = [(0, count), (count, 2 * count), (2 * count, 2 * count + 5)]
+    for number, stop in enumerate((parts[:2], parts[2:])):
+        session = Session(PARAMS, tmp_path / "kept", "mqtt")
+        source = open_source(f"{broker.url}/line/1")
+        if not number:
+            session._acknowledge = lambda kept: None  # killed before it could
+        thread = threading.Thread(target=watched, args=(session, source, stop[-1][1]), daemon=True)
+        thread.start()
+        assert wait_until(lambda wanted=number: broker.subscriptions() > wanted)
+        for first, last in stop:
+            device.send("line/1", json_lines(probs[first:last], 1, first).replace(b'"boot": 1, ', told))
+        thread.join(20)
+        cut_off(source)
+        session.close()
+    assert np.array_equal(received(tmp_path / "kept"), probs) and decided_alike(tmp_path / "kept", probs)
+    assert session.telling.counts["duplicates"] + session.telling.counts["late"] == 2 * count
+    assert session.telling.counts["reboots"] == 0
 
 
 def test_what_comes_while_the_watcher_is_killed_comes_later(tmp_path, broker, device):

@@ -277,6 +277,28 @@ def test_places_of_steps(places, verdict):
     assert judged(places)[-1] == verdict
 
 
+@pytest.mark.parametrize(
+    ("places", "verdict"),
+    [
+        ([(1, 0, 0), (1, 1, 1), (1, 0, 0)], "duplicate"),
+        ([(None, 0, 0), (None, 1, 1), (None, 0, 0)], "duplicate"),
+        ([(1, 0, 0), (1, 1, 1), (1, 0, 9)], "reboot"),  # another step: it was sent before, and never came
+        ([(1, WINDOW + 9, 0), (1, 0, 1)], "late"),  # a long message: its beginning is forgotten
+        ([(1, WINDOW + 9, 0), (1, 1, 1)], "late"),
+        ([(None, WINDOW + 9, 0), (None, 0, 1)], "reboot"),
+        ([(None, WINDOW + 9, 0), (None, 1, 1)], "reboot"),
+        ([(1, 5, 0), (2, 0, 1)], "reboot"),
+        ([(1, 5, 0), (1, 6, 1)], "take"),
+    ],
+)
+def test_places_of_steps_that_a_broker_sends_again(places, verdict):
+    order = Order()
+    for boot, seq, content in places[:-1]:
+        order.judge(boot, seq, b"%r" % content)
+    boot, seq, content = places[-1]
+    assert order.judge(boot, seq, b"%r" % content, again=True) == verdict
+
+
 def test_an_order_is_saved_and_restored():
     order = Order()
     for seq in range(WINDOW + 10):

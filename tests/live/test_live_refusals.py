@@ -408,3 +408,10 @@ def test_reasons_are_names_or_numbers() -> None:
         decision_values({**told, "reason": "luck"}, 2)
     rows = np.zeros((1, 2), dtype=np.int8)
     assert as_features(rows, PARAMS) is rows
+
+
+@pytest.mark.parametrize("name", ["marks.jsonl", "decisions.jsonl"])
+def test_names_without_a_step_are_damage_of_these_files(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"names": ["a", "b"]}\n')
+    with pytest.raises(ValueError, match=f"{name}: line 1 is damaged"):
+        labeled_log(tmp_path, PARAMS)

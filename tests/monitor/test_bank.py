@@ -145,6 +145,24 @@ def test_a_copy_goes_its_own_way(how: Callable[[Bank], Bank], devices: int) -> N
     assert same_steps(bank.run(slots, probs, features), steps)
 
 
+class Named(Bank):
+    """A subclass whose constructor wants more than params."""
+
+    def __init__(self, params: Params, name: str) -> None:
+        super().__init__(params, 3)
+        self.name = name
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda bank: pickle.loads(pickle.dumps(bank))])
+def test_a_copy_of_a_subclass_is_one(how: Callable[[Named], Named]) -> None:
+    bank = Named(STOCK["standard"], "hall")
+    slots, probs, features = events(bank.params, 30, 3)
+    bank.run(slots, probs, features)
+    other = how(bank)
+    assert type(other) is Named and other.name == "hall"
+    assert np.array_equal(other.save_many(range(3)), bank.save_many(range(3)))
+
+
 def test_no_bank_is_too_large_to_say_so() -> None:
     bank = Bank(Params(classes=2), 2)
     with pytest.raises(ValueError, match=f"2 monitors and {sys.maxsize * 2 + 1} more are too many"):

@@ -6,6 +6,7 @@ import copy
 import pickle
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,22 @@ def test_pickle_copy_and_repr() -> None:
         assert twin.params == params
         assert same_steps(twin.run(probs[60:], values[60:]), copy.copy(monitor).run(probs[60:], values[60:]))
     assert repr(monitor) == "Monitor(classes=10, features=32, profile='extended', steps=60)"
+
+
+class Named(Monitor):
+    """A subclass whose constructor wants more than params."""
+
+    def __init__(self, params: Params, name: str) -> None:
+        super().__init__(params)
+        self.name = name
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_of_a_subclass_is_one(how: Callable[[Named], Named]) -> None:
+    monitor = Named(make_params(features=0), "door")
+    monitor.run(int8_stream(30, 10, 0)[0])
+    twin = how(monitor)
+    assert type(twin) is Named and twin.name == "door" and twin.save() == monitor.save()
 
 
 def test_state_file_round_trip(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ python tools/mutants/packages.py FOLDER
 
 from __future__ import annotations
 
+import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,14 @@ def write(folder: Path) -> list[Path]:
     return found
 
 
-if __name__ == "__main__":
-    for path in write(Path(sys.argv[1])):
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Export the monitors whose self-checks meet mutants.")
+    parser.add_argument("folder", type=Path, help="where each monitor gets a folder")
+    for path in write(parser.parse_args(arguments).folder):
         print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST ((int64_t)1 << 40) /* events of a call: bytes of them still fit a size_t */
+#define END ((int64_t)1 << 62)  /* boots and numbers are below it: one more is still a number */
 
 /* Where a device stands. fleet/order.py holds the matching dtype. */
 typedef struct {
@@ -249,8 +250,22 @@ static void run(order_t *o)
     }
 }
 
-/* Check that every array is as large as the others say, and that every event is one of a device. What only this file
- * writes (places, berths, which of them are vacant) is taken as it is; fleet/order.py looks at what it restores. */
+static int place_ok(const order_t *o, size_t i)
+{
+    const place_t *place = o->places + o->slots[i];
+    return place->boot >= -1 && place->boot < END && place->seq >= -1 && place->seq < END;
+}
+
+/* A place up to which is released may lie behind every event. */
+static int event_ok(const order_t *o, size_t i)
+{
+    return o->numbers[RELEASING] != 0 ||
+           (o->boots[i] >= 0 && o->boots[i] < END && o->seqs[i] >= 0 && o->seqs[i] < END);
+}
+
+/* Check that every array is as large as the others say, that every event is one of a device, and that no number can
+ * overflow. What only this file writes (berths, their keys, which of them are vacant) is taken as it is; fleet/order.py
+ * looks at what it restores. */
 static int fits(const order_t *o, const Py_buffer *views)
 {
     size_t n = o->events;
@@ -280,6 +295,11 @@ static int fits(const order_t *o, const Py_buffer *views)
         if (o->slots[i] < 0 || (uint64_t)o->slots[i] >= o->count) {
             PyErr_Format(PyExc_IndexError, "slots[%zu] is %lld, expected 0 to %lld", i, (long long)o->slots[i],
                          (long long)o->count - 1);
+            return -1;
+        }
+        if (!event_ok(o, i) || !place_ok(o, i)) {
+            PyErr_Format(PyExc_ValueError, "boot and seq of event %zu, or of its device, are out of range, expected 0 "
+                         "to 2^62 - 1", i);
             return -1;
         }
     }

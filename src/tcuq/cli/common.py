@@ -279,6 +279,14 @@ def estimate(ends: Sequence[float | None], form: str, unit: str) -> str:
 
 
 def span(ends: Sequence[float | None], form: str) -> str:
-    """Return two ends as text; the upper one may be unknown."""
+    """Return two ends as text; the upper one, or both, may be unknown.
+
+    Examples
+    --------
+    >>> span([1.0, 2.0], ".0f"), span([1.0, None], ".0f"), span([None, None], ".0f")
+    ('1-2', '1 or more', 'unknown')
+    """
     low, high = ends
-    return "unknown" if low is None else f"{low:{form}}-{high:{form}}"
+    if low is None:
+        return "unknown"
+    return f"{low:{form}} or more" if high is None else f"{low:{form}}-{high:{form}}"

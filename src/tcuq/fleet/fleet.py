@@ -171,8 +171,10 @@ class Fleet:
 
     def refuse(self, kind: str, count: int = 1) -> None:
         """Count what could not even be read as an event; the next commit keeps it."""
-        self._check()
-        self._commits.refused[kind] += integer("count", count, 0, 2**62)
+        more = integer("count", count, 0, 2**62)
+        with self._alone():
+            self._check()
+            self._commits.refused[kind] += more
 
     def take(self, events: Events | Sequence[Any], position: Any = None) -> list[Decided]:
         """Take events in the order of arrival, run those whose turn it is, and commit.
@@ -268,10 +270,11 @@ class Fleet:
         told = _plain(position)
         lane = self._lane(version)
         if lane is None:
-            self._commits.refused["unknown version"] += 1
+            self.refuse("unknown version")
             expected = f"expected one of {', '.join(self.lanes)}"
             raise ValueError(f"version of the state of {device} is {version!r}, {expected}")
         with self._alone():
+            self._check()
             before = lane.refused.total()
             try:
                 self._waiting.append(lane.adopt(device, state, boot, seq))
@@ -289,12 +292,13 @@ class Fleet:
         list of Decided
             The decisions that are now in the folder.
         """
-        if self._pending is not None and self._broken is None:
+        told = _plain(position)
+        with self._alone():
+            if self._pending is None or self._broken is not None:
+                return self._changed(list, told)
             if position is not None:
                 raise ValueError("position is given, expected none: the commit that failed has its own")
-            with self._alone():
-                return self._write(*self._pending)
-        return self._change(list, position)
+            return self._write(*self._pending)
 
     def _change(self, run: Callable[[], list[Decided | None]], position: Any) -> list[Decided]:
         told = _plain(position)

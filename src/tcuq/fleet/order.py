@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from ..base.checks import integer
 from ..base.turns import Turn
+from .events import MAX_NUMBER
 
 PLACE_DTYPE = np.dtype(
     [
@@ -264,7 +265,15 @@ class Order:
         }
 
     def load(self, slots: Integers, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take over what `rows` gave; `slots` are there."""
+        """Take over what `rows` gave; `slots` are there. What does not fit raises `ValueError`."""
+        places, keys = arrays["places"], arrays["cell_keys"]
+        for name, numbers, least in (
+            ("places", places["boot"], -1),
+            ("places", places["seq"], -1),
+            ("held events", keys, 0),
+        ):
+            if numbers.min(initial=least) < least or numbers.max(initial=least) >= MAX_NUMBER:
+                raise ValueError(f"boot or seq of {name} is out of range, expected {least} to 2^62 - 1")
         self.places[slots] = arrays["places"]
         berths, cells = arrays["berths"].astype(np.int64), arrays["cells"].astype(np.int64)
         needed = max(int(berths.max(initial=-1)) + 1, int(cells.max(initial=-1)) // self.hold + 1)

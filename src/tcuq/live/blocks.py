@@ -34,6 +34,8 @@ class Block:
         As in a log, where the device tells them.
     steps : array of `tcuq.STEP_DTYPE`, optional
         Decisions of the device, in place of posteriors.
+    again : bool
+        The steps may have come before (`Chunk.again`).
     """
 
     times: list[float]
@@ -44,6 +46,7 @@ class Block:
     segments: list[int | None] = field(default_factory=list)
     labels: list[int | None] = field(default_factory=list)
     steps: npt.NDArray[Any] | None = None
+    again: bool = False
 
     def __len__(self) -> int:
         return len(self.times)
@@ -54,9 +57,9 @@ class Block:
         return self.steps is not None
 
     @property
-    def kind(self) -> tuple[bool, bool]:
+    def kind(self) -> tuple[bool, bool, bool]:
         """What blocks have in common that can be joined."""
-        return self.by_device, self.features is None
+        return self.by_device, self.features is None, self.again
 
     def at(self, index: list[int]) -> Block:
         """Return some of the steps."""
@@ -78,6 +81,7 @@ class Block:
             some(self.segments),
             some(self.labels),
             rows(self.steps),
+            self.again,
         )
 
     def keys(self) -> list[bytes]:
@@ -121,6 +125,7 @@ def _one(group: list[Block]) -> Block:
         together("segments"),
         together("labels"),
         stacked("steps"),
+        group[0].again,
     )
 
 

@@ -30,6 +30,8 @@ class Chunk:
         Called when what the bytes hold is kept, so that a broker need not send them again.
     identity : str
         Of the file, as far as it was read.
+    again : bool
+        The bytes may have come before: a broker says that it sends them once more.
     """
 
     data: bytes
@@ -37,6 +39,7 @@ class Chunk:
     end: int | None = None
     ack: Callable[[], None] | None = None
     identity: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def sort_out(order: Order, block: Block) -> Sorted:
         return found
     for row, (boot, seq, key) in enumerate(zip(block.boots, block.seqs, keys, strict=True)):
         before = order.boot, order.seq
-        verdict = order.judge(boot, seq, key)
+        verdict = order.judge(boot, seq, key, block.again)
         if verdict == DUPLICATE:
             found.duplicates += 1
             continue

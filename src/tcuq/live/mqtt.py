@@ -96,7 +96,7 @@ class Subscription(Source):
     """A topic to which one device publishes; each message holds lines or frames, whole ones.
 
     Messages are acknowledged when what they hold is kept, so one that came just before this program was
-    killed comes again.
+    killed comes again, marked as a duplicate.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Subscription(Source):
         payload = bytes(message.payload)
         if not payload.endswith(b"\n"):
             payload += b"\n"  # a message is whole; lines in it need no end of their own
-        self.put(Chunk(payload, ack=lambda: client.ack(message.mid, message.qos)))
+        self.put(Chunk(payload, ack=lambda: client.ack(message.mid, message.qos), again=message.dup))
 
     def _read(self) -> None:
         self._closing.wait()

@@ -40,10 +40,19 @@ class Order:
         self.gap = 0
         self._recent: dict[int, int] = {}
 
-    def judge(self, boot: int | None, seq: int | None, content: bytes) -> str:
-        """Return ``"take"``, ``"reboot"`` (take it too), ``"duplicate"`` or ``"late"`` for one step."""
+    def judge(self, boot: int | None, seq: int | None, content: bytes, again: bool = False) -> str:
+        """Return ``"take"``, ``"reboot"`` (take it too), ``"duplicate"`` or ``"late"`` for one step.
+
+        Parameters
+        ----------
+        boot, seq : int or None
+        content : bytes
+        again : bool
+            Whoever brought the step says that it may have brought it before. A step that is remembered is
+            then a duplicate at number 0 too, and one that goes back further, in a boot that is told, is late.
+        """
         self.gap = 0
-        found = self._compare(boot, seq, content)
+        found = self._compare(boot, seq, content, again)
         if found in (TAKE, REBOOT):
             self.note(boot, seq, content, found == REBOOT)
         return found
@@ -70,7 +79,7 @@ class Order:
             self.note(boot, seq, content)
         return True
 
-    def _compare(self, boot: int | None, seq: int | None, content: bytes) -> str:
+    def _compare(self, boot: int | None, seq: int | None, content: bytes, again: bool) -> str:
         if boot is not None and self.boot is not None and boot != self.boot:
             if boot < self.boot:
                 return LATE
@@ -81,12 +90,13 @@ class Order:
         if seq > self.seq:
             self.gap = seq - self.seq - 1
             return TAKE
-        if seq == 0 and self.seq > 0:
-            return REBOOT  # the same content too: a device without a counter of boots may repeat itself
         known = self._recent.get(seq)
-        if known is not None and known == zlib.crc32(content):
+        same = known is not None and known == zlib.crc32(content)
+        if seq == 0 and self.seq > 0 and not (again and (same or (known is None and boot is not None))):
+            return REBOOT  # the same content too: a device without a counter of boots may repeat itself
+        if same:
             return DUPLICATE
-        if known is None and seq > self.seq - WINDOW:
+        if known is None and (seq > self.seq - WINDOW or (again and boot is not None)):
             return LATE
         return REBOOT
 

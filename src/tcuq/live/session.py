@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from .._version import VERSION
 from ..io.values import Softmax
 from ..monitor.class_names import checked_names
 from ..monitor.params import Params
+from .blocks import Block
 from .folder import Folder
 from .inbox import Chunk, Event, Source
 from .reading import Got, Reading
@@ -143,7 +145,10 @@ class Session:
                 self._event(item, got, at)
                 got, at, ended = [], None, ended or item.kind == "ended"
                 continue
-            got += self.reading.push(item.data, item.time)
+            found = self.reading.push(item.data, item.time)
+            if item.again:
+                found = [replace(each, again=True) if isinstance(each, Block) else each for each in found]
+            got += found
             if item.end is not None:
                 at = item.end - self.reading.held  # all before it was taken
                 self.stream.identity = item.identity or self.stream.identity

@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..base.checks import integer
-from ..base.fixed import ONE
-from .monitor import refusal
+from .monitor import added, refusal
 from .params import Params
 from .quantize import as_rows
-from .signals import SIGNALS
-from .steps import STEP_DTYPE, Steps
+from .steps import Room
 
 MOST = 2**32 - 1
 """Monitors of a bank."""
@@ -46,7 +44,7 @@ class Bank:
             raise TypeError(f"params is {type(params).__name__}, expected Params")
         self.params = params
         self._core = params.bank()
-        self.grow(count)
+        Bank.grow(self, count)
 
     def __len__(self) -> int:
         return self._core.sizes()[0]
@@ -59,8 +57,10 @@ class Bank:
     def grow(self, count: int) -> range:
         """Add new monitors; return their slots."""
         more = integer("count", count, 0, MOST)
+        start = len(self)
+        found = range(start, start + more)  # before: there is no way back when memory for it is missing
         first = self._core.grow(more)
-        return range(first, first + more)
+        return found if first == start else range(first, first + more)
 
     def run(
         self,
@@ -87,11 +87,9 @@ class Bank:
         """
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        steps = np.empty(len(rows), dtype=STEP_DTYPE)
-        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
-        self._core.run(self._slots(slots), rows, more, steps.view(np.uint8), raw)
-        found = Steps.of(steps, self.params.names)
-        return found if raw is None else (found, raw / ONE)
+        room = Room(len(rows), self.params.names, signals)
+        self._core.run(self._slots(slots), rows, more, room.bytes, room.raw)
+        return room.filled()
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
         """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything."""
@@ -135,7 +133,8 @@ class Bank:
         return f"Bank(classes={self.params.classes}, features={self.params.features}, count={len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restore, (self.params, self.save_many(range(len(self)))))
+        states = self.save_many(range(len(self)))
+        return (_restore, (self.params, states, type(self)), added(self, _OWN))
 
     def _slots(self, slots: npt.ArrayLike) -> npt.NDArray[np.int64]:
         found = np.asarray(slots)
@@ -148,7 +147,13 @@ class Bank:
         return np.ascontiguousarray(found, dtype=np.int64)
 
 
-def _restore(params: Params, states: npt.NDArray[np.uint8]) -> Bank:
-    bank = Bank(params, len(states))
-    bank.load_many(range(len(states)), states)
+_OWN = frozenset({"params", "_core"})
+
+
+def _restore(params: Params, states: npt.NDArray[np.uint8], kind: type[Bank] = Bank) -> Bank:
+    # Not by the class's own __init__, which may want what is not known here.
+    bank = kind.__new__(kind)
+    Bank.__init__(bank, params)
+    Bank.grow(bank, len(states))
+    Bank.load_many(bank, range(len(states)), states)
     return bank

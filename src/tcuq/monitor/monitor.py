@@ -6,12 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from .._core import Step
-from ..base.fixed import ONE
 from ..base.limits import read_limited
 from ..base.unknown import InputNote
 from ..base.whole_files import write_whole
@@ -19,10 +17,10 @@ from .feature_format import format_notes
 from .frames import holds_log, is_frame, opened
 from .params import Params
 from .quantize import as_rows, as_vector
-from .signals import NUMBER, SIGNALS
+from .signals import NUMBER
 from .steps import NO_REASON as NO_REASON
 from .steps import STEP_DTYPE as STEP_DTYPE
-from .steps import Steps
+from .steps import Room
 from .steps import reason_names as reason_names
 from .steps import step_columns as step_columns
 
@@ -131,11 +129,9 @@ class Monitor:
             return watch(self, log, signals)
         rows = as_rows("probs", probs)
         more = None if features is None else as_rows("features", features)
-        steps = np.empty(len(rows), dtype=STEP_DTYPE)
-        raw = np.empty((len(rows), len(SIGNALS)), dtype=np.uint16) if signals else None
-        self._core.run(rows, more, steps.view(np.uint8), raw)
-        found = Steps.of(steps, self.params.names)
-        return found if raw is None else (found, raw / ONE)
+        room = Room(len(rows), self.params.names, signals)
+        self._core.run(rows, more, room.bytes, room.raw)
+        return room.filled()
 
     def reset(self) -> None:
         """Forget past posteriors and features after a gap in the stream.
@@ -204,7 +200,7 @@ class Monitor:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restore, (self.params, self.save()))
+        return (_restore, (self.params, self.save(), type(self)), added(self, _OWN))
 
 
 def refusal(status: int, params: Params) -> str:
@@ -212,8 +208,19 @@ def refusal(status: int, params: Params) -> str:
     return _LOAD_ERRORS[status].format(size=params.state_bytes)
 
 
-def _restore(params: Params, state: bytes) -> Monitor:
-    return Monitor(params).load(state)
+_OWN = frozenset({"params", "_core", "_level_den", "_budget_den"})
+
+
+def added(instance: Any, own: frozenset[str]) -> dict[str, Any] | None:
+    """Return the attributes that a subclass, or whoever uses an object, has added; None without any."""
+    return {name: value for name, value in vars(instance).items() if name not in own} or None
+
+
+def _restore(params: Params, state: bytes, kind: type[Monitor] = Monitor) -> Monitor:
+    # Not by the class's own __init__, which may want what is not known here.
+    found = kind.__new__(kind)
+    Monitor.__init__(found, params)
+    return Monitor.load(found, state)
 
 
 def signal_columns(params: Params) -> list[int]:

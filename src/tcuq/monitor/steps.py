@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.fixed import ONE
 from ..base.optional import needed
 from .columns import ALIASES, PLAIN, Layout
 from .frames import column_at, holds_log, is_frame, names_of, opened
@@ -183,6 +184,39 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         from .. import plot_steps
 
         return plot_steps(self, log, title)
+
+
+class Room:
+    """Where a run writes. It is asked for before the run, whose steps cannot be taken back.
+
+    Parameters
+    ----------
+    count : int
+        Steps.
+    class_names : sequence of str, optional
+    signals : bool
+        Whether signals are wanted too.
+
+    Attributes
+    ----------
+    bytes, raw : arrays
+        What the core fills: steps, and signals in Q0.16 or None.
+    """
+
+    def __init__(self, count: int, class_names: Sequence[str] | None, signals: bool) -> None:
+        steps = np.empty(count, dtype=STEP_DTYPE)
+        self.bytes = steps.view(np.uint8)
+        self.raw = np.empty((count, len(SIGNALS)), dtype=np.uint16) if signals else None
+        self._values = np.empty((count, len(SIGNALS))) if signals else None
+        found = Steps.of(steps, class_names)
+        self._found: Any = found if self._values is None else (found, self._values)
+
+    def filled(self) -> Any:
+        """Return the steps, with their signals as numbers from 0 to 1 where they are wanted."""
+        if self._values is not None:
+            self._values[...] = self.raw
+            self._values /= ONE
+        return self._found
 
 
 def reason_names(codes: npt.ArrayLike) -> list[str]:
