@@ -14,7 +14,7 @@ from places import CORE, CORE_SOURCES, ROOT
 FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLIPS = 20738
-SOME = 60
+SOME = 100
 """In the short form, one flip of so many is tried."""
 
 
