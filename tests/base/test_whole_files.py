@@ -98,6 +98,20 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
     assert os.listdir(tmp_path) == ["a"] and target.read_text() == "new"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed there")
+def test_what_several_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    parts = [whole_files._part(target, 0o600) for _ in range(4)]  # all at once
+    assert len({part for _, part in parts}) == 4
+    for handle, _ in parts[1:]:
+        os.close(handle)  # as a kill does
+    write_whole(target, "meanwhile")
+    assert sorted(os.listdir(tmp_path)) == sorted([os.path.basename(parts[0][1]), "a"])
+    os.close(parts[0][0])
+    write_whole(target, "new")
+    assert os.listdir(tmp_path) == ["a"] and target.read_text() == "new"
+
+
 def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(tmp_path: Path) -> None:
     target, other = tmp_path / "a", tmp_path / "other"
     other.write_text("mine")

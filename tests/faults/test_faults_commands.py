@@ -20,14 +20,28 @@ from tcuq.device.tools import missing
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="faults are tried in forked processes")
 
-QUICK = ("run with a state", "inspect --seal", "report", "fleet labels", "Params.save", "figure.save")
+QUICK = ("run with a state", "Params.save", "figure.save")
 """What is tried in the short form; the others write in the same way, after more computing."""
 
 CASES = [
     pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
     for case in all_cases()
 ]
-SYSTEMS = [{}, {"exchange": False}, {"links": False}]
+SYSTEMS = {"all": {}, "no exchange": {"exchange": False}, "no links": {"links": False}}
+FOLDERS = [
+    pytest.param(
+        case,
+        system,
+        id=f"{name}-{case.name}",
+        marks=pytest.mark.slow if system and case.name == "a new folder" else (),
+    )
+    for name, system in SYSTEMS.items()
+    for case in folder_cases()
+]
+KEPT = [
+    pytest.param(case, id=case.name, marks=pytest.mark.slow if case.name == "live, new" else ())
+    for case in kept_cases()
+]
 
 
 @pytest.fixture
@@ -53,15 +67,14 @@ def tried(each: Tried | Going, faults: int, losses: int) -> None:
 def test_a_fault_leaves_the_old_output_or_the_new_one(case: Case, place: Path) -> None:
     if case.tools and missing() is not None:
         pytest.skip(str(missing()))
-    tried(Tried(case, place), 14, 10)
+    tried(Tried(case, place), 10, 6)
 
 
-@pytest.mark.parametrize("case", folder_cases(), ids=lambda case: case.name)
-@pytest.mark.parametrize("system", SYSTEMS, ids=("all", "no exchange", "no links"))
+@pytest.mark.parametrize(("case", "system"), FOLDERS)
 def test_a_folder_is_the_old_one_or_the_new_one(case: Case, system: dict[str, bool], place: Path) -> None:
-    tried(Tried(case, place, **system), 16, 16)
+    tried(Tried(case, place, **system), 10, 8)
 
 
-@pytest.mark.parametrize("case", kept_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", KEPT)
 def test_what_is_kept_goes_on(case: Kept, place: Path) -> None:
-    tried(Going(case, place), 12, 8)
+    tried(Going(case, place), 6, 3)

@@ -87,12 +87,12 @@ def tried(write: Callable[[Path], None], place: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("write", "wrong"),
     [
-        (write_new := lambda target: write_whole(target, NEW), set()),
+        pytest.param(lambda target: write_whole(target, NEW), set(), marks=pytest.mark.slow),
         (in_place, {"killed", "failed", "lost", "forgotten"}),
-        (without_sync, {"failed", "forgotten"}),
+        pytest.param(without_sync, {"failed", "forgotten"}, marks=pytest.mark.slow),
         (without_the_name, {"failed", "forgotten"}),
         (with_litter, {"killed", "failed", "lost", "forgotten"}),
-        (unnamed, {"failed"}),
+        pytest.param(unnamed, {"failed"}, marks=pytest.mark.slow),
     ],
     ids=["whole", "in place", "not synced", "folder not synced", "litter", "unnamed"],
 )

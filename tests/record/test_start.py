@@ -51,11 +51,20 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def bare_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the C package, whose self-check takes as long as all else together."""
 
-    def export(params: Any, folder: Path, *args: Any, **options: Any) -> None:
-        folder.mkdir()
-        (folder / "monitor.c").write_text("")
+    def sources(*args: Any) -> dict[str, str]:
+        return {"monitor.c": ""}
 
-    monkeypatch.setattr("tcuq.recording.start.run.export", export)
+    monkeypatch.setattr("tcuq.recording.start.run.sources", sources)
+
+
+def test_nothing_is_written_but_the_folder(
+    place: Path, bare_package: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **options: Any) -> str:
+        raise AssertionError("a killed process would leave this folder")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--quiet"]) == 0
 
 
 def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:

@@ -450,6 +450,7 @@ class Enumerated:
 
     def _first(self) -> Fault:
         """Fork for each fault; return in the child alone."""
+        number = os.getpid()
         while True:
             fault = _receive(self._ask[0])
             if fault is None:
@@ -457,6 +458,8 @@ class Enumerated:
             child = os.fork()
             if child == 0:
                 assert isinstance(fault, Fault)
+                # The child stands for the process that came here: what it opened before is its own.
+                os.getpid = lambda: number
                 return fault
             how = os.waitpid(child, 0)[1]
             status = os.waitstatus_to_exitcode(how)

@@ -12,6 +12,11 @@ from pathlib import Path
 _ATTEMPTS = 20
 """How often a name is tried that others take at the same time."""
 
+_WRITERS = 4
+"""So many processes may write one file at once, and what any of them leaves when it is killed is found."""
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
 
 def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file so that a reader sees all of it or the previous one, whatever fails in between.
@@ -105,23 +110,35 @@ def _replace(target: Path, data: bytes) -> None:
 def _part(target: Path, mode: int) -> tuple[int, str]:
     """Return a new file beside the target, open and locked, and its path.
 
-    The name is the same each time, so that the next process finds what a killed one left, and removes it. Who
-    writes holds a lock. A second one that writes the same file meanwhile takes a name that nobody else has.
+    The names are the same each time, so that the next process finds what a killed one left, and removes it.
+    Who writes holds a lock. Another one that writes the same file meanwhile takes the next name.
     """
-    place = os.path.join(target.parent, f".tcuq.{zlib.crc32(os.fsencode(target.name)):08x}")
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    first = os.path.join(target.parent, f".tcuq.{zlib.crc32(os.fsencode(target.name)):08x}")
+    places = [first, *(f"{first}.{number}" for number in range(1, _WRITERS))]
+    for number, place in enumerate(places):
+        handle = _new(place, mode)
+        if handle is not None:
+            for other in places[number + 1 :]:
+                if os.path.lexists(other):
+                    _left_behind(other)
+            return handle, place
+    place = f"{first}.{os.urandom(8).hex()}"
+    return os.open(place, _FLAGS, mode), place
+
+
+def _new(place: str, mode: int) -> int | None:
+    """Return a new file, open and locked; None where another process writes one of that name."""
     for _ in range(_ATTEMPTS):
         try:
-            handle = os.open(place, flags, mode)
+            handle = os.open(place, _FLAGS, mode)
         except FileExistsError:
             if not _left_behind(place):
-                break
+                return None
             continue
         if _locked(handle) is not False and _is_still(handle, place):
-            return handle, place
+            return handle
         os.close(handle)  # another process took it for one that was left behind
-    place += "." + os.urandom(8).hex()
-    return os.open(place, flags, mode), place
+    return None
 
 
 def _left_behind(place: str) -> bool:

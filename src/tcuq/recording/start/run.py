@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +11,14 @@ import numpy.typing as npt
 
 from ...base.checks import integer, known
 from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, check_name, export, refuse_other_form
+from ...export import FORMS, check_name, refuse_other_form, sources
 from ...fitting import fit
-from ...io import Decisions, write_decisions, write_log
+from ...io.decisions import Decisions, encode_decisions
+from ...io.npz import encode_log
 from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
-from ...report import write_report
+from ...report.page import render
 from ..session import Progress, Session, open_session
 from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
@@ -130,18 +129,19 @@ def start(
     found = _findings(session, recorded, params, decided, seed) | {"form": form}
     scale = _logits_scale(session, recorded.dev)
 
-    def write(folder: Path) -> None:
-        params.save(folder / "monitor.json")
-        write_log(folder / "dev.npz", recorded.dev)
-        write_log(folder / "test.npz", recorded.test)
-        write_decisions(folder / "decisions.csv", Decisions(decided, fingerprint=params.fingerprint))
-        title = f"{session.model.info.name}: judged on held-out steps"
-        write_report(folder / "report.html", decided, params, recorded.test, signals, title)
-        export(params, folder / "firmware", name, form=form, logits_scale=scale)
-        (folder / "README.md").write_text(readme(found), encoding="utf-8")
-
     tell(0, 1, "writing")
-    found["files"] = _put(target, write)
+    title = f"{session.model.info.name}: judged on held-out steps"
+    contents: dict[str, str | bytes] = {
+        "monitor.json": params.to_json(),
+        "dev.npz": encode_log(recorded.dev),
+        "test.npz": encode_log(recorded.test),
+        "decisions.csv": encode_decisions(Decisions(decided, fingerprint=params.fingerprint), "csv"),
+        "report.html": render(decided, params, recorded.test, signals, title),
+        "README.md": readme(found),
+    }
+    for file, text in sources(params, name, form, scale).items():
+        contents[f"firmware/{file}"] = text
+    found["files"] = _put(target, contents)
     return found
 
 
@@ -162,17 +162,13 @@ def check_folder(out: str | Path, force: bool) -> Path:
     return target
 
 
-def _put(target: Path, write: Callable[[Path], None]) -> list[str]:
-    """Let files be written elsewhere, then put all of them into the folder at once."""
-    with tempfile.TemporaryDirectory(prefix="tcuq-start-") as place:
-        write(Path(place))
-        files = sorted(each for each in Path(place).rglob("*") if each.is_file())
-        contents = {each.relative_to(place).as_posix(): each.read_bytes() for each in files}
+def _put(target: Path, contents: dict[str, str | bytes]) -> list[str]:
+    """Put all files into the folder at once."""
     for inside in contents:
         if (target / inside).is_dir():
             raise ValueError(f"{target / inside}: is a folder, expected a file or nothing; move it away")
     write_folder(target, contents)
-    return list(contents)
+    return sorted(contents)
 
 
 def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
