@@ -26,6 +26,7 @@ QUICK = ("run with a state", "Params.save", "figure.save")
 CASES = [
     pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
     for case in all_cases()
+    if not case.name.startswith("export") or case.name in ("export, c", "export, rust")
 ]
 SYSTEMS = {"all": {}, "no exchange": {"exchange": False}, "no links": {"links": False}}
 FOLDERS = [
