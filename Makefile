@@ -15,7 +15,7 @@ help:
 	@echo "make fuzz          feed damaged and random input to the core and to every reader of files (10 minutes)"
 	@echo "make fuzz-long     the same for a night (8 hours)"
 	@echo "make hostile       a billion steps of adversaries that know the coming threshold; every bound is checked"
-	@echo "make faults        every file operation of every command fails, is killed or loses power (15 minutes)"
+	@echo "make faults        every file operation of every command fails, is killed or loses power (an hour)"
 	@echo "make static        analyzers and the rules of MISRA C on the core, bounds of stack and instructions"
 	@echo "make prove         prove that the core never overflows and never leaves its memory"
 	@echo "make mutants       change the core at every place and see whether the tests notice"
