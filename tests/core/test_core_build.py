@@ -12,6 +12,7 @@ import instructions
 import make_tables
 import pytest
 from places import CORE, CORE_SOURCES, ROOT
+from tiers import first_quick
 
 from tcuq import EvidenceHead, Params
 from tcuq.monitor.cost import CONTEXT_BYTES, cost
@@ -57,7 +58,7 @@ def every_signal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Os"])
+@pytest.mark.parametrize("level", first_quick(["-O3", "-O0", "-O2", "-Os"]))
 def test_no_warnings(compiler: str, level: str, tmp_path: Path) -> None:
     compile_core(need(compiler, compiler), tmp_path, level)
 
@@ -69,7 +70,7 @@ def test_no_warnings_with_signals_left_out(mask: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mask", [*(1 << n for n in range(17)), 13, 15, 253, 0x7F3A, 0x3E38, 0x1D200, 0x11200]
+    "mask", first_quick([15, 0x7F3A, 0x1D200, 0x11200, 13, 253, 0x3E38, *(1 << n for n in range(17))], 4)
 )
 def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tmp_path: Path) -> None:
     """The same stream through a full build and through one that can compute nothing else."""
@@ -85,7 +86,7 @@ def test_leaving_signals_out_changes_no_result(mask: int, every_signal: Path, tm
 
 
 @pytest.mark.parametrize("part", ["EVIDENCE", "PERSISTENCE"])
-@pytest.mark.parametrize("mask", [15, 13, 0x3E38, 0x7F3A, 0xFFFF])
+@pytest.mark.parametrize("mask", first_quick([0xFFFF, 15, 13, 0x3E38, 0x7F3A]))
 def test_a_head_left_out(mask: int, part: str, tmp_path: Path) -> None:
     """A build without it gives the same decisions to params without a head, and refuses the others."""
     sums, bit = [], {"EVIDENCE": instructions.EVIDENCE, "PERSISTENCE": instructions.INSTANT}[part]
@@ -128,7 +129,7 @@ def checksum(program: Path, mask: int, classes: int, features: int) -> bytes:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("level", ["-O0", "-O1", "-O3", "-Ofast", "-Os"])
+@pytest.mark.parametrize("level", first_quick(["-Ofast", "-O0", "-O1", "-O3", "-Os"], 2))
 def test_learned_persistence_has_the_same_bits(
     compiler: str, level: str, sums: list[bytes], tmp_path: Path
 ) -> None:
