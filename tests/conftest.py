@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
+
+# Our C asks for no memory. The search for leaks takes seconds a run, and rights that containers withhold.
+os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 
 # Time is asked for where it is promised; a machine that stalls for a moment is no counterexample.
 settings.register_profile("patient", deadline=None)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -44,9 +43,7 @@ def build(compiler: str, mode: str, folder: Path, *flags: str) -> Path:
 
 
 def run(runner: Path, paths: list[Path]) -> subprocess.CompletedProcess[str]:
-    # The core does not allocate; a leak check would need rights that containers often withhold.
-    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
-    return subprocess.run([runner, *paths], capture_output=True, text=True, env=environment, timeout=120)
+    return subprocess.run([runner, *paths], capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture(scope="module")
