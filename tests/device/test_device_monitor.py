@@ -82,8 +82,8 @@ def learned() -> list[Expected]:
     return found
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", ["stm32l432kc", "stm32f767zi", "microbit"])
+@pytest.mark.parametrize("level", first_quick(LEVELS))
+@pytest.mark.parametrize("name", first_quick(["stm32l432kc", "microbit", "stm32f767zi"], 2))
 def test_learned_persistence_on_three_cores(name: str, level: str, kept: Path, tmp_path: Path) -> None:
     """With and without features, a bet and a class mix: every field, every signal and saved states."""
     cases = learned()
