@@ -83,6 +83,7 @@ def test_a_sample_is_the_same_every_time() -> None:
     assert choose(EVERY, 0, 1) == EVERY
 
 
+@pytest.mark.slow
 def test_verdicts(judge: Judge, tmp_path: Path) -> None:
     loop = found("tcuq_signals.c", "for (i = 0; i < classes; i++) {", "++", "--")
     same = found("tcuq_state.c", "m->head = 0;", "0", "1")

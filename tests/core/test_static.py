@@ -93,10 +93,11 @@ def test_a_deviation_that_is_new_or_gone_is_a_finding(
 
 
 def test_products_stand_where_the_proof_replaces_them(tmp_path: Path) -> None:
-    proofs.changed(tmp_path)
-    assert "CAP" in (tmp_path / "tcuq.c").read_text(encoding="utf-8")
+    for job in proofs.jobs_of(long=True):
+        proofs.changed(tmp_path, job)
+    assert "CAP" in (tmp_path / "rates.c" / "budget" / "tcuq.c").read_text(encoding="utf-8")
     with pytest.raises(SystemExit, match="expected 1"):
-        proofs.changed(tmp_path, {"tcuq.c": {"no such text": ""}})
+        proofs.once("some text", "no such text", "", "tcuq.c")
 
 
 def test_every_alarm_that_is_passed_over_has_a_proof() -> None:
@@ -109,4 +110,4 @@ def test_the_budget_is_kept(tmp_path: Path) -> None:
     if shutil.which(command[0]) is None:
         pytest.skip("cbmc is missing: install it, or name it in CBMC")
     for proof in ("budget", "damaged_credit"):
-        assert proofs.cbmc(command, "rates.c", proof, "", tmp_path, 60).failed == []
+        assert proofs.cbmc(command, proofs.Job("rates.c", proof, ""), tmp_path, 60).failed == []

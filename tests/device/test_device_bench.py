@@ -201,6 +201,7 @@ def measured() -> dict[str, Any]:
     return {**found, "goals": bench.goals(found)}
 
 
+@pytest.mark.slow
 def test_profiles_meet_their_goals(measured: dict[str, Any]) -> None:
     """The paper's signals keep to their flash where the compiler tries to be small."""
     for held in measured["goals"]:

@@ -20,6 +20,7 @@ pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tc
 STEPS = 200
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 @pytest.mark.parametrize("features", [None, pytest.param(False, marks=pytest.mark.slow)])
 def test_log_package_and_firmware_of_a_tflite_model_decide_alike(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiers import first_quick
 
 from tcuq import SIGNALS, Alarm, AlarmSide, EvidenceHead, Monitor, Params
 from tcuq.device.cost.stock import standard
@@ -208,7 +209,7 @@ def possible_mutants(of: Params, header: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", first_quick(PROFILES))
 def test_every_broken_output_fails_the_self_check(tmp_path: Path, profile: str) -> None:
     of = PROFILES[profile]
     export(of, tmp_path / "c")

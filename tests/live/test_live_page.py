@@ -296,6 +296,7 @@ def test_a_mark_asks_for_the_true_class_and_shows_what_was_written(bench: Any) -
     tab.wait("!document.querySelector('#wrong').open")
 
 
+@pytest.mark.slow
 def test_refusals_of_a_mark_are_shown_and_read_only_has_none(bench: Any) -> None:
     feed = Feed(about())
     feed.add_steps(*plain(0, 14, 0.1))
@@ -467,6 +468,7 @@ def test_remarks_tell_of_the_device_and_lead_there(bench: Any) -> None:
     tab.wait("document.querySelector('.tip').textContent.includes('3 lines could not be read')")
 
 
+@pytest.mark.slow
 def test_a_page_holds_so_many_steps_and_lets_the_oldest_go(bench: Any) -> None:
     feed = Feed(about())
     one = bench(feed)
@@ -497,6 +499,7 @@ def test_a_page_holds_so_many_steps_and_lets_the_oldest_go(bench: Any) -> None:
         assert told[1] == f"{step % 1000 / 1024:.3f}"
 
 
+@pytest.mark.slow
 def test_nonsense_from_the_device_is_drawn_all_the_same(bench: Any, browser: Browser, tmp_path: Path) -> None:
     browser.downloads(tmp_path)
     feed = Feed(about())
@@ -603,6 +606,7 @@ def test_a_token_in_the_link_lets_the_page_in_once_and_for_all(bench: Any) -> No
     tab.wait("document.querySelector('#state').textContent.startsWith('the token is no longer valid')")
 
 
+@pytest.mark.slow
 def test_many_pages_see_the_same(bench: Any, browser: Browser) -> None:
     feed, device = filled(100)
     one = bench(feed)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import direct_params, posterior_of
+from tiers import first_quick
 
 from tcuq import Monitor, Params
 
@@ -77,7 +78,7 @@ def check_rates(params: Params, flags: np.ndarray, abstentions: np.ndarray) -> N
     assert not (abstentions & ~flags.astype(bool)).any()
 
 
-@pytest.mark.parametrize("which", PARAMS)
+@pytest.mark.parametrize("which", first_quick(PARAMS, 2))
 @pytest.mark.parametrize("how", ADVERSARIES)
 def test_rates_hold_for_100_000_steps(which: str, how: str) -> None:
     params = PARAMS[which]

@@ -232,6 +232,7 @@ def test_fit_learns_a_head_that_alarms_sooner_and_not_on_a_benign_shift() -> Non
     assert "The alarm sums evidence, learned on" in text and "cost no accuracy are left out" in text
 
 
+@pytest.mark.slow
 def test_the_limit_keeps_about_the_run_length_that_was_asked() -> None:
     params = fit(degrading(20_000), profile="extended", evidence=True, run_length=500)
     quiet = degrading(40_000, seed=9)

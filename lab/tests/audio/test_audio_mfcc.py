@@ -71,6 +71,7 @@ def test_scipy_agrees():
     assert np.abs(mfcc(SOUND[:1])[0] - cosines).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_librosa_has_the_same_triangles():
     librosa = pytest.importorskip("librosa")
     other = librosa.filters.mel(

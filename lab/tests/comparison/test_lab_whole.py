@@ -73,6 +73,7 @@ def result() -> tuple[list[dict[str, object]], float]:
     return records, time.process_time() - began - prepared
 
 
+@pytest.mark.slow
 def test_ten_kinds_of_ten_thousand_steps_take_less_than_ten_seconds(
     result: tuple[list[dict[str, object]], float],
 ) -> None:

@@ -289,7 +289,7 @@ def test_a_failing_write_leaves_the_old_file(place, capsys, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     message = refused(capsys, "corrupt", "make", "mnist", "--kind", "stripe", "--out", "z.npz")
-    assert message == "tcuq-lab: z.npz: No space left on device\n"
+    assert message == "tcuq-lab: z.npz: No space left on device; free some space, or write elsewhere\n"
     assert (place / "z.npz").read_bytes() == b"old"
 
 

@@ -100,6 +100,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_another_process_with_two_workers_gives_the_same_bytes(tmp_path):
     script = tmp_path / "other.py"
     script.write_text(SCRIPT)

@@ -389,6 +389,7 @@ def test_names_are_escaped(folder: Path) -> None:
     assert "<script>alert" not in page and "<i>median" not in page and "&lt;i&gt;median" in page
 
 
+@pytest.mark.slow
 def test_the_bytes_do_not_depend_on_the_process(folder: Path) -> None:
     code = (
         "import sys, hashlib; from tcuq_lab.pages import build_pages; "
@@ -403,6 +404,7 @@ def test_the_bytes_do_not_depend_on_the_process(folder: Path) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_checks(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
