@@ -81,7 +81,7 @@ def rewrite(wheel: Path) -> None:
             plain = zipfile.ZipInfo(entry.filename, time.gmtime(MOMENT)[:6])
             plain.compress_type, plain.create_system = zipfile.ZIP_DEFLATED, 3
             plain.external_attr = (0o100000 | mode(entry.external_attr >> 16)) << 16
-            after.writestr(plain, before.read(entry))
+            after.writestr(plain, before.read(entry), compresslevel=9)
     rough.unlink()
 
 

@@ -131,7 +131,7 @@ def test_the_list_of_mutants(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_large_sample_is_noticed(tmp_path: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("cc is missing: install the Debian package gcc")
-    asked = ["--sample", "300", "--seed", "5", "--no-flips", "--floor", "93", "--out", str(tmp_path)]
+    asked = ["--sample", "120", "--seed", "5", "--no-flips", "--floor", "93", "--out", str(tmp_path)]
     assert main(asked) == 0, (tmp_path / "mutants.txt").read_text()
 
 
