@@ -32,6 +32,7 @@ def test_damage_covers_every_kind_and_severity_of_its_suite(path) -> None:
     assert sum(damaged) >= len(damaged) - 1  # identity
 
 
+@pytest.mark.slow
 def test_the_page_of_networks_is_made_from_their_cards() -> None:
     pytest.importorskip("torch", reason="pip install 'tcuq-lab[zoo]'")
     assert cards.PAGE.read_text() == cards.page()

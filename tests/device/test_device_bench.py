@@ -162,6 +162,7 @@ def test_a_stack_that_is_used_up_is_refused(kept: Path) -> None:
         measure(firmware, replace(SMALL, stack_bytes=depth), rows, kept=kept)
 
 
+@pytest.mark.slow
 def test_estimates_are_labeled_and_ordered(kept: Path, tmp_path: Path) -> None:
     rows = made_stream(CLASSES, FEATURES, 20)
     firmware = Firmware("f", rule=Watch(bench.monitors()["paper"]), shape=(CLASSES, FEATURES))

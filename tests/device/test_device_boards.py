@@ -153,6 +153,7 @@ def test_a_missing_tool_is_named(
     assert capsys.readouterr().err == f"tcuq: {said}\n"
 
 
+@pytest.mark.slow
 @tooled
 def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Params(classes=10, features=32, feature_zero_point=-128).save(tmp_path / "m.json")
@@ -165,6 +166,7 @@ def test_the_cost_of_a_monitor(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert re.search(r"stack         at most (\d+) bytes \(static bound\), \d+ measured", out)
 
 
+@pytest.mark.slow
 @tooled
 def test_the_cost_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     params, graph = tmp_path / "m.json", tmp_path / "g.npz"

@@ -128,6 +128,7 @@ def test_headers_are_cpp_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_self_check_finds_another_network(tmp_path: Path) -> None:
     """One weight is another one."""
     made = application()
@@ -263,6 +264,7 @@ def test_a_fault_is_told(built, tmp_path: Path) -> None:
         link.close()
 
 
+@pytest.mark.slow
 @tooled
 def test_a_stack_that_overflows_is_told(tmp_path: Path) -> None:
     """It lies where RAM begins: below is nothing that could be overwritten."""
@@ -395,6 +397,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, capsys: pytest
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @tooled
 def test_what_does_not_fit_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make = Maker((300, 300, 2), 1)
@@ -490,6 +493,7 @@ def test_a_frame_of_another_length_is_dropped_as_a_whole(tmp_path: Path, built) 
         link.close()
 
 
+@pytest.mark.slow
 @tooled
 def test_a_package_may_be_called_like_a_file_of_the_board(tmp_path: Path) -> None:
     assert image(application(name="startup"), tmp_path / "build").sizes.flash > 5000

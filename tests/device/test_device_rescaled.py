@@ -229,6 +229,7 @@ def test_the_extension_rounds_where_it_is(written: Path, tmp_path: Path) -> None
         assert body.count("smmlar") == 16 and "bl\t" not in body and "smull" not in body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
     check(run_elsewhere(machine, written, tmp_path / "program"), cases())

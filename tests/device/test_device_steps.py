@@ -300,6 +300,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
             check_graph(replace(graph, steps=steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES)
 def test_same_bits_on_the_other_architecture(machine: str, written: Path, tmp_path: Path) -> None:
     check(run_elsewhere(machine, written, tmp_path / "program"), cases())

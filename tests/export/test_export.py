@@ -410,6 +410,7 @@ def test_a_killed_export_is_taken_up_by_the_next_one(tmp_path):
     assert (folder / "monitor.c").read_text() == sources(CASES["posteriors"])["monitor.c"]
 
 
+@pytest.mark.slow
 def test_all_that_is_exported_is_ascii():
     # No character that an editor shows as something else, or not at all, reaches a compiler.
     for form in FORMS:

@@ -154,6 +154,7 @@ def test_the_self_check_names_the_step_that_differs(tmp_path: Path) -> None:
     assert checked(tmp_path / "c", "-DTCUQ_SELFCHECK_SAVE=0") == 0
 
 
+@pytest.mark.slow
 @needs_cc
 def test_the_self_check_finds_what_is_wrong(tmp_path: Path) -> None:
     params, more = PACKAGES["both"]

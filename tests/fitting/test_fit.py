@@ -441,6 +441,7 @@ def test_no_alarm_is_spoken_of_where_none_is_set() -> None:
     assert found["run_length_elsewhere"] is None, "halves of 150 steps set no alarm, so they cannot show one"
 
 
+@pytest.mark.slow
 def test_fit_and_tune_take_paths_and_data_frames(tmp_path: Any) -> None:
     log = make_log(1200, 3)
     np.savez(

@@ -93,6 +93,7 @@ def test_a_broker_marks_what_it_sends_again(broker, device):
     assert found == [[(b"1\n", False), (b"2\n", False)], [(b"1\n", True), (b"2\n", True)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "told"), [(5, b""), (5, b'"boot": 1, '), (600, b'"boot": 1, ')])
 def test_the_first_message_comes_again_after_a_kill(tmp_path, broker, device, count, told):
     probs = steps_of(2 * count + 5)

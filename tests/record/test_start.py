@@ -317,6 +317,7 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
 
+@pytest.mark.slow
 def test_a_verdict_needs_more_stays_than_a_few() -> None:
     params, decided = tcuq.Params(classes=2), 0
     for seed in range(20):

@@ -52,6 +52,7 @@ def inputs(graph: Graph, count: int) -> np.ndarray:
     return draw.integers(-128, 128, (count, graph.tensors[graph.input].size)).astype(np.int8)
 
 
+@pytest.mark.slow
 @needed
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("on", ["stm32l432kc", pytest.param("stm32f767zi", marks=pytest.mark.slow)])
@@ -96,6 +97,7 @@ def test_networks_have_not_grown(name: str, task: str) -> None:
     assert grown(stored_figures, {"measured": [found]}) == []
 
 
+@pytest.mark.slow
 @needed
 @pytest.mark.parametrize("name", GOALS)
 def test_networks_take_no_more_than_asked(name: str) -> None:

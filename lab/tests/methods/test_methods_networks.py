@@ -114,6 +114,7 @@ def seen(rows: Recorded) -> Observed:
     return Observed(rows.probs, rows.features, rows.extra)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORK)
 def test_every_method_ranks_its_own_errors_on_new_examples(
     name: str, trained: dict[str, list[nn.Module]]

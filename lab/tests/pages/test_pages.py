@@ -113,6 +113,7 @@ def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
     assert len(pages[HTML]) > 500_000
 
 
+@pytest.mark.slow
 def test_a_figure_changes_the_page_and_flips_verdicts(folder: Path) -> None:
     place = {"task": "mnist", "dwell": 16.0, "row": "vote", "column": "AUPRC, unseen kinds"}
     before, judged = build_pages(folder), verdicts(folder, "drop-best", "drops")
@@ -345,6 +346,7 @@ def trained(question: str, backbone: str, dataset: str, settings: dict[str, Any]
     ]
 
 
+@pytest.mark.slow
 def test_trainings_become_experiments(folder: Path) -> None:
     networks = []
     for count, nll in ((0, 2.0), (2, 1.9), (4, 1.8), (6, 1.7), (8, 1.5), (10, 1.6)):

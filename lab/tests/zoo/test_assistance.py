@@ -35,6 +35,7 @@ def results(folder: Path) -> dict[str, dict[str, object]]:
     return {row["name"]: row for row in content["networks"]}
 
 
+@pytest.mark.slow
 def test_every_network_is_trained_measured_and_listed(
     words: Path,
     capsys: pytest.CaptureFixture[str],

@@ -225,6 +225,7 @@ def test_teachers_are_trained_first(workers: int, words: Path) -> None:
     assert train_all(plans[:1], words / "w", device="cpu") == again[:1]  # needs its teachers no more
 
 
+@pytest.mark.slow
 def test_the_first_failure_ends_all_workers(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(words, "endless", **{**SMALL, "name": "endless", "epochs": 100_000})
     write(

@@ -66,6 +66,7 @@ train(small(epochs=500, recipe="dropout"), squares(), state=Path(sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     state = tmp_path / "state"
     command = [sys.executable, "-c", SCRIPT, str(Path(small_trainings.__file__).parent), str(state)]
