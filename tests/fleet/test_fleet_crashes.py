@@ -136,7 +136,7 @@ def test_random_kills(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(ROOT / "tests" / "support"), str(ROOT / "tools")])
     rng = np.random.default_rng(5)
     folder, kills, run, wait = tmp_path / "fleet", 0, 0, 0.5
-    while kills < 12:
+    while kills < 50:
         command = [
             sys.executable,
             str(ROOT / "tests" / "support" / "fleet_runs.py"),
