@@ -12,7 +12,7 @@ from tcuq.base.whole_files import write_whole
 
 MOST = 20
 """Changes that are listed; the rest is counted."""
-NAMING = ("task", "dwell", "row", "column", "name", "seed")
+NAMING = ("task", "dwell", "row", "fit", "column", "name", "seed")
 """Entries by which an object in a list is recognized wherever it stands in the list."""
 MISSING = object()
 

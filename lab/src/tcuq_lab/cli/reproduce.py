@@ -40,6 +40,10 @@ def add(subparsers: Subparsers) -> None:
         help="write a result file for each experiment there, after showing what changed",
     )
     option(
+        "--seed", action="append", type=int, metavar="N", help="only networks of this seed; may be repeated"
+    )
+    option("--jobs", type=int, default=1, metavar="N", help="networks measured at the same time (default: 1)")
+    option(
         "--workers", type=int, default=1, metavar="N", help="processes that apply corruptions (default: 1)"
     )
 
@@ -54,17 +58,23 @@ def reproduce(args: argparse.Namespace) -> int:
     from ..changes import update
     from ..home import folder
     from ..reproduce.experiment import load_experiments
+    from ..reproduce.field.specs import TITLES
     from ..reproduce.run_size import run_size
 
     found = load_experiments(folder(args.experiments, "experiments"))
     if not args.names:
-        listed = {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
-        wide = max(map(len, found), default=0)
-        lines = [f"{name:<{wide}} {each.title}. Paper: {each.paper}." for name, each in found.items()]
+        listed = {name: {"title": title, "paper": ""} for name, title in TITLES.items()}
+        listed |= {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
+        wide = max(map(len, listed), default=0)
+        lines = [f"{name:<{wide}} {title}." for name, title in TITLES.items()]
+        lines += [f"{name:<{wide}} {each.title}. Paper: {each.paper}." for name, each in found.items()]
         answer(args, listed, "\n".join(lines))
         return 0
-    if args.write and (args.task or args.dwell):
-        raise UsageError("--write stores whole experiments: leave out --task and --dwell")
+    if args.write and (args.task or args.dwell or args.seed):
+        raise UsageError("--write stores whole experiments: leave out --task, --dwell and --seed")
+    integer("jobs", args.jobs, 1, 256)
+    if args.names[0] in TITLES:
+        return _field(args)
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = run_size(args.setting)
     integer("workers", args.workers, 1, 256)
@@ -111,4 +121,50 @@ def reproduce(args: argparse.Namespace) -> int:
                 written.write()
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
     answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
+    return 0
+
+
+def _field(args: argparse.Namespace) -> int:
+    """Run experiments on streams as users have them."""
+    from pathlib import Path
+
+    from tcuq.base.checks import known
+
+    from ..changes import update
+    from ..home import folder
+    from ..reproduce.field.lines import entries
+    from ..reproduce.field.results import result_text
+    from ..reproduce.field.run import run
+    from ..reproduce.field.specs import TITLES, spec
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.run_size import run_size
+    from ..reproduce.table import plain
+
+    specs = [spec(known("experiment on streams", name, TITLES)) for name in args.names]
+    setting = run_size(args.setting)
+    seeds = tuple(args.seed or setting.seeds)
+    if args.write:
+        Path(args.write).mkdir(parents=True, exist_ok=True)
+    recordings = Recordings(
+        str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
+    )
+    tables = {}
+    with progress(args) as bar:
+        for each in specs:
+            tasks = tuple(known(f"task of {each.name}", task, each.tasks) for task in args.task or each.tasks)
+            lines, about = run(each, recordings, tasks, seeds, args.jobs, bar)
+            tables[each.name] = lines
+            if args.write:
+                text = result_text(each, setting, seeds, lines, about)
+                written = update(Path(args.write) / f"{each.name}.json", text)
+                for line in written.lines():
+                    note(args, line)
+                written.write()
+    shown = [
+        f"{line.task:16} {line.stream:16} {line.row:40} {line.fit:7} {line.column:28} "
+        f"{line.value:.4f} ({line.low:.4f} to {line.high:.4f}), {line.networks} networks"
+        for lines in tables.values()
+        for line in lines
+    ]
+    answer(args, {name: plain(entries(lines)) for name, lines in tables.items()}, "\n".join(shown))
     return 0

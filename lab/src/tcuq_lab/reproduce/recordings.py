@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..corruptions import suite_of
 from ..data import Dataset
 from ..data.ood import load_ood, ood_labels, ood_name
 from ..data.parts import load_part
 from ..methods.bank_files import load_bank, save_bank
 from ..methods.method import Method, Recorded
+from ..streams import Description
 from .rows import Row
 from .run_size import RunSize
 from .versions import RECORDING, shown
@@ -63,6 +65,30 @@ class Recordings:
         """Return the name of the OOD set of a part, and the labels of its examples that are shown."""
         return ood_name(task, part), ood_labels(task, part)[: self.setting.of(part)]
 
+    def has(self, task: str, seed: int, row: Row) -> bool:
+        """Return whether the networks of a row are there for a seed."""
+        names = row.networks(task, seed, self.weights)
+        return all((Path(self.weights) / f"{name}.npz").exists() for name in names)
+
+    def sources(self, task: str, part: str) -> list[str]:
+        """Return what streams of a part show: clean examples, and the corruption types that it may show."""
+        suite = suite_of(task)
+        kinds = suite.seen if part == "dev" else self.setting.spread(suite.unseen)
+        levels = self.setting.severities
+        return ["clean", *(f"{kind}/{level}" for kind in kinds for level in suite.severities(kind, levels))]
+
+    def of_stream(self, description: Description, seed: int, row: Row) -> Recorded:
+        """Return what the networks of a row say to every step of a stream of held pictures, or of sound.
+
+        Parameters
+        ----------
+        description : Description
+        seed : int
+            Of the first network.
+        row : Row
+        """
+        raise NotImplementedError
+
     def banks(
         self, task: str, part: str, seed: int, rows: Sequence[Row], sources: Sequence[str]
     ) -> dict[str, Bank]:
@@ -97,6 +123,7 @@ class Recordings:
             digest.update((Path(self.weights) / f"{name}.npz").read_bytes())
         title = f"{names[0]}-{row.method.bank}-{digest.hexdigest()[:12]}"
         data = f"{task}-{part}-{self.setting.of(part)}-{shown(self.part(task, part))}"
+        data += "-once" if self.setting.corrupted_once else ""
         return self.folder / f"recording-{RECORDING}" / data / title
 
     def _record(
@@ -117,7 +144,7 @@ class Recordings:
             self.part(task, part),
             gaps,
             ood,
-            seed=2 * seed + (part == "test"),  # else test examples would meet the very noise of dev
+            seed=self.setting.noise_seed(part, seed),
             workers=self.workers,
             progress=self.progress,
         )

@@ -1,4 +1,4 @@
-"""How much is run: a reduced setting for two CPU cores, a full one for a GPU."""
+"""How much is run: a trial to see that all works, a reduced setting for two cores, a full one for a GPU."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ class RunSize:
         At most so many unseen kinds of a suite, evenly spread; all by default.
     replicates : int
         Of a bootstrap.
+    corrupted_once : bool
+        Whether networks of all seeds see the same corrupted examples, as with a published corrupted set. Else
+        each seed draws its own noise.
     """
 
     name: str
@@ -46,6 +49,11 @@ class RunSize:
     severities: tuple[int, ...]
     kinds: int | None = None
     replicates: int = 1000
+    corrupted_once: bool = False
+
+    def noise_seed(self, part: str, seed: int) -> int:
+        """Return the seed of the corruptions; test examples never meet the noise of dev."""
+        return 2 * (0 if self.corrupted_once else seed) + (part == "test")
 
     def of(self, part: str) -> int:
         """Return the examples of a part that are shown.
@@ -77,7 +85,18 @@ class RunSize:
 RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
     {
         "reduced": RunSize("reduced", 400, 500, 6000, 20_000, (0, 1, 2), (1, 3, 5), replicates=200),
-        "full": RunSize("full", 2000, 2000, 10_000, 50_000, (0, 1, 2), (1, 2, 3, 4, 5)),
+        "full": RunSize(
+            "full",
+            10_000,
+            5_000,
+            10_000,
+            50_000,
+            (0, 1, 2, 3, 4),
+            (1, 2, 3, 4, 5),
+            replicates=2000,
+            corrupted_once=True,
+        ),
+        "trial": RunSize("trial", 300, 300, 2000, 4000, (0, 1), (1, 5), replicates=200, corrupted_once=True),
     }
 )
 

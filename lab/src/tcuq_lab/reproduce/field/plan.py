@@ -1,0 +1,220 @@
+"""Which streams are shown: some to develop on, of changing pace or of a known law, and many to be judged on.
+
+A stream is a list of stretches. Each is drawn with a seed of its own and begins with an empty past, so that
+stretches are independent of each other: intervals draw them again as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tcuq.base.checks import known
+
+from ...audio.plan import MOVES_WORDS
+from ...corruptions.suites import suite_of
+from ...streams import (
+    Changing,
+    Description,
+    Geometric,
+    Held,
+    Pareto,
+    Segments,
+    Shift,
+    Sliding,
+    Stationary,
+)
+
+BACKBONES: Mapping[str, str] = MappingProxyType(
+    {"mnist": "cnn4", "speech_commands": "dscnn", "cifar10": "resnet8"}
+)
+"""Network of each task."""
+SOUND = "speech_commands"
+CLASS_LAWS: Mapping[str, int] = MappingProxyType({"class 1": 1, "class 4": 4, "class 16": 16, "class 64": 64})
+"""Streams that show another example at every step, by the mean steps of one class."""
+OBJECT, HEAVY, CONTINUOUS, CHANGING = "object 16", "heavy-tailed 16", "continuous sound", "changing pace"
+SEVERITIES = (1, 2, 3, 4, 5)
+
+TOLD, UNTOLD, OTHER = "told", "untold", "other"
+"""Fits: on development streams of the very law; of changing pace, which any user has; of another law."""
+FITS = (TOLD, UNTOLD, OTHER)
+OTHER_LAW: Mapping[str, str] = MappingProxyType(
+    {
+        "class 1": "class 16",
+        "class 4": "class 64",
+        "class 16": "class 1",
+        "class 64": "class 4",
+        OBJECT: "class 16",
+        CONTINUOUS: "class 16",
+        HEAVY: "class 1",
+        CHANGING: "class 16",
+    }
+)
+"""Law of the development streams of the fit "other"."""
+
+DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
+"""Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
+
+
+@dataclass(frozen=True)
+class StreamSizes:
+    """Steps of a stretch, and stretches of each stream of one network.
+
+    Parameters
+    ----------
+    stretch : int
+        Steps of a stretch.
+    dev, clean_dev : int
+        Stretches of the stream that monitors are fitted to, and of clean development data.
+    law_dev : int
+        Of a development stream that has the law of a test stream.
+    test, clean_test : int
+        Of each test stream, and of clean test data, on which false alarms are counted.
+    type_steps : int
+        Steps of a stretch of one corruption type, shuffled; there is one for each severity.
+    """
+
+    stretch: int = 2000
+    dev: int = 8
+    clean_dev: int = 8
+    law_dev: int = 6
+    test: int = 12
+    clean_test: int = 15
+    type_steps: int = 400
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """All streams of one network.
+
+    Parameters
+    ----------
+    task : str
+    seed : int
+        Of the network; streams of different networks differ too.
+    sizes : StreamSizes
+    severities : tuple of int
+        At which corruptions are shown.
+
+    Examples
+    --------
+    >>> plan = UnitPlan("cifar10", 0)
+    >>> plan.network, plan.laws[3:]
+    ('resnet8-0', ('class 64', 'object 16', 'heavy-tailed 16', 'changing pace'))
+    >>> [len(plan.stretches(role)) for role in ("dev", "law class 16", "test class 16", "type fog")]
+    [8, 6, 12, 5]
+    """
+
+    task: str
+    seed: int
+    sizes: StreamSizes = StreamSizes()
+    severities: tuple[int, ...] = SEVERITIES
+
+    def __post_init__(self) -> None:
+        known("task", self.task, BACKBONES)
+
+    @property
+    def network(self) -> str:
+        """File of the network, without its ending."""
+        return f"{BACKBONES[self.task]}-{self.seed}"
+
+    @property
+    def lived(self) -> str:
+        """The law under which the steps of one object, or of one sound, resemble each other."""
+        return CONTINUOUS if self.task == SOUND else OBJECT
+
+    @property
+    def laws(self) -> tuple[str, ...]:
+        """Laws of the test streams."""
+        return (*CLASS_LAWS, self.lived, HEAVY, CHANGING)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Corruption types that development does not see."""
+        return suite_of(self.task).unseen
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Names of all streams, those first that a first look needs."""
+        laws = [name for law in self.laws for name in (f"test {law}", f"law {law}")]
+        return (DEV, CLEAN_DEV, *laws, CLEAN_TEST, *(f"type {name}" for name in self.types))
+
+    def fitted_on(self, law: str, fit: str) -> str:
+        """Return the role of the development stream of a fit.
+
+        Examples
+        --------
+        >>> plan = UnitPlan("mnist", 0)
+        >>> [plan.fitted_on("class 16", fit) for fit in FITS], plan.fitted_on("changing pace", "told")
+        (['law class 16', 'dev', 'law class 1'], 'law changing pace')
+        """
+        known("fit", fit, FITS)
+        return DEV if fit == UNTOLD else f"law {law if fit == TOLD else OTHER_LAW[law]}"
+
+    def stretches(self, role: str) -> list[Description]:
+        """Return the stretches of a stream.
+
+        Parameters
+        ----------
+        role : str
+            One of `roles`: "dev", "clean dev", "clean test", or "law", "test" and the name of a law, or
+            "type" and the name of a corruption type.
+        """
+        sizes, place = self.sizes, self.roles.index(known("role", role, self.roles))
+        kind, _, name = role.partition(" ")
+        if role == DEV:
+            return [self._shown("dev", place, at, dwell=Changing()) for at in range(sizes.dev)]
+        if role in (CLEAN_DEV, CLEAN_TEST):
+            part, count = ("dev", sizes.clean_dev) if role == CLEAN_DEV else ("test", sizes.clean_test)
+            return [self._still(part, place, at, Changing(), sizes.stretch) for at in range(count)]
+        if kind == "type":
+            levels = suite_of(self.task).severities(name, self.severities)
+            return [
+                self._still("test", place, at, Geometric(1), sizes.type_steps, Shift(name, (level,)))
+                for at, level in enumerate(levels)
+            ]
+        part, count = ("dev", sizes.law_dev) if kind == "law" else ("test", sizes.test)
+        return [self._shown(part, place, at, **self._law(name)) for at in range(count)]
+
+    def _law(self, name: str) -> dict[str, Any]:
+        if name in CLASS_LAWS:
+            return {"dwell": Geometric(CLASS_LAWS[name])}
+        if name == HEAVY:
+            return {"dwell": Pareto(16)}
+        if name == CHANGING:
+            return {"dwell": Changing()}
+        if name == OBJECT:
+            return {"dwell": Geometric(16), "held": Held()}
+        return {"dwell": Geometric(1), "sliding": Sliding()}  # each word is drawn anew, and has five windows
+
+    def _seed(self, place: int, number: int) -> int:
+        return 1_000_000 + 10_000 * self.seed + 100 * place + number
+
+    def _shown(self, part: str, place: int, number: int, **law: Any) -> Description:
+        suite = suite_of(self.task)
+        names = suite.seen if part == "dev" else suite.unseen
+        kept = [name for name in names if "sliding" not in law or name not in MOVES_WORDS]
+        return Description(
+            dataset=self.task,
+            part=part,
+            seed=self._seed(place, number),
+            steps=self.sizes.stretch,
+            layout=Segments(),
+            shifts=tuple(Shift(name, suite.severities(name, self.severities)) for name in kept),
+            **law,
+        )
+
+    def _still(
+        self, part: str, place: int, number: int, dwell: Any, steps: int, shift: Shift | None = None
+    ) -> Description:
+        return Description(
+            dataset=self.task,
+            part=part,
+            seed=self._seed(place, number),
+            steps=steps,
+            dwell=dwell,
+            layout=Stationary(),
+            shifts=() if shift is None else (shift,),
+        )

@@ -1,0 +1,75 @@
+"""Result files of this family: how figures were made, every choice, then one line for each figure."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcuq._version import VERSION
+
+from ..result_files import read_content
+from ..run_size import RunSize
+from ..table import plain
+from ..versions import PROTOCOL, RECORDING
+from .intervals import LEVEL, REPLICATES
+from .lines import Found, Line, entries, from_entries
+from .plan import BACKBONES
+from .run import Spec
+
+FORMAT = "tcuq field 1"
+
+
+def result_text(
+    spec: Spec, setting: RunSize, seeds: Sequence[int], lines: Sequence[Line], about: Mapping[str, Any]
+) -> str:
+    """Return a result file.
+
+    Parameters
+    ----------
+    spec : Spec
+    setting : RunSize
+    seeds : sequence of int
+    lines : sequence of Line
+    about : mapping
+        What `run` says: processor seconds, and the choices of every network.
+    """
+    content = {
+        "format": FORMAT,
+        "name": spec.name,
+        "title": spec.title,
+        "command": f"tcuq-lab reproduce {spec.name} --setting {setting.name}",
+        "setting": {
+            "name": setting.name,
+            "networks": dict(BACKBONES),
+            "seeds": list(seeds),
+            "examples": {part: setting.of(part) for part in ("dev", "test")},
+            "severities": list(setting.severities),
+            "sizes": asdict(spec.sizes),
+            "replicates": REPLICATES,
+            "level": LEVEL,
+        },
+        "recording": RECORDING,
+        "protocol": PROTOCOL,
+        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        **about,
+    }
+    head = json.dumps(content, indent=1, allow_nan=False)[:-2]
+    rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(lines)))
+    return f'{head},\n "lines": [\n{rows}\n]}}\n'
+
+
+def load_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:
+    """Return what a result file says about itself, and its figures.
+
+    Parameters
+    ----------
+    path : path
+    """
+    content = read_content(path, FORMAT, "this family of experiments")
+    return content, Found(from_entries(content["lines"]))
