@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +25,7 @@ HALVED = ("features", "logits", "heads")
 """Columns for which half precision is enough."""
 
 
-def save_bank(path: str | Path, bank: Mapping[str, Recorded]) -> None:
+def save_bank(path: str | Path, bank: Mapping[str, Recorded], *, compressed: bool = True) -> None:
     """Write what was recorded of every source: features and logits as 16-bit floats, the rest as 32-bit ones.
 
     One minus a posterior near 1, and risks at a high temperature, need all of their digits.
@@ -32,6 +34,9 @@ def save_bank(path: str | Path, bank: Mapping[str, Recorded]) -> None:
     ----------
     path : path
     bank : mapping of str to Recorded
+    compressed : bool
+        Else a file is a tenth larger, and written ten times as quickly; its folder is made, and the disk
+        is not waited for. That is for what can be made again.
     """
     arrays: dict[str, npt.NDArray[Any]] = {}
     for source, rows in bank.items():
@@ -39,9 +44,41 @@ def save_bank(path: str | Path, bank: Mapping[str, Recorded]) -> None:
         for column, values in {"probs": rows.probs, **features, **rows.extra}.items():
             kept = np.float16 if column in HALVED else np.float32
             arrays[f"{source}{BETWEEN}{column}"] = values.astype(kept)
+    if not compressed:
+        put_arrays(Path(path), arrays)
+        return
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     write_whole(Path(path), buffer.getvalue())
+
+
+def put_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write arrays that can be made again as a whole file, or none; the disk is not waited for.
+
+    Thousands of files are written by many processes, each of which would else stand still for the disk.
+
+    Parameters
+    ----------
+    path : path
+        Its folder is made where it is missing.
+    arrays : mapping of str to array
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        os.chmod(part, 0o644)
+        os.replace(part, path)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def arrays_of(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a file."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def load_bank(path: str | Path) -> dict[str, Recorded]:

@@ -22,9 +22,7 @@ class Deep(Rowwise):
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run every member."""
-        from ..zoo.outputs import outputs
-
-        found = [outputs(each, x, device) for each in self.loaded()]
+        found = [self.heard(each, x, device) for each in self.loaded()]
         return together(np.stack([each.logits for each in found], axis=1), found[0].features, self.grid)
 
     def cost(self, shape: tuple[int, ...]) -> MethodCost:

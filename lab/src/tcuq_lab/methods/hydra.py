@@ -31,6 +31,7 @@ class Hydra(Method):
     name = "hydra"
     recipe = "hydra"
     bank = "hydra"
+    reads_features = False
     grid = (
         *({"kind": kind, "heads": None, "temperature": 1.0} for kind in KINDS),
         {"kind": "information", "heads": None, "temperature": 2.0},

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tcuq.monitor.log import Log
     from tcuq.monitor.params import Params
 
+    from ..zoo.outputs import Outputs
+
 Floats = npt.NDArray[np.floating[Any]]
 TRIALS = 8
 """Settings that a method with anything to tune may try; the same for all."""
@@ -166,6 +168,10 @@ class Method(ABC):
     """Networks that it needs."""
     bank: ClassVar[str] = "plain"
     """Methods with the same networks and the same `bank` share what was recorded."""
+    reads_features: ClassVar[bool] = True
+    """Whether a score reads features; else recordings leave them out. The same for all with one `bank`."""
+    said: dict[int, Outputs] | None = None
+    """What networks said to the examples that are recorded now, where methods share networks."""
     grid: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Settings that are tried on development streams: one where there is nothing to tune, else `TRIALS`."""
     choice: ClassVar[str | None] = None
@@ -206,10 +212,18 @@ class Method(ABC):
 
     def record(self, x: npt.NDArray[Any], device: str = "cpu") -> Recorded:
         """Run the networks over examples as a backbone takes them."""
+        found = self.heard(self.network, x, device)
+        return Recorded(found.probs, found.features, {"logits": found.logits})
+
+    def heard(self, network: nn.Module, x: npt.NDArray[Any], device: str) -> Outputs:
+        """Return what a network says to examples; it is run once for all methods that share `said`."""
         from ..zoo.outputs import outputs
 
-        found = outputs(self.network, x, device)
-        return Recorded(found.probs, found.features, {"logits": found.logits})
+        if self.said is None:
+            return outputs(network, x, device)
+        if id(network) not in self.said:
+            self.said[id(network)] = outputs(network, x, device)
+        return self.said[id(network)]
 
     @abstractmethod
     def score(self, seen: Observed, setting: Mapping[str, Any]) -> Answer:

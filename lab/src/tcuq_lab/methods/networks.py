@@ -24,6 +24,8 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
 }
 """Configurations of a recipe, as what follows the name of the backbone."""
 WIDE = "_wide"
+STORED = 7
+"""Plain networks that are stored of a backbone: members beyond the last are the first ones again."""
 CHOICES = "choices.json"
 """File beside the weights with what development data chose where a recipe has several configurations."""
 
@@ -31,7 +33,8 @@ CHOICES = "choices.json"
 def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -> list[str]:
     """Return the names of the networks that a method takes, in its order.
 
-    Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members.
+    Members of an ensemble have consecutive seeds, so that ensembles of neighboring seeds share members; after
+    the last of `STORED` networks comes the first, so that there are ensembles of as many seeds.
 
     Parameters
     ----------
@@ -47,8 +50,11 @@ def names_of(method: type[Method], backbone: str, seed: int, suffix: str = "") -
     >>> from tcuq_lab.methods.registry import method
     >>> names_of(method("deep"), "cnn4", 2)
     ['cnn4-2', 'cnn4-3', 'cnn4-4', 'cnn4-5', 'cnn4-6']
+    >>> names_of(method("deep"), "cnn4", 4)
+    ['cnn4-4', 'cnn4-5', 'cnn4-6', 'cnn4-0', 'cnn4-1']
     """
-    return [f"{backbone}{suffix}-{seed + member}" for member in range(method.members)]
+    others = ((seed + member) % STORED for member in range(1, method.members))
+    return [f"{backbone}{suffix}-{number}" for number in (seed, *others)]
 
 
 def suffix_of(method: type[Method], backbone: str, folder: str | Path) -> str:

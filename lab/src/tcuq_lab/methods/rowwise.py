@@ -15,6 +15,7 @@ class Rowwise(Method):
     setting, so that settings are ranked on the same errors.
     """
 
+    reads_features = False
     columns: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     """Settings that are recorded, where a method shares the bank of one with more of them; else the grid."""
 

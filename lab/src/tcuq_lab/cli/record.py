@@ -1,0 +1,110 @@
+"""`tcuq-lab record`: let networks say what they say to all examples, once for all experiments."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tcuq.cli.common import answer, declare, note
+
+if TYPE_CHECKING:
+    from tcuq.cli.common import Subparsers
+
+ABOUT = """
+Every experiment of 'tcuq-lab reproduce' then runs from the files, on processors alone. A run that was cut
+off goes on where it was. A manifest names every file with its bytes and SHA-256. Another GPU, processor or
+version of PyTorch may round differently: the checksums are for files that are copied, and figures are
+compared by 'tcuq-lab reproduce'.
+"""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "record",
+        "record what networks say to all examples that experiments show",
+        "tcuq-lab record --setting full --device cuda --jobs 16",
+        record,
+        "tcuq-lab reproduce drop --setting full --jobs 16",
+    )
+    parser.description = f"{parser.description}\n{ABOUT}"
+    option = parser.add_argument
+    option("--setting", default="full", metavar="S", help="size of the run: full (default), reduced or trial")
+    option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
+    option("--seed", action="append", type=int, metavar="N", help="only this seed; may be repeated")
+    option("--row", action="append", metavar="M", help="only networks of this method; may be repeated")
+    option("--no-streams", action="store_true", help="leave out held pictures and continuous sound")
+    option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
+    option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
+    option("--experiments", metavar="DIR", help="folder of experiments (default: lab/experiments)")
+    option("--weights", metavar="DIR", help="folder of checkpoints (default: lab/weights of the checkout)")
+    option("--cache", metavar="DIR", help="where files are kept (default: out/reproduce of the checkout)")
+    option("--manifest", metavar="FILE", help="where checksums go (default: recordings.json in the cache)")
+    option("--check", metavar="FILE", help="record nothing; compare the files with this manifest")
+
+
+def record(args: argparse.Namespace) -> int:
+    """Make all recordings, and say what they took."""
+    import time
+    from pathlib import Path
+
+    from tcuq.base.checks import integer, known
+    from tcuq.base.whole_files import write_whole
+
+    from ..home import folder
+    from ..reproduce.experiment import load_experiments
+    from ..reproduce.recording.demand import available, rows_of
+    from ..reproduce.recording.manifest import NAME, checksums, differing, manifest
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.rows import TASKS, row_of
+    from ..reproduce.run_size import run_size
+    from .forecast import forecast
+
+    jobs, setting = integer("jobs", args.jobs, 1, 256), run_size(args.setting)
+    cache, weights = folder(args.cache, "../out/reproduce"), str(folder(args.weights, "weights"))
+    if args.check:
+        lines = differing(checksums(cache, jobs), Path(args.check))
+        text = "\n".join(lines) if lines else "all files are as the manifest says"
+        answer(args, {"differing": lines}, text)
+        return int(bool(lines))
+    tasks = [known("task", task, TASKS) for task in args.task or TASKS]
+    seeds = tuple(args.seed or setting.seeds)
+    experiments = load_experiments(folder(args.experiments, "experiments")).values()
+    chosen = [row_of(name) for name in args.row or ()]
+    rows = {}
+    for task in tasks:
+        found = available(task, seeds, chosen or rows_of(task, experiments), weights)
+        if found.absent:
+            note(args, f"{task}: no weights of {', '.join(found.absent)}; rows that need them are left out")
+        if found.rows:
+            rows[task] = found.rows
+    try:
+        from ..zoo.make import find_device
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
+    import torch
+
+    from ..reproduce.recording.everything import record_all
+
+    device = find_device(args.device)
+    cache.mkdir(parents=True, exist_ok=True)
+    recordings = Recordings(weights, str(cache), setting, device)
+    began = time.monotonic()
+    with forecast(args) as tell:
+        made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams)
+    took = round(time.monotonic() - began)
+    sums = checksums(cache, jobs)
+    size = sum(entry[0] for files in sums.values() for entry in files.values())
+    path = Path(args.manifest) if args.manifest else cache / NAME
+    about = {"device": device, "torch": torch.__version__, "seconds": took}
+    write_whole(path, manifest(sums, setting, about))
+    count = sum(map(len, sums.values()))
+    answer(
+        args,
+        {"made": made, "files": count, "bytes": size, "seconds": took, "manifest": str(path)},
+        f"{made} files made in {took} s; {count} files of {size / 1e6:.0f} MB are kept; checksums in {path}",
+    )
+    return 0

@@ -1,0 +1,108 @@
+"""What experiments need: rows of each task, sources, and streams that are recorded step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from ...corruptions import suite_of
+from ...data.ood import ood_name
+from ...methods.registry import METHODS
+from ...streams import Description
+from ..experiment import Experiment
+from ..field import specs
+from ..field.plan import BACKBONES, StreamSizes, UnitPlan
+from ..rows import Row, row_of
+from ..run_size import RunSize
+
+PARTS = ("dev", "test")
+
+
+class Demand(NamedTuple):
+    """Rows of a task whose weights are there, the networks that are not, and for which rows they lack."""
+
+    rows: list[Row]
+    absent: list[str]
+
+
+def rows_of(task: str, experiments: Iterable[Experiment]) -> list[Row]:
+    """Return the rows that experiments show of a task, each bank of some networks once.
+
+    Streams as users have them are shown to every method; the other experiments name their rows.
+
+    Parameters
+    ----------
+    task : str
+    experiments : iterable of Experiment
+    """
+    found = [row_of(name) for name in METHODS] if task in BACKBONES else []
+    return found + [row for each in experiments if task in each.tasks for row in each.rows]
+
+
+def available(task: str, seeds: Sequence[int], rows: Iterable[Row], weights: str) -> Demand:
+    """Return the rows that at least one seed has networks for, one for each bank and networks.
+
+    Parameters
+    ----------
+    task : str
+    seeds : sequence of int
+    rows : iterable of Row
+    weights : str
+        Folder of the networks.
+    """
+    kept: dict[tuple[str, ...], Row] = {}
+    absent: dict[str, None] = {}
+    for row in rows:
+        try:
+            named = [row.networks(task, seed, weights) for seed in seeds]
+        except ValueError:  # nothing was chosen for this backbone, so there are no networks either
+            absent[f"{row.backbone or task} {row.method.recipe}"] = None
+            continue
+        have = [names for names in named if all((Path(weights) / f"{n}.npz").exists() for n in names)]
+        if have:
+            kept.setdefault((row.method.bank, *have[0]), row)
+        else:
+            absent[named[0][0]] = None
+    return Demand(list(kept.values()), list(absent))
+
+
+def sources(task: str, part: str, setting: RunSize) -> list[str]:
+    """Return all sources that any experiment shows of a part.
+
+    Parameters
+    ----------
+    task, part : str
+    setting : RunSize
+    """
+    suite = suite_of(task)
+    kinds = suite.seen if part == "dev" else (*suite.seen, *setting.spread(suite.unseen))
+    shifted = [f"{kind}/{n}" for kind in kinds for n in suite.severities(kind, setting.severities)]
+    return ["clean", *shifted, f"ood/{ood_name(task, part)}"]
+
+
+def streams(task: str, seed: int, setting: RunSize) -> list[Description]:
+    """Return the stretches that are recorded step by step: held pictures, or continuous sound.
+
+    Parameters
+    ----------
+    task : str
+    seed : int
+    setting : RunSize
+    """
+    if task not in BACKBONES:
+        return []
+    found: dict[Description, None] = {}
+    for sizes in all_sizes():
+        plan = UnitPlan(task, seed, sizes, setting.severities)
+        for role in (f"law {plan.lived}", f"test {plan.lived}"):
+            found.update(dict.fromkeys(plan.stretches(role)))
+    return list(found)
+
+
+def all_sizes(names: Mapping[str, str] = specs.TITLES) -> list[StreamSizes]:
+    """Return the sizes of streams of the experiments on streams, each once."""
+    home = specs.__name__.rpartition(".")[0]
+    known = [specs.spec(name).sizes for name in names if find_spec(f"{home}.{name}") is not None]
+    return list(dict.fromkeys([StreamSizes(), *known]))
