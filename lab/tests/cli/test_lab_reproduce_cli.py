@@ -46,4 +46,4 @@ def test_figures_that_moved_are_shown(
     )
     assert json.loads((out / "x.json").read_text())["lines"][0]["streams"]["fog"] == 0.75
     assert main([*command, "--task", "cifar10"]) == 2
-    assert "--write stores whole experiments: leave out --task and --dwell" in capsys.readouterr().err
+    assert "--write stores whole experiments: leave out --task, --dwell and --seed" in capsys.readouterr().err

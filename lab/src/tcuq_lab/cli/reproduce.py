@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.common import answer, declare, note
 from tcuq.cli.edge import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add(subparsers: Subparsers) -> None:
     )
     option = parser.add_argument
     option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
-    option("--setting", default="reduced", metavar="S", help="size of the run: reduced (default) or full")
+    option("--setting", default="reduced", metavar="S", help="size: reduced (default), full or trial")
     option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
     option("--dwell", action="append", type=float, metavar="D", help="only this dwell; may be repeated")
     option(
@@ -42,7 +42,7 @@ def add(subparsers: Subparsers) -> None:
     option(
         "--seed", action="append", type=int, metavar="N", help="only networks of this seed; may be repeated"
     )
-    option("--jobs", type=int, default=1, metavar="N", help="networks measured at the same time (default: 1)")
+    option("--jobs", type=int, default=1, metavar="N", help="processes that compute figures (default: 1)")
     option(
         "--workers", type=int, default=1, metavar="N", help="processes that apply corruptions (default: 1)"
     )
@@ -77,6 +77,8 @@ def reproduce(args: argparse.Namespace) -> int:
         return _field(args)
     names = list(found) if args.names == ["all"] else [known("experiment", n, found) for n in args.names]
     setting = run_size(args.setting)
+    if args.seed:
+        setting = replace(setting, seeds=tuple(dict.fromkeys(args.seed)))
     integer("workers", args.workers, 1, 256)
     if args.write:  # hours of work must not end at a folder that cannot be made
         Path(args.write).mkdir(parents=True, exist_ok=True)
@@ -101,17 +103,24 @@ def reproduce(args: argparse.Namespace) -> int:
         raise ImportError("PyTorch is needed to run networks: pip install 'tcuq-lab[all]'") from None
     from ..reproduce.recordings import Recordings
     from ..reproduce.result_files import result_text
-    from ..reproduce.run import run, seconds
+    from ..reproduce.run import NoNetworks, run, seconds
     from ..reproduce.table import plain, table, text
+    from .forecast import forecast
 
     device, cache = find_device(args.device), str(folder(args.cache, "../out/reproduce"))
     tables = {}
-    with progress(args) as bar:
+    with forecast(args) as bar:
         for each in chosen:
             recordings = Recordings(
                 str(folder(args.weights, "weights")), cache, setting, device, args.workers, bar
             )
-            records = run(each, recordings, bar)
+            try:
+                records = run(each, recordings, bar, args.jobs)
+            except NoNetworks as error:
+                if len(chosen) == 1:
+                    raise
+                note(args, f"left out: {error}")
+                continue
             tables[each.name] = table(each, records)
             if args.write:
                 path = Path(args.write) / f"{each.name}.json"
@@ -139,6 +148,7 @@ def _field(args: argparse.Namespace) -> int:
     from ..reproduce.recordings import Recordings
     from ..reproduce.run_size import run_size
     from ..reproduce.table import plain
+    from .forecast import forecast
 
     specs = [spec(known("experiment on streams", name, TITLES)) for name in args.names]
     setting = run_size(args.setting)
@@ -149,7 +159,7 @@ def _field(args: argparse.Namespace) -> int:
         str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
     )
     tables = {}
-    with progress(args) as bar:
+    with forecast(args) as bar:
         for each in specs:
             tasks = tuple(known(f"task of {each.name}", task, each.tasks) for task in args.task or each.tasks)
             lines, about = run(each, recordings, tasks, seeds, args.jobs, bar)

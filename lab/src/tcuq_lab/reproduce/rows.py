@@ -55,6 +55,12 @@ class Row(NamedTuple):
         chosen = suffix_of(self.method, backbone, folder) if self.suffix is None else self.suffix
         return names_of(self.method, backbone, seed, chosen)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes find the method by its name: some classes are made when they are asked for."""
+        known_by_name = (METHODS | ABLATED).get(self.method.name) is self.method
+        method = self.method.name if known_by_name else self.method
+        return _row, (self.label, method, self.suffix, self.backbone)
+
 
 def row_of(given: Any) -> Row:
     """Return a row from what an experiment's file says: a method's name, or a mapping.
@@ -76,6 +82,10 @@ def row_of(given: Any) -> Row:
             raise ValueError(f"{entry} of a row is {value!r}, expected text")
     name: str = given["method"]
     return Row(given.get("label", name), _method(name), given.get("networks"), given.get("backbone"))
+
+
+def _row(label: str, method: str | type[Method], suffix: str | None, backbone: str | None) -> Row:
+    return Row(label, _method(method) if isinstance(method, str) else method, suffix, backbone)
 
 
 def _method(name: str) -> type[Method]:

@@ -6,9 +6,12 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, replace
 from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
 
 from ..comparison.records import Record, Results, load, save
 from .experiment import Experiment
@@ -19,6 +22,10 @@ from .versions import PROTOCOL
 Progress = Callable[[int, int, str], None]
 
 
+class NoNetworks(ValueError):
+    """No seed of an experiment has the networks that it compares."""
+
+
 def units(experiment: Experiment, seeds: tuple[int, ...]) -> Iterator[Unit]:
     """Give the comparisons of an experiment; those that share recordings follow one another."""
     for task in experiment.tasks:
@@ -27,8 +34,25 @@ def units(experiment: Experiment, seeds: tuple[int, ...]) -> Iterator[Unit]:
                 yield Unit(task, dwell, seed)
 
 
+def compared(experiment: Experiment, recordings: Recordings, unit: Unit) -> Experiment | None:
+    """Return an experiment with the rows that have networks of a unit's seed.
+
+    None where the first row, to which others are compared, has none, or where it would be alone.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    recordings : Recordings
+    unit : Unit
+    """
+    rows = tuple(row for row in experiment.rows if recordings.has(unit.task, unit.seed, row))
+    if not rows or rows[0] != experiment.rows[0] or len(rows) < min(2, len(experiment.rows)):
+        return None
+    return experiment if rows == experiment.rows else replace(experiment, rows=rows)
+
+
 def run(
-    experiment: Experiment, recordings: Recordings, progress: Progress | None = None
+    experiment: Experiment, recordings: Recordings, progress: Progress | None = None, jobs: int = 1
 ) -> dict[str, Results]:
     """Return the records of every comparison, computed where they are not kept yet.
 
@@ -39,30 +63,86 @@ def run(
         Its folder also keeps the records.
     progress : callable, optional
         Called with comparisons done, all of them, and a forecast.
+    jobs : int
+        Comparisons that are computed at the same time.
+
+    Raises
+    ------
+    NoNetworks
+        Where no seed has networks to compare.
     """
-    todo = list(units(experiment, recordings.setting.seeds))
-    found, spent, fresh = {}, 0.0, 0
-    for number, unit in enumerate(todo):
-        path = recordings.folder / "comparisons" / f"{unit.name}-{_key(experiment, recordings, unit)}.json"
-        if not path.exists():
-            if progress is not None:
-                left = (
-                    "" if not fresh else f", about {(len(todo) - number) * spent / fresh / 60:.0f} min left"
-                )
-                progress(number, len(todo), f"{unit.name}{left}")
-            began = time.monotonic()
-            records = measured(experiment, unit, recordings)
-            took = time.monotonic() - began
-            spent, fresh = spent + took, fresh + 1
-            path.parent.mkdir(parents=True, exist_ok=True)
-            setting = recordings.setting
-            sizes = {name: value for name, value in asdict(setting).items() if isinstance(value, int)}
-            about = {"task": unit.task, "dwell": unit.dwell, "seconds": round(took, 1)}
-            save(path, records, [unit.seed], sizes, **about)
-        found[unit.name] = load(path)
+    every = list(units(experiment, recordings.setting.seeds))
+    plans = {unit: plan for unit in every if (plan := compared(experiment, recordings, unit)) is not None}
+    if not plans:
+        task, row = experiment.tasks[0], experiment.rows[0]
+        names = row.networks(task, recordings.setting.seeds[0], recordings.weights)
+        raise NoNetworks(
+            f"{experiment.name} finds no networks to compare in {recordings.weights}, expected "
+            f"{', '.join(names)} of {row.label}, and those of another row"
+        )
+    places = {
+        unit: recordings.folder / "comparisons" / f"{unit.name}-{_key(plan, recordings, unit)}.json"
+        for unit, plan in plans.items()
+    }
+    todo = [unit for unit, path in places.items() if not path.exists()]
+    began = time.monotonic()
+
+    def tell(done: int, what: str) -> None:
+        if progress is not None:
+            left = (len(todo) - done) * (time.monotonic() - began) / done / 60 if done else 0.0
+            text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
+            progress(len(plans) - len(todo) + done, len(plans), text)
+
+    if jobs == 1:
+        for number, unit in enumerate(todo):
+            tell(number, unit.name)
+            measure_once(plans[unit], unit, recordings, places[unit])
+    elif todo:
+        _record(plans, todo, recordings)
+        # Not forked: a process that has run networks would hand its threads' locks on.
+        with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn")) as pool:
+            waiting = {
+                pool.submit(measure_once, plans[unit], unit, recordings, places[unit]): unit for unit in todo
+            }
+            try:
+                for number, each in enumerate(as_completed(waiting)):
+                    each.result()
+                    tell(number + 1, waiting[each].name)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     if progress is not None:
-        progress(len(todo), len(todo), "")
-    return found
+        progress(len(plans), len(plans), "")
+    return {unit.name: load(path) for unit, path in places.items()}
+
+
+def measure_once(experiment: Experiment, unit: Unit, recordings: Recordings, path: Path) -> None:
+    """Compute the records of a unit, and keep them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    unit : Unit
+    recordings : Recordings
+    path : path
+    """
+    began = time.monotonic()
+    records = measured(experiment, unit, recordings)
+    took = time.monotonic() - began
+    path.parent.mkdir(parents=True, exist_ok=True)
+    setting = recordings.setting
+    sizes = {name: value for name, value in asdict(setting).items() if isinstance(value, int)}
+    about = {"task": unit.task, "dwell": unit.dwell, "seconds": round(took, 1)}
+    save(path, records, [unit.seed], sizes, **about)
+
+
+def _record(plans: Mapping[Unit, Experiment], todo: Sequence[Unit], recordings: Recordings) -> None:
+    """Record what units lack, once, before several processes would each do so."""
+    first = {(unit.task, unit.seed): unit for unit in reversed(todo)}
+    for unit in reversed(first.values()):
+        schedule = unit.schedule(recordings)
+        for part in ("dev", "test"):
+            recordings.fill(unit.task, part, unit.seed, plans[unit].rows, schedule.sources(part))
 
 
 def seconds(found: Mapping[str, Results]) -> float:

@@ -29,8 +29,9 @@ def table(experiment: Experiment, found: Mapping[str, Results]) -> list[Line]:
     Returns
     -------
     list of dict
-        With `value`, the mean over seeds of the mean over streams; `seeds`, those means; `streams`, the mean
-        over seeds for each stream; `n`, the streams of all seeds on which it is defined; `low` and `high`, a
+        With `value`, the mean over seeds of the mean over streams; `seeds`, those means, undefined where a
+        row has no networks of a seed; `networks`, how many seeds it has; `streams`, the mean over seeds for
+        each stream; `n`, the streams of all seeds on which it is defined; `low` and `high`, a
         95 % interval from streams drawn again, for those kinds of corruption are only some of many. Records
         over all streams together (delays) are taken as they are: an infinite delay stays so, and the interval
         goes from the least to the most of the seeds. Where a figure has one record a seed, and those bring
@@ -82,7 +83,8 @@ def _figure(picked: list[list[Record]]) -> Line:
     else:
         (low, high), n = drawn_again(list(streams.values())), sum(map(len, by_stream.values()))
     low, high = _own_interval(picked) or (low, high)
-    return {"value": _mean(seeds), "low": low, "high": high, "seeds": seeds, "streams": streams, "n": n}
+    about = {"seeds": seeds, "networks": sum(map(bool, picked)), "streams": streams, "n": n}
+    return {"value": _mean(seeds), "low": low, "high": high, **about}
 
 
 def _own_interval(picked: list[list[Record]]) -> tuple[float, float] | None:
@@ -156,13 +158,23 @@ def text(lines: list[Line]) -> str:
         columns = list(dict.fromkeys(line["column"] for line in here))
         out += [f"{task}, dwell {dwell:g}", "", "| | " + " | ".join(columns) + " |"]
         out.append("| --- |" + " ---: |" * len(columns))
-        most = {column: max(line["n"] for line in here if line["column"] == column) for column in columns}
+        most: dict[tuple[str, int], int] = {}  # rows with networks of fewer seeds have fewer streams
+        for line in here:
+            most[_group(line)] = max(line["n"], most.get(_group(line), 0))
         for row in dict.fromkeys(line["row"] for line in here):
             shown = {line["column"]: line for line in here if line["row"] == row}
-            cells = [_shown(shown[column], most[column]) if column in shown else "" for column in columns]
+            cells = [
+                _shown(shown[column], most[_group(shown[column])]) if column in shown else ""
+                for column in columns
+            ]
             out.append(f"| {row} | " + " | ".join(cells) + " |")
         out.append("")
     return "\n".join(out)
+
+
+def _group(line: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the column of a figure, and of how many networks it is."""
+    return line["column"], line.get("networks", 0)
 
 
 def _shown(line: Mapping[str, Any], most: int) -> str:
