@@ -101,7 +101,15 @@ class Recordings:
 
     def noise(self, part: str) -> npt.NDArray[np.int16]:
         """Return the seconds of noise that lie below continuous sound."""
-        return noise_of(part)
+        task, place = "speech_commands", ("speech_commands", f"noise {part}")
+        if place not in self._parts:
+
+            def load() -> Dataset:
+                x = noise_of(part)
+                return Dataset("speech_noise", part, x, np.zeros(len(x), dtype=np.int64), "", "")
+
+            self._parts[place] = decoded(self.folder, task, part, "noise", load)
+        return self._parts[place].x
 
     def has(self, task: str, seed: int, row: Row) -> bool:
         """Return whether the networks of a row are there for a seed."""

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from ...streams import Description
+from ..field.plan import SOUND
 from ..recordings import STREAM, Recordings, file_of
 from ..rows import Row
 from . import demand
@@ -214,7 +215,12 @@ def exact(torch: Any) -> None:
 
 def _open(task: str, part: str, ood: bool) -> None:
     recordings = _OWN["recordings"]
-    (recordings.ood_part if ood else recordings.part)(task, part)
+    if ood:
+        recordings.ood_part(task, part)
+        return
+    recordings.part(task, part)
+    if task == SOUND:
+        recordings.noise(part)
 
 
 def _learn(task: str, seed: int, row: Row) -> State:
