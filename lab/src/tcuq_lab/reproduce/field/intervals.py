@@ -1,7 +1,9 @@
 """Figures with intervals: independent stretches drawn again, the same for all rows of a stream.
 
 A figure knows what it is when stretches are taken several times or not at all. Drawing K - 1 of K stretches,
-not K, keeps the spread of the replicates from being too small by a factor of (K - 1) / K.
+not K, keeps the variance of the replicates from being too small by a factor of (K - 1) / K. That variance is
+itself estimated from few stretches, so percentiles are as far out as quantiles of a t distribution are; see
+`level_for`. `coverage` simulates how often the intervals hold the truth.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from statistics import NormalDist
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +23,6 @@ from tcuq.metrics.intervals import percentiles
 
 REPLICATES = 2000
 LEVEL = 0.95
-CHUNK = 50
-"""Replicates computed together, which bounds the memory."""
 
 
 class Figure(Protocol):
@@ -32,10 +33,14 @@ class Figure(Protocol):
 
 
 class Drawn(NamedTuple):
-    """A figure of one network: as it is, and in each replicate."""
+    """A figure of one network: as it is, in each replicate, and the degrees of freedom of their spread.
+
+    The latter are one less than the stretches; 0 where that is not known.
+    """
 
     value: float
     replicates: npt.NDArray[np.float32]
+    freedom: int = 0
 
 
 def draws(stretches: int, name: str, replicates: int = REPLICATES) -> npt.NDArray[np.float64]:
@@ -78,7 +83,53 @@ def drawn(figure: Figure, stretches: int, name: str, replicates: int = REPLICATE
     (0.75, [0.5, 1.0])
     """
     value = float(figure.of(np.ones((1, stretches)))[0])
-    return Drawn(value, figure.of(draws(stretches, name, replicates)).astype(np.float32))
+    found = figure.of(draws(stretches, name, replicates)).astype(np.float32)
+    return Drawn(value, found, stretches - 1)
+
+
+def level_for(freedom: int, level: float = LEVEL) -> float:
+    """Return the share of the replicates between the ends of an interval.
+
+    Normal replicates would reach as far with it as a t distribution does with `level`, whose quantile is
+    taken from its expansion about the normal one.
+
+    Parameters
+    ----------
+    freedom : int
+        Degrees of freedom; 0 changes nothing.
+    level : float
+
+    Examples
+    --------
+    >>> [round(level_for(freedom), 3) for freedom in (0, 4, 11, 55)]
+    [0.95, 0.994, 0.972, 0.955]
+    """
+    if freedom < 1:
+        return level
+    normal = NormalDist()
+    z, n = normal.inv_cdf((1 + level) / 2), float(freedom)
+    t = z + (z**3 + z) / (4 * n) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+    t += (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
+    return 2 * normal.cdf(t) - 1
+
+
+def averaged(parts: Sequence[Drawn]) -> Drawn:
+    """Return the mean of figures that were drawn independently of each other.
+
+    Parameters
+    ----------
+    parts : sequence of Drawn
+        Of parts that all belong to the figure, such as severities: none is drawn again in place of another.
+
+    Examples
+    --------
+    >>> parts = [Drawn(value, np.full(2, value, np.float32), 7) for value in (1.0, 3.0)]
+    >>> averaged(parts).value, averaged(parts).freedom
+    (2.0, 14)
+    """
+    value = float(_mean(np.array([each.value for each in parts])))
+    replicates = _mean(np.stack([each.replicates for each in parts])).astype(np.float32)
+    return Drawn(value, replicates, sum(each.freedom for each in parts))
 
 
 def _mean(values: Floats) -> Floats:
@@ -89,31 +140,34 @@ def _mean(values: Floats) -> Floats:
 
 
 def mean(networks: Sequence[Drawn]) -> Interval:
-    """Return the mean over networks, with its interval.
+    """Return the mean over networks, with its interval: of these networks, on other stretches.
 
     Parameters
     ----------
     networks : sequence of Drawn
         One for each network.
     """
-    value = float(_mean(np.array([each.value for each in networks])))
-    return percentiles(value, _mean(np.stack([each.replicates for each in networks])), LEVEL)
+    found = averaged(networks)
+    return percentiles(found.value, found.replicates, level_for(found.freedom))
 
 
 def difference(first: Sequence[Drawn], second: Sequence[Drawn]) -> Interval:
     """Return the mean over networks of a paired difference."""
-    pairs = [
-        Drawn(a.value - b.value, a.replicates - b.replicates) for a, b in zip(first, second, strict=True)
-    ]
+    with np.errstate(invalid="ignore"):
+        pairs = [
+            Drawn(a.value - b.value, a.replicates - b.replicates, min(a.freedom, b.freedom))
+            for a, b in zip(first, second, strict=True)
+        ]
     return mean(pairs)
 
 
 def ratio(first: Sequence[Drawn], second: Sequence[Drawn]) -> Interval:
     """Return the ratio of two means over networks."""
-    above, below = (_mean(np.array([each.value for each in rows])) for rows in (first, second))
-    tops, bottoms = (_mean(np.stack([each.replicates for each in rows])) for rows in (first, second))
+    above, below = averaged(first), averaged(second)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return percentiles(float(above / below), tops / bottoms, LEVEL)
+        value = float(np.float64(above.value) / below.value)
+        replicates = above.replicates / below.replicates
+    return percentiles(value, replicates, level_for(min(above.freedom, below.freedom)))
 
 
 def _stretches(segments: npt.ArrayLike) -> tuple[Ints, int]:
@@ -179,16 +233,15 @@ class Auroc:
         number, count = _stretches(segments)
         kept = np.ones(len(number), dtype=bool) if judged is None else judged
         number, truth = number[kept], np.asarray(positive, dtype=bool)[kept]
-        ranks = np.unique(np.asarray(score)[kept], return_inverse=True)[1].ravel()
+        order, ends = _by_score(np.asarray(score)[kept])
+        number, truth = number[order], truth[order]
         self._hits = np.bincount(number[truth], minlength=count).astype(np.float64)
         self._rest = np.bincount(number[~truth], minlength=count).astype(np.float64)
-        self._won = np.zeros((count, count))  # pairs of a positive of one stretch above a negative of another
-        for below in range(count):
-            falls = np.sort(ranks[(number == below) & ~truth])
-            for above in range(count):
-                rises = ranks[(number == above) & truth]
-                left, right = (np.searchsorted(falls, rises, side) for side in ("left", "right"))
-                self._won[above, below] = (left.sum() + right.sum()) / 2
+        # Negatives of each stretch below, and as far as, each score: a tie counts half.
+        reached = _reached(number, ~truth, ends, count)
+        below = (reached[1:] + reached[:-1]) / 2
+        place = np.searchsorted(ends, np.flatnonzero(truth))
+        self._won = np.stack([below[place[number[truth] == each]].sum(axis=0) for each in range(count)])
 
     def of(self, taken: npt.NDArray[np.float64]) -> Floats:
         """See `Figure`."""
@@ -225,32 +278,46 @@ class LeftAt:
         coverage: float = 0.9,
         judged: Bools | None = None,
     ) -> None:
-        number, _ = _stretches(segments)
+        number, count = _stretches(segments)
         kept = np.ones(len(number), dtype=bool) if judged is None else judged
-        given = np.asarray(score)[kept]
-        order = np.argsort(given, kind="stable")
-        self._number, self._wrong = number[kept][order], np.asarray(wrong, dtype=np.float64)[kept][order]
-        ordered = given[order]
-        self._ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))  # last step of each risk
+        order, ends = _by_score(np.asarray(score)[kept])
+        number, mistaken = number[kept][order], np.asarray(wrong, dtype=bool)[kept][order]
+        self._steps = _reached(number, np.ones(len(number), dtype=bool), ends, count)
+        self._errors = _reached(number, mistaken, ends, count)
         self._coverage = coverage
 
     def of(self, taken: npt.NDArray[np.float64]) -> Floats:
         """See `Figure`."""
-        found = [self._some(taken[at : at + CHUNK]) for at in range(0, len(taken), CHUNK)]
-        return np.concatenate(found)
-
-    def _some(self, taken: npt.NDArray[np.float64]) -> Floats:
-        weights = taken[:, self._number]
-        steps = np.cumsum(weights, axis=1)[:, self._ends]
-        errors = np.cumsum(weights * self._wrong, axis=1)[:, self._ends]
-        kept = self._coverage * steps[:, -1]
-        rows = np.arange(len(taken))
-        last = (steps < kept[:, None]).sum(axis=1)  # the risk within which coverage is reached
-        before = np.where(last > 0, last - 1, 0)
-        low, low_errors = (np.where(last > 0, each[rows, before], 0.0) for each in (steps, errors))
-        share = (kept - low) / np.maximum(steps[rows, last] - low, 1e-300)
-        left = low_errors + share * (errors[rows, last] - low_errors)
+        kept = self._coverage * (taken @ self._steps[-1])
+        # The score within which coverage is reached, halving the range: sums rise with the score.
+        low, high = np.zeros(len(taken), np.int64), np.full(len(taken), len(self._steps) - 1)
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            short = _weighed(taken, self._steps[middle]) < kept
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        before, after = _weighed(taken, self._steps[low]), _weighed(taken, self._steps[high])
+        share = (kept - before) / np.maximum(after - before, 1e-300)
+        least, most = _weighed(taken, self._errors[low]), _weighed(taken, self._errors[high])
+        left = least + share * (most - least)
         return np.asarray(np.where(kept > 0, left / np.maximum(kept, 1e-300), np.nan))
+
+
+def _by_score(score: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return the order of rising scores, and in it the last step of each distinct one."""
+    order = np.argsort(score, kind="stable")
+    rising = score[order]
+    return order, np.flatnonzero(np.append(rising[1:] != rising[:-1], True)[: len(rising)])
+
+
+def _reached(number: Ints, counted: Bools, ends: Ints, count: int) -> Floats:
+    """Return the counted steps of each stretch up to each distinct score: a row of 0, then one for each."""
+    table = np.zeros((len(number) + 1, count))
+    table[np.arange(1, len(number) + 1), number] = counted
+    return np.asarray(np.cumsum(table, axis=0)[np.append(0, ends + 1)])
+
+
+def _weighed(taken: npt.NDArray[np.float64], counts: Floats) -> Floats:
+    return np.asarray(np.einsum("nk,nk->n", taken, counts))
 
 
 class Median:
