@@ -25,6 +25,8 @@ from .plan import BACKBONES, StreamSizes, UnitPlan
 from .units import Unit
 
 Progress = Callable[[int, int, str], None]
+KEPT = 2
+"""Format of the files that keep what a network gave; those of another are made again."""
 
 
 class Key(NamedTuple):
@@ -63,7 +65,9 @@ class Comparison:
     of : str
         "-" or "/".
     second_fit : str, optional
-        Fit of the second row; that of the first by default.
+        Fit of the second row. By default that of the first, or "" where the second is fitted to no stream.
+    first_fit : str, optional
+        Fit of the first row; every one by default.
     """
 
     first: str
@@ -71,6 +75,7 @@ class Comparison:
     column: str
     of: str = "-"
     second_fit: str | None = None
+    first_fit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,7 @@ def measure_once(spec: Spec, plan: UnitPlan, recordings: Recordings, place: Path
         keys=np.array(list(found.figures), dtype=np.str_).reshape(-1, len(Key._fields)),
         values=np.array([each.value for each in found.figures.values()]),
         replicates=np.stack([each.replicates for each in found.figures.values()]),
+        freedom=np.array([each.freedom for each in found.figures.values()], dtype=np.int64),
         about=np.array(json.dumps(about, allow_nan=False)),
     )
     write_whole(place, buffer.getvalue())
@@ -183,11 +189,13 @@ def measure_once(spec: Spec, plan: UnitPlan, recordings: Recordings, place: Path
 def load(place: Path) -> tuple[dict[Key, Drawn], dict[str, Any]]:
     """Return what `measure_once` kept."""
     with np.load(place, allow_pickle=False) as file:
-        keys, values, replicates = file["keys"], file["values"], file["replicates"]
+        keys, values, replicates, freedom = (
+            file[name] for name in ("keys", "values", "replicates", "freedom")
+        )
         about = json.loads(str(file["about"]))
     return {
-        Key(*map(str, key)): Drawn(float(value), drawn)
-        for key, value, drawn in zip(keys, values, replicates, strict=True)
+        Key(*map(str, key)): Drawn(float(value), drawn, int(free))
+        for key, value, drawn, free in zip(keys, values, replicates, freedom, strict=True)
     }, about
 
 
@@ -207,26 +215,30 @@ def combined(
     for key in keys:
         have = [network[key] for network in networks if key in network]
         lines.append(line(task, *key, mean(have), len(have)))
+    known = set(keys)
     for each in comparisons:
         for key in keys:
-            if (key.row, key.column) == (each.first, each.column):
-                fit = key.fit if each.second_fit is None else each.second_fit
-                other = Key(key.stream, each.second, fit, key.column)
-                pairs = [(found[key], found[other]) for found in networks if key in found and other in found]
-                if not pairs:
-                    continue
-                first, second = [a for a, _ in pairs], [b for _, b in pairs]
-                got = difference(first, second) if each.of == "-" else ratio(first, second)
-                row = f"{each.first} {each.of} {each.second}"
-                row += (
-                    "" if each.second_fit is None or each.second_fit == key.fit else f", {fit or 'unfitted'}"
-                )
-                lines.append(line(task, key.stream, row, key.fit, key.column, got, len(pairs)))
+            if (key.row, key.column) != (each.first, each.column) or each.first_fit not in (None, key.fit):
+                continue
+            other = key._replace(row=each.second)
+            if each.second_fit is not None:
+                other = other._replace(fit=each.second_fit)
+            elif other not in known:
+                other = other._replace(fit="")
+            pairs = [(found[key], found[other]) for found in networks if key in found and other in found]
+            if not pairs:
+                continue
+            first, second = [a for a, _ in pairs], [b for _, b in pairs]
+            got = difference(first, second) if each.of == "-" else ratio(first, second)
+            row = f"{each.first} {each.of} {each.second}"
+            if each.second_fit not in (None, key.fit):
+                row += f", {each.second_fit or 'unfitted'}"
+            lines.append(line(task, key.stream, row, key.fit, key.column, got, len(pairs)))
     return lines
 
 
 def _place(spec: Spec, plan: UnitPlan, recordings: Recordings) -> Path:
-    about = [spec.name, asdict(plan), recordings.setting.deciding(), REPLICATES, PROTOCOL]
+    about = [spec.name, asdict(plan), recordings.setting.deciding(), REPLICATES, PROTOCOL, KEPT]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
     return recordings.folder / "field" / f"{spec.name}-{plan.network}-{digest}.npz"
 

@@ -1,0 +1,264 @@
+"""Rows of the experiment `answers`: what each says to a stream, with every fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq import Monitor, Params, fit
+from tcuq.metrics.inputs import Floats, Ints
+from tcuq.monitor.log import Log, watch
+from tcuq.monitor.quantize import quantize_probs
+
+from ...methods.method import Answer, Method, Observed
+from ...methods.scores import unsure
+from ...methods.temporal.fixed import LAST
+from ...methods.temporal.vote import TIE, Vote
+from ..rows import Row, row_of
+from .plan import CLEAN_DEV
+from .units import PLAIN, Unit
+
+TCUQ, TCUQ_ANSWER, TCUQ_BARE, TCUQ_OLD = "tcuq", "tcuq answer", "tcuq no labels", "tcuq 0.1"
+OURS = (TCUQ, TCUQ_ANSWER, TCUQ_BARE)
+INT8 = "int8 confidence"
+UNFITTED = ("base", INT8, "entropy", "temperature", "conformal", "vote_8", "mean_8", "belief")
+"""Rows that no stream is chosen for; a temperature and conformal doubts come from clean examples."""
+TUNED = (
+    "mc_dropout",
+    "deep",
+    "early_exit",
+    "hydra",
+    "odin",
+    "godin",
+    "postnet",
+    "vote",
+    "mean_posterior",
+    "median",
+    "suppress",
+    "mean_answer",
+)
+"""Rows that try `TRIALS` settings on a development stream."""
+LEARNED = ("confidence_norm", "belief_told", TCUQ_OLD)
+"""Rows that learn something from a development stream."""
+RIVALS = (*UNFITTED, *TUNED, *LEARNED)
+OWN_CLASS = ("vote_8", "mean_8", "belief", "belief_told", "mean_answer")
+"""Rules over the plain network that answer with a class of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """What a row says to a stream.
+
+    Parameters
+    ----------
+    predictions : array of T integers
+        The classes that it answers with.
+    score : array of T numbers
+        Risk of these.
+    label_score : array of T numbers, optional
+        Risk of the plain network's label; None where the row does not speak of it.
+    """
+
+    predictions: Ints
+    score: Floats
+    label_score: Floats | None = None
+
+
+class Streams:
+    """What networks said to the streams of a unit, each put together once.
+
+    Parameters
+    ----------
+    unit : Unit
+    row : Row
+        Those that share its networks and recordings may use the same.
+    """
+
+    def __init__(self, unit: Unit, row: Row = PLAIN) -> None:
+        self.unit, self.row = unit, row
+        self._seen: dict[str, Observed] = {}
+
+    def seen(self, role: str) -> Observed:
+        """Return what a stream shows to a method."""
+        if role not in self._seen:
+            self._seen[role] = self.unit.observed(role, self.row)
+        return self._seen[role]
+
+
+def shares_networks(row: Row) -> bool:
+    """Return whether a row reads what was recorded of the plain network.
+
+    Examples
+    --------
+    >>> [shares_networks(row_of(name)) for name in ("entropy", "deep", "odin")]
+    [True, False, False]
+    """
+    return (row.method.recipe, row.method.bank) == (PLAIN.method.recipe, PLAIN.method.bank)
+
+
+def speaks_of_label(row: Row) -> bool:
+    """Return whether a row answers with the plain network's label.
+
+    Examples
+    --------
+    >>> [speaks_of_label(row_of(name)) for name in ("vote", "vote_8", "odin", "deep")]
+    [True, False, True, False]
+    """
+    method = row.method
+    return method.recipe == "plain" and method.members == 1 and method.name not in OWN_CLASS
+
+
+def rated(row: Row, found: Answer, seen: Observed, label: Ints) -> Rated:
+    """Return what a method says of its own class and of the plain network's label.
+
+    A row with a class of its own doubts the label as far as its posterior does: 1 less its share there.
+
+    Parameters
+    ----------
+    row : Row
+    found : Answer
+    seen : Observed
+        What the answer is about.
+    label : array of T integers
+        Of the plain network.
+    """
+    score = np.asarray(found.score, dtype=np.float64)
+    if speaks_of_label(row):
+        return Rated(found.predictions(), score, score)
+    if row.method.name == "vote_8":  # its shares are few values; ties are ordered as for its own class
+        about = Vote().score(seen, {"last": LAST, "weight": TIE}).score
+        return Rated(found.predictions(), score, np.asarray(about, dtype=np.float64))
+    return Rated(found.predictions(), score, unsure(found.probs, label))
+
+
+def int8_confidence(seen: Observed, label: Ints) -> Rated:
+    """Return 1 less the confidence that a monitor reads, which has 255 values.
+
+    Examples
+    --------
+    >>> int8_confidence(Observed(np.array([[0.999, 0.001], [0.75, 0.25]])), np.array([0, 0])).score.tolist()
+    [0.00390625, 0.25]
+    """
+    given = quantize_probs(seen.probs)
+    score = 1 - (given.max(axis=1).astype(np.float64) + 128) / 256
+    return Rated(np.asarray(given.argmax(axis=1), dtype=np.int64), score, score)
+
+
+def method_of(name: str) -> Row:
+    """Return the row of a rival; the monitor of version 0.1 is the method `tcuq`."""
+    return Row(TCUQ_OLD, row_of("tcuq").method) if name == TCUQ_OLD else row_of(name)
+
+
+class Fits:
+    """A method fitted to development streams, once to each.
+
+    Parameters
+    ----------
+    streams : Streams
+    row : Row
+        Of the same networks.
+    """
+
+    def __init__(self, streams: Streams, row: Row) -> None:
+        self._streams, self._row = streams, row
+        self._found: dict[str, Method] = {}
+        unit = streams.unit
+        self._clean = None
+        if row.method.learn is not Method.learn:
+            banks = unit.recordings.banks(unit.task, "dev", unit.seed, [row], ["clean"])
+            self._clean = banks[row.label]["clean"], unit.recordings.part(unit.task, "dev").y
+
+    def get(self, role: str) -> Method:
+        """Return the method fitted to a stream; "" fits it to none."""
+        if role not in self._found:
+            method = self._row.method()
+            if self._clean is not None:
+                method.learn(*self._clean)
+            if role:
+                method.fit(self._streams.unit.labeled(role, self._streams.row))
+            self._found[role] = method
+        return self._found[role]
+
+    def choice(self, role: str) -> Any:
+        """Return what was chosen on a stream, as JSON takes it."""
+        method = self.get(role)
+        found = {name: _plain(value) for name, value in method.setting.items()}
+        for name in ("temperature", "coef", "bias"):
+            value = vars(method).get(name)
+            if value is not None:
+                found[name] = _plain(value)
+        return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, np.ndarray)):
+        return [_plain(each) for each in value]
+    return round(float(value), 6) if isinstance(value, (float, np.floating)) else value
+
+
+def monitored(params: Params, seen: Observed) -> npt.NDArray[Any]:
+    """Return what monitors say to a stream, a fresh one to each stretch.
+
+    Parameters
+    ----------
+    params : Params
+    seen : Observed
+    """
+    log = Log(seen.probs, seen.features, segments=seen.segments)
+    return np.concatenate([watch(Monitor(params), log.take(piece)) for piece in log.pieces()])
+
+
+class Monitors:
+    """Monitors of the plain network as `tcuq.fit` makes them, once for each development stream.
+
+    Parameters
+    ----------
+    unit : Unit
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._fits: Mapping[str, Callable[[str], Params]] = {
+            TCUQ: lambda role: fit(unit.log(role), about="label", explain=False),
+            TCUQ_ANSWER: lambda role: fit(unit.log(role), about="answer", explain=False),
+            TCUQ_BARE: lambda role: self._bare(role, "answer"),
+            "label without labels": lambda role: self._bare(role, "label"),
+        }
+        self._found: dict[tuple[str, str], Params] = {}
+
+    def get(self, row: str, role: str) -> Params:
+        """Return the monitor of a row, fitted to a stream."""
+        if (row, role) not in self._found:
+            self._found[row, role] = self._fits[row](role)
+        return self._found[row, role]
+
+    def rated(self, row: str, role: str, seen: Observed) -> Rated:
+        """Return what a row says to a stream."""
+        steps = monitored(self.get(row, role), seen)
+        if row == TCUQ:
+            return Rated(steps["label"].astype(np.int64), steps["risk"], steps["risk"])
+        about = None
+        if row == TCUQ_BARE:  # of the label, a monitor that is asked about the label speaks
+            about = monitored(self.get("label without labels", role), seen)["risk"]
+        return Rated(steps["answer"].astype(np.int64), steps["risk"], about)
+
+    def choice(self, row: str, role: str) -> str:
+        """Return in one line what a fit decided."""
+        params = self.get(row, role)
+        notes = params.notes["fit"]
+        said = [
+            f"signals {' '.join(params.signals)}",
+            f"{notes['steps']} steps",
+            f"persistence {notes.get('persistence', float('nan')):.3g}",
+            f"alarm {notes.get('evidence', {}).get('chosen', 'unknown')}",
+            f"{len(notes.get('warnings', ()))} warnings",
+        ]
+        return ", ".join(said)
+
+    def _bare(self, role: str, about: Any) -> Params:
+        log, clean = (self._unit.log(each, labels=False) for each in (role, CLEAN_DEV))
+        return fit(log, clean=clean, about=about, explain=False)

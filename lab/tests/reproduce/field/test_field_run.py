@@ -1,0 +1,81 @@
+"""Running an experiment network by network: it goes on where it was cut off, and compares in pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_recordings import SMALL, MadeRecordings
+
+from tcuq_lab.reproduce.field.intervals import Drawn
+from tcuq_lab.reproduce.field.run import Comparison, Key, Measured, Spec, combined, run
+from tcuq_lab.reproduce.field.units import Unit
+
+
+class Cut:
+    """A measure that fails at one network, until it is mended."""
+
+    def __init__(self) -> None:
+        self.fails: int | None = 1
+        self.calls: list[int] = []
+
+    def __call__(self, unit: Unit) -> Measured:
+        self.calls.append(unit.seed)
+        if unit.seed == self.fails:
+            raise KeyboardInterrupt
+        replicates = np.arange(4, dtype=np.float32) + unit.seed
+        return Measured(
+            {Key("class 1", "base", "", "errors"): Drawn(unit.seed + 1.5, replicates, 11)}, {"a": 1}
+        )
+
+
+def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+    measure = Cut()
+    spec = Spec("answers", "made", measure, sizes=SMALL)
+    recordings: Any = MadeRecordings(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, recordings, ["cifar10"], (0, 1))
+    assert measure.calls == [0, 1]
+    measure.fails = None
+    told: list[tuple[int, int, str]] = []
+    lines, about = run(spec, recordings, ["cifar10"], (0, 1), progress=lambda *at: told.append(at))
+    assert measure.calls == [0, 1, 1]
+    assert told == [(1, 2, ""), (2, 2, "resnet8-1")]
+    assert [(each.value, each.networks) for each in lines] == [(2.0, 2)]
+    assert about["choices"] == {"resnet8-0": {"a": 1}, "resnet8-1": {"a": 1}}
+
+
+def figure(row: str, fit: str, value: float) -> tuple[Key, Drawn]:
+    return Key("class 1", row, fit, "errors"), Drawn(value, np.full(3, value, np.float32), 11)
+
+
+def test_comparisons_find_rows_of_the_same_fit_or_of_none() -> None:
+    first = dict([figure("a", "told", 5.0), figure("a", "untold", 4.0), figure("b", "", 1.0)])
+    second = dict([figure("c", "told", 2.0), figure("c", "untold", 3.0)])
+    asked = [
+        Comparison("a", "b", "errors"),
+        Comparison("a", "c", "errors"),
+        Comparison("a", "c", "errors", second_fit="told", first_fit="untold"),
+        Comparison("a", "b", "errors", "/", second_fit=""),
+    ]
+    found = {
+        (each.row, each.fit): each.value for each in combined("t", [first | second], asked) if " " in each.row
+    }
+    assert found == {
+        ("a - b", "told"): 4.0,
+        ("a - b", "untold"): 3.0,
+        ("a - c", "told"): 3.0,
+        ("a - c", "untold"): 1.0,
+        ("a - c, told", "untold"): 2.0,
+        ("a / b, unfitted", "told"): 5.0,
+        ("a / b, unfitted", "untold"): 4.0,
+    }
+
+
+def test_a_difference_takes_the_networks_that_have_both_rows() -> None:
+    networks = [dict([figure("a", "told", 5.0), figure("b", "told", 1.0)]), dict([figure("a", "told", 9.0)])]
+    found = {each.row: each for each in combined("t", networks, [Comparison("a", "b", "errors")])}
+    assert (found["a"].value, found["a"].networks) == (7.0, 2)
+    assert (found["a - b"].value, found["a - b"].networks) == (4.0, 1)
