@@ -1,0 +1,195 @@
+"""Estimates of accuracy: exact where what they assume holds, blind to other windows, as many trials each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcuq_lab.methods.estimates import ESTIMATES, Atc, Development, Doc, MeanConfidence, Windows
+from tcuq_lab.methods.estimates.doc_regression import DocRegression
+from tcuq_lab.methods.estimates.isotonic import Isotonic
+from tcuq_lab.methods.estimates.mano import norms as mano_norms
+from tcuq_lab.methods.estimates.nuclear_norm import norms as nuclear_norms
+from tcuq_lab.methods.estimates.regression import monotone
+from tcuq_lab.methods.estimates.scaled_confidence import ScaledConfidence
+from tcuq_lab.methods.method import TRIALS
+
+CLASSES, SIZE = 4, 50
+
+
+def made(windows: int, seed: int, warmth: float = 1.0, low: float = 0.0, high: float = 6.0) -> Development:
+    """Return windows whose labels are drawn from the posteriors, which are then sharpened by `warmth`.
+
+    With warmth 1 confidence is calibrated; windows differ in how sure they are, `low` to `high`.
+    """
+    rng = np.random.default_rng(seed)
+    level = np.linspace(low, high, windows)[:, None, None]
+    logits = (
+        level * rng.random((windows, SIZE, 1)) * np.eye(CLASSES)[rng.integers(0, CLASSES, (windows, SIZE))]
+    )
+    logits += rng.normal(0, 0.3, logits.shape)
+    probs = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    labels = (rng.random((windows, SIZE, 1)) > probs.cumsum(axis=2)).sum(axis=2)
+    labels = np.minimum(labels, CLASSES - 1)
+    sharp = np.exp(logits * warmth) / np.exp(logits * warmth).sum(axis=2, keepdims=True)
+    return Development(Windows(sharp, logits * warmth), labels, np.arange(windows) // 5)
+
+
+def test_all_have_one_trial_or_eight() -> None:
+    """The same number of trials for all that have anything to tune."""
+    assert {len(each.grid) for each in ESTIMATES} == {1, TRIALS}
+    for each in ESTIMATES:
+        assert len({tuple(setting.items()) for setting in each.grid}) == len(each.grid), each.name
+
+
+def test_atc_is_exact_on_development_data() -> None:
+    """As many steps lie below the threshold as were wrong, whatever the measure of certainty."""
+    dev = made(20, 0)
+    for setting in Atc.grid:
+        found = Atc().learn(dev, setting)(dev.windows)
+        assert found.mean() == pytest.approx(dev.accuracy, abs=1e-9), setting
+
+
+def test_atc_of_errors_only_is_zero() -> None:
+    """A threshold above all steps, where every one of them was wrong."""
+    dev = made(4, 1)
+    wrong = (dev.windows.probs.argmax(axis=2) + 1) % CLASSES
+    none = Development(dev.windows, wrong, dev.stretches)
+    assert Atc().learn(none, Atc.grid[0])(dev.windows).tolist() == [0, 0, 0, 0]
+
+
+def test_doc_is_exact_on_development_data_and_follows_the_mean_confidence() -> None:
+    """Development accuracy where confidence is as it was; each point of confidence is one of accuracy."""
+    dev = made(20, 2)
+    rule = Doc().learn(dev, Doc.grid[0])
+    found, sure = rule(dev.windows), dev.windows.probs.max(axis=2).mean(axis=1)
+    assert found.mean() == pytest.approx(dev.accuracy, abs=1e-9)
+    assert np.diff(found) == pytest.approx(np.diff(sure), abs=1e-9)
+
+
+@pytest.mark.parametrize("setting", DocRegression.grid)
+def test_regression_of_confidence_finds_a_line(setting: dict[str, object]) -> None:
+    """Where accuracy is a line of the mean certainty, it is found."""
+    dev = made(40, 3)
+    temperature = 1.0 if setting["scale"] is None else dev.temperature
+    sure = dev.windows.certainty(str(setting["certainty"]), temperature).mean(axis=1)
+    wanted = 0.9 + 0.5 * (sure - sure.max())
+    right = np.arange(SIZE) < (wanted * SIZE).round()[:, None]
+    top = dev.windows.probs.argmax(axis=2)
+    lined = Development(
+        dev.windows, np.where(right, top, (top + 1) % CLASSES), dev.stretches, dev.temperature
+    )
+    assert DocRegression().learn(lined, setting)(dev.windows) == pytest.approx(wanted, abs=0.02)
+
+
+def test_mean_confidence_is_right_where_posteriors_are_calibrated() -> None:
+    """And far off where they are sharpened, which a temperature repairs."""
+    test = made(200, 4)
+    plain = MeanConfidence()
+    plain.fit(test)
+    assert abs(plain.of(test.windows) - test.accuracies).mean() < 0.06  # the noise of 50 steps
+    assert plain.of(test.windows).mean() == pytest.approx(test.accuracy, abs=0.01)
+    sharp, sharp_test = made(100, 5, warmth=3.0), made(200, 4, warmth=3.0)
+    assert plain.of(sharp_test.windows).mean() - test.accuracy > 0.1
+    scaled = ScaledConfidence()
+    scaled.fit(sharp)
+    assert scaled.of(sharp_test.windows).mean() == pytest.approx(test.accuracy, abs=0.015)
+    assert sharp.temperature == pytest.approx(3.0, rel=0.1)
+
+
+def test_isotonic_needs_no_calibration() -> None:
+    """Whatever rises with the chance of being right will do."""
+    dev, test = made(100, 6, warmth=3.0), made(100, 7, warmth=3.0)
+    found = Isotonic()
+    found.fit(dev)
+    assert found.of(dev.windows).mean() == pytest.approx(dev.accuracy, abs=1e-9)  # means are kept
+    # Three standard errors of a difference between 5,000 and 5,000 steps; confidence is off by far more.
+    assert found.of(test.windows).mean() == pytest.approx(test.accuracy, abs=0.03)
+    assert test.windows.probs.max(axis=2).mean() - test.accuracy > 0.1
+
+
+def test_monotone_is_the_least_squares_fit() -> None:
+    """No rising levels are nearer, by comparison with the formula of largest means of smallest means."""
+    rng = np.random.default_rng(8)
+    x, y = np.arange(12.0), rng.random(12)
+    formula = [
+        max(min(y[i : j + 1].mean() for j in range(at, 12)) for i in range(at + 1)) for at in range(12)
+    ]
+    assert monotone(x, y)(x) == pytest.approx(formula)
+
+
+def test_monotone_takes_equal_places_together() -> None:
+    """Steps of one certainty have one value, their mean."""
+    assert monotone([1, 1, 2, 2], [0, 1, 1, 1])(np.array([1.0, 2.0])).tolist() == [0.5, 1.0]
+
+
+def test_nuclear_norm_is_that_of_singular_values() -> None:
+    """Against a decomposition, as a share of the norm of sure and even posteriors."""
+    probs = made(3, 9).windows.probs
+    for found, matrix in zip(nuclear_norms(probs), probs, strict=True):
+        whole = np.linalg.svd(matrix, compute_uv=False).sum() / np.sqrt(CLASSES * SIZE)
+        assert found == pytest.approx(whole, rel=1e-6)
+    even = np.eye(CLASSES)[np.arange(SIZE - SIZE % CLASSES) % CLASSES][None]
+    assert nuclear_norms(even) == pytest.approx([1.0])
+
+
+def test_mano_takes_softmax_where_posteriors_are_far_from_even() -> None:
+    """And the first terms of its series elsewhere."""
+    near, far = np.array([[[2.0, 0.0, -1.0]]]), np.array([[[30.0, 0.0, -30.0]]])
+    terms = 1 + near[0, 0] + near[0, 0] ** 2 / 2
+    wanted = float(((terms / terms.sum()) ** 4).mean() ** 0.25)
+    assert mano_norms(near) == pytest.approx([wanted])
+    assert mano_norms(far) == pytest.approx([(1 / 3) ** 0.25])
+    assert mano_norms(near, choose=False) != pytest.approx([wanted])
+    # Each window is judged by itself, whatever is beside it.
+    both = np.concatenate([near, far])
+    assert mano_norms(both) == pytest.approx([wanted, (1 / 3) ** 0.25])
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_a_window_is_judged_by_itself(estimate: type) -> None:
+    """What is said of a window does not depend on later or earlier ones, and stays within 0 and 1."""
+    found = estimate()
+    found.fit(made(20, 10))
+    test = made(6, 11).windows
+    together = found.of(test)
+    alone = [float(found.of(test.taken([at]))[0]) for at in range(6)]
+    assert together == pytest.approx(alone, abs=1e-12)
+    assert (together >= 0).all() and (together <= 1).all()
+
+
+@pytest.mark.parametrize("estimate", [each for each in ESTIMATES if len(each.grid) > 1])
+def test_the_best_trial_is_kept(estimate: type) -> None:
+    """Trials are judged on stretches that did not teach them; the nearest is learned from all."""
+    found, dev = estimate(), made(30, 12)
+    found.fit(dev)
+    assert len(found.trials) == TRIALS
+    assert found.setting == found.grid[int(np.argmin(found.trials))]
+    assert found.of(dev.windows) == pytest.approx(
+        np.clip(estimate().learn(dev, found.setting)(dev.windows), 0, 1)
+    )
+
+
+def test_trials_are_judged_on_the_other_half() -> None:
+    """A half that has learned nothing but errors says so of the other half."""
+    dev = made(10, 13)  # two stretches
+    top = dev.windows.probs.argmax(axis=2)
+    labels = np.where(dev.stretches[:, None] == 0, top, (top + 1) % CLASSES)
+    found = Atc()
+    found.fit(Development(dev.windows, labels, dev.stretches, 1.0))
+    assert found.trials == pytest.approx([1.0] * TRIALS)
+
+
+def test_messages() -> None:
+    """What is wrong, and what was expected."""
+    dev = made(2, 14)
+    with pytest.raises(ValueError, match="ATC is not fitted, expected fit"):
+        Atc().of(dev.windows)
+    with pytest.raises(ValueError, match="probs has 2 dimensions, expected 3"):
+        Windows(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="no whole window, expected one or more"):
+        Development(dev.windows.taken([]), dev.labels[:0], dev.stretches[:0])
+    with pytest.raises(ValueError, match=r"labels have shape \(1, 50\), expected \(2, 50\)"):
+        Development(dev.windows, dev.labels[:1], dev.stretches)
+    with pytest.raises(ValueError, match=r"logits have shape \(1, 50, 4\), expected that of probs"):
+        Windows(dev.windows.probs, dev.windows.logits[:1])
