@@ -40,7 +40,7 @@ def kolmogorov_smirnov(rank: Floats, window: int, two_sided: bool = False) -> Fl
     Examples
     --------
     >>> kolmogorov_smirnov(np.array([[0.9, 0.9, 0.9, 0.9]]), 2)[0].round(2).tolist()
-    [0.4, 0.9, 0.9, 0.9]
+    [0.5, 0.9, 0.9, 0.9]
     """
     runs, steps = rank.shape
     even = (np.arange(window - 1) + 0.5) / max(1, window - 1)
@@ -69,13 +69,14 @@ class Kernel(NamedTuple):
 
     center: Vectors
     scale: Vectors
-    frequencies: Vectors
+    frequencies: npt.NDArray[np.float32]
     mean: Vectors
 
-    def embedded(self, vectors: npt.NDArray[Any]) -> Vectors:
+    def embedded(self, vectors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return features whose inner product is close to the kernel, (..., 2 m)."""
-        angle = ((vectors - self.center) / self.scale) @ self.frequencies
-        return np.asarray(np.concatenate([np.cos(angle), np.sin(angle)], axis=-1) / self.frequencies.shape[1] ** 0.5)
+        angle = ((vectors - self.center) / self.scale).astype(np.float32) @ self.frequencies
+        both = np.concatenate([np.cos(angle), np.sin(angle)], axis=-1)
+        return np.asarray(both * np.float32(self.frequencies.shape[1] ** -0.5))
 
 
 def kernel_of(clean: npt.NDArray[Any]) -> Kernel:
@@ -93,9 +94,9 @@ def kernel_of(clean: npt.NDArray[Any]) -> Kernel:
     square = np.square(some).sum(axis=1)
     gaps = np.sqrt(np.maximum(square[:, None] + square - 2 * some @ some.T, 0))
     width = float(np.median(gaps[np.triu_indices(len(some), 1)])) or 1.0
-    frequencies = rng.standard_normal((given.shape[1], FREQUENCIES // 2)) / width
+    frequencies = (rng.standard_normal((given.shape[1], FREQUENCIES // 2)) / width).astype(np.float32)
     empty = Kernel(center, scale, frequencies, np.zeros(FREQUENCIES))
-    return empty._replace(mean=empty.embedded(given).mean(axis=0))
+    return empty._replace(mean=empty.embedded(given).mean(axis=0, dtype=np.float64))
 
 
 def discrepancy(vectors: npt.NDArray[Any], kernel: Kernel, window: int) -> Floats:

@@ -132,7 +132,9 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
             walk = np.cumsum(added, axis=1)
             sums = walk - np.minimum(np.minimum.accumulate(walk, axis=1), 0)
             tried = candidates(sums[tables.scene(_role(stream)).settled])
-            tables.add_equal(stream, row, fit, lambda limits: capped(added, np.ceil(limits)), tried[tried >= 1])
+            tables.add_equal(
+                stream, row, fit, lambda limits: capped(added, np.ceil(limits)), tried[tried >= 1]
+            )
     head = params.evidence
     return {
         "limit": 0.0 if params.alarm.rise is None else params.alarm.rise.limit,

@@ -126,9 +126,7 @@ def choose(rival: Rival, dev: Development) -> Chosen:
         "objective": round(best, 3),
         "false alarms on clean development time": int(false_starts(on, dev.scene.settled).sum()),
         "asked for": int(dev.scene.settled.sum() / RUN_LENGTH),
-        "tried": [
-            {**each[2], "limit": round(each[1], 6), "objective": round(each[0], 3)} for each in tried
-        ],
+        "tried": [{**each[2], "limit": round(each[1], 6), "objective": round(each[0], 3)} for each in tried],
     }
     return Chosen(rival, dev.clean, setting, limit, about)
 

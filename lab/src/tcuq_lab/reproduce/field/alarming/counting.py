@@ -18,6 +18,9 @@ from ..units import Shown
 SETTLE = 50
 """Clean steps after a shift in which an alarm is not called false; and steps within which one that comes back
 is the same alarm."""
+AGAIN = 100
+"""Settled clean steps after which an alarm that stays on counts once more: one that never clears is no rare
+false alarm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +90,28 @@ def recently(marked: Bools, steps: int = SETTLE) -> Bools:
 
 
 def false_starts(on: Bools, settled: Bools) -> Bools:
-    """Return where a false alarm begins: on a settled clean step, after `SETTLE` steps without alarm.
+    """Return where a false alarm is counted.
+
+    It is where one begins, on a settled clean step after `SETTLE` steps without alarm, and after every
+    `AGAIN` settled clean steps that an alarm stays on, however it began.
 
     Parameters
     ----------
     on : array (..., K, T)
     settled : array (K, T)
+
+    Examples
+    --------
+    >>> on = np.array([[0, 1, 1, 0, 1, 0]], bool)
+    >>> np.flatnonzero(false_starts(on, np.ones((1, 6), bool))).tolist()
+    [1]
+    >>> np.flatnonzero(false_starts(np.ones((1, 250), bool), np.ones((1, 250), bool))).tolist()
+    [0, 100, 200]
     """
-    return on & settled & ~recently(on)
+    held = on & settled
+    place = np.arange(on.shape[-1], dtype=np.int32)
+    since = place - np.maximum.accumulate(np.where(held, np.int32(-1), place), axis=-1)
+    return held & (~recently(on) | ((since > 1) & (since % AGAIN == 1)))
 
 
 class Events(NamedTuple):
@@ -149,7 +166,16 @@ def events(on: Bools, scene: Scene) -> Events:
         line = on[stretch]
         raised = np.flatnonzero(line[start:stop] & ~line[start - 1 : stop - 1])
         delay = float(raised[0]) if len(raised) else math.inf
-        rows.append((stretch, bool(line[start - 1]), delay, _clears(line, scene.shifted[stretch], stop), stop - start, name))
+        rows.append(
+            (
+                stretch,
+                bool(line[start - 1]),
+                delay,
+                _clears(line, scene.shifted[stretch], stop),
+                stop - start,
+                name,
+            )
+        )
     columns = list(zip(*rows, strict=True)) or [()] * 6
     return Events(
         np.array(columns[0], dtype=np.int64),

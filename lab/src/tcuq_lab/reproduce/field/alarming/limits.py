@@ -13,7 +13,8 @@ from .counting import false_starts
 
 RUN_LENGTH = 2000
 """Clean steps per false alarm that every alarm is asked for."""
-TRIED, ROUNDS, FINER = 40, 2, 16
+TRIED, ROUNDS, FINER = 32, 2, 8
+"""Limits tried at first, then between two of them, twice."""
 
 Watched = Callable[[npt.NDArray[np.float64]], Bools]
 """From limits (n,) to an alarm (n, K, T)."""

@@ -24,8 +24,8 @@ from ....detection.window_tests import (
     principal_of,
     told_apart,
 )
-from ..units import Unit, PLAIN
 from ...rows import Row
+from ..units import PLAIN, Unit
 from .limits import RUN_LENGTH, candidates
 
 PRIMED = 320
@@ -203,7 +203,7 @@ def _adwin(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
     values, primed = clean.bounded(seen, setting["scale"]), clean.some(setting["scale"])
     return Prepared(
         lambda limits: adwin(values, limits, setting["clock"], setting["least"], primed),
-        lambda settled: np.geomspace(0.1, 400.0, 24),
+        lambda settled: np.geomspace(0.1, 400.0, 16),
     )
 
 
@@ -211,7 +211,7 @@ def _page_hinkley(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
     values = clean.standard(seen, setting["scale"])
     return Prepared(
         lambda limits: page_hinkley(values, limits, setting["allowance"]),
-        lambda settled: np.geomspace(1.0, 1000.0, 24),
+        lambda settled: np.geomspace(1.0, 1000.0, 16),
     )
 
 
@@ -222,9 +222,7 @@ def _martingale(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
 
 def _e_detector(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
     scale = setting["scale"]
-    return _sum(
-        e_values(clean.bounded(seen, scale), clean.mean(scale), setting["margin"], setting["stake"])
-    )
+    return _sum(e_values(clean.bounded(seen, scale), clean.mean(scale), setting["margin"], setting["stake"]))
 
 
 def _mmd(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
@@ -273,7 +271,10 @@ RIVALS: tuple[Rival, ...] = (
     Rival("e-detector, proved", BETS, _e_detector, SUMMED, proved=float(np.log(RUN_LENGTH))),
     Rival("MMD window", _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)), _mmd, BELOW),
     Rival(
-        "classifier drift", _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)), _classifier, BELOW
+        "classifier drift",
+        _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)),
+        _classifier,
+        BELOW,
     ),
     Rival("KS window", _grid(two_sided=(False, True), window=(16, 32, 64, 128)), _ks, BELOW),
     Rival(
