@@ -45,8 +45,8 @@ def capped(added: npt.NDArray[Any], limits: Limits) -> Bools:
     Parameters
     ----------
     added : array (K, T)
-        What each step adds; integers are summed as integers.
-    limits : array of n numbers above 0
+        What each step adds; integers are summed as integers, and their limits are rounded down.
+    limits : array of n numbers, 1 or more for integers, above 0 else
 
     Examples
     --------
@@ -112,7 +112,7 @@ def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats)
     The window is cut where the means of its older and its newer part differ by more than chance allows at
     confidence exp(-limit); parts are tried at distances that grow geometrically, as an exponential histogram
     keeps them, and the oldest part is dropped until none differs. A cut after which the mean is higher turns
-    the alarm on. One after which it is lower turns it off, and so does a mean that is back at the clean level.
+    the alarm on. One after which it is lower turns it off, and so does a mean back at the clean level.
 
     Parameters
     ----------

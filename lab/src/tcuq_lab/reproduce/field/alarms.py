@@ -6,19 +6,22 @@ there, the limit of every row is such that false alarms on the clean time of tha
 2,000 steps.
 
 An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
-50 steps is the same alarm. `clean on` counts every clean step, also those right after a shift. A shift is found
-when the alarm goes from off to on within it; one that was on already has to go off and on again.
+50 steps is the same alarm, and one that stays on counts again every 100 clean steps. `clean on` counts every
+clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
+that was on already has to go off and on again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tcuq.metrics.inputs import Bools
 
+from ...detection.statistics import one_sided
 from ...detection.switches import capped
 from ..rows import row_of
 from .alarming.choosing import COSTS, choose, development
@@ -125,16 +128,13 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
         tables.add(stream, row, fit, found.on)
         if found.added is None or not fitted_limit(params):
             continue
-        added = found.added
-        if not np.array_equal(capped(added, np.array([fitted_limit(params)]))[0], found.on):
+        watched = partial(capped, found.added)
+        if not np.array_equal(watched(np.array([fitted_limit(params)]))[0], found.on):
             raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says, expected equality")
         if stream != CLEAN and fit == UNTOLD:
-            walk = np.cumsum(added, axis=1)
-            sums = walk - np.minimum(np.minimum.accumulate(walk, axis=1), 0)
+            sums = np.stack([one_sided(run) for run in found.added.astype(np.float64)])
             tried = candidates(sums[tables.scene(_role(stream)).settled])
-            tables.add_equal(
-                stream, row, fit, lambda limits: capped(added, np.ceil(limits)), tried[tried >= 1]
-            )
+            tables.add_equal(stream, row, fit, watched, tried[tried >= 1])
     head = params.evidence
     return {
         "limit": 0.0 if params.alarm.rise is None else params.alarm.rise.limit,

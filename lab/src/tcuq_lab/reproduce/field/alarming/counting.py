@@ -111,7 +111,8 @@ def false_starts(on: Bools, settled: Bools) -> Bools:
     held = on & settled
     place = np.arange(on.shape[-1], dtype=np.int32)
     since = place - np.maximum.accumulate(np.where(held, np.int32(-1), place), axis=-1)
-    return held & (~recently(on) | ((since > 1) & (since % AGAIN == 1)))
+    again = (since > 1) & (since % AGAIN == 1)
+    return np.asarray(held & (~recently(on) | again))
 
 
 class Events(NamedTuple):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools
 
@@ -67,7 +69,7 @@ def shift_figures(on: Bools, scene: Scene, worse: Sequence[str], name: str) -> d
     }
 
 
-def _share(values: np.ndarray, of: Bools, name: str) -> Drawn:  # type: ignore[type-arg]
+def _share(values: npt.NDArray[Any], of: Bools, name: str) -> Drawn:
     count, steps = of.shape
     stretch = np.repeat(np.arange(count), steps)
     return drawn(Mean(values.ravel(), stretch, of.ravel()), count, name)

@@ -105,7 +105,7 @@ def evidence_units(params: Params, signals: npt.NDArray[np.float64], subject: In
     units = np.round(signals * ONE).astype(np.int64)
     value = ((units * np.array(head["coef"], dtype=np.int64)) >> 9).sum(axis=1)
     value += 256 * np.array(head["offset"], dtype=np.int64)[subject]
-    return np.clip(value, -head["clip"], head["clip"])
+    return np.asarray(np.clip(value, -head["clip"], head["clip"]))
 
 
 def sum_units(params: Params, evidence: Ints) -> Ints:
@@ -126,8 +126,8 @@ def sum_units(params: Params, evidence: Ints) -> Ints:
     x = x - head["allowance"]
     spread = head["spread"]
     if not spread:
-        return x
-    added = np.empty_like(x)
+        return np.asarray(x)
+    added = np.empty(x.shape, dtype=np.int64)
     level = np.full(len(x), spread, dtype=np.int64)
     for step in range(x.shape[1]):
         if step:
