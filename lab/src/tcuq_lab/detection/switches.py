@@ -19,6 +19,8 @@ QUIET = 0.25
 """In clean standard deviations: a mean this near to the clean one, or lower, clears detectors of changes."""
 FEWEST = 30
 """Steps after a detected change before the next one is looked for."""
+CALM, RECENT = 64, 128
+"""Steps since a change after which a mean at the clean level clears; latest steps that it is taken over."""
 PRIOR = 100
 """Steps that the clean mean counts for at the start of a run."""
 
@@ -73,7 +75,7 @@ def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
 
     Two one-sided sums of what lies beyond the running mean and an allowance; either of them at the limit is
     a change, and mean and sums begin anew. A rise turns the alarm on. A fall turns it off, and so does
-    a mean since the last change that is back at the clean level, over 30 steps at least.
+    a mean since the last change that is back at the clean level, over 64 steps at least.
 
     Parameters
     ----------
@@ -98,7 +100,7 @@ def page_hinkley(values: Floats, limits: Limits, allowance: float) -> Bools:
         ready = count >= FEWEST
         rises = ready & (up >= most)
         falls = ready & (down >= most)
-        on = (on | rises) & ~(falls & ~rises) & (rises | ~(ready & (mean <= QUIET)))
+        on = (on | rises) & ~(falls & ~rises) & (rises | (count < CALM) | (mean > QUIET))
         changed = rises | falls
         if changed.any():
             count, mean, up, down = (np.where(changed, 0.0, each) for each in (count, mean, up, down))
@@ -112,7 +114,7 @@ def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats)
     The window is cut where the means of its older and its newer part differ by more than chance allows at
     confidence exp(-limit); parts are tried at distances that grow geometrically, as an exponential histogram
     keeps them, and the oldest part is dropped until none differs. A cut after which the mean is higher turns
-    the alarm on. One after which it is lower turns it off, and so does a mean back at the clean level.
+    the alarm on. One after which it is lower turns it off, and so do 128 steps whose mean is the clean one.
 
     Parameters
     ----------
@@ -157,8 +159,8 @@ def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats)
             moved |= cut
         after = _mean(sums, row, start, now, clock)
         on = np.where(moved, after > before, on)
-        long = (now - start) * clock >= FEWEST
-        on &= ~(long & (after <= level))
+        calm = _mean(sums, row, np.maximum(start, now - RECENT // clock), now, clock) <= level
+        on &= ~(calm & ((now - start) * clock >= CALM) & ~moved)
         place = now * clock - size
         out[:, :, place - 1 : place - 1 + clock] = on[:, :, None]
     return out
