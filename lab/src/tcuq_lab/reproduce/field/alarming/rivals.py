@@ -1,0 +1,287 @@
+"""Rivals of the monitor's alarm: each with eight settings of its own, on the score of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq.metrics.inputs import Bools, Floats
+
+from ....detection.bets import e_values, jumper, p_values
+from ....detection.statistics import Ewma, Reference, WindowMean, one_sided
+from ....detection.switches import above, adwin, capped, page_hinkley
+from ....detection.window_tests import (
+    Kernel,
+    Principal,
+    discrepancy,
+    kernel_of,
+    kolmogorov_smirnov,
+    principal_of,
+    told_apart,
+)
+from ...rows import Row
+from ..units import PLAIN, Unit
+from .limits import RUN_LENGTH, candidates
+
+PRIMED = 320
+"""Clean scores that fill an adaptive window at the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a rival sees of a stream: K stretches of T steps.
+
+    Parameters
+    ----------
+    score : array (K, T)
+        1 minus the largest posterior.
+    probs : array (K, T, classes)
+    features : array (K, T, width), optional
+    """
+
+    score: Floats
+    probs: npt.NDArray[Any]
+    features: npt.NDArray[Any] | None = None
+
+    def vectors(self, which: str) -> npt.NDArray[Any]:
+        """Return posteriors or features; posteriors where there are no features."""
+        return self.probs if which == "posteriors" or self.features is None else self.features
+
+
+def seen_of(unit: Unit, role: str, row: Row = PLAIN) -> Seen:
+    """Return what rivals see of a stream of a unit."""
+    found, count = unit.observed(role, row), unit.shown(role).stretches
+
+    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return values.reshape(count, -1, *values.shape[1:])
+
+    score = 1.0 - found.probs.max(axis=1).astype(np.float64)
+    return Seen(
+        shaped(score), shaped(found.probs), None if found.features is None else shaped(found.features)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Clean:
+    """What is known of clean development time.
+
+    Parameters
+    ----------
+    reference : Reference
+        Its scores.
+    probs : array (n, classes)
+    features : array (n, width), optional
+    """
+
+    reference: Reference
+    probs: npt.NDArray[Any]
+    features: npt.NDArray[Any] | None
+
+    def standard(self, seen: Seen, scale: str) -> Floats:
+        """Return scores, or their clean ranks, in clean standard deviations from the clean mean."""
+        if scale == "score":
+            return self.reference.standard(seen.score)
+        return np.asarray((self.reference.rank(seen.score) - 0.5) / self.reference.rank_sd)
+
+    def bounded(self, seen: Seen, scale: str) -> Floats:
+        """Return scores or their clean ranks, both in [0, 1]."""
+        return seen.score if scale == "score" else self.reference.rank(seen.score)
+
+    def some(self, scale: str) -> Floats:
+        """Return clean scores or ranks in any order."""
+        ordered = self.reference.ordered
+        rows = (np.arange(PRIMED) + 0.5) * len(ordered) / PRIMED
+        picked = np.random.default_rng(3).permutation(ordered[rows.astype(np.int64)])
+        return picked if scale == "score" else self.reference.rank(picked)
+
+    def mean(self, scale: str) -> float:
+        """Return the clean mean of what `bounded` gives."""
+        return self.reference.mean if scale == "score" else 0.5
+
+    @cached_property
+    def kernels(self) -> dict[str, Kernel]:
+        """Kernels of posteriors and of features."""
+        return {name: kernel_of(rows) for name, rows in self._vectors.items()}
+
+    @cached_property
+    def components(self) -> dict[str, Principal]:
+        """Principal components of posteriors and of features."""
+        return {name: principal_of(rows) for name, rows in self._vectors.items()}
+
+    @property
+    def _vectors(self) -> dict[str, npt.NDArray[Any]]:
+        return {"posteriors": self.probs, "features": self.probs if self.features is None else self.features}
+
+
+def clean_of(seen: Seen, settled: Bools) -> Clean:
+    """Return what a stream says of clean time."""
+    return Clean(
+        Reference.of([seen.score[settled]]),
+        seen.probs[settled],
+        None if seen.features is None else seen.features[settled],
+    )
+
+
+Setting = Mapping[str, Any]
+
+
+class Prepared(NamedTuple):
+    """A rival with a setting, and what it has seen.
+
+    Parameters
+    ----------
+    on : callable
+        From limits (n,) to an alarm (n, K, T).
+    path : callable
+        From settled clean steps to limits to begin a search with, rising.
+    """
+
+    on: Callable[[Floats], Bools]
+    path: Callable[[Bools], Floats]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A rival.
+
+    Parameters
+    ----------
+    name : str
+    settings : tuple of mappings
+        The same number for all.
+    prepare : callable
+        From clean development time, what is seen and a setting to `Prepared`.
+    clears : str
+        How the alarm goes off, in a sentence.
+    row : str
+        Method whose score it watches.
+    proved : float, optional
+        A limit that theory gives; by default limits come from clean development time.
+    """
+
+    name: str
+    settings: tuple[Setting, ...]
+    prepare: Callable[[Clean, Seen, Setting], Prepared]
+    clears: str
+    row: str = "base"
+    proved: float | None = None
+
+
+def _window(values: Floats) -> Prepared:
+    return Prepared(lambda limits: above(values, limits), lambda settled: candidates(values[settled]))
+
+
+def _sum(added: Floats) -> Prepared:
+    def path(settled: Bools) -> Floats:
+        sums = np.stack([one_sided(run) for run in added])
+        tried = candidates(sums[settled])
+        return tried[tried > 0]
+
+    return Prepared(lambda limits: capped(added, limits), path)
+
+
+def _window_mean(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    statistic = WindowMean(clean.reference, setting["window"])
+    return _window(np.stack([statistic.run(run) for run in clean.standard(seen, setting["scale"])]))
+
+
+def _ewma(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    statistic = Ewma(clean.reference, setting["rate"])
+    return _window(np.stack([statistic.run(run) for run in clean.standard(seen, setting["scale"])]))
+
+
+def _cusum(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    return _sum(clean.standard(seen, setting["scale"]) - setting["allowance"])
+
+
+def _adwin(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    values, primed = clean.bounded(seen, setting["scale"]), clean.some(setting["scale"])
+    return Prepared(
+        lambda limits: adwin(values, limits, setting["clock"], setting["least"], primed),
+        lambda settled: np.geomspace(0.1, 400.0, 16),
+    )
+
+
+def _page_hinkley(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    values = clean.standard(seen, setting["scale"])
+    return Prepared(
+        lambda limits: page_hinkley(values, limits, setting["allowance"]),
+        lambda settled: np.geomspace(1.0, 1000.0, 16),
+    )
+
+
+def _martingale(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    p = p_values(clean.reference.rank(seen.score), len(clean.reference.ordered))
+    return _sum(jumper(p, setting["rate"], setting["bets"]))
+
+
+def _e_detector(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    scale = setting["scale"]
+    return _sum(e_values(clean.bounded(seen, scale), clean.mean(scale), setting["margin"], setting["stake"]))
+
+
+def _mmd(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    of = setting["of"]
+    return _window(discrepancy(seen.vectors(of), clean.kernels[of], setting["window"]))
+
+
+def _classifier(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    of = setting["of"]
+    return _window(told_apart(seen.vectors(of), clean.components[of], setting["window"]))
+
+
+def _ks(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
+    return _window(
+        kolmogorov_smirnov(clean.reference.rank(seen.score), setting["window"], setting["two_sided"])
+    )
+
+
+def _grid(**choices: tuple[Any, ...]) -> tuple[Setting, ...]:
+    """Return all combinations."""
+    found: list[dict[str, Any]] = [{}]
+    for name, values in choices.items():
+        found = [{**each, name: value} for each in found for value in values]
+    return tuple(found)
+
+
+SCALES = ("score", "rank")
+BELOW = "off while the statistic is below the limit"
+SUMMED = "the sum stops at the limit, and the alarm goes off when it is back at 0"
+CHANGES = "a rise turns it on; a fall turns it off, and so does a mean that is back at the clean level"
+BETS = _grid(scale=SCALES, margin=(0.05, 0.15), stake=(0.5, 0.9))
+
+RIVALS: tuple[Rival, ...] = (
+    Rival("windowed mean", _grid(scale=SCALES, window=(16, 32, 64, 128)), _window_mean, BELOW),
+    Rival("EWMA", _grid(scale=SCALES, rate=(1 / 8, 1 / 16, 1 / 32, 1 / 64)), _ewma, BELOW),
+    Rival("CUSUM", _grid(scale=SCALES, allowance=(0.125, 0.25, 0.5, 1.0)), _cusum, SUMMED),
+    Rival("ADWIN", _grid(scale=SCALES, clock=(8, 32), least=(8, 32)), _adwin, CHANGES),
+    Rival("Page-Hinkley", _grid(scale=SCALES, allowance=(0.05, 0.125, 0.25, 0.5)), _page_hinkley, CHANGES),
+    Rival(
+        "conformal martingale",
+        _grid(bets=("linear", "power"), rate=(0.001, 0.01, 0.1, 0.3)),
+        _martingale,
+        SUMMED,
+    ),
+    Rival("e-detector", BETS, _e_detector, SUMMED),
+    Rival("e-detector, proved", BETS, _e_detector, SUMMED, proved=float(np.log(RUN_LENGTH))),
+    Rival("MMD window", _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)), _mmd, BELOW),
+    Rival(
+        "classifier drift",
+        _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)),
+        _classifier,
+        BELOW,
+    ),
+    Rival("KS window", _grid(two_sided=(False, True), window=(16, 32, 64, 128)), _ks, BELOW),
+    Rival(
+        "CUSUM, deep",
+        _grid(scale=SCALES, allowance=(0.125, 0.25, 0.5, 1.0)),
+        _cusum,
+        SUMMED,
+        row="deep",
+    ),
+)

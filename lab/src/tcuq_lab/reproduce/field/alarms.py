@@ -1,0 +1,156 @@
+"""Experiment `alarms`: which alarm tells a shift that costs accuracy from clean time, and how soon.
+
+Limits come from clean development time, for one false alarm in 2,000 clean steps; the false alarms that came
+out on test data stand beside every delay. Columns that end in " (equal)" compare rankings: there, and only
+there, the limit of every row is such that false alarms on the clean time of that test stream come once in
+2,000 steps.
+
+An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
+50 steps is the same alarm, and one that stays on counts again every 100 clean steps. `clean on` counts every
+clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
+that was on already has to go off and on again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tcuq.metrics.inputs import Bools
+
+from ...detection.statistics import one_sided
+from ...detection.switches import capped
+from ..rows import row_of
+from .alarming.choosing import COSTS, choose, development
+from .alarming.counting import Scene, costly_sources, scene_of
+from .alarming.figures import clean_figures, shift_figures
+from .alarming.limits import Watched, candidates, find_limit
+from .alarming.ours import OURS, fitted_limit, said
+from .alarming.rivals import RIVALS, Rival, Seen, seen_of
+from .intervals import Drawn
+from .plan import CLEAN_TEST, TOLD, UNTOLD
+from .run import Comparison, Key, Measured, Spec
+from .units import Unit
+
+CLEAN = "clean"
+EQUAL = " (equal)"
+
+
+class _Tables:
+    """Figures of one network, as they come in."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit, self.figures = unit, {}
+        self.worse = costly_sources(unit.error_rates(f"test {COSTS}"))
+        self._scenes: dict[str, Scene] = {}
+        self._seen: dict[tuple[str, str], Seen] = {}
+
+    figures: dict[Key, Drawn]
+
+    def scene(self, role: str) -> Scene:
+        """Return when a test stream is shifted."""
+        if role not in self._scenes:
+            self._scenes[role] = scene_of(self.unit.shown(role))
+        return self._scenes[role]
+
+    def seen(self, role: str, row: str) -> Seen:
+        """Return what rivals see of a test stream."""
+        if (role, row) not in self._seen:
+            self._seen[role, row] = seen_of(self.unit, role, row_of(row))
+        return self._seen[role, row]
+
+    def add(self, stream: str, row: str, fit: str, on: Bools, suffix: str = "") -> None:
+        """Add the figures of an alarm on a test stream."""
+        role = CLEAN_TEST if stream == CLEAN else f"test {stream}"
+        scene, name = self.scene(role), f"{self.unit.task} {self.unit.seed} {role}"
+        found = clean_figures(on, scene, name, row)
+        if stream != CLEAN:
+            found |= shift_figures(on, scene, self.worse, name)
+        self.figures |= {Key(stream, row, fit, column + suffix): each for column, each in found.items()}
+
+    def add_equal(self, stream: str, row: str, fit: str, watched: Watched, tried: Any) -> None:
+        """Add the figures at the limit that gives the false alarms asked for on this very stream."""
+        settled = self.scene(f"test {stream}").settled
+        limit = find_limit(watched, tried, settled)
+        self.add(stream, row, fit, watched(np.array([limit]))[0], EQUAL)
+
+
+def measure(unit: Unit, laws: Sequence[str] | None = None, rivals: Sequence[Rival] = RIVALS) -> Measured:
+    """Return the figures of one network.
+
+    Parameters
+    ----------
+    unit : Unit
+    laws : sequence of str, optional
+        All of the plan by default.
+    rivals : sequence of Rival
+        Those whose networks are missing are left out.
+    """
+    laws = unit.plan.laws if laws is None else laws
+    rivals = [each for each in rivals if unit.has(row_of(each.row))]
+    tables, choices = _Tables(unit), {}
+    for fit, streams in ((UNTOLD, [CLEAN, *laws]), *((TOLD, [law]) for law in laws)):
+        role = unit.plan.fitted_on(streams[-1], fit)
+        about: dict[str, Any] = {}
+        for row, fitted in OURS.items():
+            about[row] = _ours(tables, row, fit, fitted(unit, role), streams)
+        devs = {name: development(unit, role, name) for name in dict.fromkeys(each.row for each in rivals)}
+        for rival in rivals:
+            chosen = choose(rival, devs[rival.row])
+            about[rival.name] = chosen.about
+            for stream in streams:
+                prepared = chosen.prepared(tables.seen(_role(stream), rival.row))
+                tables.add(stream, rival.name, fit, prepared.on(np.array([chosen.limit]))[0])
+                if stream != CLEAN and fit == UNTOLD:
+                    tried = prepared.path(tables.scene(_role(stream)).settled)
+                    tables.add_equal(stream, rival.name, fit, prepared.on, tried)
+        choices[fit if fit == UNTOLD else f"{fit}, {streams[0]}"] = about
+    shifts = {law: _costly(tables.scene(f"test {law}"), tables.worse) for law in laws}
+    choices["test"] = {"costly sources": tables.worse, "costly shifts": shifts}
+    return Measured(tables.figures, choices)
+
+
+def _role(stream: str) -> str:
+    return CLEAN_TEST if stream == CLEAN else f"test {stream}"
+
+
+def _costly(scene: Scene, worse: Sequence[str]) -> int:
+    return sum(name in worse for *_, name in scene.shifts)
+
+
+def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[str]) -> dict[str, Any]:
+    """Add the figures of a monitor, and return what was fitted."""
+    for stream in streams:
+        found = said(params, tables.unit.log(_role(stream), labels=False))
+        tables.add(stream, row, fit, found.on)
+        if found.added is None or not fitted_limit(params):
+            continue
+        watched = partial(capped, found.added)
+        if not np.array_equal(watched(np.array([fitted_limit(params)]))[0], found.on):
+            raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says, expected equality")
+        if stream != CLEAN and fit == UNTOLD:
+            sums = np.stack([one_sided(run) for run in found.added.astype(np.float64)])
+            tried = candidates(sums[tables.scene(_role(stream)).settled])
+            tables.add_equal(stream, row, fit, watched, tried[tried >= 1])
+    head = params.evidence
+    return {
+        "limit": 0.0 if params.alarm.rise is None else params.alarm.rise.limit,
+        "sums": "risk" if head is None else "evidence" if head.bet is None else "bets",
+        "allowance": None if head is None else head.allowance,
+    }
+
+
+COMPARED = ("found", "delay", "clean on", "found (equal)", "delay (equal)", "clean on (equal)")
+SPEC = Spec(
+    "alarms",
+    "How soon an alarm comes, and how often for nothing",
+    measure,
+    tuple(
+        Comparison("tcuq", other, column)
+        for other in (*list(OURS)[1:], *(rival.name for rival in RIVALS))
+        for column in COMPARED
+    ),
+)

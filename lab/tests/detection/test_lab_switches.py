@@ -1,0 +1,89 @@
+"""Rules that switch an alarm on and off: against plain loops, and on made shifts."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tcuq_lab.detection.switches import above, adwin, capped, page_hinkley
+
+
+def rises(runs: int = 3, seed: int = 0) -> np.ndarray:
+    """Standard scores that rise by two deviations between steps 400 and 700."""
+    x = np.random.default_rng(seed).normal(size=(runs, 1000))
+    x[:, 400:700] += 2.0
+    return x
+
+
+def plain_sum(added: np.ndarray, limit: float) -> list[bool]:
+    total, on, out = 0, False, []
+    for x in added.tolist():
+        total = min(max(0, total + x), limit)
+        on = total >= limit or (on and total > 0)
+        out.append(on)
+    return out
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_capped_sum_is_the_plain_recursion(whole: bool) -> None:
+    rng = np.random.default_rng(1)
+    added = rng.normal(-0.2, 1.0, (3, 400))
+    if whole:
+        added = np.round(1000 * added).astype(np.int64)
+    limits = np.array([1.0, 2.5, 5.0]) * (1000 if whole else 1)
+    found = capped(added, limits)
+    for number, limit in enumerate(limits.tolist()):
+        for run in range(3):
+            assert found[number, run].tolist() == plain_sum(added[run], limit)
+    assert found[0].sum() > found[1].sum() > found[2].sum() > 0
+
+
+def shares(on: np.ndarray) -> tuple[float, float, float]:
+    return float(on[:, :400].mean()), float(on[:, 500:700].mean()), float(on[:, 850:].mean())
+
+
+def test_page_hinkley_is_on_in_the_shift_and_off_after_it() -> None:
+    before, inside, after = shares(page_hinkley(rises(), np.array([30.0]), 0.25)[0])
+    assert before == 0 and inside == 1 and after == 0
+
+
+def test_page_hinkley_clears_a_false_alarm_without_a_fall() -> None:
+    x = np.zeros((1, 300))
+    x[0, 100:103] = 12.0  # too short to move the mean of what follows
+    on = page_hinkley(x, np.array([25.0]), 0.25)[0, 0]
+    assert on[102] and on[150] and not on[180:].any()
+
+
+@pytest.mark.parametrize("clock", [8, 32])
+def test_adwin_is_on_in_the_shift_and_off_after_it(clock: int) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 0.3, (3, 1000))
+    x[:, 400:700] += 0.5
+    clean = rng.uniform(0, 0.3, 320)
+    before, inside, after = shares(adwin(x, np.array([np.log(1 / 0.002)]), clock, 8, clean)[0])
+    assert before == 0 and inside == 1 and after == 0
+
+
+def test_adwin_looks_every_few_steps_only() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 0.3, (2, 640))
+    x[:, 300:] += 0.5
+    on = adwin(x, np.array([5.0]), 32, 32, rng.uniform(0, 0.3, 320))[0]
+    changes = np.flatnonzero(np.diff(on[0].astype(int))) + 1
+    assert len(changes) and ((changes + 1) % 32 == 0).all()
+
+
+def test_rules_know_nothing_of_later_steps() -> None:
+    x = rises(2, 4)
+    clean = np.random.default_rng(5).normal(size=320)
+    limits = np.array([2.0, 4.0])
+    rules: tuple[Callable[[np.ndarray], np.ndarray], ...] = (
+        lambda v: above(v, limits),
+        lambda v: capped(v - 0.5, limits),
+        lambda v: page_hinkley(v, 5 * limits, 0.1),
+        lambda v: adwin(v, limits, 8, 8, clean),
+    )
+    for rule in rules:
+        whole, part = rule(x), rule(x[:, :555])
+        assert whole.any() and not whole.all()
+        np.testing.assert_array_equal(whole[:, :, :555], part)

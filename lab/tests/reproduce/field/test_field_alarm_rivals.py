@@ -1,0 +1,110 @@
+"""Rivals of the alarm on made data: limits keep their run length, shifts are found, nothing looks ahead."""
+
+import numpy as np
+import pytest
+
+from tcuq_lab.reproduce.field.alarming.choosing import Development, choose, objective
+from tcuq_lab.reproduce.field.alarming.counting import SETTLE, Scene, events, false_starts, recently
+from tcuq_lab.reproduce.field.alarming.limits import find_limit
+from tcuq_lab.reproduce.field.alarming.rivals import RIVALS, Rival, Seen, clean_of
+
+NAMES = ("clean", "fog/5")
+WANTED = 250
+
+
+def made(runs: int, seed: int, shift: float = 0.0, steps: int = 1000) -> tuple[Seen, Scene]:
+    """Posteriors and features of a network whose input degrades from step 600 to 800."""
+    rng = np.random.default_rng(seed)
+    sources = np.zeros((runs, steps), dtype=np.int64)
+    if shift:
+        sources[:, 600:800] = 1
+    bad = sources[:, :, None] * shift
+    logits = rng.normal(size=(runs, steps, 4))
+    logits[:, :, 0] += 4 - 2.5 * bad[:, :, 0] + rng.normal(size=(runs, steps))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    features = rng.normal(size=(runs, steps, 6)) + bad
+    return Seen(1 - probs.max(axis=2), probs, features), Scene(sources, NAMES)
+
+
+BASE = [pytest.param(each, id=each.name) for each in RIVALS if each.row == "base"]
+
+
+@pytest.mark.parametrize("rival", RIVALS, ids=[each.name for each in RIVALS])
+def test_every_rival_has_eight_different_settings(rival: Rival) -> None:
+    assert len({tuple(each.items()) for each in rival.settings}) == 8
+
+
+@pytest.mark.parametrize("rival", BASE)
+def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Rival) -> None:
+    seen, scene = made(8, 0)
+    clean, setting = clean_of(seen, scene.settled), rival.settings[0]
+    if rival.proved is None:
+        ready = rival.prepare(clean, seen, setting)
+        limit = find_limit(ready.on, ready.path(scene.settled), scene.settled, WANTED)
+    else:
+        limit = rival.proved
+    limits = np.array([limit])
+
+    fresh, still = made(8, 1)
+    count = false_starts(rival.prepare(clean, fresh, setting).on(limits)[0], still.settled).sum()
+    asked = 8 * 1000 / WANTED
+    assert count <= 2.5 * asked
+    if rival.proved is None and rival.name != "ADWIN":  # whose bound leaves room on independent steps
+        assert count >= asked / 4
+
+    later, _ = made(4, 2, shift=1.0)
+    on = rival.prepare(clean, later, setting).on(limits)[0]
+    assert on[:, 600:800].mean() > 0.5 + on[:, :600].mean()
+    assert on[:, 950:].mean() < 0.5
+    assert later.features is not None
+    cut = Seen(later.score[:, :700], later.probs[:, :700], later.features[:, :700])
+    np.testing.assert_array_equal(on[:, :700], rival.prepare(clean, cut, setting).on(limits)[0])
+
+
+def test_the_setting_with_the_least_objective_is_chosen() -> None:
+    seen, scene = made(6, 3, shift=1.0)
+    dev = Development(seen, scene, ("fog/5",), clean_of(seen, scene.settled))
+    rival = next(each for each in RIVALS if each.name == "windowed mean")
+    chosen = choose(rival, dev)
+    tried = chosen.about["tried"]
+    assert len(tried) == 8
+    assert chosen.about["objective"] == min(each["objective"] for each in tried)
+    least = min(each["objective"] for each in tried)
+    assert any(chosen.setting.items() <= each.items() and each["objective"] == least for each in tried)
+    on = chosen.prepared(seen).on(np.array([chosen.limit]))[0]
+    assert objective(on, scene, dev.worse) == pytest.approx(least, abs=0.001)
+    assert chosen.about["false alarms on clean development time"] <= chosen.about["asked for"]
+
+
+def test_a_limit_is_the_lowest_from_above_with_few_enough_false_alarms() -> None:
+    values = np.zeros((1, 1000))
+    values[0, 100::100] = np.arange(1.0, 10.0)  # peaks of 1 to 9, far apart
+    on = lambda limits: values[None] >= limits[:, None, None]  # noqa: E731
+    settled = np.ones((1, 1000), dtype=bool)
+    limit = find_limit(on, np.array([0.5, 3.5, 9.5]), settled, wanted=500)  # two may come
+    assert 7 < limit <= 8
+    # An alarm that is always on comes once, but counts again and again.
+    assert false_starts(np.ones((1, 1000), dtype=bool), settled).sum() == 10
+
+
+def test_false_alarms_are_counted_as_a_loop_would() -> None:
+    rng = np.random.default_rng(6)
+    on = np.repeat(rng.uniform(size=(3, 40)) < 0.3, 25, axis=1)
+    settled = np.repeat(rng.uniform(size=(3, 20)) < 0.7, 50, axis=1)
+    expected = 0
+    for line, calm in zip(on.tolist(), settled.tolist(), strict=True):
+        held = 0
+        for step in range(len(line)):
+            held = held + 1 if line[step] and calm[step] else 0
+            fresh = not any(line[max(0, step - SETTLE) : step])
+            expected += held > 0 and (fresh or (held > 1 and held % 100 == 1))
+    assert false_starts(on, settled).sum() == expected > 3
+    assert recently(on).mean() > on.mean()
+
+
+def test_an_alarm_that_was_on_already_has_to_come_anew() -> None:
+    scene = Scene(np.array([[0, 0, 1, 1, 1, 1, 0, 0]]), NAMES)
+    stuck = events(np.array([[0, 1, 1, 1, 1, 1, 1, 1]], dtype=bool), scene)
+    anew = events(np.array([[0, 1, 1, 0, 1, 1, 1, 0]], dtype=bool), scene)
+    assert (stuck.delays.tolist(), stuck.already.tolist()) == ([np.inf], [True])
+    assert (anew.delays.tolist(), anew.clears.tolist()) == ([2.0], [1.0])
