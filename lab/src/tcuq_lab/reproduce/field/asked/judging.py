@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ COSTLY = 0.1
 """Accuracy that a shift has to cost, at least, to be one that an alarm should find."""
 PACED = "class 16"
 """The law whose streams tell what a source costs, as they show examples as they are recorded."""
+SHUFFLED, UNSHUFFLED = "shuffled steps", "class 1"
+"""Streams without any persistence: the steps of class 1, whose shifts last, in random order."""
 
 Steps = npt.NDArray[Any]
 
@@ -44,6 +47,25 @@ def said(params: Params, log: Log) -> Steps:
         for piece in log.pieces()
     ]
     return np.concatenate([np.asarray(part) for part in parts])
+
+
+def shuffled(shown: Shown, log: Log) -> tuple[Shown, Log]:
+    """Return the same steps in random order within each stretch.
+
+    Parameters
+    ----------
+    shown : Shown
+    log : Log
+        Of the same stream.
+    """
+    rng = np.random.default_rng(len(shown))
+    order = np.concatenate(
+        [piece.start + rng.permutation(piece.stop - piece.start) for piece in log.pieces()]
+    )
+    mixed = replace(
+        shown, labels=shown.labels[order], shifts=shown.shifts[order], sources=shown.sources[order]
+    )
+    return mixed, log.take(order)
 
 
 class Judge:
@@ -69,7 +91,11 @@ class Judge:
     def seen(self, role: str) -> tuple[Shown, Log]:
         """Return what a stream shows, and its log without labels."""
         if role not in self._seen:
-            self._seen[role] = self.unit.shown(role), self.unit.log(role, labels=False)
+            kind, _, law = role.partition(" ")
+            if law == SHUFFLED:
+                self._seen[role] = shuffled(*self.seen(f"{kind} {UNSHUFFLED}"))
+            else:
+                self._seen[role] = self.unit.shown(role), self.unit.log(role, labels=False)
         return self._seen[role]
 
     def put(self, law: str, row: str, column: str, figure: Figure, fit: str = UNTOLD, part: str = "") -> None:
@@ -113,12 +139,13 @@ class Judge:
         row : str
         params : Params
         left, alarm : bool
-            Whether errors at 90 % coverage, and the alarm, are judged too.
+            Whether errors at 90 % coverage, and the alarm, are judged too; no alarm where steps are shuffled,
+            as no shift lasts.
         """
         for law in self.laws:
             steps = said(params, self.seen(f"test {law}")[1])
             self.ranks(row, law, steps["risk"], left=left)
-            if alarm:
+            if alarm and law != SHUFFLED:
                 self.alarms(row, law, np.asarray(steps["alarm"] > 0))
 
     def answer(self, row: str, params: Params) -> None:

@@ -18,6 +18,7 @@ from .judging import (
     LABEL_AUROC,
     LEFT,
     OWN_AUROC,
+    SHUFFLED,
 )
 
 TCUQ = "tcuq"
@@ -95,9 +96,9 @@ def laws_of(plan: UnitPlan) -> tuple[str, ...]:
     Examples
     --------
     >>> laws_of(UnitPlan("mnist", 0))
-    ('class 1', 'class 16', 'class 64', 'object 16', 'changing pace')
+    ('shuffled steps', 'class 1', 'class 16', 'class 64', 'object 16', 'changing pace')
     """
-    return ("class 1", "class 16", "class 64", plan.lived, CHANGING)
+    return (SHUFFLED, "class 1", "class 16", "class 64", plan.lived, CHANGING)
 
 
 SETTINGS = (
@@ -151,6 +152,8 @@ COMPARISONS = (
 )
 
 NOTES = (
+    "`shuffled steps` has the steps of class 1 in random order, so that neither classes nor shifts stay. On "
+    "class 1 itself shifts last: how doubtful recent steps were tells much even where classes do not stay.",
     "The belief behind the signal disbelief weighs six experts by how well they predict. The core has no "
     "switch for it: with `memory, always` the heads have no gate, but the belief still learns the pace. "
     "`memory, fixed pace` replaces it by beliefs of two fixed paces and has one head.",
