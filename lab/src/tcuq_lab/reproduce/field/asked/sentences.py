@@ -160,9 +160,9 @@ def _steps(found: Found, task: str) -> list[str]:
         enough = steps
     for steps in reversed(CURVE):
         ahead = lines_of(found, task, f"{names.labels_of(steps)} - {names.NO_LABELS}", LABEL_AUROC)
-        if not ahead or any(measurable(line) and line.value < 0 for line in ahead):
+        if any(measurable(line) and line.value < 0 for line in ahead):
             break
-        helps = steps
+        helps = steps if ahead else helps
     if not lost:
         return []
     few = min(lost)
