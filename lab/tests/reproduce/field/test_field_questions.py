@@ -110,9 +110,14 @@ def test_too_few_errors_are_fitted_without_labels(logs):
     assert on_first(logs.dev, 1440)[1] == ""
 
 
-def test_other_complaints_of_a_fit_are_not_swallowed(logs):
-    with pytest.raises(ValueError, match="the log is empty"):
-        on_first(logs.dev, 0)
+def test_other_complaints_of_a_fit_are_not_swallowed(logs, monkeypatch):
+    def complain(log, **told):
+        if log.labels is not None:
+            raise ValueError("probs are odd, expected even ones")
+
+    monkeypatch.setattr("tcuq_lab.reproduce.field.asked.fits.fitted", complain)
+    with pytest.raises(ValueError, match="probs are odd"):
+        on_first(logs.dev, 40)
 
 
 def test_what_a_fit_decided_is_said_in_short(full):

@@ -62,7 +62,7 @@ def on_first(log: Log, steps: int) -> tuple[Params, str]:
     try:
         return fitted(part), ""
     except ValueError as error:
-        if "are needed" not in str(error):
+        if "correct steps" not in str(error):
             raise
         assert part.shifted is not None
         clean = part.take(np.flatnonzero(~part.shifted)) if (~part.shifted).any() else part
