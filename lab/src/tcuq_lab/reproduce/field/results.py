@@ -57,6 +57,7 @@ def result_text(
         "recording": RECORDING,
         "protocol": PROTOCOL,
         "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        **({"notes": list(spec.notes)} if spec.notes else {}),
         **about,
     }
     head = json.dumps(content, indent=1, allow_nan=False)[:-2]

@@ -90,6 +90,8 @@ class Spec:
     comparisons : tuple of Comparison
     tasks : tuple of str
     sizes : StreamSizes
+    notes : tuple of str
+        How to read the rows; they go into the result file.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Spec:
     comparisons: tuple[Comparison, ...] = ()
     tasks: tuple[str, ...] = tuple(BACKBONES)
     sizes: StreamSizes = field(default_factory=StreamSizes)
+    notes: tuple[str, ...] = ()
 
 
 def run(

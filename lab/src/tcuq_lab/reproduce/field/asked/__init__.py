@@ -1,0 +1,1 @@
+"""Questions about the standard monitor, each answered by variants that lack a part of it."""

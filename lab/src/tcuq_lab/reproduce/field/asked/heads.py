@@ -1,0 +1,151 @@
+"""Heads that no option of `tcuq.fit` gives: without memory, without a gate, with some signals alone.
+
+All of them learn from the same signals, by the regression of the standard fit. Threshold and alarm are left
+as they come: these variants are judged by how they rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tcuq.fitting.carry_over import Part, choose_weighed
+from tcuq.fitting.gated import HALF, INSTANT, learn_gated
+from tcuq.fitting.options import FitOptions
+from tcuq.fitting.stages import Request, Signals, find_signals, read
+from tcuq.monitor.log import Log
+from tcuq.monitor.params import Params
+
+CONFIDENCE, BELIEF = "confidence", "belief"
+
+
+def seen(log: Log) -> Signals:
+    """Return the signals that the standard monitor of the label sees in a log with labels."""
+    return find_signals(read(Request(log, None, FitOptions.of(about="label", explain=False))))
+
+
+def no_memory(signals: Signals) -> Params:
+    """Return a monitor with one head over the signals of the current step."""
+    names = tuple(name for name in signals.params.signals if name in INSTANT)
+    parts = [_with_past(part, 0.0) for part in _parts(signals)[:1]]
+    return _one_head(signals, names, parts, CONFIDENCE)
+
+
+def always(signals: Signals) -> Params:
+    """Return a monitor with one head over all signals, as if classes stayed on every stream.
+
+    The belief behind `disbelief` still learns how long classes stay: the core has no other.
+    """
+    parts = [_with_past(part, 1.0) for part in _parts(signals)[:1]]
+    return _one_head(signals, signals.params.signals, parts, BELIEF)
+
+
+def no_variety(signals: Signals) -> Params:
+    """Return a monitor whose gate is the persistence alone, whether or not neighboring steps differ."""
+    parts = [
+        (replace(table, past=(table.persistence // 2).astype(table.past.dtype)), wrong, rows)
+        for table, wrong, rows in _parts(signals)
+    ]
+    found = _gated(signals, _carried(signals, signals.params.signals, parts), parts, BELIEF)
+    assert found.instant is not None
+    return found.replace(instant=replace(found.instant, spread=0.0))
+
+
+def weighing(signals: Signals, names: Sequence[str], choose: bool = False) -> Params:
+    """Return a monitor that weighs some signals; it leans on the belief where `disbelief` is one of them.
+
+    Parameters
+    ----------
+    signals : Signals
+    names : sequence of str
+    choose : bool
+        Whether features are left out where they mislead, as the standard fit does.
+    """
+    kept, parts = tuple(names), _parts(signals)
+    kept = _carried(signals, kept, parts) if choose else kept
+    return _gated(signals, kept, parts, BELIEF if "disbelief" in kept else CONFIDENCE)
+
+
+def fixed_gate(params: Params, share: float) -> Params:
+    """Return a monitor whose past counts by the same share on every stream.
+
+    Both heads are made the mixture of the two, so that nothing is left to decide between.
+
+    Parameters
+    ----------
+    params : Params
+        With two heads.
+    share : float
+        0 for the head of single steps, 1 for that of steps with a past.
+    """
+    instant, steady = params.instant, params.coef
+    assert instant is not None and steady is not None
+    mixed = {name: (1 - share) * instant.coef.get(name, 0.0) + share * steady[name] for name in steady}
+    bias = (1 - share) * instant.bias + share * params.bias
+    return params.replace(instant=replace(instant, coef=mixed, bias=bias), coef=mixed, bias=bias)
+
+
+def _parts(signals: Signals) -> list[Part]:
+    """Return log and shuffle, from which two heads learn."""
+    shuffle, errors = signals.shuffle, signals.errors
+    assert shuffle is not None and errors is not None
+    return [
+        (signals.table, errors, signals.table.settled),
+        (shuffle.table, shuffle.errors, shuffle.table.settled),
+    ]
+
+
+def _with_past(part: Part, share: float) -> Part:
+    """Return the same steps with a past that counts by a fixed share."""
+    table, wrong, rows = part
+    past = np.full(len(table), round(share * HALF), dtype=table.past.dtype)
+    return replace(table, past=past), wrong, rows
+
+
+def _carried(signals: Signals, names: tuple[str, ...], parts: Sequence[Part]) -> tuple[str, ...]:
+    """Leave features out where they mislead on corruption types that were left out, as the fit does."""
+    log, shuffle, options = signals.reading.log, signals.shuffle, signals.reading.options
+    if log.kinds is None or shuffle is None:
+        return names
+    kinds = log.kinds.astype(np.int64)
+    every = [kinds, kinds[shuffle.order]][: len(parts)]
+    return choose_weighed(names, parts, every, options.head.l2, options.seed)[0]
+
+
+def _one_head(signals: Signals, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
+    """Return a monitor whose two heads are the same."""
+    kept = _carried(signals, names, parts)
+    found = learn_gated(kept, parts, signals.reading.options.head.l2)
+    past = bool(parts[0][0].past.any())
+    weighed = found.steady if past else found.instant
+    coef = found.steady_coef if past else found.instant_coef
+    bias = _within(found.steady_bias if past else found.instant_bias)
+    given = dict.fromkeys(signals.params.signals, 0.0) | dict(zip(weighed, coef.tolist(), strict=True))
+    instant = signals.params.instant
+    assert instant is not None
+    return signals.params.replace(
+        instant=replace(instant, coef=given, bias=bias), coef=given, bias=bias, anchor=anchor
+    )
+
+
+def _gated(signals: Signals, names: tuple[str, ...], parts: Sequence[Part], anchor: str) -> Params:
+    """Return a monitor with two heads over some signals."""
+    found = learn_gated(names, parts, signals.reading.options.head.l2)
+    instant = signals.params.instant
+    assert instant is not None
+    alone = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
+    steady = dict.fromkeys(signals.params.signals, 0.0)
+    steady |= dict(zip(found.steady, found.steady_coef.tolist(), strict=True))
+    return signals.params.replace(
+        instant=replace(instant, coef=alone, bias=_within(found.instant_bias)),
+        coef=steady,
+        bias=_within(found.steady_bias),
+        anchor=anchor,
+    )
+
+
+def _within(bias: float) -> float:
+    """Return the nearest bias that the core can hold."""
+    return min(max(bias, -256.0), 256.0)

@@ -1,0 +1,184 @@
+"""What each part of the monitor adds: variants of the standard monitor, fitted without knowing the pace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tcuq.fitting.stages import Signals
+from tcuq.metrics.ranking import auroc
+from tcuq.monitor.params import Params
+
+from .asked import assistance, float64, heads
+from .asked import rows as names
+from .asked.fits import CURVE, RUN_LENGTH, Logs, bare, decided, fitted, on_first
+from .asked.judging import PACED, Judge, said
+from .intervals import Mean
+from .plan import TOLD
+from .run import Measured, Spec
+from .specs import TITLES
+from .units import Unit
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Fixed gates that are tried on development streams of the law, for the row that is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """One network that questions are asked about.
+
+    Parameters
+    ----------
+    judge : Judge
+    logs : Logs
+    full : Params
+        The standard monitor.
+    choices : dict
+        What each fit decided.
+    """
+
+    judge: Judge
+    logs: Logs
+    full: Params
+    choices: dict[str, Any] = field(default_factory=dict)
+
+    def label(self, row: str, params: Params, left: bool = False, alarm: bool = False) -> None:
+        """Judge a variant that speaks of the label, and keep what it decided."""
+        self.choices[row] = decided(params)
+        self.judge.label(row, params, left, alarm)
+
+    def answer(self, row: str, params: Params) -> None:
+        """Judge a variant that speaks of its answer, and keep what it decided."""
+        self.choices[row] = decided(params)
+        self.judge.answer(row, params)
+
+
+def measure(unit: Unit) -> Measured:
+    """Ask all questions about the monitor of one network."""
+    judge, logs = Judge(unit, _playable(unit)), Logs(unit)
+    asking = Asking(judge, logs, fitted(logs.dev), {"run length": RUN_LENGTH})
+    asking.label(names.TCUQ, asking.full, left=True, alarm=True)
+    signals = heads.seen(logs.dev)
+    _memory(asking, signals)
+    _gate(asking, signals)
+    _signals(asking, signals)
+    _labels(asking)
+    _curves(asking)
+    _answers(asking)
+    _settings(asking)
+    float64.ask(judge, asking.full)
+    asking.choices["assisted network"] = "judged" if assistance.ask(judge) else "none of this seed"
+    return Measured(judge.figures, asking.choices)
+
+
+def _playable(unit: Unit) -> list[str]:
+    """Return the laws whose streams the recordings can play."""
+    found = []
+    judge = Judge(unit, ())
+    for law in names.laws_of(unit.plan):
+        try:
+            judge.seen(f"test {law}")
+        except NotImplementedError:
+            continue
+        found.append(law)
+    return found
+
+
+def _memory(asking: Asking, signals: Signals) -> None:
+    """Ask what memory adds."""
+    asking.label(names.NO_MEMORY, heads.no_memory(signals), left=True)
+    asking.label(names.ALWAYS, heads.always(signals), left=True)
+    kept = [name for name in names.SIGNALS if name != "disbelief"]
+    paced = [*kept, "disbelief_fast", "disbelief_slow"]
+    if asking.logs.dev.features is None:
+        paced = [name for name in paced if name not in ("magnitude", "distance")]
+    asking.label(names.FIXED_PACE, fitted(asking.logs.dev, signals=paced))
+
+
+def _gate(asking: Asking, signals: Signals) -> None:
+    """Ask what gating adds."""
+    asking.label(names.NO_VARIETY, heads.no_variety(signals))
+    judge, told = asking.judge, {}
+    for law in judge.laws:
+        shown, log = judge.seen(f"law {law}")
+        wrong = (log.probs.argmax(axis=1) != shown.labels)[shown.judged]
+        ranked = {
+            share: auroc(said(heads.fixed_gate(asking.full, share), log)["risk"][shown.judged], wrong)
+            for share in SHARES
+        }
+        told[law] = max(SHARES, key=lambda share: ranked[share])
+        params = heads.fixed_gate(asking.full, told[law])
+        judge.ranks(names.GATE_TOLD, law, said(params, judge.seen(f"test {law}")[1])["risk"], TOLD)
+    asking.choices[names.GATE_TOLD] = told
+
+
+def _signals(asking: Asking, signals: Signals) -> None:
+    """Ask what features add, and each signal."""
+    dev, used = asking.logs.dev, signals.params.signals
+    asking.label(names.POSTERIORS, fitted(dev, use_features=False), left=True, alarm=True)
+    for name in used:
+        rest = [other for other in used if other != name]
+        if name == "disbelief":  # without it a fit has one head, and no gate
+            asking.label(names.without(name), heads.weighing(signals, rest, choose=True))
+        else:
+            asking.label(names.without(name), fitted(dev, signals=rest), alarm=True)
+        pair = [other for other in used if other in ("odds", name)]
+        asking.label(names.only(name), heads.weighing(signals, pair))
+    asking.label(names.RISK_ALARM, fitted(dev, alarm="risk"), alarm=True)
+
+
+def _labels(asking: Asking) -> None:
+    """Ask what labels add."""
+    dev, clean = asking.logs.bare
+    asking.label(names.NO_LABELS, fitted(dev, clean=clean), left=True, alarm=True)
+    asking.label(names.CLEAN_LABELS, fitted(asking.logs.clean), alarm=True)
+
+
+def _curves(asking: Asking) -> None:
+    """Ask how many steps are enough."""
+    dev, clean = asking.logs.dev, asking.logs.clean
+    for steps in CURVE:
+        if steps <= len(dev):
+            params, remark = on_first(dev, steps)
+            asking.label(names.labels_of(steps), params, alarm=True)
+            asking.choices[names.labels_of(steps)] = remark + decided(params)
+        if steps <= len(clean):
+            asking.label(names.clean_of(steps), fitted(bare(clean.take(slice(0, steps)))), alarm=True)
+
+
+def _answers(asking: Asking) -> None:
+    """Ask what labels, features and the class mix add to answers."""
+    dev, (bare_dev, bare_clean) = asking.logs.dev, asking.logs.bare
+    asking.answer(names.ANSWER, fitted(dev, about="answer"))
+    asking.answer(names.BARE_ANSWER, fitted(bare_dev, clean=bare_clean, about="answer"))
+    asking.answer(names.CLEAN_ANSWER, fitted(asking.logs.clean, about="answer"))
+    asking.answer(names.POSTERIOR_ANSWER, fitted(dev, about="answer", use_features=False))
+    asking.answer(names.MIXED_ANSWER, fitted(dev, about="answer", class_mix=True))
+
+
+def _settings(asking: Asking) -> None:
+    """Ask what settings change."""
+    dev, full, judge = asking.logs.dev, asking.full, asking.judge
+    for value in names.BLENDS:
+        judge.label(names.blend_of(value), full.replace(blend=value))
+    judge.label(names.CONFIDENT, full.replace(anchor="confidence"))
+    for value in names.PENALTIES:
+        asking.label(names.penalty_of(value), fitted(dev, l2=value))
+    judge.decisions(names.TCUQ, full)
+    for value in names.BUDGETS:
+        judge.decisions(names.budget_of(value), fitted(dev, budget=value))
+    shown, log = judge.seen(f"test {PACED}")
+    other = fitted(dev, lags=(1, 2, 4, 8, 16), window=24)
+    change = np.abs(said(other, log)["risk"] - said(full, log)["risk"])
+    judge.put(PACED, names.OTHER_PAST, names.RISK_CHANGE, Mean(change, shown.segments))
+
+
+SPEC = Spec(
+    name="questions",
+    title=TITLES["questions"],
+    measure=measure,
+    comparisons=names.COMPARISONS,
+    notes=names.NOTES,
+)

@@ -1,0 +1,214 @@
+"""The experiment `questions`: variants of the monitor on made-up streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_questions import MadeUnit
+
+from tcuq.fitting.risk import scores
+from tcuq.metrics.ranking import auroc
+from tcuq_lab.reproduce.field import questions
+from tcuq_lab.reproduce.field.asked import assistance, float64, heads
+from tcuq_lab.reproduce.field.asked import rows as names
+from tcuq_lab.reproduce.field.asked.fits import CURVE, Logs, decided, fitted, on_first
+from tcuq_lab.reproduce.field.asked.judging import (
+    CLEAN_ON,
+    DELAY,
+    FOUND,
+    LABEL_AUROC,
+    SHUFFLED,
+    Judge,
+    delays_of,
+    said,
+    shuffled,
+)
+from tcuq_lab.reproduce.field.asked.sentences import answered
+from tcuq_lab.reproduce.field.lines import Found
+from tcuq_lab.reproduce.field.results import load_result, result_text
+from tcuq_lab.reproduce.field.run import Key, combined
+from tcuq_lab.reproduce.field.units import Shown
+from tcuq_lab.reproduce.run_size import RUN_SIZES
+
+
+@pytest.fixture(scope="module")
+def unit():
+    return MadeUnit()
+
+
+@pytest.fixture(scope="module")
+def logs(unit):
+    return Logs(unit)
+
+
+@pytest.fixture(scope="module")
+def full(logs):
+    return fitted(logs.dev)
+
+
+@pytest.fixture(scope="module")
+def signals(logs):
+    return heads.seen(logs.dev)
+
+
+def ranked(unit, params, law="class 64"):
+    shown, log = unit.shown(f"test {law}"), unit.log(f"test {law}", labels=False)
+    return auroc(said(params, log)["risk"], log.probs.argmax(axis=1) != shown.labels)
+
+
+def test_a_head_of_all_signals_is_that_of_the_standard_fit(signals, full):
+    found = heads.weighing(signals, signals.params.signals, choose=True)
+    assert found.coef == full.coef and found.bias == full.bias
+    assert found.instant == full.instant and found.anchor == full.anchor
+
+
+def test_without_memory_the_past_has_no_part(unit, signals):
+    params = heads.no_memory(signals)
+    log = unit.log("test class 64", labels=False).take(slice(0, 200))
+    order = np.random.default_rng(0).permutation(200)
+    assert said(params, log)["risk"][order].tolist() == said(params, log.take(order))["risk"].tolist()
+    assert params.anchor == "confidence"
+
+
+def test_where_classes_stay_memory_helps(unit, signals, full):
+    assert ranked(unit, heads.no_memory(signals)) < ranked(unit, full) - 0.02
+    assert ranked(unit, heads.weighing(signals, ["odds"])) < ranked(unit, full) - 0.02
+
+
+def test_always_weighs_all_signals_on_every_stream(signals):
+    params = heads.always(signals)
+    assert dict(params.instant.coef) == dict(params.coef) and params.instant.bias == params.bias
+    assert params.coef["disbelief"] > 0
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_fixed_gate_is_one_of_the_two_heads(signals, full, share):
+    fixed = heads.fixed_gate(full, share)
+    chosen = full.instant if share == 0 else full
+    assert fixed.bias == fixed.instant.bias == chosen.bias
+    assert fixed.coef["odds"] == fixed.instant.coef["odds"] == chosen.coef["odds"]
+    uncertain = [scores(params, signals.table).uncertainty_units for params in (fixed, full)]
+    assert (uncertain[0] != uncertain[1]).any()
+
+
+def test_without_variety_the_gate_is_the_persistence(unit, signals):
+    params = heads.no_variety(signals)
+    steps = said(params, unit.log("test class 64", labels=False))
+    assert params.instant.spread == 0 and steps["variety"].min() > 0.9999
+
+
+def test_float64_on_int8_posteriors_is_close_to_the_core(unit, full):
+    log = unit.log("test class 16", labels=False).take(slice(200, 500))  # across two stretches
+    core = said(full, log)["risk"]
+    assert np.abs(float64.risk(full, log, float64.int8(log.probs)) - core).max() < 0.05
+    assert np.abs(float64.risk(full, log, log.probs.astype(np.float64)) - core).mean() < 0.02
+
+
+def test_too_few_errors_are_fitted_without_labels(logs):
+    params, remark = on_first(logs.dev, 40)
+    assert remark.startswith("without labels: the log has ") and params.horizon == 0
+    assert on_first(logs.dev, 1440)[1] == ""
+
+
+def test_other_complaints_of_a_fit_are_not_swallowed(logs, monkeypatch):
+    def complain(log, **told):
+        if log.labels is not None:
+            raise ValueError("probs are odd, expected even ones")
+
+    monkeypatch.setattr("tcuq_lab.reproduce.field.asked.fits.fitted", complain)
+    with pytest.raises(ValueError, match="probs are odd"):
+        on_first(logs.dev, 40)
+
+
+def test_what_a_fit_decided_is_said_in_short(full):
+    text = decided(full)
+    assert "disbelief" in text and "single steps odds" in text and "alarm on" in text
+
+
+def test_delays_count_costly_shifts_that_begin_while_the_alarm_is_off():
+    shifts = np.array([0, 1, 1, 1, 0, 2, 2, 0, 1, 1, 0, 1], dtype=np.uint8)
+    shown = Shown(
+        np.zeros(12, dtype=np.int64),
+        shifts,
+        shifts.astype(np.int64),
+        np.repeat([0, 1], [8, 4]),
+        ("clean", "fog/5", "fog/1"),
+        ("clean", "fog"),
+    )
+    on = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1], dtype=bool)
+    starts, delays = delays_of(on, shown, ["fog/5"])
+    # The shift at 5 is cheap, that at 8 begins its stretch, and at 11 the alarm is on already.
+    assert starts.tolist() == [1] and delays.tolist() == [2.0]
+    assert delays_of(np.zeros(12, dtype=bool), shown, ["fog/5"])[1].tolist() == [np.inf, np.inf]
+
+
+def test_shuffled_steps_stay_in_their_stretch_and_keep_their_rows(unit):
+    shown, log = unit.shown("test class 1"), unit.log("test class 1", labels=False)
+    mixed, other = shuffled(shown, log)
+    assert mixed.segments.tolist() == shown.segments.tolist() == other.segments.tolist()
+    assert (mixed.labels != shown.labels).any()
+    rows = {probs.tobytes(): label for probs, label in zip(log.probs, shown.labels, strict=True)}
+    assert all(rows[p.tobytes()] == label for p, label in zip(other.probs, mixed.labels, strict=True))
+
+
+def test_steps_without_a_true_class_are_shown_but_not_judged(full):
+    unit = MadeUnit(3)
+    judge = Judge(unit, ["class 16"])
+    judge.label("tcuq", full)
+    before = judge.figures[Key("class 16", "tcuq", "untold", LABEL_AUROC)].value
+    unit.pausing("test class 16", 2)
+    other = Judge(unit, ["class 16"])
+    other.label("tcuq", full)
+    shown, log = unit.shown("test class 16"), unit.log("test class 16", labels=False)
+    kept, risk = shown.judged, said(full, log)["risk"]
+    wrong = log.probs.argmax(axis=1) != shown.labels
+    after = other.figures[Key("class 16", "tcuq", "untold", LABEL_AUROC)].value
+    assert after == pytest.approx(auroc(risk[kept], wrong[kept])) and after != before
+
+
+def test_a_seed_without_an_assisted_network_has_no_row_of_the_plain_one_either():
+    judge = Judge(MadeUnit(assisted=False), ["class 16"])
+    assert not assistance.ask(judge) and judge.figures == {}
+    judge = Judge(MadeUnit(), ["class 16"])
+    assert assistance.ask(judge) and len(judge.figures) == 6
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return questions.measure(MadeUnit())
+
+
+@pytest.mark.slow
+def test_every_row_is_measured_on_every_law_and_compared(measured):
+    found = Found(combined("cifar10", [measured.figures], names.COMPARISONS))
+    laws = names.laws_of(MadeUnit().plan)
+    missing = [steps for steps in CURVE if steps > 720]
+    absent = {names.clean_of(steps) for steps in missing} | {
+        names.labels_of(steps) for steps in missing if steps > 1440
+    }
+    for row in set(names.RANKED) - absent:
+        for law in laws:
+            gap = found.get("cifar10", law, f"tcuq - {row}", "untold", LABEL_AUROC)
+            assert gap is not None and gap.networks == 1 and gap.low <= gap.value <= gap.high, (row, law)
+    assert found.get("cifar10", "class 16", "tcuq", "untold", FOUND).value > 0.5
+    assert found.get("cifar10", SHUFFLED, "tcuq", "untold", FOUND) is None
+    for column in (DELAY, CLEAN_ON):
+        assert found.get("cifar10", "class 16", "no labels", "untold", column) is not None
+    assert found.get("cifar10", "class 16", "assisted network - plain network", "untold", LABEL_AUROC)
+    change = found.get("cifar10", "class 16", names.OTHER_PAST, "untold", names.RISK_CHANGE)
+    assert change.value == change.high == 0
+    asked = {each.question for each in answered(found)}
+    assert len(asked) == 11
+
+
+@pytest.mark.slow
+def test_the_result_file_has_notes_and_choices(measured, tmp_path):
+    lines = combined("cifar10", [measured.figures], names.COMPARISONS)
+    about = {"seconds": 1, "choices": {"resnet8-0": measured.choices}}
+    text = result_text(questions.SPEC, RUN_SIZES["trial"], (0, 1), lines, about)
+    (tmp_path / "questions.json").write_text(text)
+    content, found = load_result(tmp_path / "questions.json")
+    assert content["notes"] == list(names.NOTES)
+    assert content["choices"]["resnet8-0"]["run length"] == 2000
+    assert set(content["choices"]["resnet8-0"]["gate told"]) == set(names.laws_of(MadeUnit().plan))
+    assert [each.text for each in answered(found)]
