@@ -12,8 +12,8 @@ Needs the datasets tinyimagenet20 and cifar10 (TCUQ_DATA) and the extra zoo. It 
   of the paper, from the same networks of one seed.
 
 What is there is not done again: networks, recordings, comparisons. `--share` trains each network for that
-share of the epochs of its configuration; the result file says so. `--skip hydra` leaves out HYDRA, which waits for
-its five teachers, and the tables then lack its row. `--write DIR` also puts the result files there.
+share of the epochs of its configuration; the result file says so. `--skip hydra` leaves out HYDRA, which
+waits for its five teachers, and the tables then lack its row. `--write DIR` also puts the result files there.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def _run(args: argparse.Namespace) -> None:
     with_tables = not args.only and "tables" not in skipped
     setting, sizes = SETTING, StreamSizes()
     if args.examples is not None:
+        if args.write:
+            raise ValueError("--write stores results of all examples: leave out --examples")
         few = integer("examples", args.examples, 50, 10**6)
         setting = replace(
             SETTING, examples=few, dev_examples=few, steps=1500, clean_steps=2000, replicates=50
@@ -110,7 +112,7 @@ def _run(args: argparse.Namespace) -> None:
     about = {"command": command, "seconds": seconds, "networks": [_brief(card) for card in cards]}
     lines = [line for name in chosen for line in files[name].lines]
     choices = {name: files[name].choices for name in chosen}
-    text = backbones.result_text(lines, choices, notes(share, skipped, with_tables), about)
+    text = backbones.result_text(setting, sizes, lines, choices, notes(share, skipped, with_tables), about)
     texts = {"backbones": text}
     for experiment in experiments:
         texts[experiment.name] = _table_text(experiment, setting, *files[experiment.name], command)

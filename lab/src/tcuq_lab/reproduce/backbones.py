@@ -165,12 +165,19 @@ def _lines(backbone: str, law: str, got: Mapping[tuple[str, str], Drawn]) -> lis
 
 
 def result_text(
-    lines: Sequence[Line], choices: Mapping[str, Any], notes: Sequence[str], about: Mapping[str, Any]
+    setting: RunSize,
+    sizes: StreamSizes,
+    lines: Sequence[Line],
+    choices: Mapping[str, Any],
+    notes: Sequence[str],
+    about: Mapping[str, Any],
 ) -> str:
     """Return the result file.
 
     Parameters
     ----------
+    setting : RunSize
+    sizes : StreamSizes
     lines : sequence of Line
     choices : mapping of str to dict
         What `measure` gives, by backbone.
@@ -184,12 +191,12 @@ def result_text(
         "name": NAME,
         "title": TITLE,
         "setting": {
-            "name": SETTING.name,
+            "name": setting.name,
             "networks": {name: TASK_OF[name] for name in choices},
-            "seeds": list(SETTING.seeds),
-            "examples": {part: SETTING.of(part) for part in ("dev", "test")},
-            "severities": list(SETTING.severities),
-            "sizes": asdict(StreamSizes()),
+            "seeds": list(setting.seeds),
+            "examples": {part: setting.of(part) for part in ("dev", "test")},
+            "severities": list(setting.severities),
+            "sizes": asdict(sizes),
             "replicates": REPLICATES,
             "level": LEVEL,
         },
