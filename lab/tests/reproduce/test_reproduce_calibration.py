@@ -17,6 +17,7 @@ from kept_recordings import PLAIN, TINY, Kept
 from tcuq.metrics import wilson
 from tcuq_lab.comparison.records import Record, Results, pick, record
 from tcuq_lab.methods.temperature import fitted as fitted_temperature
+from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.reproduce.experiment import experiment_from
 from tcuq_lab.reproduce.kinds.calibration import METRICS, measure
 from tcuq_lab.reproduce.kinds.unit import Unit
@@ -40,9 +41,12 @@ def _value(found: list[Record], method: str, metric: str) -> float:
     return float(row["value"])
 
 
-def test_posteriors_are_measured_as_their_rows_stand_by_them(tmp_path: Path) -> None:
+def test_posteriors_are_measured_as_their_rows_stand_by_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = Few(tmp_path)
-    found = measure(_plan(["base", "temperature", "mean_answer", "tcuq"]), UNIT, kept)  # type: ignore[arg-type]
+    monkeypatch.setattr(Tcuq, "fit", None)  # posteriors do not need the monitor
+    found = measure(_plan(["base", "temperature", "mean_answer", "tcuq", "tcuq_ts"]), UNIT, kept)  # type: ignore[arg-type]
     y, said = kept.labels, kept.bank["clean"]
     one_hot = np.eye(10)[y]
     heat = fitted_temperature(said.extra["logits"], y)
@@ -60,6 +64,7 @@ def test_posteriors_are_measured_as_their_rows_stand_by_them(tmp_path: Path) -> 
         assert _value(found, "tcuq", metric) == _value(found, "base", metric)
         assert _value(found, "mean_answer", metric) == pytest.approx(_value(found, "base", metric))
     assert _value(found, "temperature", "ece") < _value(found, "base", "ece")
+    assert _value(found, "tcuq_ts", "nll") < _value(found, "base", "nll")
 
 
 def test_intervals_come_from_examples_drawn_again(tmp_path: Path) -> None:

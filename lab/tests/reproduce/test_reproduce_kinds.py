@@ -14,17 +14,14 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 from kept_recordings import PLAIN, TINY, Kept
 from places import LAB
 
-from tcuq import Monitor
-from tcuq.monitor.quantize import quantize_features, quantize_probs
-from tcuq.monitor.reference import reference
 from tcuq_lab.comparison import metric_part, pick, score_part
 from tcuq_lab.comparison.records import Record, Results
 from tcuq_lab.methods.gather import observed
-from tcuq_lab.methods.temporal.mean_posterior import MeanPosterior
-from tcuq_lab.methods.temporal.tcuq import Tcuq, TcuqPaper
+from tcuq_lab.methods.temporal.standard import TcuqStandard
+from tcuq_lab.methods.temporal.tcuq import Tcuq
 from tcuq_lab.methods.temporal.variants import TcuqTs
 from tcuq_lab.reproduce.experiment import Experiment, experiment_from, load_experiments
-from tcuq_lab.reproduce.kinds import comparison, headlines, literal, precision, severity, transfer
+from tcuq_lab.reproduce.kinds import comparison, headlines, literal, severity
 from tcuq_lab.reproduce.kinds.comparison import Arena, fit_rows, joined
 from tcuq_lab.reproduce.kinds.fits import fit_once
 from tcuq_lab.reproduce.kinds.schedule import Schedule
@@ -154,56 +151,22 @@ def test_steps_that_do_not_divide_are_left_out_of_the_literal_stream() -> None:
     assert [span.stop - span.start for span in stream.spans()] == [498, 166, 166, 166]
 
 
-@pytest.mark.slow
-def test_methods_are_used_at_another_dwell_than_they_were_fitted_at(tmp_path: Path) -> None:
-    rows = ["base", "mean_posterior", "tcuq_paper"]
-    experiment = plan("transfer", rows=rows, options={"fitted": [1, 16]})
-    kept = Kept(tmp_path)
-    found = transfer.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-    named = [f"{row}, fitted at {dwell}" for row in rows[1:] for dwell in (1, 16)]
-    assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *named]
-
-    schedule, bank = prepared(kept, experiment)
-    (kind,) = schedule.unseen
-    assert {row["stream"] for row in found} == {kind}
-    (stream,) = schedule.unseen_tests().values()
-    seen = observed(stream, bank)
-    wrong = seen.probs.argmax(1) != stream.label
-    failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
-    for dwell in (1, 16):
-        for method in (MeanPosterior(), TcuqPaper()):
-            method.fit(joined(schedule.at(dwell).learned(), bank))
-            risk = method.answer(seen).score
-            title = f"{method.name}, fitted at {dwell}"
-            assert value(found, method=title, **failure) == pytest.approx(auroc(risk, wrong))
-            area = drops(schedule, stream, bank, risk)[0]
-            got = value(found, method=title, metric="drop_auprc", variant=OWN)
-            assert got == pytest.approx(area, abs=1e-6)
-    assert value(found, method=named[2], **failure) != value(found, method=named[3], **failure)
-
-    same = comparison.measure(plan("comparison", rows=rows[:2]), UNIT, kept)  # type: ignore[arg-type]
-    for metric, variant in (("drop_auprc", OWN), ("mixed_failure_auroc", "own/plain/unseen")):
-        for row in rows[:2]:
-            title = row if row == "base" else f"{row}, fitted at 16"
-            got = value(found, method=title, metric=metric, variant=variant)
-            assert got == value(same, method=row, metric=metric, variant=variant, stream=kind)
-
-
 def test_a_monitor_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = plan("transfer", options={"fitted": [1, 16]})
+    experiment = plan("literal", rows=["base", "tcuq_paper", {"method": "tcuq_standard", "label": "tcuq"}])
     kept = Kept(tmp_path)
-    found = transfer.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+    found = literal.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
     assert len(list((tmp_path / "fits").iterdir())) == 2
     monkeypatch.setattr(Tcuq, "quality", None)  # fitting again would fail
-    assert transfer.measure(experiment, UNIT, kept) == found  # type: ignore[arg-type]
-    other = plan("precision")
-    assert precision.measure(other, UNIT, kept)  # type: ignore[arg-type]
+    monkeypatch.setattr(TcuqStandard, "quality", None)
+    assert literal.measure(experiment, UNIT, kept) == found  # type: ignore[arg-type]
+    other = plan("severity")
+    assert severity.measure(other, UNIT, kept)  # type: ignore[arg-type]
     for elsewhere in (UNIT._replace(seed=1), UNIT._replace(dwell=4.0)):
         with pytest.raises(TypeError):
-            precision.measure(other, elsewhere, kept)  # type: ignore[arg-type]
+            severity.measure(other, elsewhere, kept)  # type: ignore[arg-type]
     kept.setting = replace(TINY, steps=1300)
     with pytest.raises(TypeError):
-        precision.measure(other, UNIT, kept)  # type: ignore[arg-type]
+        severity.measure(other, UNIT, kept)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -236,74 +199,50 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.slow
-def test_integers_and_float64_are_compared_with_the_same_parameters(tmp_path: Path) -> None:
-    rows = ["base", "tcuq_paper", "tcuq"]
-    experiment = plan("precision", rows=rows)
-    kept = Graded(tmp_path)
-    found = precision.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
-    doubled = [f"{row}, {how}" for row in rows[1:] for how in ("integers", "float64")]
-    assert list(dict.fromkeys(row["method"] for row in found)) == ["base", *doubled]
-
-    schedule = UNIT.schedule(kept)  # type: ignore[arg-type]
-    dev, test = UNIT.banks(experiment, kept, schedule)  # type: ignore[arg-type]
-    fitted = fit_rows(experiment.rows, dev, schedule, UNIT.fits(kept))  # type: ignore[arg-type]
-    streams = {**schedule.unseen_tests(), "bursts": schedule.ood_tests()["bursts"]}
-    for row in rows[1:]:
-        method, gaps = fitted[row], []
-        assert isinstance(method, Tcuq)
-        params, through = method.fitted
-        for name, stream in streams.items():
-            seen = observed(stream, test[row])
-            probs, features = quantize_probs(seen.probs), None
-            if params.features:
-                assert seen.features is not None
-                wide = seen.features if through is None else through(seen.features)
-                features = quantize_features(wide, params.feature_scale, params.feature_zero_point)
-            risks = {
-                "integers": Monitor(params).run(probs, features)["risk"],
-                "float64": reference(params, probs, features).risk,
-            }
-            gaps.append(np.abs(risks["integers"] - risks["float64"]).max())
-            wrong = seen.probs.argmax(1) != stream.label
-            for how, risk in risks.items():
-                title = f"{row}, {how}"
-                if name == "bursts":
-                    judged = (stream.label < 0) | ~wrong
-                    want = auroc(risk[judged], stream.label[judged] < 0)
-                    got = value(found, method=title, metric="ood_auroc", variant="own/plain/bursts")
-                    assert got == pytest.approx(want)
-                    continue
-                area = drops(schedule, stream, test[row], risk)[0]
-                got = value(found, stream=name, method=title, metric="drop_auprc", variant=OWN)
-                assert got == pytest.approx(area, abs=1e-6)
-                failure = {"metric": "mixed_failure_auroc", "variant": "own/plain/unseen"}
-                got = value(found, stream=name, method=title, **failure)
-                assert got == pytest.approx(auroc(risk, wrong))
-        gap = value(found, method=f"{row}, float64", metric="risk_gap")
-        assert gap == max(gaps) and 0 < gap < 0.01
-
-
 def test_headlines_are_those_of_a_comparison_with_paired_differences(tmp_path: Path) -> None:
     rows = ["base", "mean_posterior"]
+    pairs = {"pairs": [rows[::-1], ["base", "absent"]]}
     kept = Graded(tmp_path)
-    found = headlines.measure(plan("headlines", rows=rows), UNIT, kept)  # type: ignore[arg-type]
+    found = headlines.measure(plan("headlines", rows=rows, options=pairs), UNIT, kept)  # type: ignore[arg-type]
     same = comparison.measure(plan("comparison", rows=rows), UNIT, kept)  # type: ignore[arg-type]
     asked = [("drop_auprc", OWN), ("ood_auroc", "own/plain/bursts"), ("ood_auroc", "own/plain/singles")]
     for metric, variant in (*asked, ("delay_mean", "equal/unseen"), ("delay_median", "equal/unseen")):
         figures = {}
         for row in rows:
             got = pick(found, method=row, metric=metric, variant=variant)
-            assert got == pick(same, method=row, metric=metric, variant=variant)
+            if (metric, variant) in asked:
+                assert got == pick(same, method=row, metric=metric, variant=variant)
             figures[row] = np.mean([each["value"] for each in got])
         (paired,) = pick(found, method="mean_posterior - base", metric=metric, variant=variant)
         assert paired["stream"] == "joint" and paired["low"] <= paired["value"] <= paired["high"]
         assert paired["value"] == pytest.approx(figures["mean_posterior"] - figures["base"])
         assert paired["n"] == (2 if metric == "drop_auprc" else 1 if metric == "ood_auroc" else got[0]["n"])
-    alike = plan("headlines", rows=["base", {"method": "base", "label": "again"}])
+    assert not pick(same, metric="delay_median")  # nobody reads it there
+    assert {row["method"] for row in found} == {*rows, "mean_posterior - base"}
+    twins = ["base", {"method": "base", "label": "again"}]
+    alike = plan("headlines", rows=twins, options={"pairs": [["again", "base"]]})
     for row in headlines.measure(alike, UNIT, kept):  # type: ignore[arg-type]
         if row["method"] == "again - base" and row["metric"] != "delay_median":  # most are missed here
             assert row["value"] == row["low"] == row["high"] == 0
+
+
+def test_the_product_is_paired_with_the_first_row_on_unseen_kinds_alone(tmp_path: Path) -> None:
+    rows = ["base", "tcuq_paper", {"method": "tcuq_standard", "label": "tcuq"}]
+    kept = Graded(tmp_path)
+    kept.setting = replace(Graded.setting, replicates=100)
+    found = comparison.measure(plan("comparison", rows=rows), UNIT, kept)  # type: ignore[arg-type]
+    gains = pick(found, metric="drop_auprc_gain")
+    schedule, bank = prepared(kept, plan("comparison", rows=rows))
+    assert [row["stream"] for row in gains] == list(schedule.unseen)
+    for row in gains:
+        about = {"stream": row["stream"], "metric": "drop_auprc", "variant": OWN}
+        wanted = value(found, method="tcuq", **about) - value(found, method="base", **about)
+        assert row["method"] == "tcuq - base" and row["value"] == pytest.approx(wanted)
+        assert row["low"] <= row["value"] <= row["high"]
+        stream = schedule.tests()[row["stream"]]
+        share = drops(schedule, stream, bank, np.zeros(len(stream)))[1]
+        got = value(found, stream=row["stream"], method="tcuq", metric="drop_share", variant=OWN)
+        assert got == pytest.approx(share)
 
 
 def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
@@ -331,21 +270,15 @@ def test_some_metrics_alone_are_those_of_all(tmp_path: Path) -> None:
         ("comparison", {"more": 1}, "options of x are more, expected none for comparison"),
         ("severity", {"levels": [1]}, "options of x are levels, expected none for severity"),
         ("literal", {"more": 1}, "options of x are more, expected none for literal"),
-        ("precision", {"kinds": 3}, "options of x are kinds, expected none for precision"),
-        ("headlines", {"kinds": 3}, "options of x are kinds, expected none for headlines"),
-        ("transfer", {"fitted": [1], "at": 1}, "option of x 'at' is unknown"),
-        ("transfer", {}, "fitted of x is None, expected a list of dwells"),
-        ("transfer", {"fitted": 4}, "fitted of x is 4, expected a list of dwells"),
-        ("transfer", {"fitted": [0]}, "fitted of x is 0"),
-        ("transfer", {"fitted": [4, 4.0]}, r"fitted of x is \[4, 4.0\], expected each once"),
+        ("headlines", {"kinds": 3}, "option of x 'kinds' is unknown"),
+        ("headlines", {"pairs": [["base"]]}, r"pairs of x is \[\['base'\]\], expected a list of two labels"),
     ],
 )
 def test_options_are_checked_before_anything_is_computed(
     kind: str, options: dict[str, Any], message: str
 ) -> None:
-    kinds = (comparison, severity, literal, precision, headlines)
-    modules = {each.__name__.rpartition(".")[2]: each for each in kinds}
-    measure = {**modules, "transfer": transfer}[kind].measure
+    kinds = (comparison, severity, literal, headlines)
+    measure = {each.__name__.rpartition(".")[2]: each for each in kinds}[kind].measure
     with pytest.raises(ValueError, match=message) as caught:
         measure(plan(kind, options=options), UNIT, None)
     assert len(str(caught.value).splitlines()) == 1
@@ -354,16 +287,12 @@ def test_options_are_checked_before_anything_is_computed(
 def test_the_files_of_these_kinds_ask_for_what_is_measured(tmp_path: Path) -> None:
     """Columns of severities beyond those of a setting are the only ones that may stay empty."""
     kept = Graded(tmp_path)
-    for name in ("severity", "literal", "transfer", "precision"):
+    for name, module in (("severity", severity), ("literal", literal)):
         whole = load_experiments(LAB / "experiments")[name]
         assert whole.kind == name
-        shown = ("base", "tcuq_paper" if name == "precision" else "mean_posterior")
-        rows = tuple(row for row in whole.rows if row.label in shown)
+        rows = tuple(row for row in whole.rows if row.label in ("base", "mean_posterior"))
         experiment = replace(whole, tasks=("cifar10",), dwells=(16.0,), rows=rows)
-        measure = {"severity": severity, "literal": literal, "transfer": transfer}.get(
-            name, precision
-        ).measure
-        found = measure(experiment, UNIT, kept)  # type: ignore[arg-type]
+        found = module.measure(experiment, UNIT, kept)  # type: ignore[arg-type]
         lines = table(experiment, {"a": Results(found, {"task": "cifar10", "dwell": 16})})
         lacking = {each.title for each in whole.columns} - {line["column"] for line in lines}
         assert {title[-1] for title in lacking} == ({"2", "4"} if name == "severity" else set())

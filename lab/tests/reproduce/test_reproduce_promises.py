@@ -75,6 +75,14 @@ def test_rates_are_those_of_the_monitor_and_no_promise_is_broken(tmp_path: Path)
     assert _value(found, "tcuq_paper", "flag_rate", "unseen", kind) < 0.12
     assert _value(found, "tcuq_no_conformal", "flag_rate", "unseen", kind) > 0.2
     assert _value(found, "tcuq_no_conformal", "threshold_spread", "clean", "clean") == 0
+    assert _value(found, "tcuq_paper", "window_change", "first") == 0
+
+
+def test_the_promises_of_the_product_are_audited_too(tmp_path: Path) -> None:
+    found = measure(_plan("tcuq_standard"), UNIT, Kept(tmp_path))  # type: ignore[arg-type]
+    assert _value(found, "tcuq_standard", "violations", "all") == 0
+    assert 0 < _value(found, "tcuq_standard", "share_of_bound", "worst") <= 1
+    assert _value(found, "tcuq_standard", "window_change", "first") == 0
 
 
 def test_a_decision_that_does_not_follow_is_a_violation(
@@ -83,6 +91,8 @@ def test_a_decision_that_does_not_follow_is_a_violation(
     true_watch = promises.watch
 
     def forged(*args: Any, **more: Any) -> Any:
+        if not more:
+            return true_watch(*args)
         steps, signals = true_watch(*args, **more)
         steps["abstain"][500] ^= True
         return steps, signals

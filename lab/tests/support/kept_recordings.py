@@ -21,7 +21,7 @@ PLAIN: dict[str, Any] = {
     "tasks": ["cifar10"],
     "dwells": [16],
     "rows": ["base", "tcuq_paper"],
-    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["delay_median", "equal/all", "delay"]],
+    "columns": [["drop_auprc", "own/smoothed/unseen", "drop"], ["drop_share", "own/smoothed/unseen", "n"]],
 }
 
 

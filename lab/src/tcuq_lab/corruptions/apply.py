@@ -49,8 +49,9 @@ def corrupt(
     Parameters
     ----------
     x : array
-        uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, or int16 sound
-        (n, samples) of 2048 samples or more at 16 kHz. How it lies in memory does not matter.
+        uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, int16 sound
+        (n, samples) of 2048 samples or more at 16 kHz, or uint8 chunks of text (n, length). How it lies in
+        memory does not matter.
     suite, kind : str
         See `suites` and `Suite.kinds`.
     severity : int
@@ -115,6 +116,8 @@ def _chunk(job: Job) -> npt.NDArray[Any]:
     if known.media == "sound":
         loud = function(x / 32768.0, draws, setting)
         return np.asarray(np.clip(np.rint(loud * 32768.0), -32768, 32767), dtype=np.int16)
+    if known.media == "text":
+        return np.asarray(function(x, draws, setting), dtype=np.uint8)
     flat = x.ndim == 3
     bright = function((x[..., None] if flat else x) / 255.0, draws, setting)
     pixels = np.rint(np.clip(bright, 0, 1) * 255).astype(np.uint8)
@@ -125,6 +128,8 @@ def _checked(x: npt.NDArray[Any], suite: Suite) -> npt.NDArray[Any]:
     examples = np.asarray(x)
     if suite.media == "sound":
         wanted, fits = "int16 (n, samples)", examples.dtype == np.int16 and examples.ndim == 2
+    elif suite.media == "text":
+        wanted, fits = "uint8 (n, length)", examples.dtype == np.uint8 and examples.ndim == 2
     else:
         wanted = "uint8 (n, height, width) or (n, height, width, 3)"
         fits = examples.dtype == np.uint8 and (

@@ -40,7 +40,7 @@ class Suite:
     ----------
     name, about : str
     media : str
-        "pictures" (uint8, channels last) or "sound" (int16 at 16 kHz).
+        "pictures" (uint8, channels last), "sound" (int16 at 16 kHz) or "text" (uint8 chunks).
     kinds : mapping of str to Kind
     seen : tuple of str
         Kinds that development may see; the others are for tests alone.

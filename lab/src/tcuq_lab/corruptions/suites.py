@@ -9,8 +9,9 @@ from .mnist import MNIST_C
 from .natural import CIFAR10_C, IMAGENET_C, TINYIMAGENET_C
 from .speech import SPEECH_C
 from .suite import Suite
+from .text import TEXT_C
 
-_SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C)}
+_SUITES = {each.name: each for each in (MNIST_C, CIFAR10_C, TINYIMAGENET_C, IMAGENET_C, SPEECH_C, TEXT_C)}
 
 _OF_DATA = {
     "mnist": "mnist_c",
@@ -19,6 +20,7 @@ _OF_DATA = {
     "tinyimagenet20": "tinyimagenet_c",
     "speech_commands": "speech_c",
     "speech_commands_v2": "speech_c",
+    "text": "text_c",
 }
 
 
@@ -28,7 +30,7 @@ def suites() -> tuple[str, ...]:
     Examples
     --------
     >>> suites()
-    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c')
+    ('mnist_c', 'cifar10_c', 'tinyimagenet_c', 'imagenet_c', 'speech_c', 'text_c')
     """
     return tuple(_SUITES)
 
@@ -56,7 +58,7 @@ def suite_of(name: str) -> Suite:
     ...
     ValueError: dataset 'svhn' has no corruptions, expected one of mnist, cifar10, ...
     """
-    splits(name)  # a dataset that is unknown altogether is named with its nearest
     if name not in _OF_DATA:
+        splits(name)  # a dataset that is unknown altogether is named with its nearest
         raise ValueError(f"dataset {name!r} has no corruptions, expected one of {', '.join(_OF_DATA)}")
     return suite(_OF_DATA[name])

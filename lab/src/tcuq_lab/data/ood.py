@@ -2,12 +2,13 @@
 
 What is seen in development differs from what is seen in the test:
 
-| task            | dev                                                     | test                          |
-| --------------- | ------------------------------------------------------- | ----------------------------- |
-| mnist           | CIFAR-10, dev part, gray, 28 x 28                       | Fashion-MNIST, test           |
-| cifar10         | Fashion-MNIST, test, 32 x 32, three equal channels      | SVHN, test                    |
-| speech_commands | ten `OTHER_WORDS` of validation, noise recordings 1-3   | the other ten of test, 4-6    |
-| tinyimagenet20  | SVHN, train, 64 x 64                                    | val of the 4 held-out classes |
+| task            | dev                                                   | test                          |
+| --------------- | ----------------------------------------------------- | ----------------------------- |
+| mnist           | CIFAR-10, dev part, gray, 28 x 28                     | Fashion-MNIST, test           |
+| cifar10         | Fashion-MNIST, test, 32 x 32, three equal channels    | SVHN, test                    |
+| speech_commands | ten `OTHER_WORDS` of validation, noise recordings 1-3 | the other ten of test, 4-6    |
+| tinyimagenet20  | SVHN, train, 64 x 64                                  | val of the 4 held-out classes |
+| text            | chunks of module pydoc                                | chunks of module subprocess   |
 
 Fashion-MNIST serves as a test set for MNIST and in development for CIFAR-10: two tasks with networks of
 their own, so nothing is learned for one from the test of the other. The packed form of SVHN has few digits
@@ -31,6 +32,7 @@ from tcuq.metrics import wilson
 from .dataset import Dataset, load
 from .keywords import words
 from .parts import HELD_OUT, load_part, split_of
+from .text import OTHERS, load_other
 
 Labels = npt.NDArray[np.int64]
 
@@ -55,7 +57,7 @@ def ood_name(task: str, part: str) -> str:
     Parameters
     ----------
     task : str
-        "mnist", "cifar10", "speech_commands" or "tinyimagenet20".
+        "mnist", "cifar10", "speech_commands", "tinyimagenet20" or "text".
     part : str
         "dev" or "test".
 
@@ -222,4 +224,5 @@ _TABLE = {
         "test": _Set("other_b", partial(_other_speech, "test", "other_b")),
     },
     "tinyimagenet20": {"dev": _Set("svhn", _large_svhn), "test": _Set("held_out", _held_out)},
+    "text": {name: _Set(module, partial(load_other, module)) for name, module in OTHERS.items()},
 }

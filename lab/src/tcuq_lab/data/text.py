@@ -31,6 +31,9 @@ DOCUMENTS = (
 )
 """A class each. All are one file of more than 64 KiB in every Python from 3.10 on."""
 
+OTHERS = {"dev": "pydoc", "test": "subprocess"}
+"""Modules that are none of the classes, one for each part; as long as those."""
+
 CHUNK = 64
 STRIDE = 16
 STRETCH = 2048
@@ -70,6 +73,19 @@ def load_text(which: str, stride: int = STRIDE) -> Dataset:
                 y.append(np.full(len(chunks), label, dtype=np.int64))
     source = f"source of {len(DOCUMENTS)} modules of Python {sys.version.split()[0]}; {which} stretches"
     return Dataset("text", which, np.concatenate(x), np.concatenate(y), "Python (PSF) license", source)
+
+
+def load_other(module: str) -> Dataset:
+    """Return chunks of a module that is none of the classes; all are of one class of their own.
+
+    Examples
+    --------
+    >>> load_other(OTHERS["dev"]).x.shape
+    (1024, 64)
+    """
+    x = document(module).reshape(-1, CHUNK)
+    source = f"source of the module {module} of Python {sys.version.split()[0]}"
+    return Dataset(module, "all", x, np.zeros(len(x), np.int64), "Python (PSF) license", source)
 
 
 def document(name: str) -> npt.NDArray[np.uint8]:

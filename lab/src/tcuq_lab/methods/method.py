@@ -245,6 +245,14 @@ class Method(ABC):
         """Answer a stream with the setting that was kept."""
         return self.score(seen, self.setting)
 
+    def fit_posteriors(self, dev: Labeled) -> None:
+        """Fit no more than `posteriors` needs; all, where scores and posteriors go together."""
+        self.fit(dev)
+
+    def posteriors(self, seen: Observed) -> Floats:
+        """Return the posteriors that the method stands by."""
+        return self.answer(seen).probs
+
     def follow(self, full: Method) -> None:
         """Fit to the stream of a fitted method with the same `choice`, which is not made again."""
         raise ValueError(f"{self.name} follows no other method; use fit")

@@ -18,12 +18,9 @@ KINDS = (
     "comparison",
     "headlines",
     "literal",
-    "precision",
     "promises",
     "selective",
     "severity",
-    "sweep",
-    "transfer",
 )
 """Kinds of measurement, each a module of `kinds`."""
 

@@ -25,7 +25,11 @@ ENTRIES = ("format", "name", "title", "paper", "command", "setting", "protocol",
 
 
 def result_text(
-    experiment: Experiment, setting: RunSize, lines: list[Line], seconds: float = math.nan
+    experiment: Experiment,
+    setting: RunSize,
+    lines: list[Line],
+    seconds: float = math.nan,
+    command: str | None = None,
 ) -> str:
     """Return the figures of a whole experiment as a result file holds them, one line per figure.
 
@@ -37,6 +41,8 @@ def result_text(
         What `table` returns.
     seconds : float
         How long the comparisons took.
+    command : str, optional
+        That makes the file again, where it is not ``tcuq-lab reproduce``.
     """
     versions = {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()}
     try:
@@ -50,7 +56,7 @@ def result_text(
         "name": experiment.name,
         "title": experiment.title,
         "paper": experiment.paper,
-        "command": f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
+        "command": command or f"tcuq-lab reproduce {experiment.name} --setting {setting.name}",
         "setting": asdict(setting),
         "protocol": PROTOCOL,
         "versions": versions,

@@ -20,10 +20,11 @@ TASKS = {
     "speech_commands": "dscnn",
     "cifar10": "resnet8",
     "tinyimagenet20": "mobilenetv2",
+    "text": "text",
 }
 """Datasets and their backbones."""
-KEPT = {task: backbone for task, backbone in TASKS.items() if task != "tinyimagenet20"}
-"""Those whose weights come with the project; a MobileNetV2 takes megabytes, and is trained when wanted."""
+KEPT = {task: backbone for task, backbone in TASKS.items() if task not in ("tinyimagenet20", "text")}
+"""Those whose weights come with the project; lab/tools/backbones.py trains the others."""
 ABLATED: dict[str, type[Method]] = {
     each.name: each for each in (*ABLATIONS, *(without(name, TcuqPaper) for name in PROFILES["paper"]))
 }

@@ -96,7 +96,9 @@ RUN_SIZES: Mapping[str, RunSize] = MappingProxyType(
             replicates=2000,
             corrupted_once=True,
         ),
-        "trial": RunSize("trial", 300, 300, 2000, 4000, (0, 1), (1, 5), replicates=200, corrupted_once=True),
+        "trial": RunSize(
+            "trial", 300, 300, 2000, 10_000, (0, 1), (1, 5), replicates=200, corrupted_once=True
+        ),
     }
 )
 

@@ -120,6 +120,9 @@ class Tcuq(Streaming):
         """Return the posteriors that the monitor sees and the method stands by."""
         return seen.probs
 
+    def fit_posteriors(self, dev: Labeled) -> None:
+        """Fit nothing: a monitor watches posteriors and changes none."""
+
     def eligible(self, setting: Mapping[str, Any]) -> bool:
         """Return whether a setting may be chosen."""
         return True

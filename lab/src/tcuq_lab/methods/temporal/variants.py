@@ -40,9 +40,13 @@ class TcuqTs(Tcuq):
 
     def fit(self, dev: Labeled) -> None:
         """Fit the temperature, then the rest."""
+        self.fit_posteriors(dev)
+        super().fit(dev)
+
+    def fit_posteriors(self, dev: Labeled) -> None:
+        """Fit the temperature."""
         clean = (dev.kinds == 0) & (dev.labels >= 0)
         self.temperature = fitted(_logs(dev.observed.probs[clean]), dev.labels[clean])
-        super().fit(dev)
 
     def follow(self, full: Method) -> None:
         """Refuse: what was found on other posteriors does not hold for these."""

@@ -14,7 +14,7 @@ from ...comparison.records import Record, record
 from ...methods.method import Method, Observed, Recorded
 from ..experiment import Experiment
 from ..recordings import Recordings
-from .comparison import fit_rows, known_options
+from .comparison import joined, known_options, refuse_twice
 from .unit import Unit
 
 Metric = Callable[[Floats, Ints], float]
@@ -51,7 +51,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
     """Measure posteriors on clean test examples and, with the option `corrupted`, on all unseen kinds.
 
-    Those of clean examples carry an interval from examples drawn again, the same ones for every row.
+    Those of clean examples carry an interval from examples drawn again, the same ones for every row. Of a
+    monitor no more is fitted than its posteriors need, which mostly is nothing.
     """
     with_corrupted = _asked(experiment)
     schedule = unit.schedule(recordings)
@@ -61,7 +62,11 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     test = recordings.banks(unit.task, "test", unit.seed, experiment.rows, wanted)
     labels = schedule.labels["test"]
     found: list[Record] = []
-    for label, method in fit_rows(experiment.rows, dev, schedule, unit.fits(recordings)).items():
+    refuse_twice(experiment.rows)
+    for row in experiment.rows:
+        label, method = row.label, row.method()
+        method.learn(dev[label]["clean"], schedule.labels["dev"])
+        method.fit_posteriors(joined(schedule.learned(), dev[label]))
         for source in wanted:
             probs = posteriors(method, test[label][source])
             if source == CLEAN:
@@ -75,7 +80,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
 
 
 def posteriors(method: Method, recorded: Recorded) -> Floats:
-    """Return the posteriors that a fitted method stands by, each example without a past.
+    """Return the posteriors that a method stands by, each example without a past.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def posteriors(method: Method, recorded: Recorded) -> Floats:
     """
     alone = np.arange(len(recorded.probs))
     seen = Observed(recorded.probs, recorded.features, recorded.extra, alone)
-    return np.asarray(method.answer(seen).probs, dtype=np.float64)
+    return np.asarray(method.posteriors(seen), dtype=np.float64)
 
 
 def _with_intervals(label: str, probs: Floats, labels: Ints, seed: int, replicates: int) -> list[Record]:

@@ -33,6 +33,8 @@ DROP = "drop_auprc"
 GAIN = "drop_auprc_gain"
 SHARE = "drop_share"
 """Share of steps with a full window that are drop events: what an AUPRC is at chance."""
+PAIRED = "tcuq_standard"
+"""Method that is also compared with the first row type by type, with intervals."""
 FIGURES = (
     (DROP, "own/smoothed/unseen"),
     (DROP, "own/smoothed/seen"),
@@ -48,6 +50,15 @@ OOD_FIGURES = (("ood_auroc", "own/plain/all"), ("ood_auprc", "own/plain/all"))
 """What a comparison measures on streams in segments, and on those with OOD inputs; a score has many more."""
 BEST, EQUAL = "best", "equal"
 """In place of the statistic in records of delays: limits from development, and from the clean test stream."""
+
+
+def shares(found: Iterable[Record]) -> list[Record]:
+    """Return the shares of drop events that AUPRCs of `DROP` over own predictions were measured at."""
+    return [
+        record(row["stream"], row["method"], SHARE, row["variant"], row["prevalence"], row["n"])
+        for row in found
+        if row["metric"] == DROP and row["variant"].startswith("own/")
+    ]
 
 
 class Answering(Protocol):
@@ -114,15 +125,18 @@ def case(
 
 
 def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[Record]:
-    """Compare the rows of an experiment; monitors also with the first row, one corruption type at a time."""
+    """Compare the rows of an experiment, and the standard monitor with the first row, type by type.
+
+    Delays are not among it: see `headlines`, and the alarms of `tcuq_lab.reproduce.field`.
+    """
     known_options(experiment)
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
     arena = Arena.of(schedule, methods, dev, test)
-    ours = [row.label for row in experiment.rows if row.method.has_monitor]
+    ours = [row.label for row in experiment.rows if row.method.name == PAIRED]
     pairs = [(label, experiment.rows[0].label) for label in ours]
-    found = arena.records() + arena.ood_records()
+    found = arena.scores() + arena.ood_records()
     return found + arena.paired_records(pairs, recordings.setting.replicates)
 
 
@@ -229,12 +243,7 @@ class Judge:
         """
         variant = f"own/smoothed/{name}"
         found = [{**row, "variant": variant} for row in self.metrics(tests, (DROP, "own/smoothed/all"))]
-        shares = [
-            record(row["stream"], row["method"], SHARE, variant, row["prevalence"], row["n"])
-            for row in found
-            if row["method"] == self.settings.base
-        ]
-        return found + shares
+        return found + shares([row for row in found if row["method"] == self.settings.base])
 
 
 class Watched(NamedTuple):
@@ -295,13 +304,10 @@ class Arena(Judge):
             [case(name, stream, methods, test) for name, stream in streams.items()],
         )
 
-    def records(self) -> list[Record]:
-        """Return scores and delays."""
-        return self.scores() + self.delays()
-
     def scores(self) -> list[Record]:
-        """Return scores alone."""
-        return self.metrics(self.tests, *FIGURES)
+        """Return scores, and beside the AUPRC of drop events the share of steps that are such events."""
+        found = self.metrics(self.tests, *FIGURES)
+        return found + shares(found)
 
     def ood_records(self) -> list[Record]:
         """Return how inputs of none of the classes are told apart, in bursts and one at a time."""
@@ -314,17 +320,18 @@ class Arena(Judge):
         return found
 
     def paired_records(self, pairs: Iterable[tuple[str, str]], replicates: int) -> list[Record]:
-        """Return, for every kind, by how much a row exceeds another in drop AUPRC, with an interval."""
+        """Return by how much a row exceeds another in drop AUPRC, for every unseen kind, with an interval."""
         found = []
         for first, second in pairs:
             for number, each in enumerate(self.tests):
-                group = "seen" if each.name in self.schedule.suite.seen else "unseen"
+                if each.name in self.schedule.suite.seen:
+                    continue
                 row = interval(
                     [each],
                     self.clean_dev,
                     (first, second),
                     DROP,
-                    f"own/smoothed/{group}",
+                    "own/smoothed/unseen",
                     np.random.default_rng([self.schedule.seed, number]),
                     self.settings,
                     replicates,
@@ -332,17 +339,13 @@ class Arena(Judge):
                 found.append({**row, "stream": each.name, "metric": GAIN})
         return found
 
-    def delays(self) -> list[Record]:
-        """Return the delays of every method with the statistic that does best on development streams.
+    def watched(self, method: str) -> Watched:
+        """Return the alarms of a method with the statistic that does best on development streams.
 
         Limits come from the clean test stream ("equal"): one from few development examples gives another run
         length on other examples, and not the same one for all methods, as the run lengths of such limits
         ("best") show. All but that limit is settled on development streams.
         """
-        return [row for method in self.methods for row in self.delay_records(method, self.watched(method))]
-
-    def watched(self, method: str) -> Watched:
-        """Return the alarms of a method with the statistic that does best on development streams."""
         settings = self.settings
         armed = arm(evidence_runs(self.clean_dev, method), settings.run_length, settings.statistics)
         given = [stream.answer(method).evidence for stream in self.shifted_dev]

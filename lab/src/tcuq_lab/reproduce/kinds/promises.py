@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tcuq.audit.derive import audit
 from tcuq.io.decisions import Decisions
 from tcuq.metrics import budget_utilization, exceedance_deviation, threshold_spread, worst_window
-from tcuq.monitor.log import watch
+from tcuq.monitor.log import Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
@@ -27,6 +27,8 @@ from .unit import Unit
 
 WINDOW = 100
 """Steps of the window in which abstentions are counted."""
+WINDOWS, EARLY, FIRST = range(12, 25), 500, "shifted first"
+"""Windows of the monitor that the paper calls alike, tried on the first steps of streams of that order."""
 CLEAN, UNSEEN, SHIFTED, WORST = "clean", "unseen", "shifted", "worst"
 """Variants: the clean stream; streams of unseen kinds, and their shifted steps alone; the worst stream."""
 
@@ -63,7 +65,33 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
             name: watched(monitor, observed(stream, test[label]), stream) for name, stream in shown.items()
         }
         found += _records(label, monitor.params, logs, schedule.unseen)
+        starts = [monitor.log(observed(shown[f"{kind}, {FIRST}"], test[label])) for kind in schedule.unseen]
+        starts = [log.take(slice(EARLY)) for log in starts]
+        steps = sum(map(len, starts))
+        change = window_change(monitor.params, starts)
+        found.append(record("pooled", label, "window_change", "first", change, steps))
     return found
+
+
+def window_change(params: Params, logs: Sequence[Log], windows: Iterable[int] = WINDOWS) -> float:
+    """Return the largest change of risk when the window, and with it the warm-up, is another.
+
+    Windows below the longest lag, which no monitor has, are left out.
+
+    Parameters
+    ----------
+    params : Params
+    logs : sequence of Log
+    windows : iterable of int
+    """
+    before = [watch(Monitor(params), log)["risk"] for log in logs]
+    most = 0.0
+    for window in windows:
+        if window >= max(params.lags, default=1):
+            other = params.replace(window=window, warmup=None)
+            for risk, log in zip(before, logs, strict=True):
+                most = max(most, float(np.abs(watch(Monitor(other), log)["risk"] - risk).max()))
+    return most
 
 
 def every_stream(schedule: Schedule) -> dict[str, Stream]:
@@ -71,7 +99,7 @@ def every_stream(schedule: Schedule) -> dict[str, Stream]:
     found = {CLEAN: schedule.clean("test"), **schedule.tests()}
     if "test" in schedule.ood:
         found |= schedule.ood_tests()
-    orders = {"shifted first": schedule.shifted_first(), "rising": schedule.rising_tests()}
+    orders = {FIRST: schedule.shifted_first(), "rising": schedule.rising_tests()}
     for order, streams in orders.items():
         found |= {f"{kind}, {order}": stream for kind, stream in streams.items()}
     return found

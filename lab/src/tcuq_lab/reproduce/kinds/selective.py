@@ -19,6 +19,7 @@ from .comparison import Answering, Bank, fit_rows, known_options
 from .unit import Unit
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+BLENDED = "blend"
 CURVE, DECIDED = "curve", "decided"
 """Variants: the ranking of a whole stream in hindsight, and what a monitor accepted step by step."""
 
@@ -27,8 +28,8 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     """Measure the risk-coverage curve of every row on streams of unseen kinds, and monitors at work.
 
     Options are values for rows with a monitor, which are altered in their best setting that looks at the
-    past: `blend`, each with a curve; `level`, to which the budget is tied, each with what its monitor
-    accepts.
+    past: `blend`, each with a curve, where a monitor has one (the standard profile blends nothing); `level`,
+    to which the budget is tied, each with what its monitor accepts.
     """
     blends, levels = _checked(experiment)
     schedule = unit.schedule(recordings)
@@ -40,7 +41,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
         found += curves(label, method, streams, bank)
         if method.has_monitor:
             monitor = method.monitored()
-            for blend in blends:
+            for blend in blends if BLENDED in monitor.setting else ():
                 found += curves(f"{label}, blend {blend:g}", monitor.altered(blend=blend), streams, bank)
             for level in levels:
                 other = monitor.altered(level="budget", budget=level)
