@@ -37,7 +37,8 @@ def check_past(fitted: Fitted, stream: Stream, whole: Said, where: str) -> None:
     """
     for cut in cuts(len(stream)):
         short = Stream(stream.probs[:cut], stream.features[:cut])
-        _compare(fitted, fitted.say(short, where), whole, cut, where, "when later steps are cut off")
+        said = fitted.say(short, f"{where} cut off after {cut} steps")
+        _compare(fitted, said, whole, cut, where, "when later steps are cut off")
     middle = len(stream) // 2
     order = np.concatenate([np.arange(middle), np.arange(len(stream) - 1, middle - 1, -1)])
     probs, features = stream.probs[order], np.roll(stream.features[order], 1, axis=1)

@@ -92,8 +92,8 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
             steps += sum(map(len, given))
             kinds = _same_kinds(entry, task, said, kinds)
             where = _where(stream, 0)
-            check_past(fitted, given[0], said[0], where)
             check_again(fitted, given[0], said[0], where, "the second time")
+            check_past(fitted, given[0], said[0], where)
             check_again(again, given[0], said[0], where, "after a second fit")
             for column, each in figures(task, stream, joined(said), confidence(given)).items():
                 lines.append(line(task.name, stream, entry.name, "", column, mean([each]), 1))
