@@ -16,7 +16,6 @@ import tcuq
 from tcuq.base.checks import known
 from tcuq.monitor.log import Log, watch
 
-from ..methods.base import Base
 from ..methods.confidence_norm import ConfidenceNorm
 from ..methods.entropy import Entropy
 from ..methods.method import Labeled, Method, Observed
@@ -50,6 +49,18 @@ class Adapted:
         """Return its score and its class."""
         found = self.inner.answer(Observed(stream.probs, stream.features))
         return Said(found.score, found.predictions())
+
+
+class Confidence:
+    """1 less the largest posterior: what every method is compared with."""
+
+    name = "confidence"
+    uses_labels = False
+    state_bytes = 0
+
+    def watch(self, stream: Stream) -> Said:
+        """Return the doubt of each step."""
+        return Said(_doubt(stream.probs))
 
 
 class Tcuq:
@@ -185,7 +196,7 @@ def _adapted(title: str, of: type[Method], labels: bool, state: int | None) -> t
 
 BUILT_IN: Mapping[str, Any] = MappingProxyType(
     {
-        "confidence": _adapted("confidence", Base, False, 0),
+        "confidence": Confidence,
         "entropy": _adapted("entropy", Entropy, False, 0),
         "vote_8": _adapted("vote of 8", Vote8, False, 10),
         "mean_8": _adapted("mean of 8", Mean8, False, 82),
