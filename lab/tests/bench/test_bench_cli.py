@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
-from small_benchmark import made_folder
+from small_benchmark import made_folder, made_task
 
 from tcuq_lab.cli import main
 from tcuq_lab.home import NoCheckout
@@ -41,7 +41,7 @@ def test_the_example_runs_and_has_twenty_lines(
     assert main(["bench", str(EXAMPLE), "--streams", streams, "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "moving mean of doubt (without labels): relative errors" in said and "class 16" in said
-    assert f"wrote {out / 'bench_method.json'}" in said
+    assert f"next: tcuq-lab bench --table {out}/*.json" in said
     assert main(["bench", "confidence", "--streams", streams, "--out", str(out), "--quiet"]) == 0
     files = sorted(map(str, out.glob("*.json")))
     assert main(["bench", "--table", *files]) == 0
@@ -53,6 +53,43 @@ def test_the_example_runs_and_has_twenty_lines(
     assert main([*command, "--check"]) == 1 and "Track" not in page.read_text()
     assert main([*command, "--write"]) == 0 and "Track" in page.read_text()
     assert main([*command, "--check"]) == 0
+
+
+def test_streams_are_replaced_only_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = 0
+    monkeypatch.setattr("tcuq_lab.bench.make.made", lambda task, *given: made_task(task, seed))
+    command = ["bench", "--make", "--task", "mnist", "--out", str(tmp_path / "new")]
+    assert main(command) == 0
+    before = (tmp_path / "new" / "streams.json").read_text()
+    assert main(command) == 0 and "no change" in capsys.readouterr().err
+    seed = 1
+    assert main(command) == 2 and "--write replaces them" in capsys.readouterr().err
+    assert (tmp_path / "new" / "streams.json").read_text() == before
+    assert main([*command, "--write"]) == 0
+    assert (tmp_path / "new" / "streams.json").read_text() != before
+
+
+def bare(text: str) -> str:
+    """Return code without docstrings and imports from the future."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                each
+                for each in body
+                if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+                and not (isinstance(each, ast.ImportFrom) and each.module == "__future__")
+            ]
+    return ast.unparse(tree)
+
+
+def test_the_page_shows_the_example() -> None:
+    page = (ROOT / "docs" / "BENCHMARK.md").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    assert bare(shown) == bare(EXAMPLE.read_text())
 
 
 def test_json_holds_every_figure(streams: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,9 +116,12 @@ def test_without_arguments_it_says_what_to_type(capsys: pytest.CaptureFixture[st
         (["nobody.py"], "nobody.py: No such file or directory"),
         (["vote_9"], "method 'vote_9' is unknown; did you mean vote_8? A file of yours ends in .py"),
         (["confidence", "--make"], "METHOD, --table and --make exclude each other"),
-        (["confidence", "--check"], "--write and --check go with --page"),
+        (["confidence", "--check"], "--check goes with --page, --write with --page or --make"),
         (["confidence", "--page", "x"], "--page goes with --table"),
         (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
+        (["vote_8.json"], "vote_8.json is no method; for a result file type: tcuq-lab bench --table"),
+        (["a/mine.py", "b/mine.py"], "b/mine.py would have the result file of a/mine.py"),
+        (["--make", "--setting", "trial"], "pass --out DIR for other streams"),
         (["--table", "nowhere.json"], "nowhere.json: No such file or directory"),
         (["--make", "--task", "mnst"], "task 'mnst' is unknown; did you mean mnist?"),
     ],

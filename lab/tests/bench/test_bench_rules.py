@@ -190,3 +190,22 @@ def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None
 
     with pytest.raises(Broken, match="alarm is said to some stretches only, expected all"):
         judge(benchmark, watch)
+
+
+def test_a_file_may_define_dataclasses(benchmark: Benchmark, tmp_path: Path) -> None:
+    path = tmp_path / "tidy.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Method:\n"
+        "    weight: float = 2.0\n"
+        "    def watch(self, stream):\n"
+        "        return -self.weight * stream.probs.max(axis=1)\n"
+    )
+    assert run(load_entry(path), benchmark).headline.value == 1.0
+
+
+def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:
+    weights = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    judge(benchmark, lambda stream: np.tanh(stream.features @ weights / 50).sum(axis=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from tcuq.base.checks import integer
 
 from .interface import Dev, Said, Stream
 
+LONGEST = 60
 HINT = "define a class Method with watch(self, stream) or step(self, probs, features)"
 
 
@@ -50,6 +52,13 @@ class Entry:
     source: str
     sha256: str
     place: str
+
+
+def is_name(name: object) -> bool:
+    """Return whether a method may be called so: a table has to show it."""
+    return (
+        isinstance(name, str) and 0 < len(name.strip()) <= LONGEST and name.isprintable() and "|" not in name
+    )
 
 
 class Broken(ValueError):
@@ -90,8 +99,8 @@ def entry_of(kind: Any, source: str, sha256: str, place: str) -> Entry:
     with blamed(place, "passes"):
         passes = integer("passes", getattr(kind, "passes", 1), 1, 1000)
     name = getattr(kind, "name", Path(place).stem)
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or "|" in name:
-        raise Broken(f"{place}: name is {name!r}, expected a text of one line without |")
+    if not is_name(name):
+        raise Broken(f"{place}: name is {name!r}, expected a text of up to {LONGEST} characters without |")
     return Entry(kind, name.strip(), uses_labels and fits, passes, source, sha256, place)
 
 
@@ -109,6 +118,7 @@ def load_entry(path: str | Path) -> Entry:
     if spec is None or spec.loader is None:
         raise Broken(f"{place} is no Python file, expected a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and pickle look there for the module of a class
     with blamed(str(place), "import"):
         spec.loader.exec_module(module)
     kind = getattr(module, "Method", None)

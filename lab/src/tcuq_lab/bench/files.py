@@ -217,6 +217,12 @@ def task_of(arrays: Mapping[str, npt.NDArray[Any]]) -> Task:
     )
 
 
+def content_of(folder: str | Path) -> dict[str, str]:
+    """Return the digests of the content of listed files; none where there is no list."""
+    place = Path(folder) / LIST
+    return {name: each["content"] for name, each in listed_files(place).items()} if place.exists() else {}
+
+
 def save(folder: str | Path, tasks: Sequence[Task], about: Mapping[str, Any]) -> str:
     """Write the files of tasks and their list; return the text of the list.
 

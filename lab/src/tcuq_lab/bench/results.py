@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq._version import VERSION
+from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
 from ..reproduce.field.intervals import LEVEL, REPLICATES
 from ..reproduce.field.lines import Found, entries, from_entries
 from ..reproduce.result_files import read_content
 from ..reproduce.table import plain
+from .entry import is_name
 from .run import Outcome
+from .scores import RELATIVE
 
 FORMAT = "tcuq bench 1"
 WITH, WITHOUT = "with labels", "without labels"
@@ -114,6 +117,14 @@ def load_result(path: str | Path) -> Result:
         draws = [math.nan if each is None else float(each) for each in content["headline_draws"]]
         if content["track"] not in TRACKS:
             raise ValueError(f"track is {content['track']!r}, expected one of {', '.join(TRACKS)}")
+        if not is_name(content["name"]):
+            raise ValueError(f"name is {content['name']!r}, expected a text without |")
+        if content["state_bytes"] is not None:
+            integer("state_bytes", content["state_bytes"], 0, 2**40)
+        found = Found(from_entries(content["lines"]))
+        cells = [each.value for each in found.lines if each.column == RELATIVE and not math.isnan(each.value)]
+        if not cells or abs(sum(cells) / len(cells) - float(head["value"])) > 1e-4:
+            raise ValueError(f"headline is {head['value']}, expected the mean of its {len(cells)} lines")
         return Result(
             Path(path),
             str(content["name"]),
@@ -122,7 +133,7 @@ def load_result(path: str | Path) -> Result:
             content["state_bytes"],
             Interval(float(head["value"]), float(head["low"]), float(head["high"]), 0),
             np.array(draws, dtype=np.float64),
-            Found(from_entries(content["lines"])),
+            found,
             content,
         )
     except KeyError as error:

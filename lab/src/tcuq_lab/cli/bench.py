@@ -42,7 +42,7 @@ def add(subparsers: Subparsers) -> None:
     option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
     option("--table", nargs="*", metavar="FILE", help="print the leaderboard of result files")
     option("--page", metavar="FILE", help="with --table: compare the table in this page with the new one")
-    option("--write", action="store_true", help="with --page: write the new table into it")
+    option("--write", action="store_true", help="with --page or --make: replace what is there")
     option("--check", action="store_true", help="with --page: exit with 1 if the page is out of date")
     option("--make", action="store_true", help="make the streams from recorded outputs of networks")
     option(
@@ -57,8 +57,8 @@ def bench(args: argparse.Namespace) -> int:
     """Run methods, print the leaderboard, or make the streams."""
     if sum([bool(args.methods), args.table is not None, args.make]) > 1:
         raise UsageError("METHOD, --table and --make exclude each other")
-    if (args.write or args.check) and not args.page:
-        raise UsageError("--write and --check go with --page")
+    if (args.check and not args.page) or (args.write and not (args.page or args.make)):
+        raise UsageError("--check goes with --page, --write with --page or --make")
     if args.page and args.table is None:
         raise UsageError("--page goes with --table")
     if args.table is not None:
@@ -105,6 +105,12 @@ def _run(args: argparse.Namespace) -> int:
     from ..bench.run import run
 
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
+    stems = [Path(name).stem for name in names]
+    for number, name in enumerate(names):
+        if name.endswith(".json"):
+            raise UsageError(f"{name} is no method; for a result file type: tcuq-lab bench --table {name}")
+        if stems[number] in stems[:number]:
+            raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
     entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
     benchmark = load(_folder(args.streams))
     if args.out:
@@ -119,7 +125,9 @@ def _run(args: argparse.Namespace) -> int:
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
                 write_whole(path, text)
-                shown.append(f"wrote {path}; next: tcuq-lab bench --table {args.out}/*.json")
+                note(args, f"wrote {path}")
+    if args.out:
+        shown.append(f"next: tcuq-lab bench --table {args.out}/*.json")
     answer(args, found, "\n".join(shown))
     return 0
 
@@ -206,7 +214,7 @@ def _table(args: argparse.Namespace) -> int:
 def _make(args: argparse.Namespace) -> int:
     from tcuq.base.checks import known
 
-    from ..bench.files import save
+    from ..bench.files import arrays_of, content_digest, content_of, save
     from ..bench.make import about, made
     from ..home import folder
     from ..reproduce.field.plan import BACKBONES
@@ -215,18 +223,26 @@ def _make(args: argparse.Namespace) -> int:
 
     setting = run_size(args.setting)
     tasks = list(dict.fromkeys(known("task", task, BACKBONES) for task in args.task or BACKBONES))
+    if not args.out and (args.task or setting.name != "full"):
+        raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
     out = folder(args.out, "benchmark")
     recordings = Recordings(
         str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
     )
     with progress(args) as bar:
         found = [made(task, recordings, bar) for task in tasks]
-    save(out, found, about(setting.name))
+    there = content_of(out)
+    if there == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:
+        note(args, f"{out}: no change")
+    elif there and not args.write:
+        raise UsageError(f"{out} holds other streams; --write replaces them, results are then made again")
+    else:
+        save(out, found, about(setting.name))
     sizes = {task.name: (out / f"{task.name}.npz").stat().st_size for task in found}
     lines = [
         f"{task.name}: {sum(map(len, task.streams.values())):,} steps, {len(task.probs):,} different, "
         f"{sizes[task.name] / 1e6:.1f} MB"
         for task in found
     ]
-    answer(args, {"out": str(out), "bytes": sizes}, "\n".join([*lines, f"wrote {out}"]))
+    answer(args, {"out": str(out), "bytes": sizes}, "\n".join([*lines, f"the streams are in {out}"]))
     return 0
