@@ -136,7 +136,10 @@ def test_a_result_file_says_what_was_run(tmp_path: Path) -> None:
     assert len(back.draws) == 2000 and np.isfinite(back.draws).all()
     for line in outcome.lines:
         again = back.found.get(line.task, line.stream, line.row, "", line.column)
-        assert (again is None) if np.isnan(line.value) else again.value == pytest.approx(line.value, abs=1e-6)
+        if again is None:
+            assert np.isnan(line.value)
+        else:
+            assert again.value == pytest.approx(line.value, abs=1e-6)
 
 
 def test_a_table_goes_between_its_marks() -> None:

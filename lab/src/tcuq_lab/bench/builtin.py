@@ -100,7 +100,6 @@ class TcuqNoLabels(Tcuq):
 
     def fit(self, dev: Dev) -> None:
         """Fit a monitor."""
-        assert dev.clean is not None
         clean = Log(dev.clean.probs, dev.clean.features, segments=dev.clean.stretches)
         log = Log(dev.probs, dev.features, segments=dev.stretches)
         self.params = tcuq.fit(log, clean=clean, run_length=ASKED, explain=False)
@@ -117,7 +116,6 @@ class WindowedMean:
 
     def fit(self, dev: Dev) -> None:
         """Find the limit on clean data."""
-        assert dev.clean is not None
         doubts = _doubt(dev.clean.probs)
         self.limit = limit_for([self._statistic(doubts[piece]) for piece in dev.clean.pieces()])
 
@@ -144,7 +142,6 @@ class Cusum(WindowedMean):
 
     def fit(self, dev: Dev) -> None:
         """Find mean, slack (half a standard deviation) and limit on clean data."""
-        assert dev.clean is not None
         doubts = _doubt(dev.clean.probs)
         self.center, self.slack, self.limit = float(doubts.mean()), float(doubts.std()) / 2, np.inf
         super().fit(dev)

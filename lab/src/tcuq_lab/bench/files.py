@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tcuq.base.whole_files import write_whole
 
-from .interface import Dev, Ints, Stream
+from .interface import Dev, Ints, Recorded, Stream
 
 FORMAT, LIST_FORMAT = "tcuq stream file 1", "tcuq streams 1"
 LIST = "streams.json"
@@ -111,16 +111,14 @@ class Task:
         """
         shown, clean = self.streams[DEV], self.streams[CLEAN_DEV]
         still = self._given(clean)
-        second = Dev(still.probs, still.features, frozen(clean.stretches))
+        second = Recorded(still.probs, still.features, frozen(clean.stretches))
         seen = self._given(shown)
         if not labels:
-            return Dev(seen.probs, seen.features, frozen(shown.stretches), clean=second)
+            return Dev(seen.probs, seen.features, frozen(shown.stretches), second)
         types = list(dict.fromkeys(name.partition("/")[0] for name in self.sources))
         number = np.array([types.index(name.partition("/")[0]) for name in self.sources], dtype=np.uint8)
         kinds = frozen(number[shown.sources])
-        return Dev(
-            seen.probs, seen.features, frozen(shown.stretches), frozen(shown.labels), kinds, clean=second
-        )
+        return Dev(seen.probs, seen.features, frozen(shown.stretches), second, frozen(shown.labels), kinds)
 
     def given(self, name: str) -> list[Stream]:
         """Return the stretches of a stream as a method gets them: no labels, no sources."""
@@ -162,7 +160,7 @@ def content_digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     Examples
     --------
     >>> content_digest({"a": np.zeros(2, np.uint8)})[:12], content_digest({"a": np.zeros(3, np.uint8)})[:12]
-    ('ab7ff4f8a2c3', '74b0c6cd8ee2')
+    ('3598b269262c', '65779c63506b')
     """
     digest = hashlib.sha256()
     for name in sorted(arrays):

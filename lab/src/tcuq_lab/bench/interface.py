@@ -37,29 +37,20 @@ class Stream:
 
 
 @dataclass(frozen=True, eq=False)
-class Dev:
-    """Development data: what `fit` gets.
+class Recorded:
+    """Several stretches, one after the other.
 
     Parameters
     ----------
     probs, features
-        As of `Stream`, all stretches one after the other.
+        As of `Stream`.
     stretches : array of T integers
         Steps of one independent stretch have the same number and lie together.
-    labels : array of T integers, optional
-        True classes. None in the track without labels, and of `clean`.
-    shifted : uint8 array of T, optional
-        0 where the input is clean, else the number of the corruption type. None where `labels` is None.
-    clean : Dev, optional
-        A second log that is known to be clean, without labels. None of `clean` itself.
     """
 
     probs: Floats
     features: Floats
     stretches: Ints
-    labels: Ints | None = None
-    shifted: npt.NDArray[np.uint8] | None = None
-    clean: Dev | None = None
 
     def __len__(self) -> int:
         return len(self.probs)
@@ -69,11 +60,32 @@ class Dev:
 
         Examples
         --------
-        >>> Dev(np.ones((3, 2)), np.ones((3, 1)), np.array([0, 0, 1])).pieces()
+        >>> Recorded(np.ones((3, 2)), np.ones((3, 1)), np.array([0, 0, 1])).pieces()
         [slice(0, 2, None), slice(2, 3, None)]
         """
         edges = [0, *(np.flatnonzero(np.diff(self.stretches)) + 1).tolist(), len(self)]
         return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+@dataclass(frozen=True, eq=False)
+class Dev(Recorded):
+    """Development data: what `fit` gets.
+
+    Parameters
+    ----------
+    probs, features, stretches
+        See `Recorded`.
+    clean : Recorded
+        A second log that is known to be clean.
+    labels : array of T integers, optional
+        True classes; None in the track without labels.
+    shifted : uint8 array of T, optional
+        0 where the input is clean, else the number of the corruption type; None in the track without labels.
+    """
+
+    clean: Recorded
+    labels: Ints | None = None
+    shifted: npt.NDArray[np.uint8] | None = None
 
 
 class Said(NamedTuple):
