@@ -1,0 +1,131 @@
+"""What a method of the benchmark is given, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+ASKED = 2000
+"""Clean steps per false alarm that alarms should aim for, so that their delays can be compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """One stretch of a stream, in order; nothing else is known about it.
+
+    Parameters
+    ----------
+    probs : float32 array of shape (T, L)
+        Posteriors as an int8 softmax leaves them: multiples of 1/256, at most 255/256. A row sums to about 1.
+    features : float32 array of shape (T, d)
+        Penultimate layer, from 8-bit values.
+    """
+
+    probs: Floats
+    features: Floats
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Several stretches, one after the other.
+
+    Parameters
+    ----------
+    probs, features
+        As of `Stream`.
+    stretches : array of T integers
+        Steps of one independent stretch have the same number and lie together.
+    """
+
+    probs: Floats
+    features: Floats
+    stretches: Ints
+
+    def __len__(self) -> int:
+        return len(self.probs)
+
+    def pieces(self) -> list[slice]:
+        """Return the stretches as slices.
+
+        Examples
+        --------
+        >>> Recorded(np.ones((3, 2)), np.ones((3, 1)), np.array([0, 0, 1])).pieces()
+        [slice(0, 2, None), slice(2, 3, None)]
+        """
+        edges = [0, *(np.flatnonzero(np.diff(self.stretches)) + 1).tolist(), len(self)]
+        return [slice(a, b) for a, b in pairwise(edges) if b > a]
+
+
+@dataclass(frozen=True, eq=False)
+class Dev(Recorded):
+    """Development data: what `fit` gets.
+
+    Parameters
+    ----------
+    probs, features, stretches
+        See `Recorded`.
+    clean : Recorded
+        A second log that is known to be clean.
+    labels : array of T integers, optional
+        True classes; None in the track without labels.
+    shifted : uint8 array of T, optional
+        0 where the input is clean, else the number of the corruption type; None in the track without labels.
+    """
+
+    clean: Recorded
+    labels: Ints | None = None
+    shifted: npt.NDArray[np.uint8] | None = None
+
+
+class Said(NamedTuple):
+    """What a method says to a stretch: arrays of one value a step, or single values from `step`.
+
+    Parameters
+    ----------
+    risk : number
+        Higher means that the answer is more likely wrong. Any scale.
+    answer : integer, optional
+        The class that the method answers with; the network's own (largest posterior) by default.
+    alarm : boolean, optional
+        Whether the method says that the input has degraded.
+    accuracy : number from 0 to 1, optional
+        Expected share of right answers over the last 200 steps.
+
+    Examples
+    --------
+    >>> Said.of([0.25, 0.5]).risk, Said.of({"risk": [0.25], "alarm": [True]}).alarm
+    ([0.25, 0.5], [True])
+    >>> Said.of({"rsk": [0.25]})
+    Traceback (most recent call last):
+    ...
+    ValueError: 'rsk' is said, expected risk, and if you like answer, alarm, accuracy
+    """
+
+    risk: Any
+    answer: Any = None
+    alarm: Any = None
+    accuracy: Any = None
+
+    @classmethod
+    def of(cls, value: Any) -> Said:
+        """Return what a method returned: a `Said`, a mapping with its names, or risk alone."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            return cls(value)
+        odd = [str(name) for name in value if name not in cls._fields]
+        if odd or "risk" not in value:
+            said = f"{odd[0]!r} is said" if odd else "risk is missing"
+            raise ValueError(f"{said}, expected risk, and if you like answer, alarm, accuracy")
+        return cls(**value)

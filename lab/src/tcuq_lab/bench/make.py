@@ -1,0 +1,165 @@
+"""Making the stream files from recorded outputs of networks; the only part that needs datasets."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq._version import VERSION
+from tcuq.monitor.quantize import quantize_probs
+
+from ..reproduce.field.plan import BACKBONES, CHANGING, CLEAN_TEST, UnitPlan
+from ..reproduce.field.units import Unit
+from ..reproduce.recordings import Recordings
+from ..reproduce.versions import RECORDING
+from .files import CLEAN, CLEAN_DEV, DEV, Shown, Task
+
+SEED = 0
+STEPS = 1600
+"""Of a test stretch: four of the paces of a stream whose pace changes."""
+DEV_STEPS = 2000
+DEV_STRETCHES, CLEAN_DEV_STRETCHES, TEST_STRETCHES, CLEAN_STRETCHES = 8, 4, 10, 6
+LICENSE = (
+    "Outputs of networks, class numbers and names of corruption types, under the license of the repository "
+    "(MIT). No pictures and no sound of the datasets."
+)
+Progress = Callable[[int, int, str], None]
+
+
+def wanted(plan: UnitPlan) -> dict[str, tuple[str, int, int]]:
+    """Return the streams of a task: role in the plan, stretches, steps of each.
+
+    Examples
+    --------
+    >>> list(wanted(UnitPlan("mnist", 0)))[2:]
+    ['class 1', 'class 16', 'class 64', 'object 16', 'changing pace', 'clean']
+    """
+    laws = ("class 1", "class 16", "class 64", plan.lived, CHANGING)
+    return {
+        DEV: (DEV, DEV_STRETCHES, DEV_STEPS),
+        CLEAN_DEV: (CLEAN_DEV, CLEAN_DEV_STRETCHES, DEV_STEPS),
+        **{law: (f"test {law}", TEST_STRETCHES, STEPS) for law in laws},
+        CLEAN: (CLEAN_TEST, CLEAN_STRETCHES, STEPS),
+    }
+
+
+def made(task: str, recordings: Recordings, progress: Progress | None = None) -> Task:
+    """Return the streams of a task, from recorded outputs of the plain network of seed 0.
+
+    The first steps of stretches of the experiments are taken, so that no other recording is needed.
+
+    Parameters
+    ----------
+    task : str
+    recordings : Recordings
+    progress : callable, optional
+        Called with streams done, all of them, and a text.
+    """
+    plan = UnitPlan(task, SEED, severities=recordings.setting.severities)
+    return of_unit(Unit(plan, recordings), wanted(plan), recordings.setting.name, progress)
+
+
+def of_unit(
+    unit: Unit,
+    wanted: Mapping[str, tuple[str, int, int]],
+    setting: str,
+    progress: Progress | None = None,
+) -> Task:
+    """Return the streams of a network; see `made` and `wanted`."""
+    names, streams = ["clean"], {}
+    outputs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
+    for done, (name, (role, stretches, steps)) in enumerate(wanted.items()):
+        if progress is not None:
+            progress(done, len(wanted), f"{unit.task} {name}")
+        shown, seen = unit.shown(role), unit.observed(role)
+        if seen.features is None:
+            raise ValueError(f"{unit.plan.network} has no features of {role}, expected recorded ones")
+        starts = np.searchsorted(shown.segments, shown.segments)
+        kept = (shown.segments < stretches) & (np.arange(len(shown)) - starts < steps)
+        names += [each for each in shown.names if each not in names]
+        places = np.array([names.index(each) for each in shown.names])
+        labels, segments = shown.labels[kept], shown.segments[kept]
+        outputs.append((seen.probs[kept], seen.features[kept]))
+        # Rows of outputs come below, when all streams are there.
+        streams[name] = Shown(np.arange(len(labels)), labels, places[shown.sources[kept]], segments)
+    scale = feature_scale([features for _, features in outputs[:2]])
+    bytes_ = [
+        np.concatenate([posterior_bytes(probs), feature_bytes(features, scale)], axis=1)
+        for probs, features in outputs
+    ]
+    table, rows = distinct(np.concatenate(bytes_))
+    ends = np.cumsum([len(each) for each in bytes_])[:-1]
+    classes = outputs[0][0].shape[1]
+    return Task(
+        unit.task,
+        table[:, :classes],
+        table[:, classes:],
+        scale,
+        tuple(names),
+        {name: round(rate, 6) for name, rate in unit.error_rates("test class 1").items()},
+        {
+            name: Shown(each, shown.labels, shown.sources, shown.stretches)
+            for each, (name, shown) in zip(np.split(rows, ends), streams.items(), strict=True)
+        },
+        {"network": unit.plan.network, "setting": setting, "recording": RECORDING},
+    )
+
+
+def distinct(rows: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Return different rows in the order of their first appearance, and which of them each row is.
+
+    Clean examples come again and again: this takes a third off the files.
+
+    Examples
+    --------
+    >>> table, place = distinct(np.array([[7, 1], [0, 2], [7, 1]], dtype=np.uint8))
+    >>> table.tolist(), place.tolist()
+    ([[7, 1], [0, 2]], [0, 1, 0])
+    """
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
+    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rows[first[order]], rank[np.asarray(inverse).ravel()]
+
+
+def posterior_bytes(probs: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return posteriors as an int8 softmax leaves them, plus 128.
+
+    Examples
+    --------
+    >>> posterior_bytes(np.array([[0.25, 0.75], [0.0, 1.0]])).tolist()
+    [[64, 192], [0, 255]]
+    """
+    return (quantize_probs(probs).astype(np.int16) + 128).astype(np.uint8)
+
+
+def feature_scale(dev: list[npt.NDArray[Any]]) -> float:
+    """Return what one of 255 units is worth: the largest feature of development data is 255 of them."""
+    largest = max(float(each.max()) for each in dev)
+    least = min(float(each.min()) for each in dev)
+    if least < 0 or largest <= 0:
+        raise ValueError(
+            f"features reach from {least:g} to {largest:g}, expected from 0 to above it (a ReLU)"
+        )
+    return largest / 255
+
+
+def feature_bytes(features: npt.NDArray[Any], scale: float) -> npt.NDArray[np.uint8]:
+    """Return features in units of a scale; test features beyond its range stay at its end."""
+    return np.clip(np.rint(features.astype(np.float64) / scale), 0, 255).astype(np.uint8)
+
+
+def about(setting: str) -> dict[str, Any]:
+    """Return what the list of files says of how they were made."""
+    return {
+        "license": LICENSE,
+        "command": f"tcuq-lab bench --make --setting {setting}",
+        "networks": {task: f"{name}-{SEED}" for task, name in BACKBONES.items()},
+        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+    }

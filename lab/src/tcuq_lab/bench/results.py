@@ -1,0 +1,171 @@
+"""Result files of the benchmark: what was run on which streams, and every figure with its interval."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcuq._version import VERSION
+from tcuq.base.checks import integer
+from tcuq.metrics import Interval
+
+from ..reproduce.field.intervals import LEVEL, REPLICATES
+from ..reproduce.field.lines import Found, entries, from_entries
+from ..reproduce.result_files import read_content
+from ..reproduce.table import plain
+from .entry import is_name
+from .run import Outcome
+from .scores import RELATIVE
+
+FORMAT = "tcuq bench 1"
+WITH, WITHOUT = "with labels", "without labels"
+TRACKS = (WITHOUT, WITH)
+
+
+def result_text(outcome: Outcome, streams: str, command: str) -> str:
+    """Return a result file.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    streams : str
+        Digest of the streams.
+    command : str
+        What was typed.
+    """
+    entry, found = outcome.entry, outcome.interval()
+    content = {
+        "format": FORMAT,
+        "name": entry.name,
+        "track": WITH if entry.uses_labels else WITHOUT,
+        "passes": entry.passes,
+        "state_bytes": outcome.state_bytes,
+        "method": {"file": entry.source, "sha256": entry.sha256},
+        "streams": streams,
+        "command": command,
+        "versions": {"tcuq": VERSION, "numpy": np.__version__, "python": platform.python_version()},
+        "timing": {
+            "fit_seconds": round(outcome.fit_seconds, 2),
+            "step_microseconds": round(outcome.step_microseconds, 1),
+        },
+        "replicates": REPLICATES,
+        "level": LEVEL,
+        "headline": {
+            "value": round(found.estimate, 6),
+            "low": round(found.low, 6),
+            "high": round(found.high, 6),
+        },
+    }
+    head = json.dumps(content, indent=1, allow_nan=False)[:-2]
+    draws = json.dumps([None if math.isnan(each) else round(each, 5) for each in _floats(outcome)])
+    rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(outcome.lines)))
+    return f'{head},\n "headline_draws": {draws},\n "lines": [\n{rows}\n]}}\n'
+
+
+def _floats(outcome: Outcome) -> list[float]:
+    found: list[float] = outcome.headline.replicates.astype(np.float64).tolist()
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A result file.
+
+    Parameters
+    ----------
+    path : path
+    name, track, streams : str
+    state_bytes : int, optional
+    headline : Interval
+    draws : array of floats
+        The headline in each replicate; those of two methods are paired.
+    found : Found
+        All figures.
+    content : mapping
+        Everything else.
+    """
+
+    path: Path
+    name: str
+    track: str
+    streams: str
+    state_bytes: int | None
+    headline: Interval
+    draws: npt.NDArray[np.float64]
+    found: Found
+    content: Mapping[str, Any]
+
+
+def load_result(path: str | Path) -> Result:
+    """Return a result file.
+
+    Parameters
+    ----------
+    path : path
+    """
+    content = read_content(path, FORMAT, "the benchmark")
+    try:
+        head = content["headline"]
+        draws = [math.nan if each is None else float(each) for each in content["headline_draws"]]
+        if content["track"] not in TRACKS:
+            raise ValueError(f"track is {content['track']!r}, expected one of {', '.join(TRACKS)}")
+        if not is_name(content["name"]):
+            raise ValueError(f"name is {content['name']!r}, expected a text without |")
+        if content["state_bytes"] is not None:
+            integer("state_bytes", content["state_bytes"], 0, 2**40)
+        found = Found(from_entries(content["lines"]))
+        cells = [each.value for each in found.lines if each.column == RELATIVE and not math.isnan(each.value)]
+        if not cells or abs(sum(cells) / len(cells) - float(head["value"])) > 1e-4:
+            raise ValueError(f"headline is {head['value']}, expected the mean of its {len(cells)} lines")
+        return Result(
+            Path(path),
+            str(content["name"]),
+            content["track"],
+            str(content["streams"]),
+            content["state_bytes"],
+            Interval(float(head["value"]), float(head["low"]), float(head["high"]), 0),
+            np.array(draws, dtype=np.float64),
+            found,
+            content,
+        )
+    except KeyError as error:
+        raise ValueError(f"{path} lacks {error.args[0]}, expected a file of 'tcuq-lab bench --out'") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def load_results(paths: Sequence[str | Path], streams: str | None = None) -> list[Result]:
+    """Return result files that were all made with the same streams.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+    streams : str, optional
+        Digest of the streams that are asked for; that of the first file by default.
+    """
+    found: list[Result] = []
+    for path in paths:
+        each = load_result(path)
+        wanted = streams or (found[0].streams if found else each.streams)
+        if each.streams != wanted:
+            raise ValueError(
+                f"{path}: made with the streams {each.streams[:12]}, expected {wanted[:12]}: run "
+                f"'{each.content.get('command', 'tcuq-lab bench')}' again with these streams"
+            )
+        if found and len(each.draws) != len(found[0].draws):
+            raise ValueError(f"{path}: has {len(each.draws)} draws, expected {len(found[0].draws)}")
+        twice = [other.path for other in found if (other.name, other.track) == (each.name, each.track)]
+        if twice:
+            raise ValueError(
+                f"{path}: is about {each.name!r}, as is {twice[0]}; give one of them another name"
+            )
+        found.append(each)
+    return found

@@ -1,0 +1,174 @@
+"""The leaderboard: a table a track, from result files alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tcuq.metrics.intervals import percentiles
+
+from ..reproduce.field.intervals import LEVEL
+from .files import CLEAN
+from .results import TRACKS, Result
+from .scores import ACCURACY, AUROC, CLEAN_ON, DELAY, FALSE, FOUND, LEFT, RELATIVE
+
+BEGIN, END = "<!-- leaderboard: begin -->", "<!-- leaderboard: end -->"
+NONE = "No results yet."
+
+
+class Place(NamedTuple):
+    """A result with its rank; equal ranks are those that intervals cannot tell apart."""
+
+    rank: int
+    result: Result
+
+
+def ranked(results: Sequence[Result]) -> list[Place]:
+    """Return results of one track, the fewest errors first.
+
+    A method shares the rank of the first one before it from which it does not differ: the interval of their
+    paired difference holds 0. Otherwise its rank counts the methods before it.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    """
+    order = sorted(results, key=lambda each: (each.headline.estimate, each.name))
+    places: list[Place] = []
+    for number, each in enumerate(order):
+        leader = next((place for place in places if place.rank == places[-1].rank), None)
+        if leader is not None and tied(leader.result, each):
+            places.append(Place(leader.rank, each))
+        else:
+            places.append(Place(number + 1, each))
+    return places
+
+
+def tied(first: Result, second: Result) -> bool:
+    """Return whether the interval of a paired difference of headlines holds 0."""
+    found = percentiles(first.headline.estimate - second.headline.estimate, first.draws - second.draws, LEVEL)
+    return found.low <= 0 <= found.high
+
+
+def leaderboard(results: Sequence[Result]) -> str:
+    """Return the tables of all tracks as Markdown.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    """
+    if not results:
+        return NONE + "\n"
+    parts = []
+    for track in TRACKS:
+        places = ranked([each for each in results if each.track == track])
+        if places:
+            parts += [f"### Track: {track}", "", *_overview(places), "", *_by_stream(places), ""]
+    return "\n".join(parts)
+
+
+def _overview(places: Sequence[Place]) -> list[str]:
+    rows = [
+        [
+            "rank",
+            "method",
+            "relative errors",
+            "error AUROC",
+            "errors at 90 %",
+            "found",
+            "delay",
+            "clean on",
+            "false per 10,000",
+            "accuracy error",
+            "state",
+        ]
+    ]
+    for rank, each in places:
+        head = each.headline
+        rows.append(
+            [
+                str(rank),
+                each.name,
+                f"{head.estimate:.2f} ({head.low:.2f} to {head.high:.2f})",
+                _number(mean_of(each, AUROC), ".3f"),
+                _number(mean_of(each, LEFT), ".1%"),
+                _number(mean_of(each, FOUND), ".0%"),
+                _number(middle_of(each, DELAY), ".0f"),
+                _number(mean_of(each, CLEAN_ON), ".1%"),
+                _number(mean_of(each, FALSE, CLEAN), ".1f"),
+                _number(mean_of(each, ACCURACY), ".3f"),
+                "" if each.state_bytes is None else f"{each.state_bytes:,} B",
+            ]
+        )
+    return markdown(rows, left=2)
+
+
+def _by_stream(places: Sequence[Place]) -> list[str]:
+    """Return relative errors stream by stream, means over tasks."""
+    names = list(dict.fromkeys(s for _, each in places for s in streams_of(each)))
+    rows = [["relative errors", *names]]
+    for _, each in places:
+        rows.append([each.name, *(_number(mean_of(each, RELATIVE, name), ".2f") for name in names)])
+    return markdown(rows, left=1)
+
+
+def streams_of(result: Result) -> list[str]:
+    """Return the test streams with shifts of a result."""
+    return [name for name in result.found.distinct("stream") if name != CLEAN]
+
+
+def values(result: Result, column: str, stream: str | None = None) -> list[float]:
+    """Return a figure of all tasks and test streams, or of one stream."""
+    return [
+        each.value
+        for each in result.found.lines
+        if each.column == column and not math.isnan(each.value)
+        if (each.stream != CLEAN if stream is None else each.stream == stream)
+    ]
+
+
+def mean_of(result: Result, column: str, stream: str | None = None) -> float:
+    """Return the mean of a figure; NaN where there is none."""
+    found = values(result, column, stream)
+    return float(np.mean(found)) if found else math.nan
+
+
+def middle_of(result: Result, column: str) -> float:
+    """Return the median of a figure, which may be infinite; NaN where there is none."""
+    found = sorted(values(result, column))
+    return found[len(found) // 2] if found else math.nan
+
+
+def _number(value: float, form: str) -> str:
+    if math.isnan(value):
+        return ""
+    return "missed" if math.isinf(value) else format(value, form).replace("%", " %")
+
+
+def markdown(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return a table; columns from `left` on are numbers.
+
+    Examples
+    --------
+    >>> markdown([["method", "errors"], ["vote", "0.5"]], 1)
+    ['| method | errors |', '| --- | ---: |', '| vote | 0.5 |']
+    """
+    marks = ["---" if number < left else "---:" for number in range(len(rows[0]))]
+    return [f"| {' | '.join(row)} |" for row in (rows[0], marks, *rows[1:])]
+
+
+def placed(page: str, table: str) -> str:
+    """Return a page with the table between its marks.
+
+    Parameters
+    ----------
+    page, table : str
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page lacks {BEGIN} or {END}, expected both")
+    return f"{before}{BEGIN}\n{table.strip()}\n{END}{after}"

@@ -1,0 +1,248 @@
+"""`tcuq-lab bench`: judge a method on the streams of the benchmark, and make the leaderboard."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.edge import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tcuq.cli.common import Subparsers
+
+    from ..bench.results import Result
+    from ..bench.run import Outcome
+
+NEXT = """Judge a method on recorded streams of three networks. Type one of these:
+  tcuq-lab bench lab/examples/bench_method.py       an example of 20 lines
+  tcuq-lab bench confidence                         a built-in method: {names}
+  tcuq-lab bench your_method.py --out results       yours; writes a result file
+  tcuq-lab bench --table results/*.json             the leaderboard
+docs/BENCHMARK.md says what a method is given and what it says."""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Declare the command."""
+    parser = declare(
+        subparsers,
+        "bench",
+        "judge a method on the streams of the benchmark",
+        "tcuq-lab bench your_method.py --out results",
+        bench,
+        "tcuq-lab bench --table results/*.json",
+    )
+    option = parser.add_argument
+    option(
+        "methods", nargs="*", metavar="METHOD", help="a Python file, a built-in method, or all built-in ones"
+    )
+    option("--streams", metavar="DIR", help="folder of the streams (default: lab/benchmark of the checkout)")
+    option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
+    option("--table", nargs="*", metavar="FILE", help="print the leaderboard of result files")
+    option("--page", metavar="FILE", help="with --table: compare the table in this page with the new one")
+    option("--write", action="store_true", help="with --page or --make: replace what is there")
+    option("--check", action="store_true", help="with --page: exit with 1 if the page is out of date")
+    option("--make", action="store_true", help="make the streams from recorded outputs of networks")
+    option(
+        "--setting", default="full", metavar="S", help="with --make: size of the recordings (default: full)"
+    )
+    option("--task", action="append", metavar="T", help="with --make: only this dataset; may be repeated")
+    option("--weights", metavar="DIR", help="with --make: checkpoints (default: lab/weights of the checkout)")
+    option("--cache", metavar="DIR", help="with --make: recordings (default: out/reproduce of the checkout)")
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Run methods, print the leaderboard, or make the streams."""
+    if sum([bool(args.methods), args.table is not None, args.make]) > 1:
+        raise UsageError("METHOD, --table and --make exclude each other")
+    if (args.check and not args.page) or (args.write and not (args.page or args.make)):
+        raise UsageError("--check goes with --page, --write with --page or --make")
+    if args.page and args.table is None:
+        raise UsageError("--page goes with --table")
+    if args.table is not None:
+        return _table(args)
+    if args.make:
+        return _make(args)
+    if args.methods:
+        return _run(args)
+    from ..bench.builtin import BUILT_IN
+
+    answer(args, {"built_in": list(BUILT_IN)}, NEXT.format(names=", ".join(BUILT_IN)))
+    return 0
+
+
+def _folder(given: str | None) -> Path:
+    """Return the folder of the streams, or say where to get them."""
+    from ..bench.files import LIST
+    from ..home import NoCheckout, folder
+
+    try:
+        found = folder(given, "benchmark")
+    except NoCheckout:
+        raise ValueError(
+            "the streams are in the repository: git clone --depth 1 https://github.com/tcuq/tcuq, then run "
+            "this command inside it or pass --streams tcuq/lab/benchmark"
+        ) from None
+    if not (found / LIST).exists():
+        raise ValueError(
+            f"{found} has no {LIST}, expected the streams of the benchmark: pass --streams DIR, or make them "
+            "with tcuq-lab bench --make"
+        )
+    return found
+
+
+def _run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tcuq.base.whole_files import write_whole
+
+    from ..bench.builtin import BUILT_IN, built_in
+    from ..bench.entry import load_entry
+    from ..bench.files import load
+    from ..bench.results import result_text
+    from ..bench.run import run
+
+    names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
+    stems = [Path(name).stem for name in names]
+    for number, name in enumerate(names):
+        if name.endswith(".json"):
+            raise UsageError(f"{name} is no method; for a result file type: tcuq-lab bench --table {name}")
+        if stems[number] in stems[:number]:
+            raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
+    entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
+    benchmark = load(_folder(args.streams))
+    if args.out:
+        Path(args.out).mkdir(parents=True, exist_ok=True)
+    found, shown = {}, []
+    with progress(args) as bar:
+        for name, entry in zip(names, entries, strict=True):
+            outcome = run(entry, benchmark, bar)
+            text = result_text(outcome, benchmark.digest, f"tcuq-lab bench {Path(name).name}")
+            found[entry.name] = _summary(outcome)
+            shown.append(_shown(outcome))
+            if args.out:
+                path = Path(args.out) / f"{Path(name).stem}.json"
+                write_whole(path, text)
+                note(args, f"wrote {path}")
+    if args.out:
+        shown.append(f"next: tcuq-lab bench --table {args.out}/*.json")
+    answer(args, found, "\n".join(shown))
+    return 0
+
+
+def _summary(outcome: Outcome) -> dict[str, object]:
+    from ..reproduce.field.lines import entries
+    from ..reproduce.table import plain
+
+    head = outcome.interval()
+    return {
+        "relative_errors": {"value": head.estimate, "low": head.low, "high": head.high},
+        "fit_seconds": outcome.fit_seconds,
+        "step_microseconds": outcome.step_microseconds,
+        "lines": plain(entries(outcome.lines)),
+    }
+
+
+def _shown(outcome: Outcome) -> str:
+    """Return a screen: the headline, then a line a stream."""
+    from ..bench.scores import ACCURACY, AUROC, CLEAN_ON, DELAY, ERRORS, FALSE, FOUND, LEFT, RELATIVE
+
+    columns = {
+        ERRORS: ".1%",
+        LEFT: ".1%",
+        RELATIVE: ".2f",
+        AUROC: ".3f",
+        FOUND: ".0%",
+        DELAY: ".0f",
+        CLEAN_ON: ".1%",
+        FALSE: ".1f",
+        ACCURACY: ".3f",
+    }
+    have = {(each.task, each.stream, each.column): each for each in outcome.lines}
+    used = [name for name in columns if any(key[2] == name for key in have)]
+    head, track = outcome.interval(), "with labels" if outcome.entry.uses_labels else "without labels"
+    lines = [
+        f"{outcome.entry.name} ({track}): relative errors {head.estimate:.3f} ({head.low:.3f} to "
+        f"{head.high:.3f}); 1 is confidence, less is better",
+        f"fit {outcome.fit_seconds:.1f} s, {outcome.step_microseconds:.1f} µs a step on this machine",
+        f"{'task':16} {'stream':18}" + "".join(f"{name:>{max(10, len(name) + 2)}}" for name in used),
+    ]
+    for task, stream in dict.fromkeys(key[:2] for key in have):
+        cells = []
+        for name in used:
+            each = have.get((task, stream, name))
+            text = "" if each is None or each.value != each.value else format(each.value, columns[name])
+            cells.append(f"{text:>{max(10, len(name) + 2)}}")
+        lines.append(f"{task:16} {stream:18}" + "".join(cells))
+    return "\n".join(lines)
+
+
+def _table(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from ..bench.results import load_results
+    from ..bench.table import leaderboard, placed, ranked
+    from ..changes import update
+    from ..home import folder
+
+    paths = args.table or sorted((folder(None, "benchmark") / "results").glob("*.json"))
+    results = load_results(paths)
+    text = leaderboard(results)
+    tracks: dict[str, list[Result]] = {}
+    for each in results:
+        tracks.setdefault(each.track, []).append(each)
+    ranks = {
+        track: [{"rank": place.rank, "name": place.result.name} for place in ranked(found)]
+        for track, found in tracks.items()
+    }
+    if not args.page:
+        answer(args, ranks, text.rstrip())
+        return 0
+    page = Path(args.page)
+    change = update(page, placed(page.read_text(encoding="utf-8"), text))
+    for each_line in change.lines():
+        note(args, each_line)
+    if args.write:
+        change.write()
+    elif change.state != "same" and not args.check:
+        note(args, "nothing written; --write writes")
+    return int(args.check and change.state != "same")
+
+
+def _make(args: argparse.Namespace) -> int:
+    from tcuq.base.checks import known
+
+    from ..bench.files import arrays_of, content_digest, content_of, save
+    from ..bench.make import about, made
+    from ..home import folder
+    from ..reproduce.field.plan import BACKBONES
+    from ..reproduce.recordings import Recordings
+    from ..reproduce.run_size import run_size
+
+    setting = run_size(args.setting)
+    tasks = list(dict.fromkeys(known("task", task, BACKBONES) for task in args.task or BACKBONES))
+    if not args.out and (args.task or setting.name != "full"):
+        raise UsageError("the benchmark has all tasks at --setting full; pass --out DIR for other streams")
+    out = folder(args.out, "benchmark")
+    recordings = Recordings(
+        str(folder(args.weights, "weights")), str(folder(args.cache, "../out/reproduce")), setting
+    )
+    with progress(args) as bar:
+        found = [made(task, recordings, bar) for task in tasks]
+    there = content_of(out)
+    if there == {f"{task.name}.npz": content_digest(arrays_of(task)) for task in found}:
+        note(args, f"{out}: no change")
+    elif there and not args.write:
+        raise UsageError(f"{out} holds other streams; --write replaces them, results are then made again")
+    else:
+        save(out, found, about(setting.name))
+    sizes = {task.name: (out / f"{task.name}.npz").stat().st_size for task in found}
+    lines = [
+        f"{task.name}: {sum(map(len, task.streams.values())):,} steps, {len(task.probs):,} different, "
+        f"{sizes[task.name] / 1e6:.1f} MB"
+        for task in found
+    ]
+    answer(args, {"out": str(out), "bytes": sizes}, "\n".join([*lines, f"the streams are in {out}"]))
+    return 0

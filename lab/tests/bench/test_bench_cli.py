@@ -1,0 +1,155 @@
+"""`tcuq-lab bench` as it is typed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from small_benchmark import made_folder, made_task
+
+from tcuq_lab.cli import main
+from tcuq_lab.home import NoCheckout
+
+EXAMPLE = ROOT / "lab" / "examples" / "bench_method.py"
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(made_folder(tmp_path_factory.mktemp("streams"), ["east"]))
+
+
+def code_lines(text: str) -> int:
+    """Return the lines that are neither empty, nor comments, nor docstrings."""
+    silent = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            silent |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(bool(line.strip()) and line.strip()[0] != "#" for n, line in lines if n not in silent)
+
+
+def test_the_example_runs_and_has_twenty_lines(
+    streams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code_lines(EXAMPLE.read_text()) <= 20
+    out = tmp_path / "results"
+    assert main(["bench", str(EXAMPLE), "--streams", streams, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "moving mean of doubt (without labels): relative errors" in said and "class 16" in said
+    assert f"next: tcuq-lab bench --table {out}/*.json" in said
+    assert main(["bench", "confidence", "--streams", streams, "--out", str(out), "--quiet"]) == 0
+    files = sorted(map(str, out.glob("*.json")))
+    assert main(["bench", "--table", *files]) == 0
+    said = capsys.readouterr().out
+    assert "### Track: without labels" in said and "| confidence | 1.00 (1.00 to 1.00) |" in said
+    page = tmp_path / "page.md"
+    page.write_text("top\n<!-- leaderboard: begin -->\n<!-- leaderboard: end -->\n")
+    command = ["bench", "--table", *files, "--page", str(page)]
+    assert main([*command, "--check"]) == 1 and "Track" not in page.read_text()
+    assert main([*command, "--write"]) == 0 and "Track" in page.read_text()
+    assert main([*command, "--check"]) == 0
+
+
+def test_streams_are_replaced_only_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = 0
+    monkeypatch.setattr("tcuq_lab.bench.make.made", lambda task, *given: made_task(task, seed))
+    command = ["bench", "--make", "--task", "mnist", "--out", str(tmp_path / "new")]
+    assert main(command) == 0
+    before = (tmp_path / "new" / "streams.json").read_text()
+    assert main(command) == 0 and "no change" in capsys.readouterr().err
+    seed = 1
+    assert main(command) == 2 and "--write replaces them" in capsys.readouterr().err
+    assert (tmp_path / "new" / "streams.json").read_text() == before
+    assert main([*command, "--write"]) == 0
+    assert (tmp_path / "new" / "streams.json").read_text() != before
+
+
+def bare(text: str) -> str:
+    """Return code without docstrings and imports from the future."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                each
+                for each in body
+                if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+                and not (isinstance(each, ast.ImportFrom) and each.module == "__future__")
+            ]
+    return ast.unparse(tree)
+
+
+def test_the_page_shows_the_example() -> None:
+    page = (ROOT / "docs" / "BENCHMARK.md").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    assert bare(shown) == bare(EXAMPLE.read_text())
+
+
+def test_json_holds_every_figure(streams: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "confidence", "--streams", streams, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["confidence"]
+    assert found["relative_errors"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert {line["column"] for line in found["lines"]} == {
+        "errors",
+        "error AUROC",
+        "errors at 90 %",
+        "relative errors",
+    }
+
+
+def test_without_arguments_it_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench"]) == 0
+    said = capsys.readouterr().out
+    assert "tcuq-lab bench your_method.py --out results" in said and "vote_8" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nobody.py"], "nobody.py: No such file or directory"),
+        (["vote_9"], "method 'vote_9' is unknown; did you mean vote_8? A file of yours ends in .py"),
+        (["confidence", "--make"], "METHOD, --table and --make exclude each other"),
+        (["confidence", "--check"], "--check goes with --page, --write with --page or --make"),
+        (["confidence", "--page", "x"], "--page goes with --table"),
+        (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
+        (["vote_8.json"], "vote_8.json is no method; for a result file type: tcuq-lab bench --table"),
+        (["a/mine.py", "b/mine.py"], "b/mine.py would have the result file of a/mine.py"),
+        (["--make", "--setting", "trial"], "pass --out DIR for other streams"),
+        (["--table", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["--make", "--task", "mnst"], "task 'mnst' is unknown; did you mean mnist?"),
+    ],
+)
+def test_errors_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+def test_without_a_checkout_it_says_where_the_streams_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none() -> Path:
+        raise NoCheckout("none")
+
+    monkeypatch.setattr("tcuq_lab.home.home", none)
+    assert main(["bench", "confidence"]) == 2
+    assert "git clone --depth 1 https://github.com/tcuq/tcuq" in capsys.readouterr().err
+
+
+def test_numpy_alone_is_enough(streams: str) -> None:
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'scipy', 'PIL', 'matplotlib', 'audiomentations'):\n"
+        "    sys.modules[name] = None\n"
+        "from tcuq_lab.cli import main\n"
+        f"sys.exit(main(['bench', 'vote_8', '--streams', {streams!r}, '--quiet']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,148 @@
+"""Stream files: round trip, checksums, what a method gets to see of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from places import ROOT
+from small_benchmark import made_folder, made_task
+
+from tcuq_lab.bench.files import LIST, load, save
+from tcuq_lab.bench.make import distinct, feature_scale, of_unit
+from tcuq_lab.methods.method import Observed
+from tcuq_lab.reproduce.field import units
+
+COMMITTED = ROOT / "lab" / "benchmark"
+LARGEST = 12_000_000
+
+
+def test_a_file_holds_all_of_a_task(tmp_path: Path) -> None:
+    task = made_task("east", 3)
+    save(tmp_path, [task], {"command": "none"})
+    [back] = load(tmp_path).tasks
+    assert (back.name, back.scale, back.sources, back.errors) == (
+        task.name,
+        task.scale,
+        task.sources,
+        task.errors,
+    )
+    assert (back.probs == task.probs).all() and (back.features == task.features).all()
+    assert list(back.streams) == list(task.streams)
+    for name, shown in task.streams.items():
+        for column in ("rows", "labels", "sources", "stretches"):
+            assert (getattr(back.streams[name], column) == getattr(shown, column)).all()
+
+
+def test_the_same_streams_have_the_same_digest_and_others_another(tmp_path: Path) -> None:
+    first = load(made_folder(tmp_path / "a")).digest
+    assert load(made_folder(tmp_path / "b")).digest == first
+    assert load(made_folder(tmp_path / "c", seed=7)).digest != first
+
+
+@pytest.mark.parametrize("place", [0, 1000, -1])
+def test_a_flipped_byte_is_refused(tmp_path: Path, place: int) -> None:
+    path = made_folder(tmp_path) / "west.npz"
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=r"west\.npz: sha256 is .*get the file again"):
+        load(tmp_path)
+
+
+def test_a_list_of_another_format_is_refused(tmp_path: Path) -> None:
+    place = made_folder(tmp_path) / LIST
+    place.write_text(json.dumps({"format": "tcuq streams 0"}))
+    with pytest.raises(ValueError, match="expected the format 'tcuq streams 1'"):
+        load(tmp_path)
+    place.write_text("{")
+    with pytest.raises(ValueError, match="is not JSON"):
+        load(tmp_path)
+
+
+def test_a_method_gets_floats_that_it_cannot_write_to() -> None:
+    task = made_task("east", 0)
+    stream = task.given("class 16")[1]
+    rows = task.streams["class 16"].rows[120:240]
+    assert stream.probs.dtype == np.float32 and stream.probs.max() < 1
+    assert (stream.probs * 256 == task.probs[rows]).all()
+    assert (stream.features == task.features[rows] * np.float32(0.5)).all()
+    with pytest.raises(ValueError, match="read-only"):
+        stream.probs[0] = 0
+
+
+def test_development_data_have_labels_in_one_track_alone() -> None:
+    task = made_task("east", 0)
+    full, bare = task.dev(True), task.dev(False)
+    assert full.labels is not None and full.shifted is not None
+    assert (full.labels == task.streams["dev"].labels).all()
+    assert set(full.shifted.tolist()) == {0, 1}  # one corruption type, whatever the severity
+    assert bare.labels is None and bare.shifted is None
+    for dev in (full, bare):
+        assert not hasattr(dev.clean, "labels") and not hasattr(dev.clean, "shifted")
+        assert len(dev.clean) == len(task.streams["clean dev"]) and len(dev.pieces()) == 5
+
+
+def test_rows_come_once_in_the_order_in_which_they_appear() -> None:
+    rows = np.random.default_rng(0).integers(0, 3, (200, 3)).astype(np.uint8)
+    table, place = distinct(rows)
+    assert (table[place] == rows).all() and len({tuple(row) for row in table.tolist()}) == len(table)
+    assert (np.maximum.accumulate(place) <= np.arange(200)).all() and place[0] == 0
+
+
+class MadeUnit:
+    """Two roles of three stretches of ten steps; the clean row of a step is always the same."""
+
+    task = "east"
+    plan = SimpleNamespace(network="none-0")
+
+    def shown(self, role: str) -> units.Shown:
+        names = ("clean", "fog/1") if role == "one" else ("snow/2", "clean")
+        sources = np.tile([0, 1], 15)
+        numbers = np.repeat(np.arange(3), 10)
+        return units.Shown(np.arange(30) % 3, (sources > 0).astype(np.uint8), sources, numbers, names, ())
+
+    def observed(self, role: str) -> Observed:
+        probs = np.full((30, 3), 0.25)
+        probs[np.arange(30), np.arange(30) % 3] = 0.5
+        features = np.ones((30, 2)) * (1 + (np.arange(30) % 2))[:, None] * (1 if role == "one" else 5)
+        return Observed(probs, features)
+
+    def error_rates(self, role: str) -> dict[str, float]:
+        return {"clean": 0.1234567, "fog/1": 0.5}
+
+
+def test_streams_are_the_first_steps_of_stretches() -> None:
+    wanted = {"dev": ("one", 2, 10), "clean dev": ("one", 1, 4), "class 1": ("two", 2, 3)}
+    task = of_unit(MadeUnit(), wanted, "trial")  # type: ignore[arg-type]
+    assert task.sources == ("clean", "fog/1", "snow/2") and task.errors["clean"] == 0.123457
+    test = task.streams["class 1"]
+    assert test.stretches.tolist() == [0, 0, 0, 1, 1, 1]
+    assert test.labels.tolist() == [0, 1, 2, 1, 2, 0]
+    assert test.sources.tolist() == [2, 0, 2, 2, 0, 2]
+    stream = task.given("class 1")[1]
+    assert stream.probs.tolist() == [[0.25, 0.5, 0.25], [0.25, 0.25, 0.5], [0.5, 0.25, 0.25]]
+    assert task.scale == 2 / 255  # of development data: larger test features stay at its end
+    assert np.allclose(stream.features, 2.0)
+    assert len(task.probs) < 20 + 4 + 6
+
+
+def test_features_below_zero_are_refused() -> None:
+    with pytest.raises(ValueError, match="features reach from -1 to 2, expected from 0"):
+        feature_scale([np.array([[-1.0, 2.0]])])
+
+
+@pytest.mark.skipif(not (COMMITTED / LIST).exists(), reason="tcuq-lab bench --make makes the streams")
+def test_the_committed_streams_are_those_of_their_list() -> None:
+    found = load(COMMITTED)
+    assert [task.name for task in found.tasks] == ["mnist", "speech_commands", "cifar10"]
+    assert sum(path.stat().st_size for path in COMMITTED.glob("*.npz")) <= LARGEST
+    for task in found.tasks:
+        assert len(task.tests) == 5
+        for shown in task.streams.values():
+            assert shown.labels.max() < task.probs.shape[1] and shown.rows.max() < len(task.probs)
+        assert replace(task.streams["clean"]).sources.max() == 0

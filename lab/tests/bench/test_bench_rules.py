@@ -1,0 +1,211 @@
+"""Rules of the benchmark: what breaks one is refused with a line that says what to do."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_benchmark import made_benchmark
+
+from tcuq_lab.bench.entry import Broken, entry_of, load_entry
+from tcuq_lab.bench.files import Benchmark
+from tcuq_lab.bench.interface import Dev, Said, Stream
+from tcuq_lab.bench.run import run
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return made_benchmark(tmp_path_factory.mktemp("streams"))
+
+
+def doubt(stream: Stream) -> np.ndarray:
+    return np.asarray(1 - stream.probs.max(axis=1))
+
+
+def judge(benchmark: Benchmark, watch: Any, **more: Any) -> Any:
+    kind = type("Method", (), {"watch": lambda self, stream: watch(stream), "name": "made", **more})
+    return run(entry_of(kind, "made.py", "0", "made.py"), benchmark)
+
+
+def shifted_by_one(stream: Stream) -> np.ndarray:
+    return np.append(doubt(stream)[1:], 0.0)
+
+
+def standardized(stream: Stream) -> np.ndarray:
+    found = doubt(stream)
+    return np.asarray((found - found.mean()) / (found.std() + 1e-3))
+
+
+def longer_is_riskier(stream: Stream) -> np.ndarray:
+    return doubt(stream) + len(stream)
+
+
+def knows_the_length(stream: Stream) -> np.ndarray:
+    return shifted_by_one(stream) if len(stream) == 120 else doubt(stream)
+
+
+def looks_at_later_features(stream: Stream) -> np.ndarray:
+    return np.append(stream.features[1:, 0], 0.0) if len(stream) == 120 else doubt(stream)
+
+
+@pytest.mark.parametrize(
+    "watch", [shifted_by_one, standardized, longer_is_riskier, knows_the_length, looks_at_later_features]
+)
+def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -> None:
+    with pytest.raises(Broken, match=r"made\.py on east, stream 'class 1', .* use only the steps so far"):
+        judge(benchmark, watch)
+
+
+def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
+    def watch(stream: Stream) -> Said:
+        label = stream.probs.argmax(axis=1)
+        return Said(doubt(stream), np.append(label[1:], label[-1]))
+
+    with pytest.raises(Broken, match="gets another answer when later steps are cut off"):
+        judge(benchmark, watch)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (lambda s: doubt(s)[1:], r"risk has shape \(119,\), expected \(120,\): one value for each step"),
+        (lambda s: np.where(np.arange(120) == 7, np.nan, 0), r"risk\[7\] is nan, expected a finite number"),
+        (lambda s: np.full(120, "a"), "risk has dtype <U1, expected numbers"),
+        (lambda s: Said(doubt(s), np.full(120, 3)), r"answer\[0\] is 3, expected a class from 0 to 2"),
+        (lambda s: Said(doubt(s), np.full(120, 0.5)), "answer has dtype float64, expected integers"),
+        (lambda s: Said(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
+        (lambda s: Said(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
+        (lambda s: {"risk": doubt(s), "alram": None}, "'alram' is said, expected risk"),
+        (lambda s: {"alarm": doubt(s)}, "risk is missing, expected risk"),
+        (lambda s: s.labels, "AttributeError: 'Stream' object has no attribute 'labels'"),
+        (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
+    ],
+)
+def test_bad_words_are_refused(benchmark: Benchmark, said: Any, message: str) -> None:
+    with pytest.raises(Broken, match=message) as caught:
+        judge(benchmark, said)
+    assert "\n" not in str(caught.value) and "east, stream 'class 1', stretch 0" in str(caught.value)
+
+
+def test_random_words_are_refused(benchmark: Benchmark) -> None:
+    rng = np.random.default_rng(0)
+    counter = itertools.count()
+    with pytest.raises(Broken, match=r"the second time; .* seed random numbers"):
+        judge(benchmark, lambda stream: rng.random(len(stream)))
+    with pytest.raises(Broken, match="the second time; begin each stretch afresh"):
+        judge(benchmark, lambda stream: doubt(stream) + next(counter))
+
+
+def test_a_memory_that_outlives_a_stretch_is_refused(benchmark: Benchmark) -> None:
+    class Method:
+        mean = 0.0
+
+        def step(self, probs: np.ndarray, features: np.ndarray) -> float:
+            self.mean = 0.9 * self.mean + 0.1 * (1 - float(probs.max()))
+            return self.mean
+
+    with pytest.raises(Broken, match="another risk the second time; begin each stretch afresh"):
+        run(entry_of(Method, "", "", "made.py"), benchmark)
+    forgets = type("Method", (Method,), {"start": lambda self: setattr(self, "mean", 0.0)})
+    assert run(entry_of(forgets, "", "", "made.py"), benchmark).headline.value > 0
+
+
+def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> None:
+    seeds = itertools.count()
+
+    def fit(self: Any, dev: Dev) -> None:
+        self.weight = next(seeds)
+
+    kind = type("Method", (), {"fit": fit, "watch": lambda self, stream: stream.features[:, 0] * self.weight})
+    with pytest.raises(Broken, match="gets another risk after a second fit"):
+        run(entry_of(kind, "", "", "made.py"), benchmark)
+
+
+@pytest.mark.parametrize("uses_labels", [True, False])
+def test_labels_are_given_in_their_track_alone(benchmark: Benchmark, uses_labels: bool) -> None:
+    seen = []
+
+    def fit(self: Any, dev: Dev) -> None:
+        seen.append((dev.labels is not None, dev.shifted is not None, hasattr(dev.clean, "labels")))
+
+    judge(benchmark, doubt, fit=fit, uses_labels=uses_labels)
+    assert set(seen) == {(uses_labels, uses_labels, False)}
+
+
+def test_without_fit_a_method_is_in_the_track_without_labels() -> None:
+    kind = type("Method", (), {"watch": lambda self, stream: doubt(stream), "uses_labels": True})
+    assert not entry_of(kind, "", "", "made.py").uses_labels
+    learns = type("Method", (kind,), {"fit": lambda self, dev: None})
+    assert entry_of(learns, "", "", "made.py").uses_labels
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "no class Method; define a class Method with watch"),
+        ("class Method:\n    pass\n", "Method has neither watch nor step"),
+        ("import nothing_of_this_name\n", r"import failed \(line 1\): ModuleNotFoundError"),
+        ("class Method(\n", "import failed: SyntaxError"),
+        (
+            "class Method:\n    uses_labels = 1\n    watch = print\n",
+            "uses_labels is 1, expected True or False",
+        ),
+        ("class Method:\n    passes = 0\n    watch = print\n", "passes is 0, expected 1 to 1000"),
+        ("class Method:\n    name = 'a|b'\n    watch = print\n", r"name is 'a\|b', expected a text"),
+    ],
+)
+def test_files_that_are_no_methods_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text(text)
+    with pytest.raises(Broken, match=message):
+        load_entry(path)
+
+
+def test_an_error_names_the_line_of_the_file(benchmark: Benchmark, tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text("class Method:\n    def watch(self, stream):\n        return 1 / 0\n")
+    with pytest.raises(
+        Broken, match=r"broken\.py: watch\(\) on east, .* failed \(line 3\): ZeroDivisionError"
+    ):
+        run(load_entry(path), benchmark)
+
+
+def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
+    path = tmp_path / "plain.py"
+    path.write_text("def watch(stream):\n    return 1 - stream.probs.max(axis=1)\n")
+    entry = load_entry(path)
+    assert (entry.name, entry.uses_labels) == ("plain", False)
+    assert run(entry, benchmark).headline.value == 1.0  # it is confidence
+
+
+def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None:
+    first = benchmark.tasks[0].given("class 1")[0].probs[0].tolist()
+
+    def watch(stream: Stream) -> Said:
+        here = stream.probs[0].tolist() == first
+        return Said(doubt(stream), alarm=np.zeros(len(stream), bool) if here else None)
+
+    with pytest.raises(Broken, match="alarm is said to some stretches only, expected all"):
+        judge(benchmark, watch)
+
+
+def test_a_file_may_define_dataclasses(benchmark: Benchmark, tmp_path: Path) -> None:
+    path = tmp_path / "tidy.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Method:\n"
+        "    weight: float = 2.0\n"
+        "    def watch(self, stream):\n"
+        "        return -self.weight * stream.probs.max(axis=1)\n"
+    )
+    assert run(load_entry(path), benchmark).headline.value == 1.0
+
+
+def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:
+    weights = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    judge(benchmark, lambda stream: np.tanh(stream.features @ weights / 50).sum(axis=1))

@@ -1,0 +1,121 @@
+"""Figures of the benchmark against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from small_benchmark import made_task
+
+from tcuq_lab.bench.builtin import BUILT_IN, built_in, limit_for
+from tcuq_lab.bench.entry import Fitted
+from tcuq_lab.bench.files import Shown, Task
+from tcuq_lab.bench.interface import Said
+from tcuq_lab.bench.scores import (
+    ACCURACY,
+    AUROC,
+    CLEAN_ON,
+    DELAY,
+    ERRORS,
+    FALSE,
+    FOUND,
+    LEFT,
+    RELATIVE,
+    SHIFTED_ON,
+    figures,
+    shifts,
+)
+
+TEN = np.arange(10)
+
+
+def task_of(labels: np.ndarray, sources: np.ndarray, stretches: np.ndarray, name: str = "class 1") -> Task:
+    outputs = np.zeros((1, 2), np.uint8)
+    shown = Shown(np.zeros(len(labels), int), labels, sources, stretches)
+    errors = {"clean": 0.1, "fog/1": 0.15, "fog/5": 0.2}
+    return Task("made", outputs, outputs, 1.0, ("clean", "fog/1", "fog/5"), errors, {name: shown}, {})
+
+
+def test_errors_are_those_of_answers_and_leave_out_what_is_not_judged() -> None:
+    labels = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1])
+    task = task_of(labels, np.zeros(12, int), np.arange(12) // 6)
+    answer = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1])
+    risk = np.array([9.0, 0.0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0])
+    plain = Said(np.arange(12.0)[::-1], answer)
+    found = figures(task, "class 1", Said(risk, answer), plain)
+    assert found[ERRORS].value == 0.2
+    assert found[LEFT].value == pytest.approx(1 / 9)
+    assert found[AUROC].value == 0.5  # one error above all right answers, one below
+    assert found[RELATIVE].value == 1.0  # confidence keeps the one of lower risk too
+
+
+def test_half_the_errors_are_half_of_those_of_confidence() -> None:
+    wrong = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+    task = task_of(np.zeros(10, int), np.zeros(10, int), TEN // 5)
+    said, plain = Said(10.0 - TEN, wrong), Said(TEN * 1.0, wrong)
+    found = figures(task, "class 1", said, plain)
+    assert found[LEFT].value == pytest.approx(1 / 9) and found[RELATIVE].value == pytest.approx(0.5)
+
+
+def test_delays_count_costly_shifts_that_begin_in_a_stretch() -> None:
+    sources = np.array([2, 2, 0, 0, 2, 2, 2, 0, 1, 1, 0, 2, 2, 0, 0, 0, 2, 2, 0, 0])
+    shown = Shown(np.zeros(20, int), np.zeros(20, int), sources, np.arange(20) // 14)
+    on = np.zeros(20, bool)
+    on[[5, 8, 9, 15, 16]] = True
+    delays, numbers = shifts(on, shown, np.array([False, False, True]))
+    # The first begins with the stretch, fog/1 costs too little, the last finds an alarm that is on already.
+    assert delays.tolist() == [1.0, math.inf, math.inf] and numbers.tolist() == [0, 0, 1]
+
+
+def test_an_alarm_is_judged_on_clean_and_on_shifted_steps() -> None:
+    sources = np.tile(np.repeat([0, 2], 5), 2)
+    task = task_of(np.zeros(20, int), sources, np.arange(20) // 10)
+    on = np.zeros(20, bool)
+    on[[0, 6, 7]] = True
+    said = Said(np.arange(20.0), np.zeros(20, int), on)
+    found = figures(task, "class 1", said, said)
+    assert found[CLEAN_ON].value == 0.1 and found[SHIFTED_ON].value == 0.2
+    assert found[FOUND].value == 0.5 and FALSE not in found
+    assert math.isinf(found[DELAY].value)  # the mean of the two middle ones of 1 and a miss
+
+
+def test_false_alarms_are_counted_when_they_come_on() -> None:
+    task = task_of(np.zeros(20, int), np.zeros(20, int), np.arange(20) // 10, "clean")
+    on = np.zeros(20, bool)
+    on[[3, 4, 9, 10]] = True
+    said = Said(np.arange(20.0), np.zeros(20, int), on)
+    found = figures(task, "clean", said, said)
+    assert found[FALSE].value == 1500.0 and found[CLEAN_ON].value == 0.2
+    assert AUROC not in found and RELATIVE not in found
+
+
+def test_accuracy_is_compared_at_the_end_of_full_windows() -> None:
+    labels = np.zeros(450, int)
+    task = task_of(labels, np.zeros(450, int), np.zeros(450, int))
+    answer = (np.arange(450) < 50).astype(int)  # 0.75 right in the first 200 steps, then all
+    accuracy = np.zeros(450)
+    accuracy[[199, 399]] = 0.5, 0.9
+    found = figures(task, "class 1", Said(np.zeros(450), answer, None, accuracy), Said(np.zeros(450), answer))
+    assert found[ACCURACY].value == pytest.approx((0.25 + 0.1) / 2)
+
+
+def test_a_limit_keeps_to_the_false_alarms_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    runs = [rng.random(500) for _ in range(4)]
+    limit = limit_for(runs, asked=200)
+    above = [run > limit for run in runs]
+    rises = sum(int(each[0]) + int((each[1:] & ~each[:-1]).sum()) for each in above)
+    assert rises == 10
+
+
+@pytest.mark.parametrize("name", list(BUILT_IN))
+def test_built_in_methods_speak(name: str) -> None:
+    task, entry = made_task("east", 0, steps=240), built_in(name)
+    fitted = Fitted(entry, task.dev(entry.uses_labels), "east")
+    [stream, *_] = task.given("class 16")
+    said = fitted.say(stream, "class 16")
+    wrong = said.answer != task.streams["class 16"].labels[: len(stream)]
+    assert said.risk[wrong].mean() > said.risk[~wrong].mean()
+    assert fitted.state_bytes is None or fitted.state_bytes >= 0
+    assert entry.source.startswith("tcuq_lab/") and len(entry.sha256) == 64

@@ -1,0 +1,158 @@
+"""Result files and the leaderboard that is made of them alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from places import ROOT
+from small_benchmark import made_benchmark
+
+from tcuq_lab.bench.entry import entry_of
+from tcuq_lab.bench.files import LIST, Benchmark, load
+from tcuq_lab.bench.results import load_result, load_results, result_text
+from tcuq_lab.bench.run import run
+from tcuq_lab.bench.table import BEGIN, END, leaderboard, placed, ranked
+
+COMMITTED = ROOT / "lab" / "benchmark"
+REPLICATES = 200
+
+
+def made_result(folder: Path, name: str, value: float, spread: float = 0.0, /, **more: Any) -> Path:
+    draws = value + spread * np.random.default_rng(len(name)).normal(size=REPLICATES)
+    lines = [
+        {"task": "east", "name": stream, "row": name, "fit": "", "column": "relative errors", "value": value}
+        for stream in ("class 1", "class 16")
+    ]
+    lines.append(
+        {"task": "east", "name": "class 1", "row": name, "fit": "", "column": "delay", "value": "inf"}
+    )
+    content = {
+        "format": "tcuq bench 1",
+        "name": name,
+        "track": "without labels",
+        "state_bytes": None,
+        "streams": "abc",
+        "command": f"tcuq-lab bench {name}",
+        "headline": {"value": value, "low": float(draws.min()), "high": float(draws.max())},
+        "headline_draws": draws.tolist(),
+        "lines": lines,
+        **more,
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def ranks(paths: list[Path]) -> list[tuple[int, str]]:
+    return [(place.rank, place.result.name) for place in ranked(load_results(paths))]
+
+
+def test_the_fewest_errors_come_first_whatever_the_order_of_files(tmp_path: Path) -> None:
+    paths = [made_result(tmp_path, name, value) for name, value in (("b", 0.9), ("c", 0.5), ("a", 1.2))]
+    assert ranks(paths) == ranks(paths[::-1]) == [(1, "c"), (2, "b"), (3, "a")]
+
+
+def test_methods_that_intervals_cannot_tell_apart_share_a_rank(tmp_path: Path) -> None:
+    paths = [
+        made_result(tmp_path, "one", 0.50),
+        made_result(tmp_path, "three", 0.52, 0.1),
+        made_result(tmp_path, "four", 0.90),
+    ]
+    assert ranks(paths) == [(1, "one"), (1, "three"), (3, "four")]
+
+
+def test_a_difference_that_is_small_but_sure_parts_two_methods(tmp_path: Path) -> None:
+    same = np.random.default_rng(0).normal(size=REPLICATES) * 0.2
+    paths = [
+        made_result(tmp_path, name, value, headline_draws=(value + same).tolist())
+        for name, value in (("near", 0.51), ("best", 0.50))
+    ]
+    assert ranks(paths) == [(1, "best"), (2, "near")]  # paired: both rise and fall together
+
+
+def test_the_table_shows_tracks_apart_and_misses_as_such(tmp_path: Path) -> None:
+    paths = [
+        made_result(tmp_path, "bare", 0.5),
+        made_result(tmp_path, "taught", 0.4, track="with labels", state_bytes=1234),
+    ]
+    text = leaderboard(load_results(paths))
+    first, second = text.split("### Track: with labels")
+    assert first.startswith("### Track: without labels") and "taught" not in first
+    assert "| 1 | bare | 0.50 (0.50 to 0.50) |  |  |  | missed |  |  |  |  |" in first
+    assert "| taught | 0.40 | 0.40 |" in second and "1,234 B" in second
+    assert leaderboard([]) == "No results yet.\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"streams": "xyz"}, "made with the streams xyz, expected abc: run 'tcuq-lab bench odd' again"),
+        ({"format": "tcuq bench 0"}, "expected the format 'tcuq bench 1'"),
+        ({"track": "cheating"}, "track is 'cheating', expected one of"),
+        ({"headline": {"value": 0.6}}, "lacks low, expected a file of 'tcuq-lab bench --out'"),
+        (
+            {"headline": {"value": 0.1, "low": 0.1, "high": 0.1}},
+            "headline is 0.1, expected the mean of its 2",
+        ),
+        ({"name": "a|b"}, "name is .*, expected a text without"),
+        ({"state_bytes": "few"}, "state_bytes is 'few', not an integer"),
+        ({"headline_draws": [1.0]}, "has 1 draws, expected 200"),
+        ({"name": "good"}, "is about 'good', as is .*give one of them another name"),
+    ],
+)
+def test_result_files_that_do_not_belong_are_refused(tmp_path: Path, change: Any, message: str) -> None:
+    good, odd = made_result(tmp_path, "good", 0.5), made_result(tmp_path, "odd", 0.6, **change)
+    with pytest.raises(ValueError, match=message):
+        load_results([good, odd])
+
+
+def test_a_result_file_says_what_was_run(tmp_path: Path) -> None:
+    benchmark: Benchmark = made_benchmark(tmp_path)
+
+    class Method:
+        name = "norm"
+        uses_labels = True
+        state_bytes = 3
+
+        def fit(self, dev: Any) -> None:
+            assert dev.labels is not None
+
+        def watch(self, stream: Any) -> Any:
+            return {"risk": stream.features.sum(axis=1), "alarm": stream.features[:, 0] > 60}
+
+    outcome = run(entry_of(Method, "norm.py", "f" * 64, "norm.py"), benchmark)
+    path = tmp_path / "norm.json"
+    path.write_text(result_text(outcome, benchmark.digest, "tcuq-lab bench norm.py"))
+    back = load_result(path)
+    assert (back.name, back.track, back.state_bytes) == ("norm", "with labels", 3)
+    assert back.streams == benchmark.digest and back.content["method"]["sha256"] == "f" * 64
+    cells = [each.value for each in outcome.lines if each.column == "relative errors"]
+    assert len(cells) == 4 and back.headline.estimate == pytest.approx(np.mean(cells), abs=1e-6)
+    assert back.headline.low < back.headline.estimate < back.headline.high
+    assert len(back.draws) == 2000 and np.isfinite(back.draws).all()
+    for line in outcome.lines:
+        again = back.found.get(line.task, line.stream, line.row, "", line.column)
+        if again is None:
+            assert np.isnan(line.value)
+        else:
+            assert again.value == pytest.approx(line.value, abs=1e-6)
+
+
+def test_a_table_goes_between_its_marks() -> None:
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert placed(page, "new\n") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="the page lacks"):
+        placed("nothing", "new")
+
+
+def test_the_page_shows_the_committed_results() -> None:
+    page = (ROOT / "docs" / "BENCHMARK.md").read_text(encoding="utf-8")
+    results = load_results(sorted((COMMITTED / "results").glob("*.json")))
+    assert placed(page, leaderboard(results)) == page
+    assert len(page.splitlines()) < 200
+    if results:
+        assert (COMMITTED / LIST).exists() and {each.streams for each in results} == {load(COMMITTED).digest}
