@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 PARAGRAPHS = {
+    "answers": (
+        "Which answers are wrong, and how many errors are left if you drop those with the highest risk? "
+        "Every method sees the same streams: shuffled, with classes that stay, with objects that are held, "
+        "with continuous sound, and with a pace that changes."
+    ),
+    "alarms": (
+        "How soon does an alarm come after a shift, how long does it stay, and how often does it come for "
+        "nothing? Limits are set on development data alone; a second table has all alarms at the same rate "
+        "of false alarms."
+    ),
+    "accuracy": (
+        "How accurate is the classifier now, without labels? The figure is the mean distance between the "
+        "estimate and the true accuracy of 200 steps."
+    ),
+    "questions": (
+        "What does each part of the monitor add, how much data is enough, what does int8 cost? One part is "
+        "taken out or changed at a time."
+    ),
     "drop": (
         "Does a score rise when accuracy falls? A drop event is a step at which accuracy over the last 100 "
         "steps lies three standard deviations below that of clean streams. Streams alternate between clean "
@@ -105,6 +123,15 @@ SWEPT = {
     "warmup": "flag rate, first 500 steps",
 }
 """Columns that are plotted against a setting of a row, in place of the first one."""
+
+LAWS = """- **class N**: every step shows another example; a class stays N steps on average. class 1 is shuffled.
+- **object 16**: one picture is held for 16 steps on average, and shaken at every step.
+- **continuous sound**: windows of one second slide over words, 0.2 s apart.
+- **heavy-tailed 16**: most runs are short, a few very long.
+- **changing pace**: class dwell changes between 1, 4, 16 and 64; the unknown pace of the first page.
+- **type X**: shuffled, one corruption type, one severity after the other. **clean**: no corruption.
+- Half of the steps of a law are clean, half are in segments with one corruption type at one severity. \
+Corruption types of the test are not seen in development."""
 
 READING = (
     "Dwell is the mean number of steps that a class stays; at 1 a stream is shuffled and time says "

@@ -89,6 +89,10 @@ class Found:
         """In the order of the file."""
         return list(dict.fromkeys(place.column for place in self.figures))
 
+    def rivals(self) -> list[str]:
+        """Return the rows that are not ours, without differences."""
+        return [row for row in self.rows if not row.startswith("tcuq") and PAIRED not in row]
+
     def get(self, task: str, dwell: float, row: str, column: str) -> Figure:
         """Return a figure; one that is not there is undefined."""
         return self.figures.get(Place(task, dwell, row, column), Figure(NAN))
