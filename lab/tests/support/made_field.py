@@ -14,13 +14,14 @@ from tcuq_lab.reproduce.field.results import FORMAT
 from tcuq_lab.reproduce.field.specs import TITLES
 from tcuq_lab.reproduce.table import plain
 
-NETWORK = (
-    "base", "entropy", "temperature", "conformal", "mc_dropout", "deep", "early_exit", "hydra", "odin",
-    "godin", "postnet",
-)  # fmt: skip
-FITTED = ("vote", "mean_posterior", "median", "belief", "confidence_norm", "tcuq", "tcuq answer",
-          "tcuq no labels", "tcuq 0.1")  # fmt: skip
-UNFITTED = (*NETWORK, "vote_8", "mean_8", "int8 confidence")
+UNFITTED = ("base", "int8 confidence", "entropy", "temperature", "conformal", "vote_8", "mean_8",
+            "belief")  # fmt: skip
+FITTED = ("mc_dropout", "deep", "early_exit", "hydra", "odin", "godin", "postnet", "vote", "mean_posterior",
+          "median", "suppress", "mean_answer", "confidence_norm", "belief_told", "tcuq 0.1", "tcuq",
+          "tcuq answer", "tcuq no labels")  # fmt: skip
+FEWER = ("hydra", "postnet")
+"""Rows of three networks."""
+TYPE_ROWS = ("base", "vote_8", "belief", "tcuq answer", "tcuq no labels")
 SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "tcuq 0.1": 0.4, "belief": 0.35,
          "belief_told": 0.45, "vote": 0.3, "vote_8": 0.28, "mean_posterior": 0.33, "mean_8": 0.3,
          "median": 0.2}  # fmt: skip
@@ -28,9 +29,10 @@ SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "tcuq 0.1": 0.
 PACE = {"class 1": 0.0, "class 4": 0.4, "class 16": 0.8, "class 64": 1.0, "object 16": 0.05,
         "continuous sound": 0.3, "heavy-tailed 16": 0.6, "changing pace": 0.6}  # fmt: skip
 TYPES = ("fog", "frost", "gaussian_noise")
+COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "label error AUROC")
 ALARMS = ("windowed mean", "cusum", "adwin", "page_hinkley", "martingale", "e_detector", "mmd",
           "classifier")  # fmt: skip
-ESTIMATES = ("atc", "doc", "mano", "mean confidence")
+ESTIMATES = ("ATC", "DoC", "MaNo", "mean confidence")
 
 
 def _noise(*words: str) -> float:
@@ -41,8 +43,9 @@ def _noise(*words: str) -> float:
     return total / 4986.5 - 1
 
 
-def _line(task: str, stream: str, row: str, fit: str, column: str, value: float, wide: float) -> Line:
-    return Line(task, stream, row, fit, column, value, value - wide, value + wide, 5)
+def _line(task: str, stream: str, row: str, fit: str, column: str, value: float, wide: float,
+          networks: int = 5) -> Line:  # fmt: skip
+    return Line(task, stream, row, fit, column, value, value - wide, value + wide, networks)
 
 
 def _answer(task: str, stream: str, row: str, fit: str, column: str) -> float:
@@ -61,29 +64,45 @@ def _answer(task: str, stream: str, row: str, fit: str, column: str) -> float:
 
 def answers(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
     """Give the lines of `answers`."""
-    columns = ("error AUROC", "label error AUROC", "errors", "errors at 90 %", "errors at 80 %")
+    placed = [(row, "") for row in UNFITTED] + [(row, fit) for row in FITTED for fit in FITS]
     for task in tasks:
         plan = UnitPlan(task, 0)
-        streams = [*plan.laws, *(f"type {name}" for name in TYPES), "all types, shuffled"]
-        placed = [(row, fit) for row in FITTED for fit in FITS] + [(row, "") for row in UNFITTED]
-        placed.append(("belief_told", "told"))
-        for column in columns:
-            for stream in streams:
-                values = {each: _answer(task, stream, *each, column) for each in placed}
+        for column in COLUMNS:
+            for stream in plan.laws:
+                values = {
+                    (row, fit): _answer(task, stream, row, fit, column)
+                    for row, fit in placed
+                    if row != "tcuq answer" or column != "label error AUROC"
+                }
                 for (row, fit), value in values.items():
-                    yield _line(task, stream, row, fit, column, value, 0.004)
-                for ours in ("tcuq", "tcuq answer", "tcuq no labels"):
-                    for rival, fit in placed:
-                        if rival.startswith("tcuq") and rival != "tcuq 0.1":
-                            continue
-                        if fit in ("", "told", "untold"):
-                            mine = values[ours, "untold"]
-                            name = f"{ours} - {rival}" + ("" if fit == "untold" else f", {fit or 'unfitted'}")
-                            gap = mine - values[rival, fit]
-                            yield _line(task, stream, name, "untold", column, gap, 0.003)
-                if column == "errors":
-                    ratio = values["tcuq answer", "untold"] / values["base", ""]
-                    yield _line(task, stream, "tcuq answer / base, unfitted", "untold", column, ratio, 0.02)
+                    yield _line(task, stream, row, fit, column, value, 0.004, 3 if row in FEWER else 5)
+                yield from _compared(task, stream, column, values)
+        for stream in [*(f"type {name}" for name in TYPES), "all types, shuffled"]:
+            values = {
+                (row, fit): _answer(task, stream, row, fit, "errors")
+                for row, fit in placed
+                if row in TYPE_ROWS
+            }
+            for (row, fit), value in values.items():
+                yield _line(task, stream, row, fit, "errors", value, 0.004)
+            yield from _compared(task, stream, "errors", values)
+
+
+def _compared(task: str, stream: str, column: str, values: dict[tuple[str, str], float]) -> Iterator[Line]:
+    ours = {"errors": "tcuq answer", "errors at 90 %": "tcuq answer", "errors at 80 %": ""}.get(column, "tcuq")
+    for fit in FITS:
+        for row in dict.fromkeys(row for row, _ in values):
+            other = (row, fit) if (row, fit) in values else (row, "")
+            if row == ours or (ours, fit) not in values or (column == "errors" and row != "base"):
+                continue
+            gap = values[ours, fit] - values[other]
+            yield _line(task, stream, f"{ours} - {row}", fit, column, gap, 0.003)
+            if column == "errors":
+                ratio = values[ours, fit] / values[other]
+                yield _line(task, stream, f"{ours} / {row}", fit, column, ratio, 0.02)
+    if (ours, "untold") in values and ("tcuq 0.1", "told") in values:
+        gap = values[ours, "untold"] - values["tcuq 0.1", "told"]
+        yield _line(task, stream, f"{ours} - tcuq 0.1, told", "untold", column, gap, 0.003)
 
 
 def alarms(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
@@ -114,11 +133,17 @@ def accuracy(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
 
 def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
     """Give the lines of `questions`."""
+    variants = ("no memory", "memory, always", "gate without variety", "posteriors only", "without odds",
+                "only odds", "no labels", "labels, 1,000 steps", "clean, 250 steps", "float64", "blend 0.4",
+                "something else")  # fmt: skip
     for task in tasks:
-        for stream in CLASS_LAWS:
-            for number, row in enumerate(("tcuq", "no memory", "no features", "no gating", "int8", "1000 steps")):
-                yield _line(task, stream, row, "untold", "error AUROC", 0.9 - 0.01 * number, 0.004)
-                yield _line(task, stream, row, "untold", "errors at 90 %", 0.1 + 0.01 * number, 0.004)
+        for stream in (*CLASS_LAWS, "changing pace"):
+            yield _line(task, stream, "tcuq", "untold", "label error AUROC", 0.9, 0.004)
+            for number, row in enumerate(variants):
+                gap = 0.03 - 0.002 * number + 0.003 * _noise(task, stream, row)
+                yield _line(task, stream, row, "untold", "label error AUROC", 0.9 - gap, 0.004)
+                yield _line(task, stream, f"tcuq - {row}", "untold", "label error AUROC", gap, 0.002)
+            yield _line(task, stream, "tcuq - gate told, told", "untold", "label error AUROC", -0.004, 0.002)
 
 
 MAKERS = {"answers": answers, "alarms": alarms, "accuracy": accuracy, "questions": questions}

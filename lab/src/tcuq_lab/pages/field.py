@@ -108,6 +108,24 @@ class Field:
             here.setdefault(f"fits of {line.row}", {})[line.fit] = None
         return found
 
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str], list[Line]]:
+        found: dict[tuple[str, str], list[Line]] = {}
+        for line in self.found.lines:
+            found.setdefault((line.task, line.column), []).append(line)
+        return found
+
+    def lines(self, task: str, column: str) -> list[Line]:
+        """Return all lines of a task and a column, in the order of the file."""
+        return self._lines.get((task, column), [])
+
+    def networks(self, task: str, column: str) -> dict[str, int]:
+        """Return the most networks that a figure of each row is a mean of."""
+        found: dict[str, int] = {}
+        for line in self.lines(task, column):
+            found[line.row] = max(found.get(line.row, 0), line.networks)
+        return found
+
     def _there(self, task: str, column: str, what: str) -> list[str]:
         return list(self._places.get((task, column), {}).get(what, ()))
 

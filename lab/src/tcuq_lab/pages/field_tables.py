@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..reproduce.field.lines import Line
 from .field import CLEAN, TYPE, UNTOLD, Field, direction, is_pair
 from .grids import grid
 from .numbers import cell, number
@@ -26,15 +25,11 @@ def fitted_cell(field: Field, task: str, stream: str, row: str, column: str, bes
 
 def named_row(field: Field, task: str, row: str, column: str) -> str:
     """Return the name of a row; one that not all networks have says how many do."""
-    most = max((line.networks for line in _lines(field, task, column)), default=0)
-    mine = max((line.networks for line in _lines(field, task, column) if line.row == row), default=0)
+    networks = field.networks(task, column)
+    most, mine = max(networks.values(), default=0), networks.get(row, 0)
     few = f" [{mine} of {most} networks]" if 0 < mine < most else ""
     told = " (told)" if field.fit_of(task, row, column) == "told" else ""
     return f"`{row}`{told}{few}"
-
-
-def _lines(field: Field, task: str, column: str) -> list[Line]:
-    return [line for line in field.found.lines if line.task == task and line.column == column]
 
 
 def by_stream(field: Field, task: str, column: str, rows: Sequence[str], streams: Sequence[str]) -> str:
@@ -77,7 +72,7 @@ def _best(field: Field, task: str, stream: str, rows: Sequence[str], column: str
 
 def pairs(field: Field, task: str, column: str, streams: Sequence[str]) -> str:
     """Return the paired differences and ratios of a column, fitted without knowing the pace."""
-    there = [line for line in _lines(field, task, column) if is_pair(line.row)]
+    there = [line for line in field.lines(task, column) if is_pair(line.row)]
     rows = dict.fromkeys(line.row for line in there if line.fit in (UNTOLD, ""))
     if not rows:
         return ""
@@ -94,7 +89,7 @@ def types(field: Field, task: str, column: str) -> str:
     streams = [each for each in field.streams(task, column) if each.startswith((TYPE, "all types"))]
     rows = [
         row
-        for row in field.found.distinct("row", task=task, column=column)
+        for row in dict.fromkeys(line.row for line in field.lines(task, column))
         if any(field.look(task, stream, row, column) for stream in streams)
     ]
     if not streams or not rows:

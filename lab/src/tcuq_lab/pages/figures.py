@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -69,22 +70,22 @@ class Found:
     seconds: float
     figures: Mapping[Place, Figure]
 
-    @property
+    @cached_property
     def tasks(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.task for place in self.figures))
 
-    @property
+    @cached_property
     def dwells(self) -> list[float]:
         """In the order of the file."""
         return list(dict.fromkeys(place.dwell for place in self.figures))
 
-    @property
+    @cached_property
     def rows(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.row for place in self.figures))
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.column for place in self.figures))
