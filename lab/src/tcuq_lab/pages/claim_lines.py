@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from .claim_points import Point
 from .claim_rules import points
 from .claims import Claim, Rule
-from .figures import Figure, Found, Place
 from .field import CLASS_LAWS, Field, is_pair
+from .figures import Figure, Found, Place
 from .grids import grid
 from .paper import Paper
 from .verdicts import HOLDS, Judged, Verdict, counted, spread, verdict_of
-from .wording import listed, shown
+from .wording import listed, named, shown
 
 PLAIN = "base"
 PREVALENCE = "share of drop events"
 """Beginning of the column that holds how many steps are drop events."""
-LIFT = "lift over prevalence"
+DROPS = re.compile(r"(drop )?AUPRC,")
+"""Columns that rank drop events."""
 VACUOUS = 0.5
 """Prevalence of events from which an AUPRC says little: a coin has as much."""
 SATURATED = 0.99
@@ -70,15 +72,8 @@ def plain_too(rule: Rule, found: Mapping[str, Found], paper: Paper) -> bool:
 
 def prevalence(found: Found, task: str, dwell: float) -> float:
     """Return the share of steps that are drop events, NaN where the file does not tell."""
-    for column in found.columns:
-        if column.startswith(PREVALENCE):
-            return found.get(task, dwell, PLAIN, column).value
-    if LIFT in found.columns and found.name == "drop":
-        area = next((each for each in found.columns if each.startswith("AUPRC, unseen")), "")
-        lift = found.get(task, dwell, PLAIN, LIFT).value
-        value = found.get(task, dwell, PLAIN, area).value
-        return (value - lift) / (1 - lift) if lift < 1 else math.nan
-    return math.nan
+    column = next((each for each in found.columns if each.startswith(PREVALENCE)), "")
+    return found.get(task, dwell, PLAIN, column).value
 
 
 def marks(claim: Claim, verdicts: Sequence[Verdict], found: Mapping[str, Found], paper: Paper) -> list[str]:
@@ -96,12 +91,15 @@ def marks(claim: Claim, verdicts: Sequence[Verdict], found: Mapping[str, Found],
     mine = found[claim.rule.experiment]
     out = ["also met by the plain network"] if plain_too(claim.rule, found, paper) else []
     asked: list[Point] = [point for verdict in verdicts for point in verdict.points]
-    events = [
-        prevalence(mine, point.task, point.dwell) for point in asked if point.column.find("AUPRC") in (0, 5)
-    ]
-    known = [value for value in events if not math.isnan(value)]
-    if known and sum(known) / len(known) > VACUOUS:
-        out.append(f"vacuous: {shown(sum(known) / len(known))} of steps are events")
+    events: dict[str, list[float]] = {}
+    for point in asked:
+        share = prevalence(mine, point.task, point.dwell)
+        if DROPS.match(point.column) and not math.isnan(share):
+            events.setdefault(point.task, []).append(share)
+    means = {task: sum(shares) / len(shares) for task, shares in events.items()}
+    high = [f"{named(task)} {shown(mean)}" for task, mean in means.items() if mean > VACUOUS]
+    if high:
+        out.append(f"vacuous where most steps are events: {listed(high)}")
     plain = [
         mine.get(point.task, point.dwell, PLAIN, point.column).value
         for point in asked
@@ -140,9 +138,18 @@ def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, 
 def _said(verdict: Verdict) -> str:
     row = f"`{verdict.row}` " if verdict.row else ""
     held = f" at {verdict.held.partition(',')[0]}" if verdict.held else ""
-    span = spread(verdict.points).partition(",")[0]
     why = f": {verdict.why}" if verdict.why else ""
-    return f"{row}**{verdict.word}**{held}{why}" + (f", {span}" if span else "")
+    parts = [f"{row}**{verdict.word}**{held}{why}", _figures(verdict.points)]
+    return ", ".join(part for part in [*parts, spread(verdict.points).partition(",")[0]] if part)
+
+
+def _figures(given: Sequence[Point]) -> str:
+    """Return the least and the largest figure, where these are more than the margins."""
+    values = [point.figure for point in given if math.isfinite(point.figure) and point.figure != point.margin]
+    if not values:
+        return ""
+    low, high = shown(min(values)), shown(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _link(claim: Claim, found: Mapping[str, Found]) -> str:

@@ -69,6 +69,8 @@ def points(rule: Rule, found: Mapping[str, Found], paper: Paper) -> list[Point]:
     # A result file of an older release may lack rows.
     rule = replace(rule, rows=tuple(row for row in rule.rows if row in mine.rows))
     if "than" in rule.more:
+        if not than:
+            return []
         rule = replace(rule, more={**rule.more, "than": tuple(than)})
     # A setting may leave out columns, such as severities, and a file of an older release may lack some.
     rule = replace(rule, columns=tuple(each for each in rule.columns if each in mine.columns))

@@ -70,9 +70,7 @@ def accuracy(field: Field) -> str:
                 f"{named(task)} {number(ACCURACY, mine.value)} against {number(ACCURACY, best.value)} of "
                 f"`{best.row}`, the best rival"
             )
-    return _sentence(
-        "With an unknown pace, the mean distance to the accuracy of 200 steps is", parts
-    )
+    return _sentence("With an unknown pace, the mean distance to the accuracy of 200 steps is", parts)
 
 
 def questions(field: Field) -> str:

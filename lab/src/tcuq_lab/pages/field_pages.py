@@ -67,7 +67,10 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
     if name == "questions":
         yield from question_parts(field)
     elif name == "alarms":
-        for suffix, words in (("", "limits from development data alone"), (EQUAL, "at equal false-alarm rates")):
+        for suffix, words in (
+            ("", "limits from development data alone"),
+            (EQUAL, "at equal false-alarm rates"),
+        ):
             for task in field.tasks:
                 columns = [f"{each}{suffix}" for each in ALARM_COLUMNS]
                 table = by_column(field, task, "class 16", alarm_rows(field), columns)
@@ -76,7 +79,11 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
         for column in _shared(field):
             table = told_worth(field, column)
             if table:
-                yield [f"## What knowing the pace is worth: {column}", "Means over laws, told / untold / other.", table]
+                yield [
+                    f"## What knowing the pace is worth: {column}",
+                    "Means over laws, told / untold / other.",
+                    table,
+                ]
         for column in _shared(field):
             for task in field.tasks:
                 table = types(field, task, column) if column in ("errors", "accuracy error") else ""
@@ -125,7 +132,10 @@ def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
             ]
             if here:
                 words = ", at equal false-alarm rates" if equal else ""
-                yield [f"## {stream[0].upper()}{stream[1:]}{words}", by_column(field, task, stream, rows, here)]
+                yield [
+                    f"## {stream[0].upper()}{stream[1:]}{words}",
+                    by_column(field, task, stream, rows, here),
+                ]
 
 
 __all__ = ["UNTOLD", "field_pages"]

@@ -112,8 +112,8 @@ def told_worth(field: Field, column: str) -> str:
         for row in field.rows(task, column):
             values = []
             for fit in ("told", UNTOLD, "other"):
-                lines = [field.found.get(task, law, row, fit, column) for law in laws]
-                there = [line.value for line in lines if line is not None]
+                found = [field.found.get(task, law, row, fit, column) for law in laws]
+                there = [line.value for line in found if line is not None]
                 values.append(sum(there) / len(there) if there and len(there) == len(laws) else None)
             if all(value is not None for value in values):
                 rows.setdefault(row, []).append(" / ".join(number(column, each or 0.0) for each in values))

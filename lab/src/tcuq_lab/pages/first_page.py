@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from ..reproduce.field.specs import TITLES
 from .about import PARAGRAPHS
@@ -14,7 +15,7 @@ from .grids import grid, page
 from .numbers import number, span
 from .shortfalls import section as shortfalls_section
 from .targets import Verdict
-from .wording import lasting, named
+from .wording import lasting, listed, named
 
 MADE = "<!-- Made by `tcuq-lab results --write` from the files in lab/results. -->"
 PLOT = "results/overview.svg"
@@ -91,7 +92,9 @@ def _verdict(verdict: Verdict) -> str:
     line = verdict.line
     if line is None:
         return verdict.words
-    where = [] if len(verdict.target.streams) == 1 and verdict.target.streams[0] == line.stream else [line.stream]
+    where = (
+        [] if len(verdict.target.streams) == 1 and verdict.target.streams[0] == line.stream else [line.stream]
+    )
     if len(verdict.target.than) > 1 or verdict.target.than[:1] == ("every rival of one pass",):
         where.append(f"against `{line.row.partition(f' {verdict.target.of} ')[2]}`")
     interval = f" ({span(line)})" if span(line) else ""
@@ -107,6 +110,9 @@ def _pages(content: Content) -> list[str]:
         rows.append([f"[{title}]({FOLDER}/{name}.md)", _short(name), took])
     for name, found in content.found.items():
         rows.append([f"[{found.title}]({FOLDER}/{name}.md)", _short(name), lasting(found.seconds)])
+    rows.append(
+        [f"[The paper's figures without a counterpart]({FOLDER}/paper.md)", "What is not repeated here?", ""]
+    )
     return ["## A page for each experiment", grid(["page", "question", "processor time"], rows, 1)]
 
 
@@ -123,16 +129,18 @@ def _run(content: Content) -> list[str]:
     out = ["## How it was run"]
     if not content.found and not content.fields:
         return [*out, "Nothing yet: there are no result files."]
+    alike: dict[str, list[str]] = {}
     for each in content.fields.values():
         setting = each.about["setting"]
-        out.append(
-            f"`{each.about['command']}`: {setting['examples']['test']:,} test and "
-            f"{setting['examples']['dev']:,} development examples at most, severities "
-            f"{size(setting['severities'])}, networks of seeds {size(setting['seeds'])}, "
-            f"{setting['sizes'].get('test', '')} stretches of {setting['sizes'].get('stretch', 0):,} steps a "
-            f"stream and network, {setting['replicates']:,} draws of stretches for {setting['level']:.0%} "
-            "intervals."
+        words = (
+            f"{size(setting['examples']['test'])} test and {size(setting['examples']['dev'])} development "
+            f"examples at most, severities {size(setting['severities'])}, networks of seeds "
+            f"{size(setting['seeds'])}, {setting['sizes'].get('test', '')} stretches of "
+            f"{setting['sizes'].get('stretch', 0):,} steps a stream and network, {setting['replicates']:,} "
+            f"draws of stretches for {100 * setting['level']:.0f} % intervals"
         )
+        alike.setdefault(words, []).append(f"`{each.about['command']}`")
+    out += [f"{listed(commands)}: {words}." for words, commands in alike.items()]
     rows = [
         [_setting(setting), ", ".join(f"`{name}`" for name in names)] for setting, names in content.settings
     ]
@@ -149,8 +157,6 @@ def _run(content: Content) -> list[str]:
     ]
 
 
-def _setting(setting: dict[str, object] | object) -> str:
-    given: Sequence[tuple[str, str]] = SIZES
-    assert isinstance(setting, dict)
-    parts = [f"{words} {size(setting[key])}" for key, words in given if key in setting]
+def _setting(setting: Mapping[str, Any]) -> str:
+    parts = [f"{words} {size(setting[key])}" for key, words in SIZES if key in setting]
     return f"`{setting.get('name', '')}`: {', '.join(parts)}"

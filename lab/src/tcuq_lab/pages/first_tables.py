@@ -52,10 +52,16 @@ def _cells(here: Place) -> list[str]:
         text = short(line)
         return f"**{text}**" if line is not None and line.value == here.best else text
 
-    simple = f"{bold(here.simple)} `{here.simple.row}`" if here.simple else ""
+    simple = f"{bold(here.simple)}<br>`{here.simple.row}`" if here.simple else ""
     ours = cell(here.ours, bold=here.ours is not None and here.ours.value == here.best)
     gap = cell(here.gaps.get("confidence"), signed=True)
-    return [bold(here.confidence), simple, bold(here.deep), ours, gap]
+    # Intervals stand below figures, so that the table is no wider than a page.
+    return [
+        bold(here.confidence),
+        simple,
+        bold(here.deep),
+        *(each.replace(" (", "<br>(") for each in (ours, gap)),
+    ]
 
 
 def read_errors() -> str:
@@ -152,7 +158,5 @@ def leads(field: Field) -> tuple[int, int]:
         for column in COLUMNS
     ]
     there = [each for each in places if each.ours is not None]
-    first = [
-        each for each in there if each.ours and direction(each.column) and each.ours.value == each.best
-    ]
+    first = [each for each in there if each.ours and direction(each.column) and each.ours.value == each.best]
     return len(first), len(there)

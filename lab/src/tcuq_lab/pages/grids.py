@@ -31,8 +31,10 @@ def length(parts: Sequence[str]) -> int:
     return sum(part.count("\n") + 2 for part in parts if part) - 1
 
 
-def paged(name: str, head: Sequence[str], sections: Iterable[Sequence[str]], made: str = "") -> dict[str, str]:
-    """Return pages of at most `MOST_LINES` lines that hold sections in order, whole, each page with its head.
+def paged(
+    name: str, head: Sequence[str], sections: Iterable[Sequence[str]], made: str = ""
+) -> dict[str, str]:
+    r"""Return pages of at most `MOST_LINES` lines that hold sections whole and in order.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ def paged(name: str, head: Sequence[str], sections: Iterable[Sequence[str]], mad
 
     Examples
     --------
-    >>> list(paged("drop", ["# Drop"], [["a"], ["b\\n" * 200], ["c\\n" * 200]]))
+    >>> list(paged("drop", ["# Drop"], [["a"], ["b\n" * 200], ["c\n" * 200]]))
     ['drop.md', 'drop_2.md']
     """
     pages: list[list[str]] = [[head[0], made, *head[1:]]]

@@ -60,7 +60,8 @@ def place(field: Field, task: str, stream: str, column: str) -> Place:
         gap = line and field.pair(task, stream, MINE[column], line.row, column)
         if gap:
             gaps[name] = gap
-    return Place(task, stream, column, ours, *rivals.values(), gaps)
+    confidence, simple, deep = rivals.values()
+    return Place(task, stream, column, ours, confidence, simple, deep, gaps)
 
 
 def first_streams(task: str) -> dict[str, str]:

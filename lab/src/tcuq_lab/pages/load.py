@@ -12,7 +12,13 @@ from . import trainings
 from .figures import Found, found_from
 from .wording import readable
 
-LEFT_OUT = ("paper.json", "claims.json", "targets.json", "any_stream.json", *(f"{name}.json" for name in TITLES))
+LEFT_OUT = (
+    "paper.json",
+    "claims.json",
+    "targets.json",
+    "any_stream.json",
+    *(f"{name}.json" for name in TITLES),
+)
 """Files that are no results, or are those of another format."""
 
 

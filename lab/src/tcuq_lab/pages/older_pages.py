@@ -7,7 +7,7 @@ import math
 from .about import PARAGRAPHS, READING
 from .content import Content
 from .figures import PAIRED, Figure, Found
-from .grids import grid, paged
+from .grids import grid, page, paged
 from .paper import Paper
 from .tables import FULL_DWELL, OURS, Cell, Table, notes, tables
 from .wording import between, lasting, named, sense, shown
@@ -26,7 +26,28 @@ def older_pages(content: Content) -> dict[str, str]:
     pages: dict[str, str] = {}
     for name, found in content.found.items():
         pages |= experiment_pages(name, found, content.paper)
-    return pages
+    return pages | {"paper.md": alone_page(content)}
+
+
+def alone_page(content: Content) -> str:
+    """Return the page of what the paper printed and no result here stands beside."""
+    rows = [
+        [
+            part.where,
+            named(part.task),
+            part.column,
+            ", ".join(f"`{row}` {value:g}" for row, value in part.rows.items()),
+        ]
+        for part in content.alone
+    ]
+    head = [
+        "# Figures of the paper without a counterpart",
+        MADE.format("paper"),
+        "Printed there, and not among the results here: not run, or not possible with the data at hand. "
+        f"{BACK}",
+        content.paper.about,
+    ]
+    return page([*head, grid(["where", "data", "figure", "printed"], rows) if rows else "There are none."])
 
 
 def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:

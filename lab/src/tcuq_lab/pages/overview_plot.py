@@ -8,7 +8,7 @@ shape as well as in color.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tcuq.report.plot import nice_ticks
 from tcuq.report.text import escape
@@ -29,7 +29,13 @@ SERIES = (
 )
 """Entry of a place, class of the style, and what the legend calls it; ours comes last, on top."""
 SHIFT = {"c": -7.5, "s": -2.5, "d": 2.5, "o": 7.5}
-SHORT = {"continuous sound": "sound", "object 16": "object", "heavy-tailed 16": "heavy", "changing pace": "any"}
+SHORT = {
+    "continuous sound": ("moving", "sound"),
+    "object 16": ("held", "object"),
+    "heavy-tailed 16": ("heavy", "tail"),
+    "changing pace": ("pace", "varies"),
+}
+"""Two lines below the axis for streams that are not of a class dwell."""
 STYLE = """
 svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;--o:#0068a8}
 @media(prefers-color-scheme:dark){svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;
@@ -62,12 +68,12 @@ def overview(field: Field | None) -> str:
     else:
         body += _legend()
         wide = (WIDTH - LEFT_EDGE - 16 - GAP * (len(tasks) - 1)) / len(tasks)
-        described = []  # type: ignore[assignment]
+        said: list[str] = []
         for number, task in enumerate(tasks):
             places = [place(field, task, law, LEFT) for law in field.laws(task, LEFT)]
             body += _panel(LEFT_EDGE + number * (wide + GAP), wide, task, places)
-            described += [_described(each) for each in places]  # type: ignore[operator,arg-type]
-        described = "; ".join(described)
+            said += [_described(each) for each in places]
+        described = "; ".join(said)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" role="img" aria-labelledby="t d"><title id="t">{title}</title>'
@@ -126,21 +132,26 @@ def _panel(x: float, wide: float, task: str, places: Sequence[Place]) -> list[st
     slot = wide / len(places)
     at = {each.stream: x + slot * (number + 0.5) for number, each in enumerate(places)}
     for stream, middle in at.items():
-        words = str(CLASS_LAWS.get(stream, SHORT.get(stream, stream)))
-        out.append(f'<text class="m h" x="{middle:.1f}" y="{TOP + high + 18}">{escape(words)}</text>')
+        words = (str(CLASS_LAWS[stream]),) if stream in CLASS_LAWS else SHORT.get(stream, (stream,))
+        for number, word in enumerate(words):
+            y = TOP + high + 18 + 14 * number
+            out.append(f'<text class="m h" x="{middle:.1f}" y="{y}">{escape(word)}</text>')
     paced = [each for each in places if each.stream in CLASS_LAWS]
     if paced:
         ends = at[paced[0].stream] - slot / 3, at[paced[-1].stream] + slot / 3
         out.append(f'<path class="g" d="M{ends[0]:.1f} {TOP + high + 26}H{ends[1]:.1f}"/>')
-        words = "mean steps that a class stays"
-        out.append(f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{TOP + high + 42}">{words}</text>')
+        out.append(
+            f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{TOP + high + 42}">steps that a class stays</text>'
+        )
     for entry, name, _ in SERIES:
         points = [(at[each.stream] + SHIFT[name], getattr(each, entry)) for each in places]
         out += _series(name, points, {at[each.stream] + SHIFT[name] for each in paced}, up)
     return out
 
 
-def _series(name: str, points: Sequence[tuple[float, Line | None]], joined: set[float], up) -> list[str]:  # type: ignore[no-untyped-def]
+def _series(
+    name: str, points: Sequence[tuple[float, Line | None]], joined: set[float], up: Callable[[float], float]
+) -> list[str]:
     out = []
     line = [f"{x:.1f} {up(each.value):.1f}" for x, each in points if each and x in joined]
     if len(line) > 1:

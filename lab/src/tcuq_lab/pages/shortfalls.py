@@ -55,9 +55,7 @@ def worse_types(field: Field) -> dict[str, list[Line]]:
     """Return the corruption types on which answers have more errors than labels, by task, worst first."""
     found = {}
     for task in field.tasks:
-        streams = [
-            each for each in field.streams(task, ERRORS) if each.startswith(TYPE) or each == ALL_TYPES
-        ]
+        streams = [each for each in field.streams(task, ERRORS) if each.startswith(TYPE) or each == ALL_TYPES]
         gaps = [field.pair(task, stream, ANSWER, CONFIDENCE, ERRORS) for stream in streams]
         worse = [gap for gap in gaps if gap is not None and gap.value > 0]
         if worse:
@@ -132,9 +130,7 @@ def _answers(field: Field) -> list[str]:
         out.append(grid(head, rows, len(head) - 1))
     worse = worse_types(field)
     for task, gaps in worse.items():
-        names = listed(
-            f"{gap.stream.removeprefix(TYPE)} {cell(gap, signed=True, bold=beyond(gap))}" for gap in gaps
-        )
+        names = listed(f"{_called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}" for gap in gaps)
         out.append(
             f"Streams of one corruption type, shuffled, on which the answer errs more than the label, "
             f"{named(task)}: {names}."
@@ -142,6 +138,10 @@ def _answers(field: Field) -> list[str]:
     if field.tasks and not worse:
         out.append("On no stream of one corruption type does the answer err more than the label.")
     return out
+
+
+def _called(stream: str) -> str:
+    return "all types together" if stream == ALL_TYPES else stream.removeprefix(TYPE)
 
 
 def _gap(gap: Line | None) -> str:

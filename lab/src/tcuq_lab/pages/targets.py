@@ -141,7 +141,12 @@ def targets_from(content: Mapping[str, Any]) -> Targets:
         fit = each.get("fit", UNTOLD)
         found.append(
             Target(
-                *(each[entry] for entry in NEEDED),
+                each["id"],
+                each["about"],
+                each["text"],
+                each["experiment"],
+                each["row"],
+                each["column"],
                 fit,
                 tuple(each.get("streams", ("laws",))),
                 tuple(known("task", task, BACKBONES) for task in each.get("tasks", BACKBONES)),
@@ -210,9 +215,7 @@ def _nearest(target: Target, line: Line) -> float:
     return min(target.off(end) for end in ends or [line.value])
 
 
-def _figures(
-    target: Target, task: str, field: Field | None, several: Sequence[str]
-) -> Iterator[Line | None]:
+def _figures(target: Target, task: str, field: Field | None, several: Sequence[str]) -> Iterator[Line | None]:
     if field is None or task not in field.tasks:
         yield None
         return

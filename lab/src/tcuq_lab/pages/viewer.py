@@ -87,7 +87,10 @@ def _asset(name: str) -> str:
 def _controls() -> str:
     choices = (("experiment", "Experiment"), ("task", "Task"), ("stream", "Stream"), ("column", "Figure"))
     parts = [f'<label>{words}<select id="{name}"></select></label>' for name, words in choices]
-    parts.append('<label>Order<select id="order"><option>best first</option><option>as listed</option></select></label>')
+    parts.append(
+        '<label>Order<select id="order"><option>best first</option><option>as listed</option></select>'
+        "</label>"
+    )
     parts.append(
         '<label class="check"><input type="checkbox" id="fits"> all fits (told, untold, other pace)</label>'
         '<label class="check"><input type="checkbox" id="pairs"> differences</label>'
@@ -159,7 +162,8 @@ def packed(
 
 def _scale(entries: list[Entry], column: str) -> int:
     largest = max(
-        (abs(each.value) for each in entries if each.column == column and math.isfinite(each.value)), default=0
+        (abs(each.value) for each in entries if each.column == column and math.isfinite(each.value)),
+        default=0,
     )
     return 10_000 if largest <= 20 else 10
 
