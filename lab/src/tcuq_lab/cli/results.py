@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tcuq.cli.common import answer, declare
@@ -24,7 +25,7 @@ def add(subparsers: Subparsers) -> None:
     option = parser.add_argument
     option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
     option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
-    option("--write", action="store_true", help="write RESULTS.md and results.html, after showing changes")
+    option("--write", action="store_true", help="write RESULTS.md, results/ and results.html")
     option("--check", action="store_true", help="exit with 1 if a page differs from the result files")
 
 
@@ -33,28 +34,45 @@ def results(args: argparse.Namespace) -> int:
     from ..changes import update
     from ..home import folder
     from ..pages import build_pages
-    from ..pages.build import HTML, MARKDOWN
+    from ..pages.build import FOLDER, HTML
 
     if args.write and args.check:
         raise UsageError("--write and --check exclude each other: --check writes nothing")
     source, out = folder(args.results, "results"), folder(args.out, "../docs")
     pages = {name: update(out / name, text) for name, text in build_pages(source).items()}
-    # One line of the HTML page holds a whole table: its changes are those of the Markdown page.
-    lines = [*pages[MARKDOWN].lines(), *pages[HTML].lines(most=0)[:1]]
+    # A page of an experiment that is gone, or of a part that is no longer needed.
+    left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
+    # All figures of the HTML page are in one line: its changes are those of the others.
+    lines = [
+        line
+        for name, each in pages.items()
+        if each.state != "same"
+        for line in (each.lines(most=0)[:1] if name == HTML else each.lines())
+    ]
+    lines += [f"{path}: no result file" for path in left]
     # The HTML page is not under version control: where there is none, none is out of date.
     stale = [
         each.path
         for name, each in pages.items()
-        if each.state == "changed" or (each.state == "new" and name == MARKDOWN)
-    ]
+        if each.state == "changed" or (each.state == "new" and name != HTML)
+    ] + left
     if args.write:
         for each in pages.values():
+            each.path.parent.mkdir(exist_ok=True)
             each.write()
+        for path in left:
+            path.unlink()
         lines += [f"wrote {each.path}" for each in pages.values() if each.state != "same"]
-    elif not stale:
-        lines.append("the pages match the result files")
-    else:
+        lines += [f"removed {path}" for path in left]
+    elif stale:
         lines.append("nothing written; run 'tcuq-lab results --write' to write the pages")
+    if not stale:
+        lines.append("the pages match the result files")
     found = {"stale": stale, "written": [each.path for each in pages.values()] if args.write else []}
     answer(args, found, "\n".join(lines))
     return int(bool(stale) and args.check)
+
+
+def _pages(folder: Path) -> list[Path]:
+    """Return the pages and plots that lie in a folder."""
+    return sorted(path for path in folder.glob("*") if path.suffix in (".md", ".svg"))

@@ -1,18 +1,21 @@
-"""Both pages from one folder of results."""
+"""All pages from one folder of results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from .content import Content
-from .html import html
-from .markdown import markdown
+from .field_pages import field_pages
+from .first_page import PLOT, first_page
+from .older_pages import older_pages
+from .overview_plot import overview
+from .viewer import viewer
 
-MARKDOWN, HTML = "RESULTS.md", "results.html"
+MARKDOWN, HTML, FOLDER = "RESULTS.md", "results.html", "results"
 
 
 def build_pages(folder: str | Path) -> dict[str, str]:
-    """Return the pages by file name.
+    """Return the pages by file name: the first page, a folder of one for each experiment, the viewer.
 
     Parameters
     ----------
@@ -20,4 +23,7 @@ def build_pages(folder: str | Path) -> dict[str, str]:
         With result files, `paper.json`, `claims.json` and `targets.json`.
     """
     content = Content.of(folder)
-    return {MARKDOWN: markdown(content, HTML), HTML: html(content)}
+    pages = {MARKDOWN: first_page(content), PLOT: overview(content.fields.get("answers"))}
+    for name, text in {**field_pages(dict(content.fields)), **older_pages(content)}.items():
+        pages[f"{FOLDER}/{name}"] = text
+    return {**pages, HTML: viewer(content)}

@@ -30,6 +30,8 @@ KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Kinds of rules, and what each asks for beside `SHARED`; see `tcuq_lab.pages.claim_rules`."""
+ALL_RIVALS = "all rivals"
+"""Stands in `than` for every row of the result file that is not ours."""
 SHARED = ("kind", "experiment", "rows", "columns", "tasks", "dwells", "better")
 NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

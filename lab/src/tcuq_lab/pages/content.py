@@ -1,4 +1,4 @@
-"""All that both pages are made from, read and judged."""
+"""All that the pages are made from, read and judged."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from .about import ordered
+from .claim_lines import as_found
 from .claims import Claims, load_claims
+from .field import Field, load_fields
 from .figures import Found
 from .load import load_found
 from .paper import Paper, Part, load_paper
-from .verdicts import FAILS, HOLDS, MIXED, Judged, judge
+from .targets import Targets, load_targets
+from .targets import Verdict as TargetVerdict
+from .targets import judge as judge_targets
+from .verdicts import Judged, judge
 
-TITLE = "Results"
-TARGET_WORDS: Mapping[str, str] = {HOLDS: "met", FAILS: "missed", MIXED: "partly met"}
-"""Words for targets in place of those for claims."""
 SIZES = (
     ("examples", "test examples of a dataset"),
     ("dev_examples", "development examples"),
@@ -36,17 +38,22 @@ class Content:
     Parameters
     ----------
     found : mapping of str to Found
-        In the order in which they are shown.
+        Experiments that repeat the paper's, in the order in which they are shown.
+    fields : mapping of str to Field
+        Experiments on streams as users have them; those that were not run are missing.
     paper : Paper
-    targets, claims : Claims
-    targets_judged, claims_judged : list of Judged
+    targets : Targets
+    claims : Claims
+    targets_judged : sequence of targets.Verdict
+    claims_judged : sequence of Judged
     """
 
     found: Mapping[str, Found]
+    fields: Mapping[str, Field]
     paper: Paper
-    targets: Claims
+    targets: Targets
     claims: Claims
-    targets_judged: Sequence[Judged]
+    targets_judged: Sequence[TargetVerdict]
     claims_judged: Sequence[Judged]
 
     @classmethod
@@ -55,9 +62,18 @@ class Content:
         home = Path(folder)
         read = load_found(home)
         found = {name: read[name] for name in ordered(list(read))}
+        fields = load_fields(home)
         paper = load_paper(home / "paper.json")
-        targets, claims = load_claims(home / "targets.json"), load_claims(home / "claims.json")
-        return cls(found, paper, targets, claims, judge(targets, found, paper), judge(claims, found, paper))
+        targets, claims = load_targets(home / "targets.json"), load_claims(home / "claims.json")
+        return cls(
+            found,
+            fields,
+            paper,
+            targets,
+            claims,
+            judge_targets(targets, fields),
+            judge(claims, claimed(found, fields), paper),
+        )
 
     @property
     def settings(self) -> list[tuple[Mapping[str, Any], list[str]]]:
@@ -75,11 +91,10 @@ class Content:
     @property
     def versions(self) -> list[str]:
         """Different sets of versions that results were made with."""
+        every = [each.versions for each in self.found.values()]
+        every = [*(each.about["versions"] for each in self.fields.values()), *every]
         return list(
-            dict.fromkeys(
-                ", ".join(f"{name} {number}" for name, number in each.versions.items())
-                for each in self.found.values()
-            )
+            dict.fromkeys(", ".join(f"{name} {number}" for name, number in each.items()) for each in every)
         )
 
     @property
@@ -92,6 +107,11 @@ class Content:
             or part.task not in self.found[part.experiment].tasks
             or part.column not in self.found[part.experiment].columns
         ]
+
+
+def claimed(found: Mapping[str, Found], fields: Mapping[str, Field]) -> dict[str, Found]:
+    """Return all experiments that claims may ask for."""
+    return {**found, **{name: as_found(each) for name, each in fields.items()}}
 
 
 def size(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -69,25 +70,29 @@ class Found:
     seconds: float
     figures: Mapping[Place, Figure]
 
-    @property
+    @cached_property
     def tasks(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.task for place in self.figures))
 
-    @property
+    @cached_property
     def dwells(self) -> list[float]:
         """In the order of the file."""
         return list(dict.fromkeys(place.dwell for place in self.figures))
 
-    @property
+    @cached_property
     def rows(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.row for place in self.figures))
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(place.column for place in self.figures))
+
+    def rivals(self) -> list[str]:
+        """Return the rows that are not ours, without differences."""
+        return [row for row in self.rows if not row.startswith("tcuq") and PAIRED not in row]
 
     def get(self, task: str, dwell: float, row: str, column: str) -> Figure:
         """Return a figure; one that is not there is undefined."""

@@ -6,13 +6,20 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..reproduce.field.specs import TITLES
 from ..reproduce.result_files import load_result
 from . import trainings
 from .figures import Found, found_from
 from .wording import readable
 
-LEFT_OUT = ("paper.json", "claims.json", "targets.json", "any_stream.json", "headlines.json")
-"""Files that are no results of experiments, have a page of their own, or compare monitors of this project."""
+LEFT_OUT = (
+    "paper.json",
+    "claims.json",
+    "targets.json",
+    "any_stream.json",
+    *(f"{name}.json" for name in TITLES),
+)
+"""Files that are no results, or are those of another format."""
 
 
 def load_found(folder: str | Path) -> dict[str, Found]:

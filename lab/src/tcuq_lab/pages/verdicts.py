@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from .claim_rules import Point, missing, points
+from .claim_points import Point
+from .claim_rules import missing, points
 from .claims import Claim, Claims
 from .figures import Found
 from .paper import Paper
@@ -86,7 +87,8 @@ def _verdicts(claim: Claim, found: Mapping[str, Found], paper: Paper) -> list[Ve
     gaps = missing(rule, found)
     answers = points(rule, found, paper)
     if not answers:
-        return [Verdict(row, NOT_RUN, why=listed(map(named, gaps))) for row in rule.rows]
+        why = listed(map(named, gaps)) or f"{rule.experiment} has no such rows or columns"
+        return [Verdict(row, NOT_RUN, why=why) for row in rule.rows]
     late = f"not run yet: {listed(map(named, gaps))}" if gaps else ""
     rows = dict.fromkeys(point.row for point in answers)
     return [verdict_of(row, [point for point in answers if point.row == row], late) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 NAMES = {
@@ -50,10 +51,14 @@ def readable(content: Any) -> Any:
         }
     if isinstance(content, list):
         return [readable(each) for each in content]
-    if isinstance(content, str):
-        for pattern, words in READABLE:
-            content = pattern.sub(words, content)
-    return content
+    return _worded(content) if isinstance(content, str) else content
+
+
+@cache  # the same few names stand in thousands of lines
+def _worded(text: str) -> str:
+    for pattern, words in READABLE:
+        text = pattern.sub(words, text)
+    return text
 
 
 def named(task: str) -> str:

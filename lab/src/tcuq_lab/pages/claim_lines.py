@@ -1,0 +1,158 @@
+"""What the paper claims and what came out, one line a claim, with marks on claims that prove nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from .claim_points import Point
+from .claim_rules import points
+from .claims import Claim, Rule
+from .field import CLASS_LAWS, Field, is_pair
+from .figures import Figure, Found, Place
+from .grids import grid
+from .paper import Paper
+from .verdicts import HOLDS, Judged, Verdict, counted, spread, verdict_of
+from .wording import listed, named, shown
+
+PLAIN = "base"
+PREVALENCE = "share of drop events"
+"""Beginning of the column that holds how many steps are drop events."""
+DROPS = re.compile(r"(drop )?AUPRC,")
+"""Columns that rank drop events."""
+VACUOUS = 0.5
+"""Prevalence of events from which an AUPRC says little: a coin has as much."""
+SATURATED = 0.99
+"""AUROC or AUPRC of the plain network from which a rival has no room left."""
+
+
+def as_found(field: Field) -> Found:
+    """Return the figures on streams of class dwell as claims ask for them, by dwell; the pace is not told."""
+    figures = {}
+    for line in field.found.lines:
+        if line.stream not in CLASS_LAWS or is_pair(line.row) or math.isnan(line.value):
+            continue
+        if line.fit == field.fit_of(line.task, line.row, line.column):
+            where = Place(line.task, float(CLASS_LAWS[line.stream]), line.row, line.column)
+            figures[where] = Figure(line.value, line.low, line.high, n=line.networks)
+    about = field.about
+    return Found(
+        field.name,
+        about["title"],
+        "",
+        about["command"],
+        about["setting"],
+        about["versions"],
+        field.seconds,
+        figures,
+    )
+
+
+def plain_too(rule: Rule, found: Mapping[str, Found], paper: Paper) -> bool:
+    """Return whether the plain network meets what a claim says of ours.
+
+    Parameters
+    ----------
+    rule : Rule
+    found : mapping of str to Found
+    paper : Paper
+    """
+    mine = found.get(rule.experiment)
+    if mine is None or PLAIN not in mine.rows or not all(row.startswith("tcuq") for row in rule.rows):
+        return False
+    than = tuple(row for row in rule.more.get("than", ()) if row != PLAIN and not row.startswith("tcuq"))
+    if "than" in rule.more and not than:
+        return False
+    more = {**rule.more, "than": than} if "than" in rule.more else rule.more
+    asked = points(replace(rule, rows=(PLAIN,), more=more), found, paper)
+    return bool(asked) and verdict_of(PLAIN, asked).word == HOLDS
+
+
+def prevalence(found: Found, task: str, dwell: float) -> float:
+    """Return the share of steps that are drop events, NaN where the file does not tell."""
+    column = next((each for each in found.columns if each.startswith(PREVALENCE)), "")
+    return found.get(task, dwell, PLAIN, column).value
+
+
+def marks(claim: Claim, verdicts: Sequence[Verdict], found: Mapping[str, Found], paper: Paper) -> list[str]:
+    """Return why a verdict says less than it seems to.
+
+    Parameters
+    ----------
+    claim : Claim
+    verdicts : sequence of Verdict
+    found : mapping of str to Found
+    paper : Paper
+    """
+    if claim.rule is None or claim.rule.experiment not in found:
+        return []
+    mine = found[claim.rule.experiment]
+    out = ["also met by the plain network"] if plain_too(claim.rule, found, paper) else []
+    asked: list[Point] = [point for verdict in verdicts for point in verdict.points]
+    events: dict[str, list[float]] = {}
+    for point in asked:
+        share = prevalence(mine, point.task, point.dwell)
+        if DROPS.match(point.column) and not math.isnan(share):
+            events.setdefault(point.task, []).append(share)
+    means = {task: sum(shares) / len(shares) for task, shares in events.items()}
+    high = [f"{named(task)} {shown(mean)}" for task, mean in means.items() if mean > VACUOUS]
+    if high:
+        out.append(f"vacuous where most steps are events: {listed(high)}")
+    plain = [
+        mine.get(point.task, point.dwell, PLAIN, point.column).value
+        for point in asked
+        if "AUPRC" in point.column or "AUROC" in point.column
+    ]
+    if plain and min(plain) >= SATURATED:
+        out.append(f"saturated: the plain network has {shown(min(plain))}")
+    return out
+
+
+def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, about: str) -> list[str]:
+    """Return the part of the first page.
+
+    Parameters
+    ----------
+    judged : sequence of Judged
+    found : mapping of str to Found
+    paper : Paper
+    about : str
+        What the claims are.
+    """
+    counts = ", ".join(f"{word} {number}" for word, number in counted(judged).items())
+    rows = []
+    for each in judged:
+        found_ = "; ".join(_said(verdict) for verdict in each.verdicts)
+        notes = [*marks(each.claim, each.verdicts, found, paper), *each.claim.limits]
+        link = _link(each.claim, found)
+        rows.append([each.claim.where, each.claim.text, found_, listed(notes, "and"), link])
+    return [
+        "## What the paper claims and what we found",
+        f"{about} Verdicts, one for each row: {counts}.",
+        grid(["where", "claim", "what we found", "note", "page"], rows),
+    ]
+
+
+def _said(verdict: Verdict) -> str:
+    row = f"`{verdict.row}` " if verdict.row else ""
+    held = f" at {verdict.held.partition(',')[0]}" if verdict.held else ""
+    why = f": {verdict.why}" if verdict.why else ""
+    parts = [f"{row}**{verdict.word}**{held}{why}", _figures(verdict.points)]
+    return ", ".join(part for part in [*parts, spread(verdict.points).partition(",")[0]] if part)
+
+
+def _figures(given: Sequence[Point]) -> str:
+    """Return the least and the largest figure, where these are more than the margins."""
+    values = [point.figure for point in given if math.isfinite(point.figure) and point.figure != point.margin]
+    if not values:
+        return ""
+    low, high = shown(min(values)), shown(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _link(claim: Claim, found: Mapping[str, Found]) -> str:
+    if claim.rule is None or claim.rule.experiment not in found:
+        return ""
+    return f"[{claim.rule.experiment}](results/{claim.rule.experiment}.md)"

@@ -1,0 +1,141 @@
+"""Pages of the experiments on streams: question, answer, what was found, all figures by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..reproduce.field.specs import TITLES
+from .about import LAWS, PARAGRAPHS
+from .field import CHANGING, EQUAL, UNTOLD, Field
+from .field_answers import ANSWERS
+from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
+from .first_tables import alarm_rows
+from .grids import page, paged
+from .questions import question_parts
+from .wording import lasting, named
+
+MADE = "<!-- Made by `tcuq-lab results --write` from lab/results/{}.json. -->"
+BACK = "[All results](../RESULTS.md)."
+ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
+RATES = ("false per 10,000", "run length ratio")
+FITS = (
+    "Figures are fitted on a development stream of changing pace (untold). Below them: fitted on the very "
+    "law of the test stream (told), and on another law (other). Bold: the best of its column. In "
+    "parentheses: 95 % intervals."
+)
+
+
+def field_pages(fields: dict[str, Field] | object) -> dict[str, str]:
+    """Return the pages by file name; an experiment that was not run has a page that says so.
+
+    Parameters
+    ----------
+    fields : mapping of str to Field
+    """
+    assert isinstance(fields, dict)
+    pages: dict[str, str] = {}
+    for name, title in TITLES.items():
+        head = [f"# {title}", MADE.format(name), PARAGRAPHS.get(name, "")]
+        if name in fields:
+            pages |= _pages(name, title, fields[name])
+        else:
+            command = f"Run it: `tcuq-lab reproduce {name} --setting full --write lab/results`."
+            pages[f"{name}.md"] = page([*head, f"Not run yet. {command}", BACK])
+    return pages
+
+
+def _pages(name: str, title: str, field: Field) -> dict[str, str]:
+    links = ", ".join(f"[{named(task)}]({name}_{task}.md)" for task in field.tasks)
+    head = [
+        f"# {title}",
+        PARAGRAPHS.get(name, ""),
+        f"**Answer.** {ANSWERS[name](field)}",
+        f"All figures: {links}.",
+        f"Run it again: `{field.about['command']} --write lab/results` (took {lasting(field.seconds)} of "
+        f"processor time from recorded outputs). {BACK}",
+    ]
+    made = MADE.format(name)
+    pages = paged(name, head, list(_summary(name, field)), made)
+    for task in field.tasks:
+        first = [f"# {title}: {named(task)}", f"{FITS} {BACK}"]
+        sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
+        pages |= paged(f"{name}_{task}", first, list(sections), made)
+    return pages
+
+
+def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
+    if name == "questions":
+        yield from question_parts(field)
+    elif name == "alarms":
+        for suffix, words in (
+            ("", "limits from development data alone"),
+            (EQUAL, "at equal false-alarm rates"),
+        ):
+            for task in field.tasks:
+                columns = [f"{each}{suffix}" for each in ALARM_COLUMNS]
+                table = by_column(field, task, "class 16", alarm_rows(field), columns)
+                yield [f"## {named(task)}, class 16, {words}", table]
+    else:
+        for column in _shared(field):
+            table = told_worth(field, column)
+            if table:
+                yield [
+                    f"## What knowing the pace is worth: {column}",
+                    "Means over laws, told / untold / other.",
+                    table,
+                ]
+        for column in _shared(field):
+            for task in field.tasks:
+                table = types(field, task, column) if column in ("errors", "accuracy error") else ""
+                if table:
+                    yield [f"## {named(task)}, one corruption type at a time: {column}", table]
+    notes = field.about.get("notes") or []
+    if notes:
+        yield ["## Notes", "\n".join(f"- {each}" for each in notes)]
+    yield ["## How to read the streams", LAWS]
+
+
+def _shared(field: Field) -> list[str]:
+    return list(dict.fromkeys(column for task in field.tasks for column in field.columns(task)))
+
+
+def _columns(field: Field, task: str) -> Iterator[Sequence[str]]:
+    for column in field.columns(task):
+        streams = plain_streams(field, task, column)
+        rows = [
+            row
+            for row in field.rows(task, column)
+            if any(field.look(task, stream, row, column) for stream in streams)
+        ]
+        if rows and streams:
+            yield [f"## {column[0].upper()}{column[1:]}", by_stream(field, task, column, rows, streams)]
+        table = pairs(field, task, column, streams) if streams else ""
+        if table:
+            yield [f"## {column[0].upper()}{column[1:]}, compared on the same steps", table]
+        single = types(field, task, column)
+        if single:
+            yield [f"## {column[0].upper()}{column[1:]}, one corruption type at a time", single]
+
+
+def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
+    columns = field.columns(task)
+    rows = alarm_rows(field)
+    rows += [row for column in columns for row in field.rows(task, column) if row not in rows]
+    rows = list(dict.fromkeys(rows))
+    streams = list(dict.fromkeys(each for column in columns for each in field.streams(task, column)))
+    for stream in sorted(streams, key=lambda each: (not is_clean(each), each != CHANGING)):
+        for equal in (False, True):
+            here = [
+                column
+                for column in columns
+                if column.endswith(EQUAL) == equal and stream in field.streams(task, column)
+            ]
+            if here:
+                words = ", at equal false-alarm rates" if equal else ""
+                yield [
+                    f"## {stream[0].upper()}{stream[1:]}{words}",
+                    by_column(field, task, stream, rows, here),
+                ]
+
+
+__all__ = ["UNTOLD", "field_pages"]

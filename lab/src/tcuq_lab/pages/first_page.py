@@ -1,0 +1,162 @@
+"""docs/RESULTS.md: whether it works, on one screen; then where it does not, targets, claims, and links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..reproduce.field.specs import TITLES
+from .about import PARAGRAPHS
+from .claim_lines import section as claims_section
+from .content import SIZES, Content, claimed, size
+from .field import Field
+from .first_tables import alarm_table, errors_table, leads, read_alarms, read_errors
+from .grids import grid, page
+from .numbers import number, span
+from .shortfalls import section as shortfalls_section
+from .targets import Verdict
+from .wording import lasting, listed, named
+
+MADE = "<!-- Made by `tcuq-lab results --write` from the files in lab/results. -->"
+PLOT = "results/overview.svg"
+FOLDER = "results"
+NOT_RUN = "Not run yet."
+
+
+def first_page(content: Content) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    content : Content
+    """
+    answers, alarms = content.fields.get("answers"), content.fields.get("alarms")
+    out = ["# Results", MADE, _lead(answers), f"![Errors left by task and stream]({PLOT})"]
+    out += ["## Errors that are left", *([errors_table(answers), read_errors()] if answers else [NOT_RUN])]
+    out += ["## The alarm", *([alarm_table(alarms), read_alarms(alarms)] if alarms else [NOT_RUN])]
+    out += shortfalls_section(content.fields)
+    out += targets_section(content)
+    found = claimed(content.found, content.fields)
+    out += claims_section(content.claims_judged, found, content.paper, content.claims.about)
+    out += _pages(content)
+    out += _run(content)
+    return page(out)
+
+
+def _lead(answers: Field | None) -> str:
+    words = (
+        "A monitor reads the outputs of a frozen classifier, one pass a step, and says which answers to "
+        "distrust."
+    )
+    if answers is None:
+        return f"{words} The experiments on streams have not been run yet."
+    first, of = leads(answers)
+    networks = len(answers.about["setting"]["seeds"])
+    examples = answers.about["setting"]["examples"]["test"]
+    most = f"up to {examples:,}" if isinstance(examples, int) else "all"
+    return (
+        f"{words} Below, ours is the best of four in {first} of {of} cells, against the network's own "
+        "confidence, the best of seven simple rules and an ensemble of five networks. Corruption types in "
+        f"the test were never seen in development. Means over {networks} networks a task, {most} test "
+        "examples. "
+        "[Interactive version](results.html) (made by `make results`)."
+    )
+
+
+def targets_section(content: Content) -> list[str]:
+    """Return every target with its verdict for each task."""
+    judged = content.targets_judged
+    count: dict[str, int] = {}
+    for each in judged:
+        word = each.words.partition(",")[0]
+        count[word] = count.get(word, 0) + 1
+    said = ", ".join(f"{word} {number_}" for word, number_ in count.items())
+    tasks = list(dict.fromkeys(task for each in judged for task in each.target.tasks))
+    rows = []
+    cells = {(each.target.name, each.task): _verdict(each) for each in judged}
+    for target in content.targets.targets:
+        about = f"{target.about}: {target.text}"
+        rows.append([about, *(cells.get((target.name, task), "") for task in tasks)])
+    several = " and ".join(f"`{row}`" for row in content.targets.several)
+    return [
+        "## Targets",
+        f"{content.targets.about} {said[0].upper()}{said[1:]}. The figure farthest from a target decides; "
+        '"within the interval": the interval does not settle it. Where a target compares, the figure is the '
+        f"paired difference. Rivals of several passes are {several}; all others count as one pass, also "
+        "those whose extra heads or gradients make a step dearer.",
+        grid(["target", *map(named, tasks)], rows),
+    ]
+
+
+def _verdict(verdict: Verdict) -> str:
+    line = verdict.line
+    if line is None:
+        return verdict.words
+    where = (
+        [] if len(verdict.target.streams) == 1 and verdict.target.streams[0] == line.stream else [line.stream]
+    )
+    if len(verdict.target.than) > 1 or verdict.target.than[:1] == ("every rival of one pass",):
+        where.append(f"against `{line.row.partition(f' {verdict.target.of} ')[2]}`")
+    interval = f" ({span(line)})" if span(line) else ""
+    figure = f"{number(line.column, line.value)}{interval}"
+    return f"**{verdict.words}** {figure}" + (f" {', '.join(where)}" if where else "")
+
+
+def _pages(content: Content) -> list[str]:
+    rows = []
+    for name, title in TITLES.items():
+        there = name in content.fields
+        took = lasting(content.fields[name].seconds) if there else "not run yet"
+        rows.append([f"[{title}]({FOLDER}/{name}.md)", _short(name), took])
+    for name, found in content.found.items():
+        rows.append([f"[{found.title}]({FOLDER}/{name}.md)", _short(name), lasting(found.seconds)])
+    rows.append(
+        [f"[The paper's figures without a counterpart]({FOLDER}/paper.md)", "What is not repeated here?", ""]
+    )
+    return ["## A page for each experiment", grid(["page", "question", "processor time"], rows, 1)]
+
+
+def _short(name: str) -> str:
+    """Return the first sentence of what an experiment asks."""
+    text = PARAGRAPHS.get(name, "")
+    for end in ("? ", ". ", ": "):
+        if end in text:
+            return text.partition(end)[0] + end.strip().replace(":", "")
+    return text
+
+
+def _run(content: Content) -> list[str]:
+    out = ["## How it was run"]
+    if not content.found and not content.fields:
+        return [*out, "Nothing yet: there are no result files."]
+    alike: dict[str, list[str]] = {}
+    for each in content.fields.values():
+        setting = each.about["setting"]
+        words = (
+            f"{size(setting['examples']['test'])} test and {size(setting['examples']['dev'])} development "
+            f"examples at most, severities {size(setting['severities'])}, networks of seeds "
+            f"{size(setting['seeds'])}, {setting['sizes'].get('test', '')} stretches of "
+            f"{setting['sizes'].get('stretch', 0):,} steps a stream and network, {setting['replicates']:,} "
+            f"draws of stretches for {100 * setting['level']:.0f} % intervals"
+        )
+        alike.setdefault(words, []).append(f"`{each.about['command']}`")
+    out += [f"{listed(commands)}: {words}." for words, commands in alike.items()]
+    rows = [
+        [_setting(setting), ", ".join(f"`{name}`" for name in names)] for setting, names in content.settings
+    ]
+    if rows:
+        out.append(grid(["setting of the older experiments", "which"], rows))
+    limits = [f"- {name}: {text}." for name, text in content.claims.limits.items()]
+    return [
+        *out,
+        f"Versions: {'; '.join(content.versions)}.",
+        "Every choice of a setting is in the result files, `lab/results`. Network outputs are recorded once: "
+        "see [LAB.md](LAB.md).",
+        "What differs from the paper and cannot be mended here:",
+        "\n".join(limits),
+    ]
+
+
+def _setting(setting: Mapping[str, Any]) -> str:
+    parts = [f"{words} {size(setting[key])}" for key, words in SIZES if key in setting]
+    return f"`{setting.get('name', '')}`: {', '.join(parts)}"

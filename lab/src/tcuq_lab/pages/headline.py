@@ -1,0 +1,84 @@
+"""The first question of a reader: how many errors are left, against what a few lines of code give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..reproduce.field.lines import Line
+from ..reproduce.field.plan import UnitPlan
+from .field import ANSWER, CHANGING, CONFIDENCE, DEEP, RISK, SIMPLE, Field, direction
+
+LEFT, AUROC = "errors at 90 %", "error AUROC"
+COLUMNS = (LEFT, AUROC)
+MINE = {LEFT: ANSWER, AUROC: RISK}
+"""Row of ours for each: errors left are those of its answers, the AUROC is that of the label's risk."""
+AGAINST = ("confidence", "simple rule", "deep")
+
+
+class Place(NamedTuple):
+    """All that one cell of the first table, or one point of the plot, is about.
+
+    Parameters
+    ----------
+    task, stream, column : str
+    ours, confidence, simple, deep : Line, optional
+        None where the result file has no such figure.
+    gaps : dict of str to Line
+        Ours minus each of `AGAINST`.
+    """
+
+    task: str
+    stream: str
+    column: str
+    ours: Line | None
+    confidence: Line | None
+    simple: Line | None
+    deep: Line | None
+    gaps: dict[str, Line]
+
+    @property
+    def best(self) -> float | None:
+        """The best figure of the four."""
+        there = [line.value for line in (self.ours, self.confidence, self.simple, self.deep) if line]
+        return None if not there else max(there) if direction(self.column) > 0 else min(there)
+
+
+def place(field: Field, task: str, stream: str, column: str) -> Place:
+    """Return what stands at a place.
+
+    The simple rule is the one with the best figure on this very stream: nobody could have chosen it so well.
+    """
+    ours = field.look(task, stream, MINE[column], column)
+    rivals = {
+        "confidence": field.look(task, stream, CONFIDENCE, column),
+        "simple rule": field.best(task, stream, SIMPLE, column),
+        "deep": field.look(task, stream, DEEP, column),
+    }
+    gaps = {}
+    for name, line in rivals.items():
+        gap = line and field.pair(task, stream, MINE[column], line.row, column)
+        if gap:
+            gaps[name] = gap
+    confidence, simple, deep = rivals.values()
+    return Place(task, stream, column, ours, confidence, simple, deep, gaps)
+
+
+def first_streams(task: str) -> dict[str, str]:
+    """Return the streams of the first table, by how they are called there.
+
+    Examples
+    --------
+    >>> list(first_streams("speech_commands"))
+    ['shuffled', 'class 16', 'continuous sound', 'unknown pace']
+    """
+    lived = UnitPlan(task, 0).lived
+    return {"shuffled": "class 1", "class 16": "class 16", lived: lived, "unknown pace": CHANGING}
+
+
+def all_places(field: Field) -> Iterator[Place]:
+    """Give every law of every task, for both columns."""
+    for task in field.tasks:
+        for stream in field.laws(task, LEFT) or field.laws(task, AUROC):
+            for column in COLUMNS:
+                yield place(field, task, stream, column)

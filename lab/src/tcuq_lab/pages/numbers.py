@@ -1,0 +1,68 @@
+"""Figures of experiments on streams as tables print them."""
+
+from __future__ import annotations
+
+import math
+
+from ..reproduce.field.lines import Line
+from .field import EQUAL, IN_STEPS
+
+MINUS = "\u2212"
+
+
+def counts(column: str) -> bool:
+    """Return whether a column counts steps or events; others are shares, areas or ratios."""
+    return column.removesuffix(EQUAL) in IN_STEPS
+
+
+def number(column: str, value: float) -> str:
+    """Return a figure of a column.
+
+    Examples
+    --------
+    >>> number("delay", 12.0), number("delay", math.inf), number("clean on", 0.1234), number("errors", -0.01)
+    ('12', 'never', '.123', '\u2212.010')
+    """
+    if math.isinf(value):
+        return "never"
+    if counts(column):
+        return f"{value:.1f}".removesuffix(".0").replace("-", MINUS)
+    text = f"{value:.3f}".replace("-", MINUS)
+    if text.strip(f"{MINUS}0.") == "":
+        text = text.removeprefix(MINUS)
+    return text.replace("0.", ".", 1) if text.lstrip(MINUS).startswith("0.") else text
+
+
+def span(line: Line) -> str:
+    """Return the interval of a figure, nothing where there is none."""
+    if math.isnan(line.low) or math.isnan(line.high):
+        return ""
+    return f"{number(line.column, line.low)} to {number(line.column, line.high)}"
+
+
+def cell(line: Line | None, signed: bool = False, bold: bool = False) -> str:
+    """Return a figure with its interval, in one line.
+
+    Examples
+    --------
+    >>> cell(Line("mnist", "class 1", "a - b", "", "errors", 0.01, -0.005, 0.025), signed=True)
+    '+.010 (\u2212.005 to .025)'
+    """
+    if line is None:
+        return ""
+    text = number(line.column, line.value)
+    if signed and line.value > 0:
+        text = f"+{text}"
+    text = f"**{text}**" if bold else text
+    return f"{text} ({span(line)})" if span(line) else text
+
+
+def short(line: Line | None, signed: bool = False) -> str:
+    """Return a figure alone."""
+    text = "" if line is None else number(line.column, line.value)
+    return f"+{text}" if signed and line is not None and line.value > 0 else text
+
+
+def beyond(line: Line) -> bool:
+    """Return whether the whole interval of a difference lies on one side of 0; none settles nothing."""
+    return line.low > 0 or line.high < 0

@@ -1,0 +1,201 @@
+"""Result files of experiments on streams with invented figures: the shape of real ones, in a moment."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tcuq_lab.reproduce.field.lines import NAN, Line, entries
+from tcuq_lab.reproduce.field.plan import BACKBONES, CLASS_LAWS, FITS, UnitPlan
+from tcuq_lab.reproduce.field.results import FORMAT
+from tcuq_lab.reproduce.field.specs import TITLES
+from tcuq_lab.reproduce.table import plain
+
+UNFITTED = ("base", "int8 confidence", "entropy", "temperature", "conformal", "vote_8", "mean_8",
+            "belief")  # fmt: skip
+FITTED = ("mc_dropout", "deep", "early_exit", "hydra", "odin", "godin", "postnet", "vote", "mean_posterior",
+          "median", "suppress", "mean_answer", "confidence_norm", "belief_told", "tcuq 0.1", "tcuq",
+          "tcuq answer", "tcuq no labels")  # fmt: skip
+FEWER = ("hydra", "postnet")
+"""Rows of three networks."""
+TYPE_ROWS = ("base", "vote_8", "belief", "tcuq answer", "tcuq no labels")
+SKILL = {"tcuq": 0.5, "tcuq answer": 0.5, "tcuq no labels": 0.45, "tcuq 0.1": 0.4, "belief": 0.35,
+         "belief_told": 0.45, "vote": 0.3, "vote_8": 0.28, "mean_posterior": 0.33, "mean_8": 0.3,
+         "median": 0.2}  # fmt: skip
+"""How much a method makes of persistence; made up."""
+PACE = {"class 1": 0.0, "class 4": 0.4, "class 16": 0.8, "class 64": 1.0, "object 16": 0.05,
+        "continuous sound": 0.3, "heavy-tailed 16": 0.6, "changing pace": 0.6}  # fmt: skip
+TYPES = ("fog", "frost", "gaussian_noise")
+COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "label error AUROC")
+ALARMS = (
+    "windowed mean", "EWMA", "CUSUM", "ADWIN", "Page-Hinkley", "conformal martingale", "e-detector",
+    "e-detector, proved", "MMD window", "classifier drift", "KS window", "CUSUM, deep",
+)  # fmt: skip
+ESTIMATES = ("ATC", "DoC", "MaNo", "mean confidence")
+
+
+def _noise(*words: str) -> float:
+    """A number between -1 and 1 that depends on words alone."""
+    total = 7
+    for letter in "|".join(words):
+        total = (total * 31 + ord(letter)) % 9973
+    return total / 4986.5 - 1
+
+
+def _line(task: str, stream: str, row: str, fit: str, column: str, value: float, wide: float,
+          networks: int = 5) -> Line:  # fmt: skip
+    return Line(task, stream, row, fit, column, value, value - wide, value + wide, networks)
+
+
+def _answer(task: str, stream: str, row: str, fit: str, column: str) -> float:
+    error = {"mnist": 0.08, "speech_commands": 0.15, "cifar10": 0.25}[task]
+    pace = PACE.get(stream, 0.0)
+    gain = SKILL.get(row, 0.05 if row != "deep" else 0.12) * (pace if row in SKILL else 0.5)
+    gain -= {"told": 0.0, "untold": 0.01, "other": 0.08, "": 0.0}[fit] * pace
+    if row == "tcuq" and stream == "object 16":
+        gain -= 0.03
+    gain += 0.01 * _noise(task, stream, row, column)
+    if "AUROC" in column:
+        return 0.82 + 0.25 * gain
+    kept = {"errors": 1.0, "errors at 90 %": 0.75, "errors at 80 %": 0.55}[column]
+    return error * kept * (1 - gain)
+
+
+def answers(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
+    """Give the lines of `answers`."""
+    placed = [(row, "") for row in UNFITTED] + [(row, fit) for row in FITTED for fit in FITS]
+    for task in tasks:
+        plan = UnitPlan(task, 0)
+        for column in COLUMNS:
+            for stream in plan.laws:
+                values = {
+                    (row, fit): _answer(task, stream, row, fit, column)
+                    for row, fit in placed
+                    if row != "tcuq answer" or column != "label error AUROC"
+                }
+                for (row, fit), value in values.items():
+                    yield _line(task, stream, row, fit, column, value, 0.004, 3 if row in FEWER else 5)
+                yield from _compared(task, stream, column, values)
+        for stream in [*(f"type {name}" for name in TYPES), "all types, shuffled"]:
+            values = {
+                (row, fit): _answer(task, stream, row, fit, "errors")
+                for row, fit in placed
+                if row in TYPE_ROWS
+            }
+            for (row, fit), value in values.items():
+                yield _line(task, stream, row, fit, "errors", value, 0.004)
+            yield from _compared(task, stream, "errors", values)
+
+
+def _compared(task: str, stream: str, column: str, values: dict[tuple[str, str], float]) -> Iterator[Line]:
+    ours = {"errors": "tcuq answer", "errors at 90 %": "tcuq answer", "errors at 80 %": ""}.get(
+        column, "tcuq"
+    )
+    for fit in FITS:
+        for row in dict.fromkeys(row for row, _ in values):
+            other = (row, fit) if (row, fit) in values else (row, "")
+            if row == ours or (ours, fit) not in values or (column == "errors" and row != "base"):
+                continue
+            gap = values[ours, fit] - values[other]
+            yield _line(task, stream, f"{ours} - {row}", fit, column, gap, 0.003)
+            if column == "errors":
+                ratio = values[ours, fit] / values[other]
+                yield _line(task, stream, f"{ours} / {row}", fit, column, ratio, 0.02)
+    if (ours, "untold") in values and ("tcuq 0.1", "told") in values:
+        gap = values[ours, "untold"] - values["tcuq 0.1", "told"]
+        yield _line(task, stream, f"{ours} - tcuq 0.1, told", "untold", column, gap, 0.003)
+
+
+def alarms(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
+    """Give the lines of `alarms`."""
+    for task in tasks:
+        for number, row in enumerate(("tcuq", "tcuq no labels", *ALARMS)):
+            for stream in UnitPlan(task, 0).laws:
+                late = 5.0 + 4 * number + round(3 * _noise(task, stream, row))
+                shares = {
+                    "found": 0.99 - 0.04 * number,
+                    "clean on": 0.03 + 0.01 * number,
+                    "costly on": 0.9 - 0.06 * number,
+                    "shifted on": 0.7 - 0.05 * number,
+                    "clears": 7.0 + number,
+                }
+                for suffix in ("", " (equal)"):
+                    delay = math.inf if row == "e-detector" else late
+                    yield Line(task, stream, row, "untold", f"delay{suffix}", delay, late - 2, late + 3, 5)
+                    for column, value in shares.items():
+                        yield _line(task, stream, row, "untold", f"{column}{suffix}", value, 0.02)
+            for column, value in (
+                ("false per 10,000", 9.0 + number),
+                ("run length ratio", 1.1 - 0.05 * number),
+            ):
+                yield _line(task, "clean", row, "untold", column, value, 0.1)
+
+
+def accuracy(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
+    """Give the lines of `accuracy`."""
+    for task in tasks:
+        for stream in UnitPlan(task, 0).laws:
+            for number, row in enumerate(("tcuq", "tcuq no labels", *ESTIMATES)):
+                value = 0.03 + 0.012 * number + 0.01 * _noise(task, stream, row)
+                yield _line(task, stream, row, "untold", "accuracy error", value, 0.006)
+
+
+def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
+    """Give the lines of `questions`."""
+    variants = ("no memory", "memory, always", "gate without variety", "posteriors only", "without odds",
+                "only odds", "no labels", "labels, 1,000 steps", "clean, 250 steps", "float64", "blend 0.4",
+                "something else")  # fmt: skip
+    for task in tasks:
+        for stream in (*CLASS_LAWS, "changing pace"):
+            yield _line(task, stream, "tcuq", "untold", "label error AUROC", 0.9, 0.004)
+            for number, row in enumerate(variants):
+                gap = 0.03 - 0.002 * number + 0.003 * _noise(task, stream, row)
+                yield _line(task, stream, row, "untold", "label error AUROC", 0.9 - gap, 0.004)
+                yield _line(task, stream, f"tcuq - {row}", "untold", "label error AUROC", gap, 0.002)
+            yield _line(task, stream, "tcuq - gate told, told", "untold", "label error AUROC", -0.004, 0.002)
+
+
+MAKERS = {"answers": answers, "alarms": alarms, "accuracy": accuracy, "questions": questions}
+
+
+def write_field(folder: Path, name: str, lines: list[Line] | None = None, **about: Any) -> Path:
+    """Write the result file of an experiment; with given lines instead of invented ones."""
+    given = list(MAKERS[name]()) if lines is None else lines
+    content = {
+        "format": FORMAT,
+        "name": name,
+        "title": TITLES[name],
+        "command": f"tcuq-lab reproduce {name} --setting full",
+        "setting": {
+            "name": "full",
+            "networks": dict(BACKBONES),
+            "seeds": [0, 1, 2, 3, 4],
+            "examples": {"dev": 5000, "test": 10000},
+            "severities": [1, 2, 3, 4, 5],
+            "sizes": {"stretch": 2000, "dev": 8, "test": 12},
+            "replicates": 2000,
+            "level": 0.95,
+        },
+        "recording": 1,
+        "protocol": 1,
+        "versions": {"tcuq": "0.2.0", "numpy": "2.4.6", "python": "3.11.7"},
+        "seconds": 1234,
+        "choices": {"resnet8-0": {"vote": {"window": 8}}},
+        **about,
+    }
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({**content, "lines": plain(entries(given))}))
+    return path
+
+
+def changed(lines: list[Line], value: float, wide: float = NAN, **where: str) -> list[Line]:
+    """Return lines with another figure at the places that are named."""
+    return [
+        line._replace(value=value, low=value - wide, high=value + wide)
+        if all(getattr(line, key) == word for key, word in where.items())
+        else line
+        for line in lines
+    ]
