@@ -195,9 +195,7 @@ def test_decoded_sets_are_kept_until_their_files_change(
     assert len(calls) == 3
 
 
-def test_checksums_tell_missing_and_damaged_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checksums_tell_missing_and_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = tmp_path / "recording-1" / "mnist-test-12" / "cnn4-0-plain"
     home.mkdir(parents=True)
     for name in ("clean", "fog_3", "fog_5"):
