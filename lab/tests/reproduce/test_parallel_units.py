@@ -6,6 +6,7 @@ import argparse
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -101,7 +102,7 @@ def test_progress_goes_into_files_now_and_then(
 ) -> None:
     args = argparse.Namespace(quiet=False, json=False, program="tcuq-lab")
     now = iter([0.0, 4.0, 11.0, 12.0, 30.0])
-    monkeypatch.setattr(forecast_module.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(forecast_module, "time", SimpleNamespace(monotonic=lambda: next(now)))
     with forecast_module.forecast(args) as tell:
         for done in range(4):
             tell(done, 4, "about 1 min left")

@@ -14,6 +14,7 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 from places import LAB
 
 from tcuq_lab.cli import main
+from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce.experiment import load_experiments
@@ -21,6 +22,7 @@ from tcuq_lab.reproduce.recording import decoded as decoded_module
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recording.decoded import decoded
 from tcuq_lab.reproduce.recording.manifest import checksums, differing, manifest
+from tcuq_lab.reproduce.recording.recorder import rendered
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import Row, row_of
 from tcuq_lab.reproduce.run_size import RunSize
@@ -84,9 +86,13 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 
 def test_rows_share_one_rendering_of_a_stream(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = recordings_module.rendered
-    monkeypatch.setattr(recordings_module, "rendered", lambda *given: calls.append(1) or real(*given))
+    calls: list[int] = []
+
+    def counted(recordings: Recordings, description: Description, seed: int) -> Any:
+        calls.append(seed)
+        return rendered(recordings, description, seed)
+
+    monkeypatch.setattr(recordings_module, "rendered", counted)
     rows = [row_of(name) for name in ("base", "deep", "temperature")]
     kept.record_streams([held(), held(seed=2)], 0, rows)
     assert len(calls) == 2
@@ -102,11 +108,10 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     from tcuq_lab.zoo import bank
 
     shown: list[tuple[str, int, int]] = []
-    real = bank.corrupt
 
     def counted(x: Any, suite: str, kind: str, severity: int, seed: int, **more: Any) -> Any:
         shown.append((kind, severity, seed))
-        return real(x, suite, kind, severity, seed, **more)
+        return corrupt(x, suite, kind, severity, seed, **more)
 
     monkeypatch.setattr(bank, "corrupt", counted)
     monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
