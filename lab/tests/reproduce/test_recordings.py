@@ -18,6 +18,7 @@ from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce.experiment import load_experiments
+from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.recording import decoded as decoded_module
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recording.decoded import decoded
@@ -115,11 +116,15 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
 
     monkeypatch.setattr(bank, "corrupt", counted)
     monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
+    sources = {
+        "dev": ["clean", "shot_noise/1", "ood/cifar10"],
+        "test": ["clean", "shot_noise/1", "ood/fashion_mnist"],
+    }
+    monkeypatch.setattr(demand, "sources", lambda task, part, setting: sources[part])
     rows = {"mnist": [row_of(name) for name in ("base", "deep", "early_exit")]}
     told: list[tuple[int, int, str]] = []
     count = record_all(kept, rows, (0, 3), progress=lambda *given: told.append(given))
     assert len(shown) == len(set(shown))  # five rows of two seeds, one set of noisy examples
-    sources = {part: demand.sources("mnist", part, SMALL) for part in ("dev", "test")}
     # Two seeds have plain networks and ensembles, one has exits; a stream for each of them too.
     assert count == 5 * (len(sources["dev"]) + len(sources["test"]) + 1)
     assert [each[0] for each in told] == sorted(each[0] for each in told) and told[-1][:2] == (100, 100)
@@ -162,6 +167,13 @@ def test_the_rows_that_experiments_show_are_found_once_each() -> None:
     assert {("deep", "cnn4-0"), ("plain", "cnn4_assisted-0"), ("plain", "cnn4_wide-0")} <= set(banks)
     none = demand.available("tinyimagenet20", (0,), [row_of("base"), row_of("mc_dropout")], WEIGHTS)
     assert none.rows == [] and none.absent == ["mobilenetv2-0", "tinyimagenet20 dropout"]
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    ood = {"dev": ("cifar10", labels["dev"]), "test": ("fashion_mnist", labels["test"])}
+    schedule = Schedule("mnist", SMALL, 16, 0, labels, ood)
+    for part in ("dev", "test"):
+        assert demand.sources("mnist", part, SMALL) == schedule.sources(part)
+        shown = Recordings(WEIGHTS, "unused", SMALL).sources("mnist", part)
+        assert set(shown) <= set(schedule.sources(part))
     plans = demand.streams("mnist", 1, SMALL)
     assert len(plans) == 18 and all(each.held for each in plans)
 
