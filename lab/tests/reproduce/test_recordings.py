@@ -14,13 +14,16 @@ pytest.importorskip("scipy", reason="pip install 'tcuq-lab[all]'")
 from places import LAB
 
 from tcuq_lab.cli import main
+from tcuq_lab.corruptions import corrupt
 from tcuq_lab.data import Dataset
 from tcuq_lab.reproduce import recordings as recordings_module
 from tcuq_lab.reproduce.experiment import load_experiments
+from tcuq_lab.reproduce.kinds.schedule import Schedule
 from tcuq_lab.reproduce.recording import decoded as decoded_module
 from tcuq_lab.reproduce.recording import demand
 from tcuq_lab.reproduce.recording.decoded import decoded
 from tcuq_lab.reproduce.recording.manifest import checksums, differing, manifest
+from tcuq_lab.reproduce.recording.recorder import rendered
 from tcuq_lab.reproduce.recordings import Recordings
 from tcuq_lab.reproduce.rows import Row, row_of
 from tcuq_lab.reproduce.run_size import RunSize
@@ -84,9 +87,13 @@ def test_a_stream_is_what_the_network_says_to_each_step_and_is_kept(
 
 
 def test_rows_share_one_rendering_of_a_stream(kept: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = recordings_module.rendered
-    monkeypatch.setattr(recordings_module, "rendered", lambda *given: calls.append(1) or real(*given))
+    calls: list[int] = []
+
+    def counted(recordings: Recordings, description: Description, seed: int) -> Any:
+        calls.append(seed)
+        return rendered(recordings, description, seed)
+
+    monkeypatch.setattr(recordings_module, "rendered", counted)
     rows = [row_of(name) for name in ("base", "deep", "temperature")]
     kept.record_streams([held(), held(seed=2)], 0, rows)
     assert len(calls) == 2
@@ -102,19 +109,22 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
     from tcuq_lab.zoo import bank
 
     shown: list[tuple[str, int, int]] = []
-    real = bank.corrupt
 
     def counted(x: Any, suite: str, kind: str, severity: int, seed: int, **more: Any) -> Any:
         shown.append((kind, severity, seed))
-        return real(x, suite, kind, severity, seed, **more)
+        return corrupt(x, suite, kind, severity, seed, **more)
 
     monkeypatch.setattr(bank, "corrupt", counted)
     monkeypatch.setattr(demand, "streams", lambda task, seed, setting: [held(seed=seed)])
+    sources = {
+        "dev": ["clean", "shot_noise/1", "ood/cifar10"],
+        "test": ["clean", "shot_noise/1", "ood/fashion_mnist"],
+    }
+    monkeypatch.setattr(demand, "sources", lambda task, part, setting: sources[part])
     rows = {"mnist": [row_of(name) for name in ("base", "deep", "early_exit")]}
     told: list[tuple[int, int, str]] = []
     count = record_all(kept, rows, (0, 3), progress=lambda *given: told.append(given))
     assert len(shown) == len(set(shown))  # five rows of two seeds, one set of noisy examples
-    sources = {part: demand.sources("mnist", part, SMALL) for part in ("dev", "test")}
     # Two seeds have plain networks and ensembles, one has exits; a stream for each of them too.
     assert count == 5 * (len(sources["dev"]) + len(sources["test"]) + 1)
     assert [each[0] for each in told] == sorted(each[0] for each in told) and told[-1][:2] == (100, 100)
@@ -157,6 +167,13 @@ def test_the_rows_that_experiments_show_are_found_once_each() -> None:
     assert {("deep", "cnn4-0"), ("plain", "cnn4_assisted-0"), ("plain", "cnn4_wide-0")} <= set(banks)
     none = demand.available("tinyimagenet20", (0,), [row_of("base"), row_of("mc_dropout")], WEIGHTS)
     assert none.rows == [] and none.absent == ["mobilenetv2-0", "tinyimagenet20 dropout"]
+    labels = {part: np.arange(50) % 10 for part in ("dev", "test")}
+    ood = {"dev": ("cifar10", labels["dev"]), "test": ("fashion_mnist", labels["test"])}
+    schedule = Schedule("mnist", SMALL, 16, 0, labels, ood)
+    for part in ("dev", "test"):
+        assert demand.sources("mnist", part, SMALL) == schedule.sources(part)
+        shown = Recordings(WEIGHTS, "unused", SMALL).sources("mnist", part)
+        assert set(shown) <= set(schedule.sources(part))
     plans = demand.streams("mnist", 1, SMALL)
     assert len(plans) == 18 and all(each.held for each in plans)
 
@@ -195,9 +212,7 @@ def test_decoded_sets_are_kept_until_their_files_change(
     assert len(calls) == 3
 
 
-def test_checksums_tell_missing_and_damaged_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checksums_tell_missing_and_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = tmp_path / "recording-1" / "mnist-test-12" / "cnn4-0-plain"
     home.mkdir(parents=True)
     for name in ("clean", "fog_3", "fog_5"):

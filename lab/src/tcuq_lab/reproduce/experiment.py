@@ -63,6 +63,13 @@ class Experiment:
     kind: str = "comparison"
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process is given; a read-only view of a mapping cannot be sent."""
+        return {**vars(self), "options": dict(self.options)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, options=MappingProxyType(state["options"]))
+
 
 def experiment_from(given: Mapping[str, Any], fields: Mapping[str, Sequence[Any]]) -> Experiment:
     """Return an experiment from its JSON.

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Lock
@@ -134,8 +135,12 @@ def record_all(
 
         try:
             return sum(tasks.map(whole, rows))
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, BrokenProcessPool):
+                raise ValueError(
+                    f"a worker was ended by the system, for lack of memory perhaps; fewer than {jobs} may do"
+                ) from None
             raise
 
 
