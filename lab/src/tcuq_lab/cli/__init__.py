@@ -22,7 +22,7 @@ def build_parser() -> Parser:
     from tcuq import __version__
     from tcuq.cli.common import Parser
 
-    from . import anystream, boards, corrupt, data, reproduce, results, stream, train
+    from . import boards, corrupt, data, reproduce, results, stream, train
 
     parser = Parser(
         prog="tcuq-lab",
@@ -31,7 +31,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"tcuq-lab {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (data, corrupt, stream, train, reproduce, anystream, results, boards):
+    for command in (data, corrupt, stream, train, reproduce, results, boards):
         command.add(subparsers)
     return parser
 
