@@ -2,9 +2,9 @@
 
     python lab/tools/standard_signals.py --cache DIR
 
-The fit without each of them in turn, and with one more. Needs the data and the network outputs of
-`tcuq-lab anystream --fill`. One fit per network and set of signals,
-without knowing the pace; streams of unseen corruption types judge. Nothing is chosen by it.
+The fit without each of them in turn, and with one more. Needs the data, and records network outputs where
+they are missing. One fit per network and set of signals, without knowing the pace; streams of unseen
+corruption types judge. Nothing is chosen by it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from tcuq.metrics.ranking import auroc
 from tcuq.monitor.cost import cost
 from tcuq.monitor.log import Log, watch
 from tcuq.monitor.signals import PROFILES
-from tcuq_lab.reproduce.any_stream.fits import RUN_LENGTH
-from tcuq_lab.reproduce.any_stream.plan import BACKBONES, UnitPlan
-from tcuq_lab.reproduce.stream_logs import StreamLogs
+from tcuq_lab.reproduce.field.plan import BACKBONES, DEV, UnitPlan
+from tcuq_lab.reproduce.field.units import Unit
+from tcuq_lab.reproduce.recordings import Recordings
+from tcuq_lab.reproduce.run_size import run_size
 
+RUN_LENGTH = 2000
+"""Clean steps per false alarm that every fit is asked for."""
 STANDARD = PROFILES["standard"]
 MORE = ("doubt", "surprise_fast", "spread_fast", "strain_slow", "displacement", "disbelief_slow")
 """Tried beside the standard ones: one of each kind that needs no ring of past steps."""
@@ -55,18 +58,18 @@ def judged(params: Params, log: Log) -> list[float]:
     ]
 
 
-def measured(task: str, seeds: Sequence[int], logs: StreamLogs, more: bool) -> None:
+def measured(task: str, seeds: Sequence[int], recordings: Recordings, more: bool) -> None:
     """Print a row for each set of signals: means over streams and networks."""
     print(f"\n{task}, {BACKBONES[task]}, networks {', '.join(map(str, seeds))}")
     print(f"{'':24}" + "".join(f"{name:>14}" for name in COLUMNS))
+    severities = recordings.setting.severities
+    units = [Unit(UnitPlan(task, seed, severities=severities), recordings) for seed in seeds]
     for name, signals in variants(more):
         rows: list[list[float]] = []
-        for seed in seeds:
-            plan = UnitPlan(task, seed)
-            dev = logs.joined(plan.dev(), plan.network)
-            params = fit(dev, signals=signals, run_length=RUN_LENGTH, explain=False)
+        for unit in units:
+            params = fit(unit.log(DEV), signals=signals, run_length=RUN_LENGTH, explain=False)
             price = cost(params)
-            shown = [logs.log(plan.test(stream), plan.network) for stream in plan.streams]
+            shown = [unit.log(f"test {law}") for law in unit.plan.laws]
             means = np.mean([judged(params, log) for log in shown], axis=0)
             rows.append([*means.tolist(), price.ram_bytes, price.instructions])
         found = np.mean(rows, axis=0)
@@ -84,11 +87,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="network outputs")
     parser.add_argument("--seeds", default="0,1,2", help="networks")
     parser.add_argument("--more", action="store_true", help="also try further signals")
+    parser.add_argument("--weights", default="lab/weights", help="networks")
+    parser.add_argument("--setting", default="full", help="size of the run")
     args = parser.parse_args()
     seeds = [int(each) for each in args.seeds.split(",")]
-    logs = StreamLogs(args.cache, None, "cpu")
+    recordings = Recordings(args.weights, str(args.cache), run_size(args.setting))
     for task in BACKBONES:
-        measured(task, seeds, logs, args.more)
+        measured(task, seeds, recordings, args.more)
 
 
 if __name__ == "__main__":
