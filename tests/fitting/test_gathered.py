@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def made(seed: int, dwell: float, steps: int = 6000) -> Log:
 
 
 @functools.cache
-def fitted(dwell: float, about: str) -> Params:
+def fitted(dwell: float, about: Literal["answer", "label"]) -> Params:
     return fit(made(1, dwell), about=about, run_length=500, explain=False)
 
 
@@ -59,6 +60,7 @@ def test_within_a_block_steps_of_a_class_keep_their_order() -> None:
 
 def test_steps_of_no_class_are_a_class_of_their_own() -> None:
     log = made(3, 1, steps=PACES[0] * CLASSES)
+    assert log.labels is not None
     labels = np.where(np.arange(len(log)) % 2, -100, log.labels)
     order = gathered(Log(log.probs, labels=labels), 0)
     assert int((np.diff(labels[order] < 0) != 0).sum()) <= 2
@@ -73,7 +75,9 @@ def test_only_logs_in_which_classes_hardly_stay_are_gathered(dwell: float, littl
 
 
 @pytest.mark.parametrize("about", ["answer", "label"])
-def test_a_monitor_fitted_to_a_shuffled_log_serves_a_stream_in_which_classes_stay(about: str) -> None:
+def test_a_monitor_fitted_to_a_shuffled_log_serves_a_stream_in_which_classes_stay(
+    about: Literal["answer", "label"],
+) -> None:
     stream = made(5, 16)
     risks, gaps = {}, {}
     for dwell in (1, 16):
