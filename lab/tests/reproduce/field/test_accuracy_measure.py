@@ -12,7 +12,7 @@ from tcuq_lab.reproduce.field import accuracy
 from tcuq_lab.reproduce.field.accuracy import ATC_DEEP, LABEL, OURS, RIVALS, SAID, measure
 from tcuq_lab.reproduce.field.plan import FITS
 from tcuq_lab.reproduce.field.run import Key
-from tcuq_lab.reproduce.field.units import Shown
+from tcuq_lab.reproduce.field.units import PLAIN, Shown
 
 CLASSES, STRETCH, STRETCHES = 3, 400, 4
 
@@ -51,7 +51,7 @@ class Made:
             ("fog", "snow"),
         )
 
-    def observed(self, role: str, row: Any = accuracy.PLAIN) -> Observed:
+    def observed(self, role: str, row: Any = PLAIN) -> Observed:
         about = self.shown(role)
         rng = np.random.default_rng(len(role) + 7 * len(row.label))
         pull = np.where(about.shifts > 0, 1.5, 4.0) + (row.label == "deep")
@@ -84,7 +84,7 @@ def test_every_row_has_a_figure_for_every_law_and_fit(found: Any) -> None:
 
 def test_streams_of_clean_data_and_of_types_are_there(found: Any) -> None:
     """Types by themselves have two columns, all of them together have all that are defined."""
-    columns = {key.stream: set() for key in found.figures}
+    columns: dict[str, set[str]] = {key.stream: set() for key in found.figures}
     for key in found.figures:
         columns[key.stream].add(key.column)
     assert columns["type fog"] == {"accuracy error", "accuracy bias"}
@@ -98,7 +98,7 @@ def test_each_row_is_judged_by_its_own_answers() -> None:
     unit: Any = Made()
     found = accuracy.judged(unit, "test class 16", accuracy.fitted(unit, "dev"))
     labels = unit.shown("test class 16").labels
-    for row, network in ((ATC_DEEP, accuracy.DEEP), ("ATC", accuracy.PLAIN)):
+    for row, network in ((ATC_DEEP, accuracy.DEEP), ("ATC", PLAIN)):
         right = unit.observed("test class 16", network).probs.argmax(axis=1) == labels
         assert np.array_equal(found[row].truth, right.reshape(-1, 200).mean(axis=1)), row
     assert found[OURS].truth.mean() > found[LABEL].truth.mean() + 0.03
@@ -126,7 +126,7 @@ def test_what_comes_later_changes_no_earlier_estimate() -> None:
     """Neither the monitor's, which is told nothing of later steps, nor that of a rule."""
 
     class Broken(Made):
-        def observed(self, role: str, row: Any = accuracy.PLAIN) -> Observed:
+        def observed(self, role: str, row: Any = PLAIN) -> Observed:
             seen = super().observed(role, row)
             if role != "test class 16":
                 return seen
