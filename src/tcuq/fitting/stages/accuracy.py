@@ -62,22 +62,21 @@ def _error_elsewhere(alarm: AlarmFit) -> dict[str, Any]:
     """Return the mean absolute error on windows that show a kind which the heads did not see."""
     heads = alarm.threshold.heads
     signals = heads.signals
-    log, table, wrong, shuffle = signals.reading.log, signals.table, signals.errors, signals.shuffle
+    log, table, wrong = signals.reading.log, signals.table, signals.errors
     kinds = shift_kinds(log)
-    if not kinds or shuffle is None or wrong is None:
+    if not kinds or signals.shuffle is None or wrong is None:
         return {"error": None, "kinds": 0}
     assert log.kinds is not None
     how = signals.reading.options.head
     seed = signals.reading.options.seed
-    taught = some_of(np.flatnonzero(table.settled), seed)
-    shuffled = some_of(np.flatnonzero(shuffle.table.settled), seed)
+    taught = [(*each, some_of(np.flatnonzero(each[0].settled), seed)) for each in signals.orders()]
     gaps: list[float] = []
     for number, kind in enumerate(kinds):
         held = log.kinds == kind
-        rows, mixed = taught[~held[taught]], shuffled[~held[shuffle.order[shuffled]]]
+        parts = [(each, errors, rows[~held[order[rows]]]) for each, errors, order, rows in taught]
+        rows = parts[0][2]
         if wrong[rows].all() or not wrong[rows].any():
             continue
-        parts = [(table, wrong, rows), (shuffle.table, shuffle.errors, mixed)]
         found = learn_gated(heads.weighed, parts, how.l2, how.nonnegative)
         uncertainty = 1 / (1 + np.exp(-np.clip(found.logits(table), -50, 50)))
         gaps += _gaps(log, uncertainty, wrong, held)

@@ -29,6 +29,11 @@ UNLABELED = (
     "classes stay, and knows no more of this classifier than it does itself"
 )
 
+GATHERED = (
+    "classes hardly stay in the log: what steps with a past look like was learned from its own steps, put "
+    "in an order in which they do"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Heads:
@@ -142,23 +147,22 @@ def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[s
 
 def _carrying(signals: Signals, weighed: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, float]]:
     """Leave features out of the uncertainty where they mislead on kinds of shift that were left out."""
-    log, shuffle, errors = signals.reading.log, signals.shuffle, signals.errors
-    assert errors is not None and shuffle is not None
+    log = signals.reading.log
     if log.kinds is None or signals.reading.options.head.risk_signals is not None:
         return weighed, {}
     kinds = log.kinds.astype(np.int64)
-    parts = [
-        (signals.table, errors, signals.table.settled),
-        (shuffle.table, shuffle.errors, shuffle.table.settled),
-    ]
+    orders = signals.orders()
+    parts = [(table, errors, table.settled) for table, errors, _ in orders]
     options = signals.reading.options
-    return choose_weighed(weighed, parts, [kinds, kinds[shuffle.order]], options.head.l2, options.seed)
+    return choose_weighed(
+        weighed, parts, [kinds[order] for *_, order in orders], options.head.l2, options.seed
+    )
 
 
 def _both_learned(
     signals: Signals, weighed: tuple[str, ...]
 ) -> tuple[Params, dict[str, Any], tuple[str, ...]]:
-    """Learn both heads on the log and on its shuffle; return parameters, figures and notes."""
+    """Learn both heads on the log and on its other orders; return parameters, figures and notes."""
     how, table, wrong, shuffle = (
         signals.reading.options.head,
         signals.table,
@@ -167,7 +171,7 @@ def _both_learned(
     )
     assert wrong is not None and shuffle is not None and signals.params.instant is not None
     _need_both(wrong[table.settled])
-    parts = [(table, wrong, table.settled), (shuffle.table, shuffle.errors, shuffle.table.settled)]
+    parts = [(each, errors, each.settled) for each, errors, _ in signals.orders()]
     found = learn_gated(weighed, parts, how.l2, how.nonnegative)
     params = signals.params
     instant = dict(zip(found.instant, found.instant_coef.tolist(), strict=True))
@@ -191,7 +195,7 @@ def _both_learned(
         "persistence_shuffled": float(shuffle.table.persistence.mean() / ONE),
         "logits": logits,
     }
-    return params, findings, ()
+    return params, findings, () if signals.gathered is None else (GATHERED,)
 
 
 def _need_both(target: Any) -> None:

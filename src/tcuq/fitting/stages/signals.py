@@ -9,6 +9,7 @@ import numpy as np
 from ...base.fixed import ONE
 from ...monitor.params import Params
 from ...monitor.signals import ordered
+from ..gathered import gathered, says_little
 from ..signal_table import Flags, Ints, SignalTable, fill_in_means, read_signals
 from ..variety import find_spread
 from .read import Reading
@@ -16,7 +17,7 @@ from .read import Reading
 
 @dataclass(frozen=True, eq=False)
 class Shuffle:
-    """The same steps in random order, as one stream.
+    """The same steps in another order, as one stream.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ class Signals:
         Where what the parameters speak about, answer or label, is wrong; None without labels.
     shuffle : Shuffle or None
         Of the log, where it is needed: for two heads, or to tell whether time helps.
+    gathered : Shuffle or None
+        The steps in an order in which classes stay, for two heads, where they do not in the log.
     """
 
     reading: Reading
@@ -55,6 +58,16 @@ class Signals:
     clean: SignalTable
     errors: Flags | None
     shuffle: Shuffle | None
+    gathered: Shuffle | None = None
+
+    def orders(self) -> list[tuple[SignalTable, Flags, Ints]]:
+        """Return what two heads learn from: signals, errors, and which step of the log each one is."""
+        assert self.errors is not None and self.shuffle is not None
+        others = [each for each in (self.shuffle, self.gathered) if each is not None]
+        return [
+            (self.table, self.errors, np.arange(len(self.table))),
+            *((each.table, each.errors, each.order) for each in others),
+        ]
 
 
 def find_signals(reading: Reading) -> Signals:
@@ -84,11 +97,16 @@ def find_signals(reading: Reading) -> Signals:
     for each in {id(found): found for found in (table, clean, mixed) if found is not None}.values():
         fill_in_means(each, params)
     errors = None if log.labels is None else np.asarray(table.subject != log.labels)
-    shuffle = None
+    shuffle = together = None
     if order is not None and mixed is not None:
         assert log.labels is not None
         shuffle = Shuffle(order, mixed, np.asarray(mixed.subject != log.labels[order]))
-    return Signals(reading, params, table, clean, errors, shuffle)
+        if params.instant is not None and says_little(table):
+            order = gathered(log, reading.options.seed)
+            staying = read_signals(sighted, log, names, order)
+            fill_in_means(staying, params)
+            together = Shuffle(order, staying, np.asarray(staying.subject != log.labels[order]))
+    return Signals(reading, params, table, clean, errors, shuffle, together)
 
 
 def _clean_means(params: Params, table: SignalTable, runs: list[slice]) -> dict[str, float]:
