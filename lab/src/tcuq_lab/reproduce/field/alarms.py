@@ -6,7 +6,7 @@ there, the limit of every row is such that false alarms on the clean time of tha
 2,000 steps.
 
 An alarm is false when it begins on a clean step, 50 steps or more after a shift; one that comes back within
-50 steps is the same alarm, and one that stays on counts again every 100 clean steps. `clean on` counts every
+50 steps is the same alarm, and one that lasts counts again every 150 clean steps. `clean on` counts every
 clean step, also those right after a shift. A shift is found when the alarm goes from off to on within it; one
 that was on already has to go off and on again.
 """
@@ -21,13 +21,12 @@ import numpy as np
 
 from tcuq.metrics.inputs import Bools
 
-from ...detection.statistics import one_sided
 from ...detection.switches import capped
 from ..rows import row_of
 from .alarming.choosing import COSTS, choose, development
 from .alarming.counting import Scene, costly_sources, scene_of
 from .alarming.figures import clean_figures, shift_figures
-from .alarming.limits import Watched, candidates, find_limit
+from .alarming.limits import Watched, candidates, find_limit, rested_sums
 from .alarming.ours import OURS, fitted_limit, said
 from .alarming.rivals import RIVALS, Rival, Seen, seen_of
 from .intervals import Drawn
@@ -132,8 +131,7 @@ def _ours(tables: _Tables, row: str, fit: str, params: Any, streams: Sequence[st
         if not np.array_equal(watched(np.array([fitted_limit(params)]))[0], found.on):
             raise RuntimeError(f"the alarm of {row} on {stream} is not what its sum says, expected equality")
         if stream != CLEAN and fit == UNTOLD:
-            sums = np.stack([one_sided(run) for run in found.added.astype(np.float64)])
-            tried = candidates(sums[tables.scene(_role(stream)).settled])
+            tried = candidates(rested_sums(found.added, tables.scene(_role(stream)).settled))
             tables.add_equal(stream, row, fit, watched, tried[tried >= 1])
     head = params.evidence
     return {

@@ -18,9 +18,9 @@ from ..units import Shown
 SETTLE = 50
 """Clean steps after a shift in which an alarm is not called false; and steps within which one that comes back
 is the same alarm."""
-AGAIN = 100
-"""Settled clean steps after which an alarm that stays on counts once more: one that never clears is no rare
-false alarm."""
+AGAIN = 150
+"""Settled clean steps after which an alarm that lasts, or keeps coming back, counts once more: one that never
+clears is no rare false alarm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def false_starts(on: Bools, settled: Bools) -> Bools:
     """Return where a false alarm is counted.
 
     It is where one begins, on a settled clean step after `SETTLE` steps without alarm, and after every
-    `AGAIN` settled clean steps that an alarm stays on, however it began.
+    `AGAIN` settled clean steps in which an alarm stays on or comes back, however it began.
 
     Parameters
     ----------
@@ -105,14 +105,15 @@ def false_starts(on: Bools, settled: Bools) -> Bools:
     >>> on = np.array([[0, 1, 1, 0, 1, 0]], bool)
     >>> np.flatnonzero(false_starts(on, np.ones((1, 6), bool))).tolist()
     [1]
-    >>> np.flatnonzero(false_starts(np.ones((1, 250), bool), np.ones((1, 250), bool))).tolist()
-    [0, 100, 200]
+    >>> np.flatnonzero(false_starts(np.ones((1, 350), bool), np.ones((1, 350), bool))).tolist()
+    [0, 150, 300]
     """
-    held = on & settled
+    before = recently(on)
+    held = (on | before) & settled
     place = np.arange(on.shape[-1], dtype=np.int32)
     since = place - np.maximum.accumulate(np.where(held, np.int32(-1), place), axis=-1)
-    again = (since > 1) & (since % AGAIN == 1)
-    return np.asarray(held & (~recently(on) | again))
+    again = held & (since > 1) & (since % AGAIN == 1)
+    return np.asarray((on & settled & ~before) | again)
 
 
 class Events(NamedTuple):

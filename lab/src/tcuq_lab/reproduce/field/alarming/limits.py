@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +35,30 @@ def candidates(values: Floats) -> Floats:
     return np.unique([*ordered[len(ordered) - places], top + max(1e-9, 1e-6 * abs(top))])
 
 
-def find_limit(watched: Watched, tried: Floats, settled: Bools, wanted: float = RUN_LENGTH) -> float:
-    """Return the lowest limit from which on upwards false alarms are no more than asked for.
+def rested_sums(added: npt.NDArray[Any], settled: Bools) -> Floats:
+    """Return what a sum without a cap reaches on clean steps, from 0 wherever they begin.
 
-    Counts need not fall as the limit rises: an alarm that is always on has come once. So the limit is looked
-    for from above, and the first one with too many false alarms ends the search.
+    Parameters
+    ----------
+    added : array (K, T)
+        What each step adds.
+    settled : array (K, T)
+
+    Examples
+    --------
+    >>> rested_sums(np.array([[1.0, 9.0, 2.0, -1.0]]), np.array([[True, False, True, True]])).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    sums = np.zeros(added.shape)
+    total = np.zeros(len(added))
+    for step in range(added.shape[1]):
+        total = np.where(settled[:, step], np.maximum(total + added[:, step], 0), 0.0)
+        sums[:, step] = total
+    return sums[settled]
+
+
+def find_limit(watched: Watched, tried: Floats, settled: Bools, wanted: float = RUN_LENGTH) -> float:
+    """Return the lowest limit at which false alarms are no more than asked for, as fine as it is looked for.
 
     Parameters
     ----------
@@ -61,13 +81,13 @@ def find_limit(watched: Watched, tried: Floats, settled: Bools, wanted: float = 
 def _bracket(
     watched: Watched, tried: Floats, settled: Bools, allowed: int, below: float | None = None
 ) -> tuple[float | None, float]:
-    """Return the highest limit with too many false alarms, and the next one tried above it."""
+    """Return the lowest limit tried with few enough false alarms, after the one tried below it."""
     while True:
         counts = false_starts(watched(tried), settled).sum(axis=(1, 2))
-        many = np.flatnonzero(counts > allowed)
-        if not len(many):
-            return below, float(tried[0])
-        last = int(many[-1])
-        if last + 1 < len(tried):
-            return float(tried[last]), float(tried[last + 1])
-        tried = tried + max(float(tried[-1] - tried[0]), 1e-6 + abs(float(tried[-1])))  # all are too low
+        few = np.flatnonzero(counts <= allowed)
+        if len(few):
+            first = int(few[0])
+            return (float(tried[first - 1]) if first else below), float(tried[first])
+        below = float(tried[-1])
+        step = max(1e-6, abs(below) / 8)
+        tried = np.array([below + step * number for number in range(1, len(tried) + 1)])  # all are too low

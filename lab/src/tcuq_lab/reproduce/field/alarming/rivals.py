@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tcuq.metrics.inputs import Bools, Floats
 
 from ....detection.bets import e_values, jumper, p_values
-from ....detection.statistics import Ewma, Reference, WindowMean, one_sided
+from ....detection.statistics import Ewma, Reference, WindowMean
 from ....detection.switches import above, adwin, capped, page_hinkley
 from ....detection.window_tests import (
     Kernel,
@@ -26,7 +26,7 @@ from ....detection.window_tests import (
 )
 from ...rows import Row
 from ..units import PLAIN, Unit
-from .limits import RUN_LENGTH, candidates
+from .limits import RUN_LENGTH, candidates, rested_sums
 
 PRIMED = 320
 """Clean scores that fill an adaptive window at the start."""
@@ -178,8 +178,7 @@ def _window(values: Floats) -> Prepared:
 
 def _sum(added: Floats) -> Prepared:
     def path(settled: Bools) -> Floats:
-        sums = np.stack([one_sided(run) for run in added])
-        tried = candidates(sums[settled])
+        tried = candidates(rested_sums(added, settled))
         return tried[tried > 0]
 
     return Prepared(lambda limits: capped(added, limits), path)
@@ -263,7 +262,7 @@ RIVALS: tuple[Rival, ...] = (
     Rival("Page-Hinkley", _grid(scale=SCALES, allowance=(0.05, 0.125, 0.25, 0.5)), _page_hinkley, CHANGES),
     Rival(
         "conformal martingale",
-        _grid(bets=("linear", "power"), rate=(0.001, 0.01, 0.1, 0.3)),
+        _grid(bets=("linear", "power"), rate=(0.01, 0.1, 0.3, 1.0)),
         _martingale,
         SUMMED,
     ),
