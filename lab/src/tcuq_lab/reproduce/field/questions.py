@@ -57,7 +57,7 @@ class Asking:
 
 def measure(unit: Unit) -> Measured:
     """Ask all questions about the monitor of one network."""
-    judge, logs = Judge(unit, _playable(unit)), Logs(unit)
+    judge, logs = Judge(unit, names.laws_of(unit.plan)), Logs(unit)
     asking = Asking(judge, logs, fitted(logs.dev), {"run length": RUN_LENGTH})
     asking.label(names.TCUQ, asking.full, left=True, alarm=True)
     signals = heads.seen(logs.dev)
@@ -71,19 +71,6 @@ def measure(unit: Unit) -> Measured:
     float64.ask(judge, asking.full)
     asking.choices["assisted network"] = "judged" if assistance.ask(judge) else "none of this seed"
     return Measured(judge.figures, asking.choices)
-
-
-def _playable(unit: Unit) -> list[str]:
-    """Return the laws whose streams the recordings can play."""
-    found = []
-    judge = Judge(unit, ())
-    for law in names.laws_of(unit.plan):
-        try:
-            judge.seen(f"test {law}")
-        except NotImplementedError:
-            continue
-        found.append(law)
-    return found
 
 
 def _memory(asking: Asking, signals: Signals) -> None:
