@@ -77,6 +77,7 @@ def _memory(asking: Asking, signals: Signals) -> None:
     """Ask what memory adds."""
     asking.label(names.NO_MEMORY, heads.no_memory(signals), left=True)
     asking.label(names.ALWAYS, heads.always(signals), left=True)
+    asking.label(names.ALWAYS_SHUFFLED, heads.always(signals, shuffle=True))
     kept = [name for name in names.SIGNALS if name != "disbelief"]
     paced = [*kept, "disbelief_fast", "disbelief_slow"]
     if asking.logs.dev.features is None:
