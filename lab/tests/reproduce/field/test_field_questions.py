@@ -79,6 +79,8 @@ def test_always_weighs_all_signals_on_every_stream(signals):
     params = heads.always(signals)
     assert dict(params.instant.coef) == dict(params.coef) and params.instant.bias == params.bias
     assert params.coef["disbelief"] > 0
+    mixed = heads.always(signals, shuffle=True)
+    assert dict(mixed.instant.coef) == dict(mixed.coef) != dict(params.coef)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

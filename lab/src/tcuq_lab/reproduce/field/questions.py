@@ -57,7 +57,7 @@ class Asking:
 
 def measure(unit: Unit) -> Measured:
     """Ask all questions about the monitor of one network."""
-    judge, logs = Judge(unit, _playable(unit)), Logs(unit)
+    judge, logs = Judge(unit, names.laws_of(unit.plan)), Logs(unit)
     asking = Asking(judge, logs, fitted(logs.dev), {"run length": RUN_LENGTH})
     asking.label(names.TCUQ, asking.full, left=True, alarm=True)
     signals = heads.seen(logs.dev)
@@ -73,23 +73,11 @@ def measure(unit: Unit) -> Measured:
     return Measured(judge.figures, asking.choices)
 
 
-def _playable(unit: Unit) -> list[str]:
-    """Return the laws whose streams the recordings can play."""
-    found = []
-    judge = Judge(unit, ())
-    for law in names.laws_of(unit.plan):
-        try:
-            judge.seen(f"test {law}")
-        except NotImplementedError:
-            continue
-        found.append(law)
-    return found
-
-
 def _memory(asking: Asking, signals: Signals) -> None:
     """Ask what memory adds."""
     asking.label(names.NO_MEMORY, heads.no_memory(signals), left=True)
     asking.label(names.ALWAYS, heads.always(signals), left=True)
+    asking.label(names.ALWAYS_SHUFFLED, heads.always(signals, shuffle=True))
     kept = [name for name in names.SIGNALS if name != "disbelief"]
     paced = [*kept, "disbelief_fast", "disbelief_slow"]
     if asking.logs.dev.features is None:

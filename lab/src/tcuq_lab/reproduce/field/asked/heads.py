@@ -33,12 +33,18 @@ def no_memory(signals: Signals) -> Params:
     return _one_head(signals, names, parts, CONFIDENCE)
 
 
-def always(signals: Signals) -> Params:
+def always(signals: Signals, shuffle: bool = False) -> Params:
     """Return a monitor with one head over all signals, as if classes stayed on every stream.
 
     The belief behind `disbelief` still learns how long classes stay: the core has no other.
+
+    Parameters
+    ----------
+    signals : Signals
+    shuffle : bool
+        Whether it learns from the shuffled log too, as the two heads do; else from the log alone.
     """
-    parts = [_with_past(part, 1.0) for part in _parts(signals)[:1]]
+    parts = [_with_past(part, 1.0) for part in _parts(signals)[: 1 + shuffle]]
     return _one_head(signals, signals.params.signals, parts, BELIEF)
 
 

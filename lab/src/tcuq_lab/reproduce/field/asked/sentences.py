@@ -89,6 +89,14 @@ def _gate(found: Found, task: str) -> list[str]:
     told = f"tcuq - {names.GATE_TOLD}, told"
     return [
         adds(found, task, "the gate", f"tcuq - {names.ALWAYS}", LABEL_AUROC, AUROC),
+        adds(
+            found,
+            task,
+            "the gate, where one head learns from the shuffle too,",
+            f"tcuq - {names.ALWAYS_SHUFFLED}",
+            LABEL_AUROC,
+            AUROC,
+        ),
         adds(found, task, "learning the pace", f"tcuq - {names.FIXED_PACE}", LABEL_AUROC, AUROC),
         adds(found, task, "the gate, against the best fixed one,", told, LABEL_AUROC, AUROC),
         adds(found, task, "variety", f"tcuq - {names.NO_VARIETY}", LABEL_AUROC, AUROC),
