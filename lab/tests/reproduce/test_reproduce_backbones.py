@@ -103,6 +103,7 @@ def test_all_networks_of_the_tables_are_trained_once(tool: ModuleType) -> None:
 def test_what_was_not_run_is_explained(tool: ModuleType) -> None:
     assert not any("not run" in note for note in tool.notes(1.0, [], True))
     assert any("HYDRA" in note for note in tool.notes(0.7, ["hydra"], True))
+    assert "vit was not run" in tool.notes(0.7, ["vit"], True)
     assert "70%" in tool.notes(0.7, [], True)[0]
 
 
@@ -112,6 +113,8 @@ def test_what_was_not_run_is_explained(tool: ModuleType) -> None:
         (["--only", "vti"], "backbone 'vti' is unknown; did you mean vit?"),
         (["--share", "0"], "share is 0"),
         (["--skip", "hidra"], "part to skip 'hidra' is unknown; did you mean hydra?"),
+        (["--skip", "resnet50"], "--skip leaves out a network of the tables"),
+        (["--skip", "text", "--only", "text"], "--skip leaves no backbone"),
         (["--examples", "60", "--write", "x"], "--write stores results of all examples"),
     ],
 )
