@@ -63,7 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     option("--jobs", type=int, default=1, metavar="N", help="processes side by side (default: 1)")
     option("--share", type=float, default=0.7, metavar="S", help="of the epochs (default: 0.7)")
     option("--only", metavar="LIST", help=f"of {','.join(TASK_OF)}: these alone, and no tables of the paper")
-    option("--skip", default="", metavar="LIST", help="hydra, tables: leave these out")
+    option(
+        "--skip",
+        default="",
+        metavar="LIST",
+        help="leave out hydra, tables, or a backbone; the tables need mobilenetv2 and resnet50",
+    )
     option("--examples", type=int, metavar="N", help="of dev and of test: a trial")
     option("--write", metavar="DIR", help="put the result files there too, such as lab/results")
     args = parser.parse_args(arguments)
@@ -77,9 +82,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> None:
     jobs, share = integer("jobs", args.jobs, 1, 256), number("share", args.share, 0.001, 1)
-    skipped = [known("part to skip", name, ("hydra", "tables")) for name in args.skip.split(",") if name]
+    parts = ("hydra", "tables", *TASK_OF)
+    skipped = [known("part to skip", name, parts) for name in args.skip.split(",") if name]
     chosen = [known("backbone", name, TASK_OF) for name in (args.only or ",".join(TASK_OF)).split(",")]
+    chosen = [name for name in chosen if name not in skipped]
     with_tables = not args.only and "tables" not in skipped
+    if with_tables and {"mobilenetv2", "resnet50"} & set(skipped):
+        raise ValueError("--skip leaves out a network of the tables, expected tables to be skipped too")
+    if not chosen:
+        raise ValueError(f"--skip leaves no backbone, expected one of {', '.join(TASK_OF)} to stay")
     setting, sizes = SETTING, StreamSizes()
     if args.examples is not None:
         if args.write:
@@ -236,6 +247,7 @@ def notes(share: float, skipped: Sequence[str], with_tables: bool) -> list[str]:
     ]
     if "hydra" in skipped or not with_tables:
         found.append("HYDRA on TinyImageNet was not run: it is taught by five networks, one after the others")
+    found += [f"{name} was not run" for name in TASK_OF if name in skipped]
     if not with_tables:
         found.append("the tables of TinyImageNet, its ablation among them, were not run")
     return found

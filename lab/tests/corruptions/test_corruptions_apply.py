@@ -16,6 +16,8 @@ RNG = np.random.default_rng(8)
 COLOR = RNG.integers(0, 256, (24, 8, 8, 3), dtype=np.uint8)  # so small, means often lie between two bytes
 GRAY = COLOR[:3, ..., 0].copy()
 SOUND = RNG.integers(-3000, 3000, (3, SHORTEST)).astype(np.int16)
+TEXT = RNG.integers(32, 127, (3, 64), dtype=np.uint8)
+SHOWN = {"pictures": [GRAY, COLOR], "sound": [SOUND], "text": [TEXT]}
 ALL = [(name, kind) for name in suites() for kind in suite(name).kinds]
 
 
@@ -41,7 +43,7 @@ def test_bytes_do_not_depend_on_the_layout_of_memory(name, kind):
     if name == "speech_c":
         pytest.importorskip("audiomentations", reason="not installed: pip install 'tcuq-lab[sound]'")
     for severity in {1, len(suite(name).kind(kind).settings)}:
-        for x in [SOUND] if name == "speech_c" else [GRAY, COLOR]:
+        for x in SHOWN[suite(name).media]:
             expected = corrupt(x, name, kind, severity, seed=1)
             for layout in (np.asfortranarray, every_second, last_axis_moved, read_only):
                 found = corrupt(layout(x), name, kind, severity, seed=1)
@@ -52,7 +54,7 @@ def test_bytes_do_not_depend_on_the_layout_of_memory(name, kind):
 @pytest.mark.parametrize("index", [None, [], range(0), np.arange(0)])
 def test_no_examples_give_no_examples(index):
     for name in suites():
-        empty = (SOUND if name == "speech_c" else COLOR)[:0]
+        empty = SHOWN[suite(name).media][-1][:0]
         found = corrupt(empty, name, next(iter(suite(name).kinds)), 1, index=index)
         assert found.shape == empty.shape and found.dtype == empty.dtype
 
@@ -86,6 +88,26 @@ def test_sound_that_is_too_short_is_refused():
         corrupt(SOUND[:, 1:], "speech_c", "time_mask", 1)
 
 
+@pytest.mark.parametrize("kind", suite("text_c").kinds)
+def test_text_is_disturbed_more_at_every_severity_and_keeps_its_length(kind):
+    words = np.frombuffer(b"for name in words: total += count(name) or other; return x + y1\n", np.uint8)
+    chunks = np.tile(words[:64], (200, 1))
+    changed = []
+    for severity in range(1, 6):
+        found = corrupt(chunks, "text_c", kind, severity, seed=3)
+        assert found.shape == chunks.shape and found.dtype == np.uint8
+        changed.append((found != chunks).mean())
+        assert np.array_equal(
+            found[50:60], corrupt(chunks[50:60], "text_c", kind, severity, 3, index=range(50, 60))
+        )
+    assert changed[0] > 0 and (np.diff(changed) > 0).all(), changed
+
+
+def test_text_must_be_chunks_of_bytes():
+    with pytest.raises(ValueError, match=r"^x is int64 \(1, 4\); text_c corrupts uint8 \(n, length\)$"):
+        corrupt(np.zeros((1, 4), np.int64), "text_c", "capitals", 1)
+
+
 def without(libraries, code):
     """Run code in an interpreter that has none of the libraries."""
     blocked = f"import sys\nfor name in {libraries!r}: sys.modules[name] = None\n"
@@ -105,7 +127,7 @@ for name in suites():
         except ValueError as error: print(error)
 """
     lines = without(["scipy", "PIL", "audiomentations"], code).splitlines()
-    assert len(lines) == 10
+    assert len(lines) == 12
     assert lines[0].startswith("severity of canny_edges is 9")
     assert lines[9] == "corruption of speech_c 'pitch_shiftx' is unknown; did you mean pitch_shift?"
 

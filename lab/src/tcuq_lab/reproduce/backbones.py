@@ -22,7 +22,18 @@ from tcuq.metrics import Interval, wilson
 from ..corruptions.suites import suite_of
 from ..methods.base import Base
 from ..methods.temporal.standard import TcuqStandard
-from .field.intervals import LEVEL, REPLICATES, Auroc, Drawn, LeftAt, Mean, difference, drawn, mean
+from .field.intervals import (
+    LEVEL,
+    REPLICATES,
+    Auroc,
+    Drawn,
+    Figure,
+    LeftAt,
+    Mean,
+    difference,
+    drawn,
+    mean,
+)
 from .field.lines import Line, entries, line
 from .field.plan import DEV, UNTOLD, StreamSizes, UnitPlan
 from .field.results import FORMAT
@@ -118,7 +129,8 @@ def measure(plan: BackbonePlan, recordings: Recordings) -> Measured:
     right = int((clean.probs.argmax(axis=1) == y).sum())
     lines = [line(plan.backbone, CLEAN, "base", "", ACCURACY, _share(right, len(y)), 1)]
     for law in plan.laws:
-        role, found = f"test {law}", {}
+        role = f"test {law}"
+        found: dict[str, dict[str, Figure]] = {}
         shown = unit.shown(role)
         for row, method in methods.items():
             said = method.answer(unit.observed(role, row))

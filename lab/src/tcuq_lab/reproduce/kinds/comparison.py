@@ -133,7 +133,7 @@ def measure(experiment: Experiment, unit: Unit, recordings: Recordings) -> list[
     schedule = unit.schedule(recordings)
     dev, test = unit.banks(experiment, recordings, schedule)
     methods = fit_rows(experiment.rows, dev, schedule, unit.fits(recordings))
-    arena = Arena.of(schedule, methods, dev, test)
+    arena = Arena.of(schedule, methods, dev, test, alarms=False)
     ours = [row.label for row in experiment.rows if row.method.name == PAIRED]
     pairs = [(label, experiment.rows[0].label) for label in ours]
     found = arena.scores() + arena.ood_records()
@@ -291,16 +291,20 @@ class Arena(Judge):
         dev: Mapping[str, Bank],
         test: Mapping[str, Bank],
         tests: Mapping[str, Stream] | None = None,
+        alarms: bool = True,
     ) -> Arena:
-        """Let methods answer all streams; those of every kind in segments unless others are given."""
+        """Let methods answer all streams; those of every kind in segments unless others are given.
+
+        Without `alarms` those are left out that only limits and statistics of alarms come from.
+        """
         streams = schedule.tests() if tests is None else tests
         return cls(
             schedule,
             methods,
             test,
             [case("clean dev", schedule.clean("dev"), methods, dev)],
-            [case("clean test", schedule.clean("test"), methods, test)],
-            [case("shifted dev", schedule.chosen(), methods, dev)],
+            [case("clean test", schedule.clean("test"), methods, test)] if alarms else [],
+            [case("shifted dev", schedule.chosen(), methods, dev)] if alarms else [],
             [case(name, stream, methods, test) for name, stream in streams.items()],
         )
 
