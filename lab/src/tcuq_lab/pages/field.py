@@ -49,6 +49,10 @@ IN_STEPS = ("delay", "clears", "false per 10,000", "networks", "costly shifts")
 """Columns that count; others are shares, areas or ratios."""
 
 
+NEEDED = ("title", "command", "setting", "versions")
+"""Entries of a result file that pages read."""
+
+
 def direction(column: str) -> int:
     """Return whether high (1) or low (-1) figures of a column are good, 0 where neither is.
 
@@ -231,9 +235,18 @@ def load_fields(folder: str | Path) -> dict[str, Field]:
         path = Path(folder) / f"{name}.json"
         if not path.exists():
             continue
-        about, lines = load_result(path)
+        try:
+            about, lines = load_result(path)
+        except KeyError as error:
+            raise ValueError(f"{path} lacks {error.args[0]}, expected a result with it") from None
+        except (TypeError, ValueError) as error:
+            where = str(error) if str(path) in str(error) else f"{path}: {error}"
+            raise ValueError(where) from None
         if about.get("name") != name:
             raise ValueError(f"{path}: name is {about.get('name')!r}, expected {name!r}")
+        for entry in NEEDED:
+            if entry not in about:
+                raise ValueError(f"{path} lacks {entry}, expected {', '.join(NEEDED)}")
         found[name] = Field(readable(dict(about) | {"lines": None}), lines)
     return found
 
