@@ -157,7 +157,7 @@ class Field:
     def rows(self, task: str, column: str) -> list[str]:
         """Return the rows of a column without those that compare two others: ours first."""
         there = [row for row in self._there(task, column, "rows") if not is_pair(row)]
-        return sorted(there, key=lambda row: not row.startswith("tcuq"))
+        return sorted(there, key=_rank)
 
     def rivals(self, task: str, column: str) -> list[str]:
         """Return the rows of a column that are not ours."""
@@ -207,6 +207,11 @@ class Field:
         there = [each for each in found if each is not None]
         pick: Callable[..., Line] = max if direction(column) > 0 else min
         return pick(there, key=lambda line: line.value) if there else None
+
+
+def _rank(row: str) -> int:
+    """Return what puts our rows first, in their order."""
+    return OURS.index(row) if row in OURS else len(OURS) + (not row.startswith("tcuq"))
 
 
 def compared(first: float, second: float, of: str) -> float:
