@@ -46,7 +46,7 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("viewed")
     for name in ("paper.json", "claims.json", "targets.json"):
         shutil.copy(LAB / "results" / name, home)
@@ -54,6 +54,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         line._replace(row=line.row.replace("median", "</script><i>median")) for line in answers(("mnist",))
     ]
     write_field(home, "answers", lines)
+    return home
+
+
+@pytest.fixture(scope="module")
+def page(home: Path) -> str:
     return viewer(Content.of(home))
 
 
@@ -88,11 +93,25 @@ def test_figures_survive_the_packing() -> None:
         Entry("mnist", "class 1", "delay", "base", "", 31.5, 30.0, 33.0),
     ]
     found = packed("answers", "", "", entries)
-    assert found["scale"] == [10_000, 10] and found["better"] == [-1, -1]
+    assert found["scale"] == [1000, 10] and found["better"] == [-1, -1]
     assert found["data"] == [
-        [0, 0, 0, [0, 2500, 100, 150, 3, 2000, None, 100]],
+        [0, 0, 0, [0, 250, 10, 15, 3, 200, None, 10]],
         [0, 0, 1, [3, NEVER, None, None, 0, 315, 15, 15]],
     ]
+
+
+def test_a_page_that_is_too_large_leaves_figures_to_others(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    content = Content.of(home)
+    whole = viewer(content)
+    assert "Only in docs/results" not in whole and '"told"' in whole
+    size = len(whole)
+    for most, words in ((size - 1, "differences"), (1, "fits of a told or another pace.")):
+        monkeypatch.setattr("tcuq_lab.pages.viewer.MOST_BYTES", most)
+        page = viewer(content)
+        assert len(page) < size and re.search(rf"Only in docs/results: .*{words}", page)
+    assert '"told"' not in page and '"tcuq answer"' in page
 
 
 @pytest.mark.slow
