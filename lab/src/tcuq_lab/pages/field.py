@@ -49,6 +49,10 @@ IN_STEPS = ("delay", "clears", "false per 10,000", "networks", "costly shifts")
 """Columns that count; others are shares, areas or ratios."""
 
 
+NEEDED = ("title", "command", "setting", "versions")
+"""Entries of a result file that pages read."""
+
+
 def direction(column: str) -> int:
     """Return whether high (1) or low (-1) figures of a column are good, 0 where neither is.
 
@@ -153,7 +157,7 @@ class Field:
     def rows(self, task: str, column: str) -> list[str]:
         """Return the rows of a column without those that compare two others: ours first."""
         there = [row for row in self._there(task, column, "rows") if not is_pair(row)]
-        return sorted(there, key=lambda row: not row.startswith("tcuq"))
+        return sorted(there, key=_rank)
 
     def rivals(self, task: str, column: str) -> list[str]:
         """Return the rows of a column that are not ours."""
@@ -205,6 +209,11 @@ class Field:
         return pick(there, key=lambda line: line.value) if there else None
 
 
+def _rank(row: str) -> int:
+    """Return what puts our rows first, in their order."""
+    return OURS.index(row) if row in OURS else len(OURS) + (not row.startswith("tcuq"))
+
+
 def compared(first: float, second: float, of: str) -> float:
     """Return a difference or a ratio; NaN where it is undefined, 0 for two that never come.
 
@@ -231,9 +240,18 @@ def load_fields(folder: str | Path) -> dict[str, Field]:
         path = Path(folder) / f"{name}.json"
         if not path.exists():
             continue
-        about, lines = load_result(path)
+        try:
+            about, lines = load_result(path)
+        except KeyError as error:
+            raise ValueError(f"{path} lacks {error.args[0]}, expected a result with it") from None
+        except (TypeError, ValueError) as error:
+            where = str(error) if str(path) in str(error) else f"{path}: {error}"
+            raise ValueError(where) from None
         if about.get("name") != name:
             raise ValueError(f"{path}: name is {about.get('name')!r}, expected {name!r}")
+        for entry in NEEDED:
+            if entry not in about:
+                raise ValueError(f"{path} lacks {entry}, expected {', '.join(NEEDED)}")
         found[name] = Field(readable(dict(about) | {"lines": None}), lines)
     return found
 

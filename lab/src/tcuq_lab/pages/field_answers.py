@@ -42,10 +42,9 @@ def alarms(field: Field) -> str:
         mine = _alarm(field, task, RISK)
         theirs = _alarm(field, task, rival) if rival else ""
         if mine:
-            parts.append(f"{named(task)} {mine}" + (f" (`{rival}` {theirs})" if theirs else ""))
+            parts.append(f"{named(task)} {mine}" + (f" (`{rival}`: {theirs})" if theirs else ""))
     return _sentence(
-        f"On streams of {ALARM_STREAM}, share of costly shifts found, median delay in steps and false alarms "
-        "per 10,000 clean steps are",
+        f"On streams of {ALARM_STREAM}, limits from development data, false alarms per 10,000 clean steps:",
         parts,
     )
 
@@ -56,7 +55,9 @@ def _alarm(field: Field, task: str, row: str) -> str:
         for column in ("found", "delay", "false per 10,000")
     ]
     there = [number(line.column, line.value) for line in lines if line is not None]
-    return ", ".join(there) if len(there) == len(lines) else ""
+    if len(there) < len(lines):
+        return ""
+    return "found {}, median delay {} steps, false alarms {}".format(*there)
 
 
 def accuracy(field: Field) -> str:

@@ -9,7 +9,7 @@ from .about import LAWS, PARAGRAPHS
 from .field import CHANGING, EQUAL, UNTOLD, Field
 from .field_answers import ANSWERS
 from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
-from .first_tables import alarm_rows
+from .first_tables import ALARM_STREAM, alarm_rows
 from .grids import page, paged
 from .questions import question_parts
 from .wording import lasting, named
@@ -20,8 +20,8 @@ ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clear
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
     "Figures are fitted on a development stream of changing pace (untold). Below them: fitted on the very "
-    "law of the test stream (told), and on another law (other). Bold: the best of its column. In "
-    "parentheses: 95 % intervals."
+    "law of the test stream (told), and on another law (other). Bold: the best of its column. "
+    "\u00b1: the longer side of a 95 % interval."
 )
 
 
@@ -73,8 +73,9 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
         ):
             for task in field.tasks:
                 columns = [f"{each}{suffix}" for each in ALARM_COLUMNS]
-                table = by_column(field, task, "class 16", alarm_rows(field), columns)
-                yield [f"## {named(task)}, class 16, {words}", table]
+                clean = () if suffix else RATES
+                table = by_column(field, task, ALARM_STREAM, alarm_rows(field), columns, clean)
+                yield [f"## {named(task)}, {ALARM_STREAM}, {words}", table]
     else:
         for column in _shared(field):
             table = told_worth(field, column)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .field import CLEAN, TYPE, UNTOLD, Field, direction, is_pair
 from .grids import grid
-from .numbers import cell, number
+from .numbers import SPACE, around, number
 from .wording import named
 
 FITS = ("told", "other")
@@ -18,9 +18,9 @@ def fitted_cell(field: Field, task: str, stream: str, row: str, column: str, bes
     mine = field.fit_of(task, row, column)
     line = field.found.get(task, stream, row, mine, column)
     others = {fit: field.found.get(task, stream, row, fit, column) for fit in FITS if fit != mine}
-    more = ", ".join(f"{fit} {number(column, each.value)}" for fit, each in others.items() if each)
-    first = cell(line, bold=line is not None and line.value == best)
-    return "<br>".join(text for text in (first, more) if text)
+    more = [f"{fit}{SPACE}{number(column, each.value)}" for fit, each in others.items() if each]
+    first = around(line, bold=line is not None and line.value == best)
+    return "<br>".join(text for text in (first, *more) if text)
 
 
 def named_row(field: Field, task: str, row: str, column: str) -> str:
@@ -52,15 +52,36 @@ def by_stream(field: Field, task: str, column: str, rows: Sequence[str], streams
     return grid(["", *streams], lines, len(streams))
 
 
-def by_column(field: Field, task: str, stream: str, rows: Sequence[str], columns: Sequence[str]) -> str:
-    """Return rows and columns of one stream; the best of each column is bold."""
-    best = {column: _best(field, task, stream, rows, column) for column in columns}
+def by_column(
+    field: Field,
+    task: str,
+    stream: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    clean: Sequence[str] = (),
+) -> str:
+    """Return rows and columns of one stream; the best of each column is bold.
+
+    Parameters
+    ----------
+    field : Field
+    task, stream : str
+    rows, columns : sequence of str
+    clean : sequence of str
+        Further columns, whose figures are those on clean test data.
+    """
+    places = {column: (stream, column) for column in columns}
+    places |= {f"{column}, clean data": (CLEAN, column) for column in clean}
+    best = {head: _best(field, task, at, rows, column) for head, (at, column) in places.items()}
     lines = [
-        [f"`{row}`", *(fitted_cell(field, task, stream, row, column, best[column]) for column in columns)]
+        [
+            f"`{row}`",
+            *(fitted_cell(field, task, at, row, column, best[head]) for head, (at, column) in places.items()),
+        ]
         for row in rows
         if any(field.look(task, stream, row, column) for column in columns)
     ]
-    return grid(["", *columns], lines, len(columns))
+    return grid(["", *places], lines, len(places))
 
 
 def _best(field: Field, task: str, stream: str, rows: Sequence[str], column: str) -> float | None:
@@ -78,7 +99,7 @@ def pairs(field: Field, task: str, column: str, streams: Sequence[str]) -> str:
         return ""
     figures = {(line.row, line.stream): line for line in there if line.fit in (UNTOLD, "")}
     lines = [
-        [f"`{row}`", *(cell(figures.get((row, stream)), signed=" - " in row) for stream in streams)]
+        [f"`{row}`", *(around(figures.get((row, stream)), signed=" - " in row) for stream in streams)]
         for row in rows
     ]
     return grid(["", *streams], lines, len(streams))
@@ -97,7 +118,7 @@ def types(field: Field, task: str, column: str) -> str:
     lines = [
         [
             stream.removeprefix(TYPE),
-            *(cell(field.look(task, stream, row, column), signed=" - " in row) for row in rows),
+            *(around(field.look(task, stream, row, column), signed=" - " in row) for row in rows),
         ]
         for stream in streams
     ]

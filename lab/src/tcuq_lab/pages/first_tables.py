@@ -9,7 +9,7 @@ from ..reproduce.field.lines import Line
 from .field import CLEAN, EQUAL, NO_LABELS, RISK, Field, direction
 from .grids import grid
 from .headline import AUROC, COLUMNS, LEFT, Place, first_streams, place
-from .numbers import cell, number, short
+from .numbers import SPACE, around, counts, number, short
 from .wording import named
 
 ALARM_STREAM = "class 16"
@@ -41,9 +41,7 @@ def errors_table(field: Field) -> str:
             rows.append([f"{named(task)}, {called}", *cells])
     head = [""]
     for words in ("errors left", "AUROC"):
-        head += [
-            f"{words}: confidence", "simple rule", "deep, 5 passes", "**ours**", "ours \u2212 confidence",
-        ]  # fmt: skip
+        head += [f"{words}: softmax", "simple rule", "deep, 5 runs", "**ours**, minus softmax"]
     return grid(head, rows, len(head) - 1)
 
 
@@ -52,16 +50,11 @@ def _cells(here: Place) -> list[str]:
         text = short(line)
         return f"**{text}**" if line is not None and line.value == here.best else text
 
-    simple = f"{bold(here.simple)}<br>`{here.simple.row}`" if here.simple else ""
-    ours = cell(here.ours, bold=here.ours is not None and here.ours.value == here.best)
-    gap = cell(here.gaps.get("confidence"), signed=True)
-    # Intervals stand below figures, so that the table is no wider than a page.
-    return [
-        bold(here.confidence),
-        simple,
-        bold(here.deep),
-        *(each.replace(" (", "<br>(") for each in (ours, gap)),
-    ]
+    simple = f"{bold(here.simple)}<br><sub>{here.simple.row}</sub>" if here.simple else ""
+    ours = around(here.ours, bold=here.ours is not None and here.ours.value == here.best)
+    gap = around(here.gaps.get("confidence"), signed=True)
+    both = "<br>".join(text for text in (ours, gap) if text)
+    return [bold(here.confidence), simple, bold(here.deep), both]
 
 
 def read_errors() -> str:
@@ -71,9 +64,10 @@ def read_errors() -> str:
         "that a method trusts most; lower is better. Every method is judged by its own answers, ours by "
         f"`tcuq answer`. **{AUROC}**: does the score rank wrong answers above right ones; rivals by their "
         "own answers, ours by the risk that `tcuq` gives the network's label. "
+        "**Softmax**: 1 minus the network's own confidence, `base`. "
         "**Simple rule**: the best of seven on that very stream, named, which favors it. Ours was fitted on "
         "a development stream of changing pace; nobody told it the pace. Bold: the best of the four. "
-        "In parentheses: 95 % intervals."
+        "\u00b1: the longer side of a 95 % interval; the difference is paired."
     )
 
 
@@ -130,12 +124,21 @@ def alarm_table(field: Field) -> str:
         cells = []
         for column in ALARM_COLUMNS:
             there = [alarm_look(field, task, ALARM_STREAM, row, column) for task in field.tasks]
-            cells.append(" / ".join(number(column, line.value) if line else "-" for line in there))
+            cells.append(f"{SPACE}/{SPACE}".join(_rough(column, line) for line in there))
         name = CALLED.get(row, f"`{row}`") + (" (the plainest)" if row == plain else "")
         lines.append([name, *cells])
     text = grid(["", *ALARM_COLUMNS.values()], lines, len(ALARM_COLUMNS))
     left = len(rows) - len(kept)
     return text + (f"\n\n{left} more on the page of the [alarms](results/alarms.md)." if left else "")
+
+
+def _rough(column: str, line: Line | None) -> str:
+    """Return a figure in two digits; the page of the alarms has more, with intervals."""
+    if line is None:
+        return "-"
+    if counts(column) or not math.isfinite(line.value):
+        return number(column, line.value)
+    return f"{line.value:.2f}".replace("0.", ".", 1) if line.value < 1 else f"{line.value:.2f}"
 
 
 def read_alarms(field: Field) -> str:

@@ -8,6 +8,8 @@ from ..reproduce.field.lines import Line
 from .field import EQUAL, IN_STEPS
 
 MINUS = "\u2212"
+SPACE = "\u00a0"
+"""At which no line is broken."""
 
 
 def counts(column: str) -> bool:
@@ -55,6 +57,24 @@ def cell(line: Line | None, signed: bool = False, bold: bool = False) -> str:
         text = f"+{text}"
     text = f"**{text}**" if bold else text
     return f"{text} ({span(line)})" if span(line) else text
+
+
+def around(line: Line | None, signed: bool = False, bold: bool = False) -> str:
+    """Return a figure with the longer side of its interval, which never breaks.
+
+    Examples
+    --------
+    >>> around(Line("mnist", "class 1", "a", "", "errors", 0.03, 0.025, 0.04)).replace(SPACE, " ")
+    '.030 \u00b1.010'
+    """
+    if line is None:
+        return ""
+    if not all(map(math.isfinite, (line.value, line.low, line.high))):
+        return cell(line, signed, bold)
+    text = short(line, signed)
+    text = f"**{text}**" if bold else text
+    side = max(line.value - line.low, line.high - line.value)
+    return f"{text}{SPACE}\u00b1{number(line.column, side)}"
 
 
 def short(line: Line | None, signed: bool = False) -> str:

@@ -30,7 +30,7 @@ SERIES = (
 """Entry of a place, class of the style, and what the legend calls it; ours comes last, on top."""
 SHIFT = {"c": -7.5, "s": -2.5, "d": 2.5, "o": 7.5}
 SHORT = {
-    "continuous sound": ("moving", "sound"),
+    "continuous sound": ("sound",),
     "object 16": ("held", "object"),
     "heavy-tailed 16": ("heavy", "tail"),
     "changing pace": ("pace", "varies"),

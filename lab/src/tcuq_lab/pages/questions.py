@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from .field import ANSWER, CHANGING, RISK, UNTOLD, Field, is_pair
 from .grids import grid
-from .numbers import cell
+from .numbers import around
 from .wording import named
 
 RANK, LEFT = "label error AUROC", "errors at 90 %"
@@ -56,7 +56,7 @@ def question_parts(field: Field) -> Iterator[Sequence[str]]:
         plain = variant.removesuffix(", told").removesuffix(", unfitted")
         rows = found.setdefault(question_of(plain), {})
         name = f"`{variant}`" if ours in (RISK, ANSWER) else f"`{line.row}`"
-        rows.setdefault((line.column, name), {})[line.task] = cell(line, signed=True)
+        rows.setdefault((line.column, name), {})[line.task] = around(line, signed=True)
     if found:
         yield [
             f"Each figure: the standard monitor minus the variant, on streams of {CHANGING}, the unknown "

@@ -17,10 +17,19 @@ from tcuq.report.text import escape
 from ..reproduce.field.specs import TITLES
 from .about import PARAGRAPHS
 from .content import Content
-from .field import UNTOLD, Field, direction, is_pair
-from .figures import Found
+from .field import TYPE, UNTOLD, Field, direction, is_pair
+from .figures import PAIRED, Found
 from .wording import NAMES, sense
 
+MOST_BYTES = 390_000
+LEFT_OUT = (
+    ("other fits", "fits of a told or another pace outside of answers"),
+    ("other pairs", "differences outside of answers"),
+    ("types", "streams of one corruption type"),
+    ("pairs", "differences"),
+    ("fits", "fits of a told or another pace"),
+)
+"""What is left to the other pages, in this order, until the page is small enough."""
 NEVER = 10**15
 """Stands for infinity."""
 FIRST = "try {\n  document.documentElement.className = 'js';\n} catch (error) {}"
@@ -40,23 +49,33 @@ class Entry(NamedTuple):
 
 
 def viewer(content: Content) -> str:
-    """Return the page.
+    """Return the page; where it would be too large, some figures are left to the other pages.
 
     Parameters
     ----------
     content : Content
     """
+    for level in range(len(LEFT_OUT) + 1):
+        page = _page(content, level)
+        if len(page.encode()) <= MOST_BYTES:
+            break
+    return page
+
+
+def _page(content: Content, level: int) -> str:
+    gone = [each[0] for each in LEFT_OUT[:level]]
     experiments = [
-        packed(name, TITLES[name], each.about["command"], list(_of_field(each)), direction)
+        packed(name, TITLES[name], each.about["command"], list(_of_field(each, gone)), direction)
         for name, each in content.fields.items()
     ]
     experiments += [
-        packed(name, each.title, each.command, list(_of_found(each)), sense)
+        packed(name, each.title, each.command, list(_of_found(each, gone)), sense)
         for name, each in content.found.items()
     ]
     data = {"names": NAMES, "never": NEVER, "experiments": experiments}
     # "<" could end the element that holds the data.
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
+    words = f" Only in docs/results: {', '.join(each[1] for each in LEFT_OUT[:level])}." if level else ""
     style, code = f"\n{_asset('viewer.css')}", f'(function () {{\n"use strict";\n{_asset("viewer.js")}}})();'
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -75,7 +94,7 @@ def viewer(content: Content) -> str:
         "<noscript><p>This page needs a script to choose figures. All of them are in "
         "<code>docs/results/</code>.</p></noscript></main>"
         f"<footer><p>Made by <code>tcuq-lab results --write</code> from <code>lab/results</code>. "
-        f"{escape(sum(len(each['data']) for each in experiments))} tables.</p></footer>"
+        f"{escape(sum(len(each['data']) for each in experiments))} tables.{escape(words)}</p></footer>"
         f'<script type="application/json" id="data">{text}</script><script>{code}</script></body></html>\n'
     )
 
@@ -98,18 +117,28 @@ def _controls() -> str:
     return f'<form id="choice" aria-label="What to show">{"".join(parts)}</form>'
 
 
-def _of_field(field: Field) -> Iterable[Entry]:
+def _of_field(field: Field, gone: list[str]) -> Iterable[Entry]:
     for line in field.found.lines:
-        # Differences of other fits are left out: the page would be twice as large.
-        if not math.isnan(line.value) and (not is_pair(line.row) or line.fit in (UNTOLD, "")):
+        # Differences of other fits are never there: the page would be twice as large.
+        if math.isnan(line.value) or (is_pair(line.row) and line.fit not in (UNTOLD, "")):
+            continue
+        told = field.fit_of(line.task, line.row, line.column) != line.fit
+        about = {
+            "other fits": told and field.name != "answers",
+            "other pairs": is_pair(line.row) and field.name != "answers",
+            "types": line.stream.startswith(TYPE),
+            "pairs": is_pair(line.row),
+            "fits": told,
+        }
+        if not any(about[each] for each in gone):
             yield Entry(
                 line.task, line.stream, line.column, line.row, line.fit, line.value, line.low, line.high
             )
 
 
-def _of_found(found: Found) -> Iterable[Entry]:
+def _of_found(found: Found, gone: list[str]) -> Iterable[Entry]:
     for place, figure in found.figures.items():
-        if not math.isnan(figure.value):
+        if not math.isnan(figure.value) and not (PAIRED in place.row and "other pairs" in gone):
             stream = f"dwell {place.dwell:g}"
             yield Entry(
                 place.task, stream, place.column, place.row, "", figure.value, figure.low, figure.high
@@ -127,7 +156,7 @@ def packed(
     --------
     >>> one = Entry("mnist", "class 1", "errors", "base", "", 0.25, 0.24, 0.265)
     >>> packed("answers", "", "", [one])["data"]
-    [[0, 0, 0, [0, 2500, 100, 150]]]
+    [[0, 0, 0, [0, 250, 10, 15]]]
     """
     names: dict[str, list[str]] = {
         field: list(dict.fromkeys(getattr(each, field) for each in entries))
@@ -165,7 +194,7 @@ def _scale(entries: list[Entry], column: str) -> int:
         (abs(each.value) for each in entries if each.column == column and math.isfinite(each.value)),
         default=0,
     )
-    return 10_000 if largest <= 20 else 10
+    return 1000 if largest <= 20 else 10
 
 
 def _whole(value: float, by: int) -> int | None:

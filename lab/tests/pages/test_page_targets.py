@@ -1,0 +1,156 @@
+"""Targets: rules over result files, judged by the figure farthest from them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_field import answers, changed, write_field
+from places import LAB
+
+from tcuq_lab.pages.field import Field, load_fields
+from tcuq_lab.pages.targets import Verdict, judge, load_targets, targets_from
+from tcuq_lab.reproduce.field.lines import Found, Line
+
+AT = ("mnist", "class 16")
+
+
+def field(lines: list[Line]) -> dict[str, Field]:
+    return {"answers": Field({"name": "answers"}, Found(lines))}
+
+
+def asked(lines: list[Line], **rule: Any) -> Verdict:
+    one = {
+        "id": "it",
+        "about": "",
+        "text": "",
+        "experiment": "answers",
+        "row": "tcuq",
+        "column": "errors",
+        "streams": ["class 16"],
+        "tasks": ["mnist"],
+        **rule,
+    }
+    whole = targets_from({"about": "", "several_passes": ["deep"], "targets": [one]})
+    (verdict,) = judge(whole, field(lines))
+    return verdict
+
+
+def value(
+    row: str, given: float, wide: float = math.nan, stream: str = "class 16", fit: str = "untold"
+) -> Line:
+    return Line("mnist", stream, row, fit, "errors", given, given - wide, given + wide, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "wide", "rule", "words"),
+    [
+        (0.05, 0.01, {"most": 0.1}, "met"),
+        (0.09, 0.02, {"most": 0.1}, "met, within the interval"),
+        (0.11, 0.02, {"most": 0.1}, "missed, within the interval"),
+        (0.15, 0.02, {"most": 0.1}, "missed"),
+        (0.10, math.nan, {"most": 0.1}, "met"),
+        (0.10, math.nan, {"most": 0.1, "strict": True}, "missed"),
+        (0.15, math.nan, {"most": 0.1}, "missed"),
+        (0.95, 0.01, {"least": 0.9}, "met"),
+        (0.45, 0.1, {"least": 0.5, "most": 2}, "missed, within the interval"),
+        (2.5, 0.1, {"least": 0.5, "most": 2}, "missed"),
+        (0.15, 0.1, {"most": 0.1, "beyond": True}, "met"),
+        (0.15, 0.01, {"most": 0.1, "beyond": True}, "missed"),
+        (math.inf, math.nan, {"most": 8}, "missed"),
+    ],
+)
+def test_bounds_and_intervals(given: float, wide: float, rule: dict[str, Any], words: str) -> None:
+    assert asked([value("tcuq", given, wide)], **rule).words == words
+
+
+def test_the_worst_stream_and_rival_decide() -> None:
+    lines = [
+        *(value("tcuq", 0.1, 0.01, stream) for stream in ("class 16", "class 64")),
+        value("base", 0.2, fit=""),
+        value("base", 0.11, stream="class 64", fit=""),
+        value("vote", 0.3),
+        value("vote", 0.09, stream="class 64"),
+        value("deep", 0.01),
+        value("tcuq 0.1", 0.01),
+    ]
+    rule = {"streams": ["class 16", "class 64"], "most": 0, "strict": True}
+    verdict = asked(lines, than=["base"], **rule)
+    assert verdict.words == "met" and verdict.line is not None
+    assert verdict.line.stream == "class 64" and verdict.line.value == pytest.approx(-0.01)
+    verdict = asked(lines, than=["every rival of one pass"], **rule)  # neither deep nor ours
+    assert verdict.words == "missed" and verdict.line is not None and verdict.line.row == "tcuq - vote"
+    assert asked(lines, than=["gone"], **rule).words == "not run yet"
+
+
+def test_paired_lines_are_used_where_there_are_any() -> None:
+    lines = [
+        value("tcuq", 0.1),
+        value("base", 0.2, fit=""),
+        value("tcuq - base", -0.1, 0.02),
+        value("tcuq 0.1", 0.2, fit="told"),
+        value("tcuq 0.1", 0.4),
+        value("tcuq - tcuq 0.1", -0.3, 0.01),
+        value("tcuq - tcuq 0.1, told", -0.1, 0.03),
+        value("tcuq / base", 0.5, 0.04),
+    ]
+    paired = asked(lines, than=["base"], most=0).line
+    assert paired is not None and paired.high == pytest.approx(-0.08)
+    told = asked(lines, than=["tcuq 0.1"], than_fit="told", most=0).line
+    assert told is not None and told.high == pytest.approx(-0.07)
+    untold = asked(lines, than=["tcuq 0.1"], most=0).line
+    assert untold is not None and untold.high == pytest.approx(-0.29)
+    ratio = asked(lines, than=["base"], of="/", most=0.75).line
+    assert ratio is not None and ratio.high == pytest.approx(0.54)
+
+
+def test_groups_of_streams() -> None:
+    lines = [value("tcuq", 0.5 if law == "class 1" else 0.1, stream=law) for law in ("class 1", "class 4")]
+    lines += [value("tcuq", 0.3, stream="object 16"), value("tcuq", 0.9, stream="type fog")]
+    worst = {
+        group: asked(lines, streams=[group], most=1).line
+        for group in ("laws", "persistent", "class laws", "lived", "types")
+    }
+    assert {name: line and line.value for name, line in worst.items()} == {
+        "laws": 0.5,
+        "persistent": 0.3,
+        "class laws": 0.5,
+        "lived": 0.3,
+        "types": 0.9,
+    }
+
+
+def test_a_figure_flips_the_verdict_of_the_repository_s_targets(tmp_path: Path) -> None:
+    targets = load_targets(LAB / "results" / "targets.json")
+    lines = list(answers(("mnist",)))
+
+    def words(given: list[Line]) -> dict[str, str]:
+        write_field(tmp_path, "answers", given)
+        found = judge(targets, load_fields(tmp_path))
+        return {each.target.name: each.words for each in found if each.task == "mnist"}
+
+    before = words(lines)
+    assert before["left"] == "met" and before["delay"] == "not run yet"
+    names = {each.name for each in targets.targets if each.experiment == "answers" and "mnist" in each.tasks}
+    assert all(before[name] != "not run yet" for name in names)  # every row and column is there
+    after = words(
+        changed(lines, 0.02, 0.01, stream="class 64", row="tcuq answer - mean_8", fit="untold",
+                column="errors at 90 %")
+    )  # fmt: skip
+    assert after["left"] == "missed"
+    assert {name for name in before if before[name] != after[name]} == {"left"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "x"}, "entry of target it 'kind' is unknown"),
+        ({"tasks": ["minst"]}, "did you mean mnist"),
+        ({"of": "+"}, "of '\\+' is unknown"),
+    ],
+)
+def test_bad_targets_are_refused(entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        asked([value("tcuq", 0.1)], most=1, **entry)
