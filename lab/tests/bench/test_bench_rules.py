@@ -110,7 +110,7 @@ def test_a_memory_that_outlives_a_stretch_is_refused(benchmark: Benchmark) -> No
     with pytest.raises(Broken, match="another risk the second time; begin each stretch afresh"):
         run(entry_of(Method, "", "", "made.py"), benchmark)
     forgets = type("Method", (Method,), {"start": lambda self: setattr(self, "mean", 0.0)})
-    assert run(entry_of(forgets, "", "", "made.py"), benchmark).headline.value > 0
+    assert run(entry_of(forgets, "", "", "made.py"), benchmark).interval().estimate > 0
 
 
 def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> None:
@@ -178,7 +178,7 @@ def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
     path.write_text("def watch(stream):\n    return 1 - stream.probs.max(axis=1)\n")
     entry = load_entry(path)
     assert (entry.name, entry.uses_labels) == ("plain", False)
-    assert run(entry, benchmark).headline.value == 1.0  # it is confidence
+    assert run(entry, benchmark).interval().estimate == 1.0  # it is confidence
 
 
 def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None:
@@ -203,7 +203,7 @@ def test_a_file_may_define_dataclasses(benchmark: Benchmark, tmp_path: Path) -> 
         "    def watch(self, stream):\n"
         "        return -self.weight * stream.probs.max(axis=1)\n"
     )
-    assert run(load_entry(path), benchmark).headline.value == 1.0
+    assert run(load_entry(path), benchmark).interval().estimate == 1.0
 
 
 def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:
