@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
         (lambda s: Said(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
         (lambda s: Said(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
         (lambda s: {"risk": doubt(s), "alram": None}, "'alram' is said, expected risk"),
+        (lambda s: None, "risk is None, expected a number for each step"),
+        (lambda s: sys.exit(3), "failed: SystemExit: 3"),
         (lambda s: {"alarm": doubt(s)}, "risk is missing, expected risk"),
         (lambda s: s.labels, "AttributeError: 'Stream' object has no attribute 'labels'"),
         (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
