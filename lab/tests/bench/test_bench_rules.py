@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
         (lambda s: Said(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
         (lambda s: Said(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
         (lambda s: {"risk": doubt(s), "alram": None}, "'alram' is said, expected risk"),
+        (lambda s: None, "risk is None, expected a number for each step"),
+        (lambda s: sys.exit(3), "failed: SystemExit: 3"),
         (lambda s: {"alarm": doubt(s)}, "risk is missing, expected risk"),
         (lambda s: s.labels, "AttributeError: 'Stream' object has no attribute 'labels'"),
         (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
@@ -110,7 +113,7 @@ def test_a_memory_that_outlives_a_stretch_is_refused(benchmark: Benchmark) -> No
     with pytest.raises(Broken, match="another risk the second time; begin each stretch afresh"):
         run(entry_of(Method, "", "", "made.py"), benchmark)
     forgets = type("Method", (Method,), {"start": lambda self: setattr(self, "mean", 0.0)})
-    assert run(entry_of(forgets, "", "", "made.py"), benchmark).headline.value > 0
+    assert run(entry_of(forgets, "", "", "made.py"), benchmark).interval().estimate > 0
 
 
 def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> None:
@@ -178,7 +181,7 @@ def test_a_function_is_enough(benchmark: Benchmark, tmp_path: Path) -> None:
     path.write_text("def watch(stream):\n    return 1 - stream.probs.max(axis=1)\n")
     entry = load_entry(path)
     assert (entry.name, entry.uses_labels) == ("plain", False)
-    assert run(entry, benchmark).headline.value == 1.0  # it is confidence
+    assert run(entry, benchmark).interval().estimate == 1.0  # it is confidence
 
 
 def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None:
@@ -203,7 +206,7 @@ def test_a_file_may_define_dataclasses(benchmark: Benchmark, tmp_path: Path) -> 
         "    def watch(self, stream):\n"
         "        return -self.weight * stream.probs.max(axis=1)\n"
     )
-    assert run(load_entry(path), benchmark).headline.value == 1.0
+    assert run(load_entry(path), benchmark).interval().estimate == 1.0
 
 
 def test_products_of_float32_matrices_are_no_look_ahead(benchmark: Benchmark) -> None:

@@ -72,7 +72,7 @@ def blamed(place: str, what: str) -> Iterator[None]:
         yield
     except Broken:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if os.environ.get("TCUQ_DEBUG") == "1":
             raise
         frames = traceback.extract_tb(error.__traceback__)
@@ -210,6 +210,8 @@ def checked(said: Said, stream: Stream, classes: int) -> Said:
     ...
     ValueError: risk has shape (2,), expected (1,): one value for each step of the stretch
     """
+    if said.risk is None:
+        raise ValueError("risk is None, expected a number for each step")
     risk = _column("risk", said.risk, len(stream), "fiub").astype(np.float64)
     _refuse("risk", risk, ~np.isfinite(risk), "a finite number")
     answer = stream.probs.argmax(axis=1).astype(np.int64)

@@ -65,14 +65,9 @@ def result_text(outcome: Outcome, streams: str, command: str) -> str:
         },
     }
     head = json.dumps(content, indent=1, allow_nan=False)[:-2]
-    draws = json.dumps([None if math.isnan(each) else round(each, 5) for each in _floats(outcome)])
+    draws = json.dumps([None if math.isnan(each) else round(each, 5) for each in outcome.draws().tolist()])
     rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(outcome.lines)))
     return f'{head},\n "headline_draws": {draws},\n "lines": [\n{rows}\n]}}\n'
-
-
-def _floats(outcome: Outcome) -> list[float]:
-    found: list[float] = outcome.headline.replicates.astype(np.float64).tolist()
-    return found
 
 
 @dataclass(frozen=True, eq=False)

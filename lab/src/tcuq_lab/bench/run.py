@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tcuq.metrics import Interval
-from tcuq.metrics.intervals import percentiles
 
-from ..reproduce.field.intervals import LEVEL, Drawn, mean
+from ..reproduce.field.intervals import Drawn, mean
 from ..reproduce.field.lines import Line, line
 from .entry import Broken, Entry, Fitted
 from .files import CLEAN, Benchmark, Task
@@ -31,8 +31,8 @@ class Outcome:
     ----------
     entry : Entry
     lines : list of Line
-    headline : Drawn
-        Mean over tasks and streams of the errors at 90 % relative to confidence.
+    cells : list of Drawn
+        Errors at 90 % relative to confidence, one for each task and stream. Their mean is the headline.
     state_bytes : int, optional
         Most of all tasks.
     fit_seconds, step_microseconds : float
@@ -41,14 +41,18 @@ class Outcome:
 
     entry: Entry
     lines: list[Line]
-    headline: Drawn
+    cells: list[Drawn]
     state_bytes: int | None
     fit_seconds: float
     step_microseconds: float
 
     def interval(self) -> Interval:
         """Return the headline with its interval."""
-        return percentiles(self.headline.value, self.headline.replicates, LEVEL)
+        return mean(self.cells)
+
+    def draws(self) -> npt.NDArray[np.float64]:
+        """Return the headline in each replicate; undefined cells are left out."""
+        return replicates(self.cells)
 
 
 def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) -> Outcome:
@@ -102,33 +106,31 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
             done += 1
         states.append(fitted.state_bytes)
     tell("done")
+    if all(math.isnan(each.value) for each in cells):
+        raise ValueError("confidence leaves no errors on any stream, expected some to compare with")
     known = [each for each in states if each is not None]
     return Outcome(
         entry,
         lines,
-        headline(cells),
+        cells,
         max(known) if len(known) == len(states) else None,
         fit_seconds,
         1e6 * watch_seconds / max(1, steps),
     )
 
 
-def headline(cells: list[Drawn]) -> Drawn:
-    """Return the mean of the cells, replicate by replicate; undefined cells are left out.
+def replicates(cells: list[Drawn]) -> npt.NDArray[np.float64]:
+    """Return the mean of the cells, replicate by replicate; undefined ones are left out.
 
     Examples
     --------
-    >>> headline([Drawn(0.5, np.array([0.5], np.float32)), Drawn(1.0, np.array([np.nan], np.float32))])
-    Drawn(value=0.75, replicates=array([0.5], dtype=float32))
+    >>> replicates([Drawn(0.5, np.array([0.5], np.float32)), Drawn(1.0, np.array([np.nan], np.float32))])
+    array([0.5])
     """
-    values = np.array([each.value for each in cells])
-    table: npt.NDArray[np.float64] = np.stack([each.replicates for each in cells]).astype(np.float64)
+    table = np.stack([each.replicates for each in cells]).astype(np.float64)
     present = ~np.isnan(table)
-    if np.isnan(values).all():
-        raise ValueError("confidence leaves no errors on any stream, expected some to compare with")
     sums, counts = np.where(present, table, 0).sum(axis=0), present.sum(axis=0)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return Drawn(float(np.nanmean(values)), means.astype(np.float32))
+    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
 def _where(stream: str, number: int) -> str:

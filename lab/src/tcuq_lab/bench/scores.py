@@ -76,13 +76,14 @@ def over(first: Drawn, second: Drawn) -> Drawn:
     Examples
     --------
     >>> one = Drawn(0.5, np.array([0.5, 1.0], np.float32))
-    >>> over(one, Drawn(1.0, np.array([1.0, 0.0], np.float32)))
-    Drawn(value=0.5, replicates=array([0.5, nan], dtype=float32))
+    >>> found = over(one, Drawn(1.0, np.array([1.0, 0.0], np.float32)))
+    >>> found.value, found.replicates.tolist()
+    (0.5, [0.5, nan])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(second.replicates > 0, first.replicates / second.replicates, np.nan)
     value = first.value / second.value if second.value > 0 else math.nan
-    return Drawn(value, ratios.astype(np.float32))
+    return first._replace(value=value, replicates=ratios.astype(np.float32))
 
 
 def _alarm(task: Task, shown: Shown, on: Bools, stream: str) -> dict[str, Figure]:

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tcuq.metrics.intervals import percentiles
-
-from ..reproduce.field.intervals import LEVEL
+from ..reproduce.field.intervals import Drawn, difference
 from .files import CLEAN
 from .results import TRACKS, Result
 from .scores import ACCURACY, AUROC, CLEAN_ON, DELAY, FALSE, FOUND, LEFT, RELATIVE
@@ -49,7 +47,8 @@ def ranked(results: Sequence[Result]) -> list[Place]:
 
 def tied(first: Result, second: Result) -> bool:
     """Return whether the interval of a paired difference of headlines holds 0."""
-    found = percentiles(first.headline.estimate - second.headline.estimate, first.draws - second.draws, LEVEL)
+    pair = [Drawn(each.headline.estimate, each.draws.astype(np.float32)) for each in (first, second)]
+    found = difference(pair[:1], pair[1:])
     return found.low <= 0 <= found.high
 
 
