@@ -16,7 +16,6 @@ LEFT_OUT = (
     "paper.json",
     "claims.json",
     "targets.json",
-    "any_stream.json",
     *(f"{name}.json" for name in TITLES),
 )
 """Files that are no results, or are those of another format."""

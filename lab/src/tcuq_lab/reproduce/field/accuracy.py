@@ -162,7 +162,7 @@ def measure(unit: Unit) -> Measured:
                     figures[key._replace(column=column)] = value
 
     keep(CLEAN_STREAM, UNTOLD, CLEAN_TEST, on_clean)
-    for law in _recorded(unit):
+    for law in unit.plan.laws:
         for how in FITS:
             keep(law, how, f"test {law}", judged(unit, f"test {law}", fits(unit.plan.fitted_on(law, how))))
     types = {name: judged(unit, f"type {name}", fits(DEV)) for name in unit.plan.types}
@@ -172,20 +172,8 @@ def measure(unit: Unit) -> Measured:
     keep(ALL_TYPES, UNTOLD, ALL_TYPES, together)
     for row, params in fits(DEV).monitors.items():
         figures[Key("dev", row, UNTOLD, SAID)] = _constant(params.notes["fit"]["expected_accuracy"]["error"])
-    roles = dict.fromkeys([DEV, *(unit.plan.fitted_on(law, how) for law in _recorded(unit) for how in FITS)])
+    roles = dict.fromkeys([DEV, *(unit.plan.fitted_on(law, how) for law in unit.plan.laws for how in FITS)])
     return Measured(figures, {role: fits(role).choices() for role in roles})
-
-
-def _recorded(unit: Unit) -> list[str]:
-    """Return the laws whose streams were recorded: held pictures and continuous sound need `of_stream`."""
-    found = []
-    for law in unit.plan.laws:
-        try:
-            unit.observed(f"test {law}")
-        except NotImplementedError:
-            continue
-        found.append(law)
-    return found
 
 
 def _constant(value: float | None) -> Drawn:
