@@ -69,7 +69,7 @@ def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
 def test_pages_of_a_whole_run_are_short_and_small(folder: Path) -> None:
     for name in ("severity", "literal", "selective", "calibration", "exits", "promises", "ablation"):
         write(folder, name)
-    for name in MAKERS:
+    for name in (*MAKERS, "backbones"):
         write_field(folder, name)
     pages = build_pages(folder)
     for name, text in pages.items():
@@ -94,6 +94,21 @@ def test_without_results_nothing_has_a_verdict(tmp_path: Path) -> None:
     for name in MAKERS:
         assert "Not run yet" in pages[f"results/{name}.md"]
         assert f"tcuq-lab reproduce {name}" in pages[f"results/{name}.md"]
+
+
+def test_other_networks_stand_in_one_table(tmp_path: Path) -> None:
+    for name in INPUTS:
+        shutil.copy(RESULTS / name, tmp_path)
+    assert "Not run yet" in build_pages(tmp_path)["results/backbones.md"]
+    write_field(tmp_path, "backbones", notes=["Trained for a short time."])
+    pages = build_pages(tmp_path)
+    page = pages["results/backbones.md"]
+    (answer,) = re.findall(r"\*\*Answer\.\*\* (.*)", page)
+    assert answer.endswith(
+        "better behind MobileNetV2; worse behind text transformer; not settled for vision transformer."
+    )
+    assert page.count("| vision transformer |") == 2 and "- Trained for a short time." in page
+    assert "MobileNetV2" in pages[HTML]
 
 
 @pytest.mark.slow

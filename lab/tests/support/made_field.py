@@ -158,16 +158,29 @@ def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
             yield _line(task, stream, "tcuq - gate told, told", "untold", "label error AUROC", -0.004, 0.002)
 
 
+def backbones(networks: tuple[str, ...] = ("mobilenetv2", "vit", "text")) -> Iterator[Line]:
+    """Give the lines of `backbones`, which name networks in place of tasks."""
+    for number, network in enumerate(networks):
+        yield _line(network, "clean", "base", "", "accuracy", 0.8, 0.02, 1)
+        for stream in ("class 1", "class 16"):
+            for column, value, gap in (("error AUROC", 0.8, 0.05), ("errors at 90 %", 0.2, -0.05)):
+                lead = gap * (1 - number)
+                yield _line(network, stream, "base", "", column, value, 0.01, 1)
+                yield _line(network, stream, "tcuq", "untold", column, value + lead, 0.01, 1)
+                yield _line(network, stream, "tcuq - base", "untold", column, lead, 0.01, 1)
+
+
 MAKERS = {"answers": answers, "alarms": alarms, "accuracy": accuracy, "questions": questions}
+"""Experiments of the plan; `backbones` has networks of its own."""
 
 
 def write_field(folder: Path, name: str, lines: list[Line] | None = None, **about: Any) -> Path:
     """Write the result file of an experiment; with given lines instead of invented ones."""
-    given = list(MAKERS[name]()) if lines is None else lines
+    given = list({**MAKERS, "backbones": backbones}[name]()) if lines is None else lines
     content = {
         "format": FORMAT,
         "name": name,
-        "title": TITLES[name],
+        "title": TITLES.get(name, name),
         "command": f"tcuq-lab reproduce {name} --setting full",
         "setting": {
             "name": "full",

@@ -24,6 +24,6 @@ def build_pages(folder: str | Path) -> dict[str, str]:
     """
     content = Content.of(folder)
     pages = {MARKDOWN: first_page(content), PLOT: overview(content.fields.get("answers"))}
-    for name, text in {**field_pages(dict(content.fields)), **older_pages(content)}.items():
+    for name, text in {**field_pages(content.fields), **older_pages(content)}.items():
         pages[f"{FOLDER}/{name}"] = text
     return {**pages, HTML: viewer(content)}

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..reproduce.field.plan import CLASS_LAWS
 from .claim_points import Point
 from .claim_rules import points
 from .claims import Claim, Rule
-from .field import CLASS_LAWS, Field, is_pair
+from .field import Field, is_pair
 from .figures import Figure, Found, Place
 from .grids import grid
 from .paper import Paper

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..reproduce.field.lines import NAN, Found, Line
-from ..reproduce.field.plan import BACKBONES, CHANGING, CLASS_LAWS, HEAVY, TOLD, UNTOLD, UnitPlan
+from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, UNTOLD, UnitPlan
 from ..reproduce.field.results import load_result
 from ..reproduce.field.specs import TITLES
 from .wording import readable, sense
@@ -49,6 +49,11 @@ IN_STEPS = ("delay", "clears", "false per 10,000", "networks", "costly shifts")
 """Columns that count; others are shares, areas or ratios."""
 
 
+OTHER_NETWORKS = "backbones"
+PAGED: Mapping[str, str] = MappingProxyType(
+    {**TITLES, OTHER_NETWORKS: "Does the monitor work behind other networks"}
+)
+"""Experiments of this family that have a page, and their titles."""
 NEEDED = ("title", "command", "setting", "versions")
 """Entries of a result file that pages read."""
 
@@ -135,9 +140,11 @@ class Field:
 
     @cached_property
     def tasks(self) -> list[str]:
-        """In the order of `plan.BACKBONES`."""
-        there = {task for task, _ in self._places}
-        return [task for task in BACKBONES if task in there]
+        """In the order of `plan.BACKBONES`; the other networks of `backbones` follow."""
+        there = dict.fromkeys(task for task, _ in self._places)
+        return [task for task in BACKBONES if task in there] + [
+            task for task in there if task not in BACKBONES
+        ]
 
     def columns(self, task: str) -> list[str]:
         """Return the columns of a task, in the order of the file."""
@@ -146,13 +153,13 @@ class Field:
     def streams(self, task: str, column: str) -> list[str]:
         """Return the streams with a column: laws first, in the order of the plan."""
         there = self._there(task, column, "streams")
-        laws = UnitPlan(task, 0).laws
+        laws = laws_of(task)
         return [law for law in laws if law in there] + [each for each in there if each not in laws]
 
     def laws(self, task: str, column: str) -> list[str]:
         """Return the laws with a column, in the order of the plan."""
         there = self._there(task, column, "streams")
-        return [law for law in UnitPlan(task, 0).laws if law in there]
+        return [law for law in laws_of(task) if law in there]
 
     def rows(self, task: str, column: str) -> list[str]:
         """Return the rows of a column without those that compare two others: ours first."""
@@ -209,6 +216,11 @@ class Field:
         return pick(there, key=lambda line: line.value) if there else None
 
 
+def laws_of(task: str) -> tuple[str, ...]:
+    """Return the laws of a task in the order of the plan; those of class dwell for other networks."""
+    return UnitPlan(task, 0).laws if task in BACKBONES else tuple(CLASS_LAWS)
+
+
 def _rank(row: str) -> int:
     """Return what puts our rows first, in their order."""
     return OURS.index(row) if row in OURS else len(OURS) + (not row.startswith("tcuq"))
@@ -236,7 +248,7 @@ def load_fields(folder: str | Path) -> dict[str, Field]:
         Of result files; those that are missing are left out.
     """
     found: dict[str, Field] = {}
-    for name in TITLES:
+    for name in PAGED:
         path = Path(folder) / f"{name}.json"
         if not path.exists():
             continue
@@ -254,10 +266,3 @@ def load_fields(folder: str | Path) -> dict[str, Field]:
                 raise ValueError(f"{path} lacks {entry}, expected {', '.join(NEEDED)}")
         found[name] = Field(readable(dict(about) | {"lines": None}), lines)
     return found
-
-
-__all__ = [
-    "ALL_TYPES", "ANSWER", "CHANGING", "CLASS_LAWS", "CLEAN", "CONFIDENCE", "DEEP", "EQUAL", "HEAVY", "INT8",
-    "IN_STEPS", "NO_LABELS", "OLD", "OURS", "RISK", "SIMPLE", "TOLD", "TYPE", "UNTOLD", "Field", "compared",
-    "direction", "is_pair", "load_fields",
-]  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .field import ANSWER, CHANGING, EQUAL, NO_LABELS, RISK, Field
+from ..reproduce.field.plan import CHANGING
+from .field import NO_LABELS, RISK, Field
 from .first_tables import ALARM_STREAM, alarm_look, alarm_rows
 from .headline import LEFT, place
 from .numbers import number
@@ -96,5 +97,3 @@ ANSWERS: Mapping[str, Callable[[Field], str]] = {
     "accuracy": accuracy,
     "questions": questions,
 }
-
-__all__ = ["ANSWER", "ANSWERS", "EQUAL"]

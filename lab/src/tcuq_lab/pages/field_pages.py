@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ..reproduce.field.specs import TITLES
+from ..reproduce.field.plan import CHANGING
 from .about import LAWS, PARAGRAPHS
-from .field import CHANGING, EQUAL, UNTOLD, Field
+from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
 from .field_answers import ANSWERS
 from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
 from .first_tables import ALARM_STREAM, alarm_rows
 from .grids import page, paged
+from .networks_page import networks_page
 from .questions import question_parts
 from .wording import lasting, named
 
@@ -25,18 +26,19 @@ FITS = (
 )
 
 
-def field_pages(fields: dict[str, Field] | object) -> dict[str, str]:
+def field_pages(fields: Mapping[str, Field]) -> dict[str, str]:
     """Return the pages by file name; an experiment that was not run has a page that says so.
 
     Parameters
     ----------
     fields : mapping of str to Field
     """
-    assert isinstance(fields, dict)
     pages: dict[str, str] = {}
-    for name, title in TITLES.items():
+    for name, title in PAGED.items():
         head = [f"# {title}", MADE.format(name), PARAGRAPHS.get(name, "")]
-        if name in fields:
+        if name == OTHER_NETWORKS:
+            pages[f"{name}.md"] = networks_page(fields.get(name))
+        elif name in fields:
             pages |= _pages(name, title, fields[name])
         else:
             command = f"Run it: `tcuq-lab reproduce {name} --setting full --write lab/results`."
@@ -137,6 +139,3 @@ def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
                     f"## {stream[0].upper()}{stream[1:]}{words}",
                     by_column(field, task, stream, rows, here),
                 ]
-
-
-__all__ = ["UNTOLD", "field_pages"]

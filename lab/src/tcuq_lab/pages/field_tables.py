@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .field import CLEAN, TYPE, UNTOLD, Field, direction, is_pair
+from ..reproduce.field.plan import UNTOLD
+from .field import CLEAN, TYPE, Field, direction, is_pair
 from .grids import grid
 from .numbers import SPACE, around, number
 from .wording import named

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..reproduce.field.specs import TITLES
 from .about import PARAGRAPHS
 from .claim_lines import section as claims_section
 from .content import SIZES, Content, claimed, size
-from .field import Field
+from .field import PAGED, Field
 from .first_tables import alarm_table, errors_table, leads, read_alarms, read_errors
 from .grids import grid, page
 from .numbers import number, span
@@ -104,7 +103,7 @@ def _verdict(verdict: Verdict) -> str:
 
 def _pages(content: Content) -> list[str]:
     rows = []
-    for name, title in TITLES.items():
+    for name, title in PAGED.items():
         there = name in content.fields
         took = lasting(content.fields[name].seconds) if there else "not run yet"
         rows.append([f"[{title}]({FOLDER}/{name}.md)", _short(name), took])

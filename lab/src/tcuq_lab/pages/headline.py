@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import UnitPlan
-from .field import ANSWER, CHANGING, CONFIDENCE, DEEP, RISK, SIMPLE, Field, direction
+from ..reproduce.field.plan import CHANGING, UnitPlan
+from .field import ANSWER, CONFIDENCE, DEEP, RISK, SIMPLE, Field, direction
 
 LEFT, AUROC = "errors at 90 %", "error AUROC"
 COLUMNS = (LEFT, AUROC)

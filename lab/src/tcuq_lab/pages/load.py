@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..reproduce.field.specs import TITLES
 from ..reproduce.result_files import load_result
 from . import trainings
+from .field import PAGED
 from .figures import Found, found_from
 from .wording import readable
 
@@ -16,7 +16,7 @@ LEFT_OUT = (
     "paper.json",
     "claims.json",
     "targets.json",
-    *(f"{name}.json" for name in TITLES),
+    *(f"{name}.json" for name in PAGED),
 )
 """Files that are no results, or are those of another format."""
 

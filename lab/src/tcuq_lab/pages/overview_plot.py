@@ -14,7 +14,8 @@ from tcuq.report.plot import nice_ticks
 from tcuq.report.text import escape
 
 from ..reproduce.field.lines import Line
-from .field import CLASS_LAWS, Field
+from ..reproduce.field.plan import CLASS_LAWS
+from .field import Field
 from .headline import LEFT, Place, place
 from .wording import named
 

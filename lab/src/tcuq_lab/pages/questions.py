@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from .field import ANSWER, CHANGING, RISK, UNTOLD, Field, is_pair
+from ..reproduce.field.plan import CHANGING, UNTOLD
+from .field import ANSWER, RISK, Field, is_pair
 from .grids import grid
 from .numbers import around
 from .wording import named

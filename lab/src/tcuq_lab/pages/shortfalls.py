@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..reproduce.field.lines import Line
-from .field import (
-    ALL_TYPES,
-    ANSWER,
-    CHANGING,
-    CONFIDENCE,
-    EQUAL,
-    NO_LABELS,
-    RISK,
-    TYPE,
-    Field,
-    direction,
-)
+from ..reproduce.field.plan import CHANGING
+from .field import ALL_TYPES, ANSWER, CONFIDENCE, EQUAL, NO_LABELS, RISK, TYPE, Field, direction
 from .grids import grid
 from .headline import AGAINST, COLUMNS, all_places
 from .numbers import beyond, cell, number, short

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from tcuq.base.checks import known, known_only
 
 from ..reproduce.field.lines import Line
-from ..reproduce.field.plan import BACKBONES, UnitPlan
-from .field import CLASS_LAWS, TYPE, UNTOLD, Field
+from ..reproduce.field.plan import BACKBONES, CLASS_LAWS, UNTOLD, UnitPlan
+from .field import TYPE, Field
 from .reading import read
 
 FORMAT = "tcuq targets 1"

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from tcuq.report.document import policy
 from tcuq.report.text import escape
 
-from ..reproduce.field.specs import TITLES
+from ..reproduce.field.plan import UNTOLD
 from .about import PARAGRAPHS
 from .content import Content
-from .field import TYPE, UNTOLD, Field, direction, is_pair
+from .field import PAGED, TYPE, Field, direction, is_pair
 from .figures import PAIRED, Found
 from .wording import NAMES, sense
 
@@ -65,7 +65,7 @@ def viewer(content: Content) -> str:
 def _page(content: Content, level: int) -> str:
     gone = [each[0] for each in LEFT_OUT[:level]]
     experiments = [
-        packed(name, TITLES[name], each.about["command"], list(_of_field(each, gone)), direction)
+        packed(name, PAGED[name], each.about["command"], list(_of_field(each, gone)), direction)
         for name, each in content.fields.items()
     ]
     experiments += [

@@ -14,6 +14,10 @@ NAMES = {
     "cifar10": "CIFAR-10",
     "tinyimagenet": "TinyImageNet",
     "tinyimagenet20": "TinyImageNet, 16 classes",
+    "mobilenetv2": "MobileNetV2",
+    "resnet50": "ResNet-50",
+    "vit": "vision transformer",
+    "text": "text transformer",
 }
 LOWER = re.compile(
     r"\b(delay|missed|error|risk|loss|nll|brier|ece|aurc|fpr|violations?|differences?|deviation|off|gap)\b"
