@@ -54,6 +54,15 @@ def test_a_flipped_byte_is_refused(tmp_path: Path, place: int) -> None:
         load(tmp_path)
 
 
+def test_a_list_with_another_content_is_refused(tmp_path: Path) -> None:
+    place = made_folder(tmp_path) / LIST
+    listed = json.loads(place.read_text())
+    listed["files"]["west.npz"]["content"] = "0" * 64
+    place.write_text(json.dumps(listed))
+    with pytest.raises(ValueError, match=r"west\.npz: no stream file \(its content is not that of"):
+        load(tmp_path)
+
+
 def test_a_list_of_another_format_is_refused(tmp_path: Path) -> None:
     place = made_folder(tmp_path) / LIST
     place.write_text(json.dumps({"format": "tcuq streams 0"}))

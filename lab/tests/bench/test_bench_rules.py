@@ -48,12 +48,27 @@ def knows_the_length(stream: Stream) -> np.ndarray:
     return shifted_by_one(stream) if len(stream) == 120 else doubt(stream)
 
 
+def peeks_where_no_stretch_is_cut_off(stream: Stream) -> np.ndarray:
+    found = doubt(stream)
+    if len(stream) > 60:
+        found[59] = found[60]
+    return found
+
+
 def looks_at_later_features(stream: Stream) -> np.ndarray:
     return np.append(stream.features[1:, 0], 0.0) if len(stream) == 120 else doubt(stream)
 
 
 @pytest.mark.parametrize(
-    "watch", [shifted_by_one, standardized, longer_is_riskier, knows_the_length, looks_at_later_features]
+    "watch",
+    [
+        shifted_by_one,
+        standardized,
+        longer_is_riskier,
+        knows_the_length,
+        looks_at_later_features,
+        peeks_where_no_stretch_is_cut_off,
+    ],
 )
 def test_a_method_that_looks_ahead_is_caught(benchmark: Benchmark, watch: Any) -> None:
     with pytest.raises(Broken, match=r"made\.py on east, stream 'class 1', .* use only the steps so far"):

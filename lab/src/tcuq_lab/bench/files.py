@@ -278,7 +278,10 @@ def load(folder: str | Path) -> Benchmark:
         digest.update(f"{name} {entry['content']}\n".encode())
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
-                tasks.append(task_of({each: file[each] for each in file.files}))
+                arrays = {each: file[each] for each in file.files}
+            if content_digest(arrays) != entry["content"]:  # results name their streams by it
+                raise ValueError(f"its content is not that of {LIST}")
+            tasks.append(task_of(arrays))
         except (KeyError, ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
             raise ValueError(f"{path}: no stream file ({error})") from None
     return Benchmark(tasks, digest.hexdigest())
