@@ -152,6 +152,7 @@ def measure(plan: BackbonePlan, recordings: Recordings) -> Measured:
         "fitted to": DEV,
         "signals": list(params.signals),
         "features": params.features,
+        "projected": monitor.fitted.projection is not None,
         "classes": params.classes,
         "examples": {part: len(recordings.part(plan.task, part).y) for part in ("dev", "test")},
         "types": {"dev": list(suite_of(plan.task).seen), "test": list(plan.types)},

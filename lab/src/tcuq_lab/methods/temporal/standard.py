@@ -9,8 +9,8 @@ import numpy as np
 
 from tcuq.fitting import fit
 from tcuq.fitting.novelty import novelty, weighed
-from tcuq.fitting.projection import Projection
-from tcuq.monitor.log import Log, watch
+from tcuq.fitting.projection import Projection, projection
+from tcuq.monitor.log import MAX_FEATURES, Log, watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
@@ -22,7 +22,8 @@ from .tcuq import Tcuq
 class TcuqStandard(Tcuq):
     """What `tcuq.fit` makes of a development stream by default, speaking of the network's label.
 
-    Features are taken as they are, without a projection.
+    Features are taken as they are; only those that are wider than a monitor takes go through a projection to
+    the directions of most variance of clean steps.
     """
 
     name = "tcuq_standard"
@@ -61,8 +62,12 @@ class TcuqStandard(Tcuq):
         return fit(log, explain=explain, **self.decided)
 
     def _labeled(self, dev: Labeled, setting: Mapping[str, Any]) -> tuple[Log, Projection | None]:
-        seen = dev.observed
-        return Log(self.posteriors(seen), seen.features, dev.labels, seen.segments, dev.kinds), None
+        seen, through = dev.observed, None
+        features = seen.features
+        if features is not None and features.shape[1] > MAX_FEATURES:
+            through = projection("pca", features[dev.kinds == 0])
+            features = None if through is None else through(features)
+        return Log(self.posteriors(seen), features, dev.labels, seen.segments, dev.kinds), through
 
     def _deployed(self) -> Params:
         return self.params
