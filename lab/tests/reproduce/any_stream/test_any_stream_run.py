@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import pytest
 from made_up import drawn, made_unit
-from tcuq_lab.pages.any_stream import page, summary
 
 from tcuq import Log
 from tcuq_lab.cli import main
+from tcuq_lab.pages.any_stream import page, summary
 from tcuq_lab.reproduce.any_stream import run as running
 from tcuq_lab.reproduce.any_stream import units as loading
 from tcuq_lab.reproduce.any_stream.drawn import draw
