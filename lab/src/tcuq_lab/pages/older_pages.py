@@ -7,12 +7,11 @@ import math
 from .about import PARAGRAPHS, READING
 from .content import Content
 from .figures import PAIRED, Figure, Found
-from .grids import grid, page, paged
+from .grids import MADE, grid, page, paged
 from .paper import Paper
 from .tables import FULL_DWELL, OURS, Cell, Table, notes, tables
 from .wording import between, lasting, named, sense, shown
 
-MADE = "<!-- Made by `tcuq-lab results --write` from lab/results/{}.json. -->"
 BACK = "[All results](../RESULTS.md)."
 
 
@@ -42,7 +41,7 @@ def alone_page(content: Content) -> str:
     ]
     head = [
         "# Figures of the paper without a counterpart",
-        MADE.format("paper"),
+        MADE,
         "Printed there, and not among the results here: not run, or not possible with the data at hand. "
         f"{BACK}",
         content.paper.about,
@@ -73,7 +72,7 @@ def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:
     sections.append([f"How to read: {READING}"])
     versions = ", ".join(f"{each} {number}" for each, number in found.versions.items())
     sections.append([f"Versions: {versions}."])
-    return paged(name, head, sections, MADE.format("trainings" if name.startswith("trainings") else name))
+    return paged(name, head, sections, MADE)
 
 
 def answer(found: Found) -> str:
