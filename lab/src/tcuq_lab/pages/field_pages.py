@@ -13,7 +13,7 @@ from .first_tables import ALARM_STREAM, alarm_rows
 from .grids import MADE, page, paged
 from .networks_page import networks_page
 from .questions import question_parts
-from .wording import lasting, named
+from .wording import named, took
 
 BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
@@ -52,13 +52,13 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
         PARAGRAPHS.get(name, ""),
         f"**Answer.** {ANSWERS[name](field)}",
         f"All figures: {links}.",
-        f"Run it again: `{field.about['command']} --write lab/results` (took {lasting(field.seconds)} of "
-        f"processor time from recorded outputs). {BACK}",
+        f"Run it again: `{field.about['command']} --write lab/results` ({took(field.seconds)} of "
+        f"processor time, from recorded outputs). {BACK}",
     ]
     made = MADE
     pages = paged(name, head, list(_summary(name, field)), made)
     for task in field.tasks:
-        first = [f"# {title}: {named(task)}", f"{FITS} {BACK}"]
+        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {BACK}"]
         sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
         pages |= paged(f"{name}_{task}", first, list(sections), made)
     return pages

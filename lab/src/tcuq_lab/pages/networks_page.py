@@ -6,7 +6,7 @@ from .about import PARAGRAPHS
 from .field import CONFIDENCE, OTHER_NETWORKS, PAGED, RISK, Field
 from .grids import MADE, grid, page
 from .numbers import around
-from .wording import lasting, listed, named
+from .wording import listed, named, took
 
 COLUMNS = ("errors at 90 %", "error AUROC")
 BACK = "[All results](../RESULTS.md)."
@@ -45,7 +45,7 @@ def networks_page(field: Field | None) -> str:
         [
             *out,
             f"**Answer.** {answer(field)}",
-            f"Run it again: `{field.about['command']}` (took {lasting(field.seconds)}). {BACK}",
+            f"Run it again: `{field.about['command']}` ({took(field.seconds)}). {BACK}",
             grid(head, rows, len(head) - 3),
             "\u00b1: the longer side of a 95 % interval.",
             "\n".join(f"- {each}" for each in notes),
