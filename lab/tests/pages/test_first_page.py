@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from made_field import accuracy, alarms, answers, changed
+from made_field import accuracy, alarms, answers, changed, questions
 
 from tcuq_lab.pages.field import Field
 from tcuq_lab.pages.first_tables import MOST_ROWS, alarm_rows, alarm_table, errors_table, leads
@@ -15,6 +15,7 @@ from tcuq_lab.pages.grids import MOST_LINES, paged
 from tcuq_lab.pages.headline import LEFT, place
 from tcuq_lab.pages.numbers import number
 from tcuq_lab.pages.overview_plot import overview
+from tcuq_lab.pages.questions import question_parts
 from tcuq_lab.pages.shortfalls import section, shortfalls, worse_types
 from tcuq_lab.reproduce.field.lines import Found, Line
 
@@ -145,6 +146,20 @@ def test_the_plot_is_svg_that_holds_every_stream(lines: list[Line]) -> None:
     assert moved != text
     xs = [float(each) for each in re.findall(r'class="o" d="M([\d.]+) ', text)]
     assert xs and all(0 < x < 1000 for x in xs) and all(math.isfinite(x) for x in xs)
+
+
+def test_every_question_has_its_variants() -> None:
+    given = question_parts(field("questions", list(questions(TASKS))))
+    parts = {part[0]: part[1] for part in given if len(part) == 2}
+    labels = cells(parts["## What do labels add?"])
+    assert [row[:2] for row in labels] == [
+        ["`no labels`", "label error AUROC"],
+        ["`no labels`", "found, class 16"],
+    ]
+    steps = [row[0] for row in cells(parts["## How many labeled or clean steps are enough?"])]
+    assert steps == ["`labels, 1,000 steps`", "`clean, 250 steps`", "`labels, 1,000 steps - no labels`"]
+    assert [row[0] for row in cells(parts["## What does gating add?"])][-1] == "`gate told, told`"
+    assert [row[0] for row in cells(parts["## Other variants"])] == ["`something else`"]
 
 
 def test_long_pages_are_cut_between_sections() -> None:

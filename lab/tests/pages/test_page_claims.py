@@ -15,6 +15,7 @@ from tcuq_lab.pages.claim_points import Point
 from tcuq_lab.pages.claim_rules import points
 from tcuq_lab.pages.claims import claims_from, load_claims
 from tcuq_lab.pages.figures import Figure, Found, Place
+from tcuq_lab.pages.older_pages import cautions
 from tcuq_lab.pages.paper import Paper, Part, load_paper
 from tcuq_lab.pages.verdicts import FAILS, HOLDS, NOT_RUN, REPORTED, judge
 from tcuq_lab.pages.wording import readable, sense
@@ -339,6 +340,15 @@ def test_metrics_that_say_little_are_marked() -> None:
     assert mark.startswith("vacuous") and mark.endswith("MNIST 0.700")
     (_, mark) = marked({"kind": "reaches", "least": 0.5}, {**figures, ("base", "AUPRC, all"): flat(0.995)})
     assert mark == "saturated: the plain network has 0.995"
+
+
+def test_pages_warn_of_figures_that_say_little() -> None:
+    figures = {("base", "AUPRC, all"): flat(0.8), ("base", "share of drop events"): flat(0.6)}
+    figures[("base", "AUROC, clean")] = flat(0.995)
+    first, second = cautions(small(figures)["x"])
+    assert "MNIST 0.600" in first and "AUROC, clean on MNIST" in second
+    figures[("base", "share of drop events")] = figures[("base", "AUROC, clean")] = flat(0.4)
+    assert cautions(small(figures)["x"]) == []
 
 
 def test_a_claim_is_one_line_with_verdict_and_figure() -> None:

@@ -155,7 +155,10 @@ def questions(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
                 gap = 0.03 - 0.002 * number + 0.003 * _noise(task, stream, row)
                 yield _line(task, stream, row, "untold", "label error AUROC", 0.9 - gap, 0.004)
                 yield _line(task, stream, f"tcuq - {row}", "untold", "label error AUROC", gap, 0.002)
+            row = "labels, 1,000 steps - no labels"
+            yield _line(task, stream, row, "untold", "label error AUROC", 0.001, 0.002)
             yield _line(task, stream, "tcuq - gate told, told", "untold", "label error AUROC", -0.004, 0.002)
+        yield _line(task, "class 16", "tcuq - no labels", "untold", "found", 0.02, 0.01)
 
 
 def backbones(networks: tuple[str, ...] = ("mobilenetv2", "vit", "text")) -> Iterator[Line]:

@@ -10,12 +10,11 @@ from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
 from .field_answers import ANSWERS
 from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
 from .first_tables import ALARM_STREAM, alarm_rows
-from .grids import page, paged
+from .grids import MADE, page, paged
 from .networks_page import networks_page
 from .questions import question_parts
-from .wording import lasting, named
+from .wording import named, took
 
-MADE = "<!-- Made by `tcuq-lab results --write` from lab/results/{}.json. -->"
 BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
 RATES = ("false per 10,000", "run length ratio")
@@ -35,7 +34,7 @@ def field_pages(fields: Mapping[str, Field]) -> dict[str, str]:
     """
     pages: dict[str, str] = {}
     for name, title in PAGED.items():
-        head = [f"# {title}", MADE.format(name), PARAGRAPHS.get(name, "")]
+        head = [f"# {title}", MADE, PARAGRAPHS.get(name, "")]
         if name == OTHER_NETWORKS:
             pages[f"{name}.md"] = networks_page(fields.get(name))
         elif name in fields:
@@ -53,13 +52,13 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
         PARAGRAPHS.get(name, ""),
         f"**Answer.** {ANSWERS[name](field)}",
         f"All figures: {links}.",
-        f"Run it again: `{field.about['command']} --write lab/results` (took {lasting(field.seconds)} of "
-        f"processor time from recorded outputs). {BACK}",
+        f"Run it again: `{field.about['command']} --write lab/results` ({took(field.seconds)} of "
+        f"processor time, from recorded outputs). {BACK}",
     ]
-    made = MADE.format(name)
+    made = MADE
     pages = paged(name, head, list(_summary(name, field)), made)
     for task in field.tasks:
-        first = [f"# {title}: {named(task)}", f"{FITS} {BACK}"]
+        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {BACK}"]
         sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
         pages |= paged(f"{name}_{task}", first, list(sections), made)
     return pages

@@ -10,13 +10,12 @@ from .claim_lines import section as claims_section
 from .content import SIZES, Content, claimed, size
 from .field import PAGED, Field
 from .first_tables import alarm_table, errors_table, leads, read_alarms, read_errors
-from .grids import grid, page
+from .grids import MADE, grid, page
 from .numbers import number, span
 from .shortfalls import section as shortfalls_section
 from .targets import Verdict
 from .wording import lasting, listed, named
 
-MADE = "<!-- Made by `tcuq-lab results --write` from the files in lab/results. -->"
 PLOT = "results/overview.svg"
 FOLDER = "results"
 NOT_RUN = "Not run yet."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+MADE = "<!-- Made by `tcuq-lab results --write` from the files in lab/results. -->"
 MOST_LINES = 300
 """Lines of a page that a person still reads."""
 

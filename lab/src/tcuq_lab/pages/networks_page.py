@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from .about import PARAGRAPHS
 from .field import CONFIDENCE, OTHER_NETWORKS, PAGED, RISK, Field
-from .grids import grid, page
+from .grids import MADE, grid, page
 from .numbers import around
-from .wording import lasting, listed, named
+from .wording import listed, named, took
 
-COMMAND = "python lab/tools/backbones.py --out out/backbones --write lab/results"
 COLUMNS = ("errors at 90 %", "error AUROC")
 BACK = "[All results](../RESULTS.md)."
 
@@ -23,11 +22,11 @@ def networks_page(field: Field | None) -> str:
     """
     out = [
         f"# {PAGED[OTHER_NETWORKS]}",
-        f"<!-- Made by `tcuq-lab results --write` from lab/results/{OTHER_NETWORKS}.json. -->",
+        MADE,
         PARAGRAPHS.get(OTHER_NETWORKS, ""),
     ]
     if field is None:
-        return page([*out, f"Not run yet. Run it: `{COMMAND}`.", BACK])
+        return page([*out, "Not run yet. [LAB.md](../LAB.md) says how.", BACK])
     rows = []
     for network in field.tasks:
         right = field.look(network, "clean", CONFIDENCE, "accuracy")
@@ -46,7 +45,7 @@ def networks_page(field: Field | None) -> str:
         [
             *out,
             f"**Answer.** {answer(field)}",
-            f"Run it again: `{field.about.get('command', COMMAND)}` (took {lasting(field.seconds)}). {BACK}",
+            f"Run it again: `{field.about['command']}` ({took(field.seconds)}). {BACK}",
             grid(head, rows, len(head) - 3),
             "\u00b1: the longer side of a 95 % interval.",
             "\n".join(f"- {each}" for each in notes),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from .about import PARAGRAPHS, READING
+from .claim_lines import PLAIN, SATURATED, VACUOUS, prevalence
 from .content import Content
 from .figures import PAIRED, Figure, Found
-from .grids import grid, page, paged
+from .grids import MADE, grid, page, paged
 from .paper import Paper
 from .tables import FULL_DWELL, OURS, Cell, Table, notes, tables
-from .wording import between, lasting, named, sense, shown
+from .wording import between, listed, named, sense, shown, took
 
-MADE = "<!-- Made by `tcuq-lab results --write` from lab/results/{}.json. -->"
 BACK = "[All results](../RESULTS.md)."
 
 
@@ -42,7 +42,7 @@ def alone_page(content: Content) -> str:
     ]
     head = [
         "# Figures of the paper without a counterpart",
-        MADE.format("paper"),
+        MADE,
         "Printed there, and not among the results here: not run, or not possible with the data at hand. "
         f"{BACK}",
         content.paper.about,
@@ -57,7 +57,8 @@ def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:
         PARAGRAPHS.get(name, ""),
         f"**Answer.** {answer(found)}",
         f"Paper: {found.paper}." if found.paper else "",
-        f"Run it again: `{found.command}` (took {lasting(found.seconds)}). {BACK}",
+        f"Run it again: `{found.command}` ({took(found.seconds)}). {BACK}",
+        *cautions(found),
     ]
     full = FULL_DWELL if FULL_DWELL in found.dwells else found.dwells[0]
     sections = []
@@ -73,7 +74,36 @@ def experiment_pages(name: str, found: Found, paper: Paper) -> dict[str, str]:
     sections.append([f"How to read: {READING}"])
     versions = ", ".join(f"{each} {number}" for each, number in found.versions.items())
     sections.append([f"Versions: {versions}."])
-    return paged(name, head, sections, MADE.format("trainings" if name.startswith("trainings") else name))
+    return paged(name, head, sections, MADE)
+
+
+def cautions(found: Found) -> list[str]:
+    """Return where figures of an experiment say little: most steps are events, or no room is left."""
+    out = []
+    shares = {task: [prevalence(found, task, dwell) for dwell in found.dwells] for task in found.tasks}
+    most = [
+        f"{named(task)} {shown(max(values))}"
+        for task, values in shares.items()
+        if any(value > VACUOUS for value in values)
+    ]
+    if most:
+        out.append(f"An AUPRC of drops says little where most steps are events: {listed(most)}.")
+    full = [
+        f"{column} on {named(task)}"
+        for column in found.columns
+        if "AUROC" in column or "AUPRC" in column
+        for task in found.tasks
+        if _saturated(found, task, column)
+    ]
+    if full:
+        out.append(f"No room is left above the plain network ({SATURATED:g} or more): {listed(full)}.")
+    return out
+
+
+def _saturated(found: Found, task: str, column: str) -> bool:
+    values = [found.get(task, dwell, PLAIN, column).value for dwell in found.dwells]
+    known = [value for value in values if not math.isnan(value)]
+    return bool(known) and min(known) >= SATURATED
 
 
 def answer(found: Found) -> str:

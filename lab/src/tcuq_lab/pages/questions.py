@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ..reproduce.field.plan import CHANGING, UNTOLD
-from .field import ANSWER, RISK, Field, is_pair
+from .field import ANSWER, RISK, Field
 from .grids import grid
 from .numbers import around
 from .wording import named
@@ -49,20 +49,26 @@ def question_parts(field: Field) -> Iterator[Sequence[str]]:
     ----------
     field : Field
     """
+    pairs = [line for line in field.found.lines if " - " in line.row and line.fit in (UNTOLD, "")]
+    shown = {}
+    for line in pairs:  # a column that the unknown pace lacks is shown on the first stream that has it
+        if line.stream == CHANGING or line.column not in shown:
+            shown[line.column] = line.stream
     found: dict[str, dict[tuple[str, str], dict[str, str]]] = {}
-    for line in field.found.lines:
+    for line in pairs:
         ours, _, variant = line.row.partition(" - ")
-        if line.stream != CHANGING or line.fit not in (UNTOLD, "") or not is_pair(line.row) or not variant:
+        if line.stream != shown[line.column]:
             continue
         plain = variant.removesuffix(", told").removesuffix(", unfitted")
-        rows = found.setdefault(question_of(plain), {})
+        rows = found.setdefault(question_of(plain if ours in (RISK, ANSWER) else ours), {})
         name = f"`{variant}`" if ours in (RISK, ANSWER) else f"`{line.row}`"
-        rows.setdefault((line.column, name), {})[line.task] = around(line, signed=True)
+        column = line.column if line.stream == CHANGING else f"{line.column}, {line.stream}"
+        rows.setdefault((column, name), {})[line.task] = around(line, signed=True)
     if found:
         yield [
             f"Each figure: the standard monitor minus the variant, on streams of {CHANGING}, the unknown "
-            f"pace. {RANK}: above 0, the monitor is better; errors, delays and clean time: below 0. Other "
-            "streams are on the pages of the tasks."
+            f"pace, where nothing else is said. {RANK}: above 0, the monitor is better; errors, delays and "
+            "clean time: below 0. Other streams are on the pages of the tasks."
         ]
     for question in (*ASKED, "Other variants"):
         rows = found.get(question, {})

@@ -175,3 +175,14 @@ def lasting(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def took(seconds: float) -> str:
+    """Return in words how long something took.
+
+    Examples
+    --------
+    >>> took(42), took(math.nan)
+    ('took 42 s', 'its time was not recorded')
+    """
+    return "its time was not recorded" if math.isnan(seconds) else f"took {lasting(seconds)}"
