@@ -35,6 +35,7 @@ def add(subparsers: Subparsers) -> None:
     option("--seed", action="append", type=int, metavar="N", help="only this seed; may be repeated")
     option("--row", action="append", metavar="M", help="only networks of this method; may be repeated")
     option("--no-streams", action="store_true", help="leave out held pictures and continuous sound")
+    option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")
     option("--jobs", type=int, default=1, metavar="N", help="processes (default: 1)")
     option("--experiments", metavar="DIR", help="folder of experiments (default: lab/experiments)")
@@ -74,7 +75,7 @@ def record(args: argparse.Namespace) -> int:
     chosen = [row_of(name) for name in args.row or ()]
     rows = {}
     for task in tasks:
-        found = available(task, seeds, chosen or rows_of(task, experiments), weights)
+        found = available(task, seeds, chosen or rows_of(task, experiments, not args.no_tables), weights)
         if found.absent:
             note(args, f"{task}: no weights of {', '.join(found.absent)}; rows that need them are left out")
         if found.rows:
@@ -94,7 +95,7 @@ def record(args: argparse.Namespace) -> int:
     recordings = Recordings(weights, str(cache), setting, device)
     began = time.monotonic()
     with forecast(args) as tell:
-        made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams)
+        made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams, not args.no_tables)
     took = round(time.monotonic() - began)
     sums = checksums(cache, jobs)
     size = sum(entry[0] for files in sums.values() for entry in files.values())

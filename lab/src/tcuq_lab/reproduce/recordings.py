@@ -118,10 +118,7 @@ class Recordings:
 
     def sources(self, task: str, part: str) -> list[str]:
         """Return what streams of a part show: clean examples, and the corruption types that it may show."""
-        suite = suite_of(task)
-        kinds = suite.seen if part == "dev" else self.setting.spread(suite.unseen)
-        levels = self.setting.severities
-        return ["clean", *(f"{kind}/{level}" for kind in kinds for level in suite.severities(kind, levels))]
+        return stream_sources(task, part, self.setting)
 
     def of_stream(self, description: Description, seed: int, row: Row) -> Recorded:
         """Return what the networks of a row say to every step of a stream of held pictures, or of sound.
@@ -242,6 +239,21 @@ class Recordings:
         data = f"{task}-{part}-{self.setting.of(part)}-{self._shown[task, part]}"
         data += "-once" if self.setting.corrupted_once else ""
         return self.folder / f"recording-{RECORDING}" / data / title
+
+
+def stream_sources(task: str, part: str, setting: RunSize) -> list[str]:
+    """Return what streams of a part show: clean examples, and the corruption types that it may show.
+
+    Examples
+    --------
+    >>> from .run_size import RUN_SIZES
+    >>> stream_sources("mnist", "dev", RUN_SIZES["trial"])[:2]
+    ['clean', 'shot_noise/1']
+    """
+    suite = suite_of(task)
+    kinds = suite.seen if part == "dev" else setting.spread(suite.unseen)
+    levels = setting.severities
+    return ["clean", *(f"{kind}/{level}" for kind in kinds for level in suite.severities(kind, levels))]
 
 
 def first_of(y: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:

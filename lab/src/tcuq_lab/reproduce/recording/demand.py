@@ -13,7 +13,10 @@ from ...methods.registry import METHODS
 from ...streams import Description
 from ..experiment import Experiment
 from ..field import specs
+from ..field.answers_rows import TUNED
+from ..field.asked.assistance import ROW as ASSISTED
 from ..field.plan import BACKBONES, StreamSizes, UnitPlan
+from ..recordings import stream_sources
 from ..rows import Row, row_of
 from ..run_size import RunSize
 
@@ -27,7 +30,7 @@ class Demand(NamedTuple):
     absent: list[str]
 
 
-def rows_of(task: str, experiments: Iterable[Experiment]) -> list[Row]:
+def rows_of(task: str, experiments: Iterable[Experiment], tables: bool = True) -> list[Row]:
     """Return the rows that experiments show of a task, each bank of some networks once.
 
     Streams as users have them are shown to every method; the other experiments name their rows.
@@ -36,7 +39,11 @@ def rows_of(task: str, experiments: Iterable[Experiment]) -> list[Row]:
     ----------
     task : str
     experiments : iterable of Experiment
+    tables : bool
+        Whether those of the tables of the paper are among them.
     """
+    if not tables:
+        return [row_of("base"), *map(row_of, TUNED), ASSISTED] if task in BACKBONES else []
     found = [row_of(name) for name in METHODS] if task in BACKBONES else []
     return found + [row for each in experiments if task in each.tasks for row in each.rows]
 
@@ -68,15 +75,19 @@ def available(task: str, seeds: Sequence[int], rows: Iterable[Row], weights: str
     return Demand(list(kept.values()), list(absent))
 
 
-def sources(task: str, part: str, setting: RunSize) -> list[str]:
+def sources(task: str, part: str, setting: RunSize, tables: bool = True) -> list[str]:
     """Return all sources that any experiment shows of a part.
 
     Parameters
     ----------
     task, part : str
     setting : RunSize
+    tables : bool
+        Whether what only the tables of the paper show is among them: seen types on test data, OOD inputs.
     """
     suite = suite_of(task)
+    if not tables:
+        return stream_sources(task, part, setting)
     kinds = suite.seen if part == "dev" else (*suite.seen, *setting.spread(suite.unseen))
     shifted = [f"{kind}/{n}" for kind in kinds for n in suite.severities(kind, setting.severities)]
     return ["clean", *shifted, f"ood/{ood_name(task, part)}"]

@@ -38,7 +38,12 @@ class Item(NamedTuple):
 
 
 def items(
-    recordings: Recordings, task: str, rows: Sequence[Row], seeds: Sequence[int], streams: bool = True
+    recordings: Recordings,
+    task: str,
+    rows: Sequence[Row],
+    seeds: Sequence[int],
+    streams: bool = True,
+    tables: bool = True,
 ) -> list[Item]:
     """Return what is to be done for a task, the longest first; a file that exists is not made again.
 
@@ -50,6 +55,8 @@ def items(
     seeds : sequence of int
     streams : bool
         Whether held pictures and continuous sound are recorded too.
+    tables : bool
+        Whether what only the tables of the paper show is recorded too.
     """
     setting, found = recordings.setting, []
     each = COST.get(task, 1.0) / 1000
@@ -60,7 +67,7 @@ def items(
         noises: dict[int, list[tuple[Path, int, Row]]] = {}
         for place, (seed, row) in reversed(places.items()):
             noises.setdefault(setting.noise_seed(part, seed), []).append((place, seed, row))
-        for source in demand.sources(task, part, setting):
+        for source in demand.sources(task, part, setting, tables):
             for group in noises.values():
                 wanted = _absent((place / file_of(source), seed, row) for place, seed, row in group)
                 if wanted:
@@ -85,6 +92,7 @@ def record_all(
     jobs: int = 1,
     progress: Progress | None = None,
     streams: bool = True,
+    tables: bool = True,
 ) -> int:
     """Record all that experiments need of some rows, and return how many files were made.
 
@@ -101,6 +109,8 @@ def record_all(
         Called with hundredths of the work done, 100, and a text with a forecast.
     streams : bool
         Whether held pictures and continuous sound are recorded too.
+    tables : bool
+        Whether what only the tables of the paper show is recorded too.
     """
     report = _Report(progress)
     if jobs == 1:
@@ -109,7 +119,7 @@ def record_all(
         exact(torch)
         made = 0
         for task, kept in rows.items():
-            todo = items(recordings, task, kept, seeds, streams)
+            todo = items(recordings, task, kept, seeds, streams, tables)
             report.plan(todo)
             for item in todo:
                 made += _do(recordings, item, {})
@@ -125,7 +135,7 @@ def record_all(
             opened = [pool.submit(_open, task, part, ood) for part in demand.PARTS for ood in (False, True)]
             for each in opened:
                 each.result()
-            todo = items(recordings, task, rows[task], seeds, streams)
+            todo = items(recordings, task, rows[task], seeds, streams, tables)
             report.plan(todo)
             states = _states(pool, todo)
             waiting = [pool.submit(_work, item, _own(states, item)) for item in todo]
