@@ -22,7 +22,7 @@ help:
 	@echo "make supply        build the archives twice, compare, and list what is in them"
 	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
-	@echo "make results       rewrite docs/RESULTS.md and docs/results.html from lab/results"
+	@echo "make results       rewrite docs/RESULTS.md, docs/results and docs/results.html from lab/results"
 	@echo "make vectors       rewrite the test vectors from the oracles"
 	@echo "make tables        rewrite the core's constant tables"
 	@echo "make sheets        draw every corruption again (docs/corruptions); mnist and speech need TCUQ_DATA"

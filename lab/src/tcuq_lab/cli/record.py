@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 ABOUT = """
 Every experiment of 'tcuq-lab reproduce' then runs from the files, on processors alone. A run that was cut
-off goes on where it was. A manifest names every file with its bytes and SHA-256. Another GPU, processor or
-version of PyTorch may round differently: the checksums are for files that are copied, and figures are
+off goes on where it was. A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor
+or version of PyTorch may round differently: the checksums are for files that are copied, and figures are
 compared by 'tcuq-lab reproduce'.
 """
 
@@ -98,11 +98,11 @@ def record(args: argparse.Namespace) -> int:
         made = record_all(recordings, rows, seeds, jobs, tell, not args.no_streams, not args.no_tables)
     took = round(time.monotonic() - began)
     sums = checksums(cache, jobs)
-    size = sum(entry[0] for files in sums.values() for entry in files.values())
+    size = sum(entry[1] for entry in sums.values())
     path = Path(args.manifest) if args.manifest else cache / NAME
     about = {"device": device, "torch": torch.__version__, "seconds": took}
     write_whole(path, manifest(sums, setting, about))
-    count = sum(map(len, sums.values()))
+    count = sum(entry[0] for entry in sums.values())
     answer(
         args,
         {"made": made, "files": count, "bytes": size, "seconds": took, "manifest": str(path)},

@@ -90,7 +90,10 @@ def marks(claim: Claim, verdicts: Sequence[Verdict], found: Mapping[str, Found],
     if claim.rule is None or claim.rule.experiment not in found:
         return []
     mine = found[claim.rule.experiment]
-    out = ["also met by the plain network"] if plain_too(claim.rule, found, paper) else []
+    out = []
+    if plain_too(claim.rule, found, paper):
+        ours = any(verdict.word == HOLDS for verdict in verdicts)
+        out.append("also met by the plain network" if ours else "met by the plain network, not by ours")
     asked: list[Point] = [point for verdict in verdicts for point in verdict.points]
     events: dict[str, list[float]] = {}
     for point in asked:
@@ -128,7 +131,7 @@ def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, 
         found_ = "; ".join(_said(verdict) for verdict in each.verdicts)
         notes = [*marks(each.claim, each.verdicts, found, paper), *each.claim.limits]
         link = _link(each.claim, found)
-        rows.append([each.claim.where, each.claim.text, found_, listed(notes, "and"), link])
+        rows.append([each.claim.where, each.claim.text, found_, "; ".join(notes), link])
     return [
         "## What the paper claims and what we found",
         f"{about} Verdicts, one for each row: {counts}.",

@@ -231,6 +231,7 @@ def comparisons() -> tuple[Comparison, ...]:
         Comparison(TCUQ, TCUQ_OLD, column, second_fit=TOLD, first_fit=UNTOLD)
         for column in (LABEL_AUROC, AUROC)
     ]
+    found.append(Comparison(TCUQ_ANSWER, "belief_told", ninety, second_fit=TOLD, first_fit=UNTOLD))
     return tuple(each for each in found if each.first != each.second)
 
 
