@@ -124,7 +124,7 @@ def test_list_names_kinds_severities_and_roles(capsys):
     assert sum(line.endswith(" unseen") for line in lines) == 10
     assert main(["corrupt", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["suites"]
-    assert found[0]["name"] == "mnist_c" and len(found) == 5
+    assert found[0]["name"] == "mnist_c" and len(found) == 6
     assert found[0]["kinds"][0] == {"name": "identity", "severities": 1, "role": "clean"}
 
 

@@ -120,7 +120,7 @@ def test_all_rows_and_seeds_see_one_corrupted_set(kept: Recordings, monkeypatch:
         "dev": ["clean", "shot_noise/1", "ood/cifar10"],
         "test": ["clean", "shot_noise/1", "ood/fashion_mnist"],
     }
-    monkeypatch.setattr(demand, "sources", lambda task, part, setting: sources[part])
+    monkeypatch.setattr(demand, "sources", lambda task, part, setting, tables: sources[part])
     rows = {"mnist": [row_of(name) for name in ("base", "deep", "early_exit")]}
     told: list[tuple[int, int, str]] = []
     count = record_all(kept, rows, (0, 3), progress=lambda *given: told.append(given))
