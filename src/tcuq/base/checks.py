@@ -7,6 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
+CLOSE = 0.6
+"""Share of letters that two names have in common, in order, if one is offered for the other."""
+MOST_NAMES = 12
+"""Names that an error lists."""
+
+
 def _shown(value: float) -> str:
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:g}"
 
@@ -73,7 +79,7 @@ def known_only(what: str, values: Mapping[str, Any], known: Sequence[str]) -> No
 
 
 def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
-    """Return a name that is among those known, or say which one was probably meant.
+    """Return a name that is among those known, or say which one was probably meant, or which there are.
 
     Examples
     --------
@@ -81,11 +87,36 @@ def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
     Traceback (most recent call last):
     ...
     ValueError: corruption 'fogg' is unknown; did you mean fog?
+    >>> known("corruption", "rust", {"fog": 1, "snow": 2})
+    Traceback (most recent call last):
+    ...
+    ValueError: corruption 'rust' is unknown, expected one of fog, snow
     """
     all_names = list(names)
     if name not in all_names:
-        import difflib  # slow to import, and seldom needed
-
-        near = difflib.get_close_matches(str(name), all_names, n=1, cutoff=0.0)[0]
-        raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?{hint}")
+        near = nearest(name, all_names)
+        if near is not None:
+            raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?{hint}")
+        left = len(all_names) - MOST_NAMES
+        listed = ", ".join(map(str, all_names[:MOST_NAMES])) + (f" and {left} more" if left > 0 else "")
+        expected = f"expected one of {listed}" if all_names else "and there is none to choose from"
+        raise ValueError(f"{what} {name!r} is unknown, {expected}{hint}")
     return name
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that was probably meant: one that is spelled nearly so, or begins so.
+
+    Examples
+    --------
+    >>> nearest("Fogg", ["fog", "snow"]), nearest("room", ["echo", "room_reverb"]), nearest("foo", ["fog_2"])
+    ('fog', 'room_reverb', None)
+    """
+    import difflib  # slow to import, and seldom needed
+
+    text = str(name).lower()
+    spelled = {str(each).lower(): str(each) for each in names}
+    close = difflib.get_close_matches(text, spelled, n=1, cutoff=CLOSE)
+    begun = [each for each in spelled if len(text) >= 3 and each.startswith(text)]
+    found = [*close, *begun]
+    return spelled[found[0]] if found else None

@@ -35,13 +35,15 @@ class Adapted:
     """
 
     kind: ClassVar[type[Method]]
+    uses_labels: ClassVar[bool]
 
     def __init__(self) -> None:
         self.inner = self.kind()
 
     def fit(self, dev: Dev) -> None:
         """Tune it where there are labels; rules with nothing to tune see none."""
-        if dev.labels is not None and dev.shifted is not None:
+        if self.uses_labels:
+            assert dev.labels is not None and dev.shifted is not None
             seen = Observed(dev.probs, dev.features, segments=dev.stretches)
             self.inner.fit(Labeled(seen, dev.labels, dev.shifted))
 
@@ -103,6 +105,35 @@ class TcuqNoLabels(Tcuq):
         clean = Log(dev.clean.probs, dev.clean.features, segments=dev.clean.stretches)
         log = Log(dev.probs, dev.features, segments=dev.stretches)
         self.params = tcuq.fit(log, clean=clean, run_length=ASKED, explain=False)
+
+
+class BeliefPaces:
+    """Bayes filters of the class, one a pace, each weighted by how well it has predicted of late.
+
+    A filter expects a new class with a chance of 1, 1/2, 1/4, 1/16 or 1/64; the first of them is confidence.
+    One percent of the weights is shared evenly at each step, so that the pace may change.
+    """
+
+    name = "belief, five paces"
+    uses_labels = False
+    state_bytes = 5 * 2 * 10 + 5 * 2  # beliefs of ten classes and the weights, 16 bits each
+    redraws = np.array([1, 1 / 2, 1 / 4, 1 / 16, 1 / 64])[:, None]
+    shared, floor = 0.01, 0.01
+
+    def watch(self, stream: Stream) -> Said:
+        """Answer with the mean belief."""
+        paces, classes = len(self.redraws), stream.probs.shape[1]
+        heard = stream.probs.astype(np.float64) + self.floor / classes
+        beliefs, weights = np.full((paces, classes), 1 / classes), np.full(paces, 1 / paces)
+        mixed = np.empty(heard.shape)
+        for step, each in enumerate(heard):
+            beliefs = (beliefs * (1 - self.redraws) + self.redraws / classes) * each
+            predicted = beliefs.sum(axis=1)
+            beliefs /= predicted[:, None]
+            weights = (weights * (1 - self.shared) + self.shared / paces) * predicted
+            weights /= weights.sum()
+            mixed[step] = weights @ beliefs
+        return Said(1 - mixed.max(axis=1), mixed.argmax(axis=1))
 
 
 class WindowedMean:
@@ -198,12 +229,13 @@ BUILT_IN: Mapping[str, Any] = MappingProxyType(
         "vote_8": _adapted("vote of 8", Vote8, False, 10),
         "mean_8": _adapted("mean of 8", Mean8, False, 82),
         "belief": _adapted("belief", Belief, False, 20),
+        "belief_paces": BeliefPaces,
         "windowed_mean": WindowedMean,
         "cusum": Cusum,
         "tcuq_no_labels": TcuqNoLabels,
         "confidence_norm": _adapted("confidence and feature norm", ConfidenceNorm, True, 0),
         "mean_answer": _adapted("mean posterior, tuned", MeanAnswer, True, None),
-        "belief_told": _adapted("belief, told the dwell", BeliefTold, True, 20),
+        "belief_told": _adapted("belief, dwell learned from labels", BeliefTold, True, 20),
         "tcuq": Tcuq,
     }
 )
@@ -218,9 +250,9 @@ def built_in(name: str) -> Entry:
     >>> built_in("confidnce")
     Traceback (most recent call last):
     ...
-    ValueError: method 'confidnce' is unknown; did you mean confidence? A file of yours ends in .py
+    ValueError: method 'confidnce' is unknown; did you mean confidence? (a file of yours ends in .py)
     """
-    kind = BUILT_IN[known("method", name, BUILT_IN, hint=" A file of yours ends in .py")]
+    kind = BUILT_IN[known("method", name, BUILT_IN, hint=" (a file of yours ends in .py)")]
     code = inspect.getsourcefile(getattr(kind, "kind", kind))
     assert code is not None
     path = Path(code)

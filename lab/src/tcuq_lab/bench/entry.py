@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcuq.base.checks import integer
+from tcuq.base.checks import integer, nearest
 
-from .interface import Dev, Said, Stream
+from .interface import Dev, NoLabels, Said, Stream
 
 LONGEST = 60
 HINT = "define a class Method with watch(self, stream) or step(self, probs, features)"
@@ -78,6 +78,8 @@ def blamed(place: str, what: str) -> Iterator[None]:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if Path(frame.filename).name == Path(place).name]
         at = f" (line {lines[-1]})" if lines else ""
+        if isinstance(error, NoLabels):
+            raise Broken(f"{place}{at}: {error}") from None
         raise Broken(f"{place}: {what} failed{at}: {type(error).__name__}: {error}") from None
 
 
@@ -113,7 +115,13 @@ def load_entry(path: str | Path) -> Entry:
         Of a file with a class `Method`, or with a function `watch`.
     """
     place = Path(path)
-    data = place.read_bytes()
+    try:
+        data = place.read_bytes()
+    except FileNotFoundError:
+        near = near_file(place)
+        if near is None:
+            raise
+        raise Broken(f"{place}: no such file; did you mean {near}?") from None
     spec = importlib.util.spec_from_file_location(f"tcuq_bench_{place.stem}", place)
     if spec is None or spec.loader is None:
         raise Broken(f"{place} is no Python file, expected a name that ends in .py")
@@ -127,6 +135,19 @@ def load_entry(path: str | Path) -> Entry:
     if not isinstance(kind, type):
         raise Broken(f"{place}: no class Method; {HINT}")
     return entry_of(kind, place.name, hashlib.sha256(data).hexdigest(), str(place))
+
+
+def near_file(place: Path) -> Path | None:
+    """Return the Python file of the same folder whose name is nearly the one asked for, if there is one.
+
+    Parameters
+    ----------
+    place : path
+        That does not exist.
+    """
+    names = [each.name for each in place.parent.glob("*.py")]
+    found = nearest(place.name, names)
+    return None if found is None else place.with_name(found)
 
 
 class Fitted:
@@ -175,6 +196,17 @@ class Fitted:
             raise Broken(f"{self.entry.place} {place}: {error}") from None
 
     @property
+    def carried(self) -> str:
+        """What to do where the same stretch gets another result."""
+        if self._watches:
+            where = "reset it at the beginning of watch(self, stream)"
+        elif callable(getattr(self.method, "start", None)):
+            where = "reset all of it in start(self)"
+        else:
+            where = "define start(self) and reset it there"
+        return f"State is carried over between stretches: {where}. Random numbers need a fixed seed."
+
+    @property
     def _watches(self) -> bool:
         return callable(getattr(self.method, "watch", None))
 
@@ -193,7 +225,7 @@ class Fitted:
             if 0 < sum(value is None for value in values) < len(values)
         ]
         if mixed:
-            raise ValueError(f"{mixed[0]} is said at some steps only, expected at all or none")
+            raise ValueError(f"{mixed[0]} is given at some steps only, expected at all or none")
         return Said(*(None if not values or values[0] is None else np.array(values) for values in columns))
 
 
@@ -231,12 +263,15 @@ def checked(said: Said, stream: Stream, classes: int) -> Said:
 
 def _column(name: str, values: Any, length: int, kinds: str) -> npt.NDArray[Any]:
     found = np.asarray(values)
+    wanted = {"iu": "integers", "biu": "booleans"}.get(kinds, "numbers")
+    if found.dtype.kind in "US":
+        example = next((repr(str(each)) for each in found.flat), "none")
+        raise ValueError(f"{name} is text ({example}), expected {wanted}")
     if found.shape != (length,):
         raise ValueError(
             f"{name} has shape {found.shape}, expected ({length},): one value for each step of the stretch"
         )
     if found.dtype.kind not in kinds:
-        wanted = {"iu": "integers", "biu": "booleans"}.get(kinds, "numbers")
         raise ValueError(f"{name} has dtype {found.dtype}, expected {wanted}")
     return found
 

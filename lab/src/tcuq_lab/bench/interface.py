@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -67,6 +67,10 @@ class Recorded:
         return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
+class NoLabels(AttributeError):
+    """A method of the track without labels asked for labels."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dev(Recorded):
     """Development data: what `fit` gets.
@@ -78,14 +82,29 @@ class Dev(Recorded):
     clean : Recorded
         A second log that is known to be clean.
     labels : array of T integers, optional
-        True classes; None in the track without labels.
+        True classes; not given in the track without labels.
     shifted : uint8 array of T, optional
-        0 where the input is clean, else the number of the corruption type; None in the track without labels.
+        0 where the input is clean, else the number of the corruption type; not given without labels.
+
+    Examples
+    --------
+    >>> still = Recorded(np.ones((1, 2)), np.ones((1, 1)), np.array([0]))
+    >>> Dev(still.probs, still.features, still.stretches, still).labels
+    Traceback (most recent call last):
+    ...
+    tcuq_lab.bench.interface.NoLabels: dev.labels is not given in the track without labels; set uses_labels = True
     """
 
     clean: Recorded
-    labels: Ints | None = None
-    shifted: npt.NDArray[np.uint8] | None = None
+    labels: Ints | None = field(default=None, repr=False)
+    shifted: npt.NDArray[np.uint8] | None = field(default=None, repr=False)
+
+    def __getattribute__(self, name: str) -> Any:
+        """Refuse labels that are not there: compared with an array, None would be a quiet False."""
+        found = super().__getattribute__(name)
+        if found is None and name in ("labels", "shifted"):
+            raise NoLabels(f"dev.{name} is not given in the track without labels; set uses_labels = True")
+        return found
 
 
 class Said(NamedTuple):
@@ -109,7 +128,7 @@ class Said(NamedTuple):
     >>> Said.of({"rsk": [0.25]})
     Traceback (most recent call last):
     ...
-    ValueError: 'rsk' is said, expected risk, and if you like answer, alarm, accuracy
+    ValueError: unknown key 'rsk'; allowed: risk, answer, alarm, accuracy
     """
 
     risk: Any
@@ -126,6 +145,6 @@ class Said(NamedTuple):
             return cls(value)
         odd = [str(name) for name in value if name not in cls._fields]
         if odd or "risk" not in value:
-            said = f"{odd[0]!r} is said" if odd else "risk is missing"
-            raise ValueError(f"{said}, expected risk, and if you like answer, alarm, accuracy")
+            wrong = f"unknown key {odd[0]!r}" if odd else "key 'risk' is missing"
+            raise ValueError(f"{wrong}; allowed: {', '.join(cls._fields)}")
         return cls(**value)

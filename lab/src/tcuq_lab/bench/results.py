@@ -99,6 +99,13 @@ class Result:
     content: Mapping[str, Any]
 
 
+    @property
+    def typed(self) -> str | None:
+        """What to type after `tcuq-lab bench` to run the method: a built-in name, or a file."""
+        name = str(self.content.get("command", "")).removeprefix("tcuq-lab bench ")
+        return name if is_name(name) and "`" not in name else None
+
+
 def load_result(path: str | Path) -> Result:
     """Return a result file.
 
@@ -106,7 +113,18 @@ def load_result(path: str | Path) -> Result:
     ----------
     path : path
     """
-    content = read_content(path, FORMAT, "the benchmark")
+    return result_of(path, read_content(path, FORMAT, "the benchmark"))
+
+
+def result_of(path: str | Path, content: Mapping[str, Any]) -> Result:
+    """Return a result from the content of its file.
+
+    Parameters
+    ----------
+    path : path
+        Where it is, or would be.
+    content : mapping
+    """
     try:
         head = content["headline"]
         draws = [math.nan if each is None else float(each) for each in content["headline_draws"]]
@@ -164,3 +182,23 @@ def load_results(paths: Sequence[str | Path], streams: str | None = None) -> lis
             )
         found.append(each)
     return found
+
+
+def beside(results: Sequence[Result], folder: str | Path) -> list[Result]:
+    """Return the results of a folder that can be ranked with others and are not replaced by one of them.
+
+    Left out are results of other streams, and those of a name and track that is there already.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    folder : path
+    """
+    there = load_results(sorted(Path(folder).glob("*.json")))
+    names = {(each.name, each.track) for each in results}
+    return [
+        each
+        for each in there
+        if (each.name, each.track) not in names
+        and all((each.streams, len(each.draws)) == (other.streams, len(other.draws)) for other in results[:1])
+    ]

@@ -51,7 +51,7 @@ def check_past(fitted: Fitted, stream: Stream, whole: Said, where: str) -> None:
     _compare(fitted, other, whole, middle, where, "when later steps are others")
 
 
-def check_again(fitted: Fitted, stream: Stream, first: Said, where: str, how: str) -> None:
+def check_again(fitted: Fitted, stream: Stream, first: Said, where: str, how: str, remedy: str) -> None:
     """Refuse a method that says something else to the same stretch.
 
     Parameters
@@ -60,14 +60,13 @@ def check_again(fitted: Fitted, stream: Stream, first: Said, where: str, how: st
     stream : Stream
     first : Said
         What was said before.
-    where, how : str
-        Name of the stretch, and what was done again, in messages.
+    where, how, remedy : str
+        Name of the stretch, what was done again, and what to do, in messages.
     """
     step = difference(fitted.say(stream, where), first, len(stream))
     if step is not None:
         raise Broken(
-            f"{fitted.entry.place} on {fitted.task}, {where}: step {step[1]} gets another {step[0]} {how}; "
-            "begin each stretch afresh, and seed random numbers"
+            f"{fitted.entry.place} on {fitted.task}, {where}: step {step[1]} gets another {step[0]} {how}. {remedy}"
         )
 
 

@@ -52,6 +52,29 @@ def tied(first: Result, second: Result) -> bool:
     return found.low <= 0 <= found.high
 
 
+def rank_line(result: Result, others: Sequence[Result]) -> str:
+    """Return the rank of a result among others of its track, and its neighbors, as one line.
+
+    Parameters
+    ----------
+    result : Result
+    others : sequence of Result
+        Of any track.
+    """
+    places = ranked([result, *(each for each in others if each.track == result.track)])
+    at = next(number for number, place in enumerate(places) if place.result is result)
+    rank = places[at].rank
+    tied_with = [place for place in places if place.rank == rank and place.result is not result]
+    parts = [f"rank {rank} of {len(places)} in the track {result.track}"]
+    before = [place for place in places if place.rank < rank]
+    after = [place for place in places if place.rank > rank]
+    for word, found in (("behind", before[-1:]), ("level with", tied_with), ("ahead of", after[:1])):
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            parts.append(f"{word} {found[0].result.name} {found[0].result.headline.estimate:.2f}{more}")
+    return ", ".join(parts)
+
+
 def leaderboard(results: Sequence[Result]) -> str:
     """Return the tables of all tracks as Markdown.
 
@@ -90,7 +113,7 @@ def _overview(places: Sequence[Place]) -> list[str]:
         rows.append(
             [
                 str(rank),
-                each.name,
+                each.name if each.typed in (None, each.name) else f"{each.name} (`{each.typed}`)",
                 f"{head.estimate:.2f} ({head.low:.2f} to {head.high:.2f})",
                 _number(mean_of(each, AUROC), ".3f"),
                 _number(mean_of(each, LEFT), ".1%"),
@@ -144,7 +167,7 @@ def middle_of(result: Result, column: str) -> float:
 def _number(value: float, form: str) -> str:
     if math.isnan(value):
         return ""
-    return "missed" if math.isinf(value) else format(value, form).replace("%", " %")
+    return "never" if math.isinf(value) else format(value, form).replace("%", " %")
 
 
 def markdown(rows: Sequence[Sequence[str]], left: int) -> list[str]:
