@@ -97,8 +97,9 @@ def known(what: str, name: str, names: Iterable[str], hint: str = "") -> str:
         near = nearest(name, all_names)
         if near is not None:
             raise ValueError(f"{what} {name!r} is unknown; did you mean {near}?{hint}")
-        left = len(all_names) - MOST_NAMES
-        listed = ", ".join(map(str, all_names[:MOST_NAMES])) + (f" and {left} more" if left > 0 else "")
+        shown = all_names if len(all_names) <= MOST_NAMES + 1 else all_names[:MOST_NAMES]
+        left = len(all_names) - len(shown)
+        listed = ", ".join(map(str, shown)) + (f" and {left} more" if left else "")
         expected = f"expected one of {listed}" if all_names else "and there is none to choose from"
         raise ValueError(f"{what} {name!r} is unknown, {expected}{hint}")
     return name

@@ -27,7 +27,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="tcuq-lab",
         description="The laboratory of tcuq: datasets, corruptions, streams, networks, experiments, results.",
-        epilog="example:\n  tcuq-lab reproduce drop --task mnist",
+        epilog="example:\n  tcuq-lab reproduce answers --setting trial --task mnist --seed 0",
     )
     parser.add_argument("--version", action="version", version=f"tcuq-lab {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from ..bench.results import Result
     from ..bench.run import Outcome
 
+RESULTS = "results"
+"""Folder of the built-in results, beside the streams."""
 NEXT = """Judge a method on recorded streams of three networks. Type one of these:
-  tcuq-lab bench lab/examples/bench_method.py       an example of 20 lines
-  tcuq-lab bench confidence                         a built-in method: {names}
-  tcuq-lab bench your_method.py --out results       yours; writes a result file
-  tcuq-lab bench --table results/*.json             the leaderboard
+  tcuq-lab bench confidence                      a built-in method: {names}
+  tcuq-lab bench your_method.py --out results    yours; writes a result file
+  tcuq-lab bench --table results/*.json          the leaderboard: yours and the built-in methods
+An example of 20 lines:
+  tcuq-lab bench {example}
 docs/BENCHMARK.md says what a method is given and what it says."""
 
 
@@ -40,7 +43,13 @@ def add(subparsers: Subparsers) -> None:
     )
     option("--streams", metavar="DIR", help="folder of the streams (default: lab/benchmark of the checkout)")
     option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
-    option("--table", nargs="*", metavar="FILE", help="print the leaderboard of result files")
+    option(
+        "--table",
+        nargs="*",
+        metavar="FILE",
+        help="print the leaderboard of the built-in methods and of these result files",
+    )
+    option("--only", action="store_true", help="with --table: leave out the built-in methods")
     option("--page", metavar="FILE", help="with --table: compare the table in this page with the new one")
     option("--write", action="store_true", help="with --page or --make: replace what is there")
     option("--check", action="store_true", help="with --page: exit with 1 if the page is out of date")
@@ -57,10 +66,14 @@ def bench(args: argparse.Namespace) -> int:
     """Run methods, print the leaderboard, or make the streams."""
     if sum([bool(args.methods), args.table is not None, args.make]) > 1:
         raise UsageError("METHOD, --table and --make exclude each other")
-    if (args.check and not args.page) or (args.write and not (args.page or args.make)):
-        raise UsageError("--check goes with --page, --write with --page or --make")
+    if args.check and not args.page:
+        raise UsageError("--check needs --page FILE")
+    if args.write and not (args.page or args.make):
+        raise UsageError("--write needs --page FILE or --make")
     if args.page and args.table is None:
-        raise UsageError("--page goes with --table")
+        raise UsageError("--page needs --table")
+    if args.only and not args.table:
+        raise UsageError("--only needs --table FILE: a result file of yours")
     if args.table is not None:
         return _table(args)
     if args.make:
@@ -68,8 +81,14 @@ def bench(args: argparse.Namespace) -> int:
     if args.methods:
         return _run(args)
     from ..bench.builtin import BUILT_IN
+    from ..home import NoCheckout, home
 
-    answer(args, {"built_in": list(BUILT_IN)}, NEXT.format(names=", ".join(BUILT_IN)))
+    example = "lab/examples/bench_method.py"
+    try:
+        example = str(home() / "examples" / "bench_method.py")
+    except NoCheckout:  # then it is the path within one
+        pass
+    answer(args, {"built_in": list(BUILT_IN)}, NEXT.format(names=", ".join(BUILT_IN), example=example))
     return 0
 
 
@@ -94,6 +113,7 @@ def _folder(given: str | None) -> Path:
 
 
 def _run(args: argparse.Namespace) -> int:
+    import json
     from pathlib import Path
 
     from tcuq.base.whole_files import write_whole
@@ -101,8 +121,9 @@ def _run(args: argparse.Namespace) -> int:
     from ..bench.builtin import BUILT_IN, built_in
     from ..bench.entry import load_entry
     from ..bench.files import load
-    from ..bench.results import result_text
+    from ..bench.results import beside, result_of, result_text
     from ..bench.run import run
+    from ..bench.table import rank_line
 
     names = list(BUILT_IN) if args.methods == ["all"] else list(dict.fromkeys(args.methods))
     stems = [Path(name).stem for name in names]
@@ -112,7 +133,8 @@ def _run(args: argparse.Namespace) -> int:
         if stems[number] in stems[:number]:
             raise UsageError(f"{name} would have the result file of {names[stems.index(stems[number])]}")
     entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
-    benchmark = load(_folder(args.streams))
+    place = _folder(args.streams)
+    benchmark = load(place)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
     found, shown = {}, []
@@ -122,6 +144,10 @@ def _run(args: argparse.Namespace) -> int:
             text = result_text(outcome, benchmark.digest, f"tcuq-lab bench {Path(name).name}")
             found[entry.name] = _summary(outcome)
             shown.append(_shown(outcome))
+            result = result_of(name, json.loads(text))
+            others = beside([result], place / RESULTS)
+            if others:
+                shown.append(rank_line(result, others))
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
                 write_whole(path, text)
@@ -174,6 +200,7 @@ def _shown(outcome: Outcome) -> str:
         for name in used:
             each = have.get((task, stream, name))
             text = "" if each is None or each.value != each.value else format(each.value, columns[name])
+            text = text.replace("inf", "never")  # the delay of an alarm that missed most shifts
             cells.append(f"{text:>{max(10, len(name) + 2)}}")
         lines.append(f"{task:16} {stream:18}" + "".join(cells))
     return "\n".join(lines)
@@ -182,13 +209,24 @@ def _shown(outcome: Outcome) -> str:
 def _table(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from ..bench.results import load_results
+    from ..bench.results import beside, load_results
     from ..bench.table import leaderboard, placed, ranked
     from ..changes import update
-    from ..home import folder
+    from ..home import NoCheckout, folder
 
-    paths = args.table or sorted((folder(None, "benchmark") / "results").glob("*.json"))
-    results = load_results(paths)
+    results = load_results(args.table)
+    if not args.only:
+        try:
+            place = folder(args.streams, "benchmark") / RESULTS
+        except NoCheckout:
+            if not results:
+                raise
+            note(args, "the built-in results are left out: they are in a checkout of tcuq")
+        else:
+            others = beside(results, place)
+            if results and not others and any(place.glob("*.json")):
+                note(args, "the built-in results are left out: they were made with other streams")
+            results += others
     text = leaderboard(results)
     tracks: dict[str, list[Result]] = {}
     for each in results:

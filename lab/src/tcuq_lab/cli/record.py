@@ -1,4 +1,4 @@
-"""`tcuq-lab record`: let networks say what they say to all examples, once for all experiments."""
+"""`tcuq-lab record`: run all networks once over all examples, for all experiments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from tcuq.cli.common import Subparsers
 
 ABOUT = """
-Every experiment of 'tcuq-lab reproduce' then runs from the files, on processors alone. A run that was cut
-off goes on where it was. A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor
-or version of PyTorch may round differently: the checksums are for files that are copied, and figures are
-compared by 'tcuq-lab reproduce'.
+Every experiment of 'tcuq-lab reproduce' then runs from the files, without a GPU. Both commands must name
+the same --setting. An interrupted run resumes. The datasets are in the folder that TCUQ_DATA names.
+A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor or version of PyTorch may
+round differently: the checksums are for files that are copied, and figures are compared by
+'tcuq-lab reproduce'.
 """
 
 
@@ -23,7 +24,7 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "record",
-        "record what networks say to all examples that experiments show",
+        "run all networks once over all examples and store their outputs",
         "tcuq-lab record --setting full --device cuda --jobs 16",
         record,
         "tcuq-lab reproduce drop --setting full --jobs 16",
@@ -33,7 +34,7 @@ def add(subparsers: Subparsers) -> None:
     option("--setting", default="full", metavar="S", help="size of the run: full (default), reduced or trial")
     option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
     option("--seed", action="append", type=int, metavar="N", help="only this seed; may be repeated")
-    option("--row", action="append", metavar="M", help="only networks of this method; may be repeated")
+    option("--row", action="append", metavar="M", help="only this method; may be repeated")
     option("--no-streams", action="store_true", help="leave out held pictures and continuous sound")
     option("--no-tables", action="store_true", help="leave out what only the tables of the paper show")
     option("--device", default="auto", metavar="D", help="cpu, cuda or auto (default)")

@@ -9,7 +9,21 @@ from tcuq.cli.common import answer, declare, note
 from tcuq.cli.edge import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from tcuq.cli.common import Subparsers
+
+TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
+ABOUT = """
+The datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
+mean number of steps for which a stream shows one class: 1 is a shuffled dataset. Network outputs come from
+'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes.
+"""
+HEAD = 8192
+"""Characters of a result file that hold all but its figures, which are megabytes."""
+LONGEST = 100
+"""Characters of a title in the list."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -18,14 +32,15 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "reproduce",
         "run experiments, from checkpoints and datasets to tables",
-        "tcuq-lab reproduce drop --setting reduced",
+        TRY,
         reproduce,
     )
+    parser.description = f"{parser.description}\n{ABOUT}"
     option = parser.add_argument
     option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
-    option("--setting", default="reduced", metavar="S", help="size: reduced (default), full or trial")
+    option("--setting", default="full", metavar="S", help="size: full (default), reduced or trial")
     option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
-    option("--dwell", action="append", type=float, metavar="D", help="only this dwell; may be repeated")
+    option("--dwell", action="append", type=float, metavar="D", help="only streams of this dwell; may be repeated")
     option(
         "--experiments",
         metavar="DIR",
@@ -65,10 +80,7 @@ def reproduce(args: argparse.Namespace) -> int:
     if not args.names:
         listed = {name: {"title": title, "paper": ""} for name, title in TITLES.items()}
         listed |= {name: {"title": each.title, "paper": each.paper} for name, each in found.items()}
-        wide = max(map(len, listed), default=0)
-        lines = [f"{name:<{wide}} {title}." for name, title in TITLES.items()]
-        lines += [f"{name:<{wide}} {each.title}. Paper: {each.paper}." for name, each in found.items()]
-        answer(args, listed, "\n".join(lines))
+        answer(args, listed, _listed({name: each["title"] for name, each in listed.items()}))
         return 0
     if args.write and (args.task or args.dwell or args.seed):
         raise UsageError("--write stores whole experiments: leave out --task, --dwell and --seed")
@@ -131,6 +143,37 @@ def reproduce(args: argparse.Namespace) -> int:
     shown = "\n".join(f"{found[name].title}\n\n{text(lines)}" for name, lines in tables.items())
     answer(args, {name: plain(lines) for name, lines in tables.items()}, shown)
     return 0
+
+
+def _listed(titles: Mapping[str, str]) -> str:
+    """Return a line for each experiment: its name, its title, the time and size of the stored run."""
+    from ..home import folder
+    from ..pages.wording import lasting
+
+    results = folder(None, "results")
+    name_width, title_width = (max(map(len, texts), default=0) for texts in (titles, titles.values()))
+    lines = []
+    for name, title in titles.items():
+        first = title.partition(". ")[0]
+        short = first if len(first) <= LONGEST else f"{first[: LONGEST - 3]}..."
+        took = _last_run(results / f"{name}.json")
+        time = "" if took is None else f"{lasting(took[0])} on one core ({took[1]})"
+        lines.append(f"{name:<{name_width}}  {short:<{min(title_width, LONGEST)}}  {time}".rstrip())
+    return "\n".join([*lines, f"needs TCUQ_DATA; try: {TRY}"])
+
+
+def _last_run(path: Path) -> tuple[float, str] | None:
+    """Return seconds and setting in the head of a result file; None where there are none."""
+    import re
+
+    try:
+        with path.open(encoding="utf-8") as file:
+            head = file.read(HEAD)
+    except (OSError, UnicodeDecodeError):
+        return None
+    setting = re.search(r'^ "setting": \{\s*"name": "(\w+)"', head, re.MULTILINE)
+    seconds = re.search(r'^ "seconds": ([0-9.]+),$', head, re.MULTILINE)
+    return (float(seconds[1]), setting[1]) if seconds and setting else None
 
 
 def _field(args: argparse.Namespace) -> int:

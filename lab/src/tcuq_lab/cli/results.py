@@ -12,6 +12,9 @@ from tcuq.cli.edge import UsageError
 if TYPE_CHECKING:
     from tcuq.cli.common import Subparsers
 
+WIDEST = 160
+"""Characters that are shown of a changed line: a row of a table may have a thousand."""
+
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
@@ -39,6 +42,8 @@ def results(args: argparse.Namespace) -> int:
     if args.write and args.check:
         raise UsageError("--write and --check exclude each other: --check writes nothing")
     source, out = folder(args.results, "results"), folder(args.out, "../docs")
+    if not source.is_dir():
+        raise UsageError(f"{source}: no such folder")
     pages = {name: update(out / name, text) for name, text in build_pages(source).items()}
     # A page of an experiment that is gone, or of a part that is no longer needed.
     left = [path for path in _pages(out / FOLDER) if f"{FOLDER}/{path.name}" not in pages]
@@ -49,6 +54,7 @@ def results(args: argparse.Namespace) -> int:
         if each.state != "same"
         for line in (each.lines(most=0)[:1] if name == HTML else each.lines())
     ]
+    lines = [line if len(line) <= WIDEST else f"{line[: WIDEST - 3]}..." for line in lines]
     lines += [f"{path}: no result file" for path in left]
     # The HTML page is not under version control: where there is none, none is out of date.
     stale = [
