@@ -44,15 +44,57 @@ def test_the_example_runs_and_has_twenty_lines(
     assert f"next: tcuq-lab bench --table {out}/*.json" in said
     assert main(["bench", "confidence", "--streams", streams, "--out", str(out), "--quiet"]) == 0
     files = sorted(map(str, out.glob("*.json")))
-    assert main(["bench", "--table", *files]) == 0
-    said = capsys.readouterr().out
+    assert main(["bench", "--table", *files]) == 0  # the built-in results are of other streams
+    said, beside = capsys.readouterr()
+    assert "the built-in results are left out: they were made with other streams" in beside
+    assert "tcuq_no_labels" not in said
     assert "### Track: without labels" in said and "| confidence | 1.00 (1.00 to 1.00) |" in said
     page = tmp_path / "page.md"
     page.write_text("top\n<!-- leaderboard: begin -->\n<!-- leaderboard: end -->\n")
-    command = ["bench", "--table", *files, "--page", str(page)]
+    command = ["bench", "--table", *files, "--only", "--page", str(page)]
     assert main([*command, "--check"]) == 1 and "Track" not in page.read_text()
     assert main([*command, "--write"]) == 0 and "Track" in page.read_text()
     assert main([*command, "--check"]) == 0
+
+
+def test_a_run_ends_with_its_rank_among_the_built_in_methods(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    streams = made_folder(tmp_path / "streams", ["east"])
+    command = ["bench", str(EXAMPLE), "--streams", str(streams)]
+    assert main(command) == 0 and "rank" not in capsys.readouterr().out
+    built_in, out = streams / "results", tmp_path / "mine"
+    for name in ("confidence", "mean_8"):
+        assert main(["bench", name, "--streams", str(streams), "--out", str(built_in), "--quiet"]) == 0
+    assert main([*command, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert " of 3 in the track without labels, " in said and "confidence 1.00" in said
+    table = ["bench", "--table", str(out / "bench_method.json"), "--streams", str(streams)]
+    assert main(table) == 0
+    said = capsys.readouterr().out
+    assert "| moving mean of doubt (`bench_method.py`) |" in said and "| mean of 8 (`mean_8`) |" in said
+    assert main([*table, "--only"]) == 0 and "mean of 8" not in capsys.readouterr().out
+
+
+def test_a_delay_without_end_is_never(
+    streams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "silent.py"
+    path.write_text(
+        "def watch(stream):\n"
+        "    doubt = 1 - stream.probs.max(axis=1)\n"
+        "    return {'risk': doubt, 'alarm': doubt > 2}\n"
+    )
+    assert main(["bench", str(path), "--streams", streams]) == 0
+    said = capsys.readouterr().out
+    assert "never" in said and "inf" not in said
+
+
+def test_a_file_of_nearly_that_name_is_offered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my_method.py").write_text("")
+    assert main(["bench", str(tmp_path / "my_metod.py")]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(f"my_metod.py: no such file; did you mean {tmp_path / 'my_method.py'}?\n")
 
 
 def test_streams_are_replaced_only_where_that_is_asked_for(
@@ -108,16 +150,20 @@ def test_without_arguments_it_says_what_to_type(capsys: pytest.CaptureFixture[st
     assert main(["bench"]) == 0
     said = capsys.readouterr().out
     assert "tcuq-lab bench your_method.py --out results" in said and "vote_8" in said
+    assert f"tcuq-lab bench {EXAMPLE}\n" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nobody.py"], "nobody.py: No such file or directory"),
-        (["vote_9"], "method 'vote_9' is unknown; did you mean vote_8? A file of yours ends in .py"),
+        (["vote_9"], "method 'vote_9' is unknown; did you mean vote_8? (a file of yours ends in .py)"),
+        (["."], "method '.' is unknown, expected one of confidence, entropy, "),
         (["confidence", "--make"], "METHOD, --table and --make exclude each other"),
-        (["confidence", "--check"], "--check goes with --page, --write with --page or --make"),
-        (["confidence", "--page", "x"], "--page goes with --table"),
+        (["confidence", "--check"], "--check needs --page FILE"),
+        (["confidence", "--write"], "--write needs --page FILE or --make"),
+        (["confidence", "--page", "x"], "--page needs --table"),
+        (["--table", "--only"], "--only needs --table FILE: a result file of yours"),
         (["confidence", "--streams", "nowhere"], "nowhere has no streams.json, expected the streams"),
         (["vote_8.json"], "vote_8.json is no method; for a result file type: tcuq-lab bench --table"),
         (["a/mine.py", "b/mine.py"], "b/mine.py would have the result file of a/mine.py"),

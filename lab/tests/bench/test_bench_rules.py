@@ -89,15 +89,19 @@ def test_an_answer_that_looks_ahead_is_caught(benchmark: Benchmark) -> None:
     [
         (lambda s: doubt(s)[1:], r"risk has shape \(119,\), expected \(120,\): one value for each step"),
         (lambda s: np.where(np.arange(120) == 7, np.nan, 0), r"risk\[7\] is nan, expected a finite number"),
-        (lambda s: np.full(120, "a"), "risk has dtype <U1, expected numbers"),
+        (lambda s: np.full(120, "a"), r"risk is text \('a'\), expected numbers"),
         (lambda s: Said(doubt(s), np.full(120, 3)), r"answer\[0\] is 3, expected a class from 0 to 2"),
         (lambda s: Said(doubt(s), np.full(120, 0.5)), "answer has dtype float64, expected integers"),
         (lambda s: Said(doubt(s), alarm=np.full(120, 2)), r"alarm\[0\] is 2, expected True or False"),
         (lambda s: Said(doubt(s), accuracy=np.full(120, 80.0)), r"accuracy\[0\] is 80.0, expected 0 to 1"),
-        (lambda s: {"risk": doubt(s), "alram": None}, "'alram' is said, expected risk"),
+        (lambda s: "high", r"risk is text \('high'\), expected numbers"),
+        (
+            lambda s: {"risk": doubt(s), "alarms": None},
+            "unknown key 'alarms'; allowed: risk, answer, alarm, accuracy",
+        ),
         (lambda s: None, "risk is None, expected a number for each step"),
         (lambda s: sys.exit(3), "failed: SystemExit: 3"),
-        (lambda s: {"alarm": doubt(s)}, "risk is missing, expected risk"),
+        (lambda s: {"alarm": doubt(s)}, "key 'risk' is missing; allowed: risk, answer"),
         (lambda s: s.labels, "AttributeError: 'Stream' object has no attribute 'labels'"),
         (lambda s: s.probs.sort(), "ValueError: sort array is read-only"),
     ],
@@ -111,9 +115,9 @@ def test_bad_words_are_refused(benchmark: Benchmark, said: Any, message: str) ->
 def test_random_words_are_refused(benchmark: Benchmark) -> None:
     rng = np.random.default_rng(0)
     counter = itertools.count()
-    with pytest.raises(Broken, match=r"the second time; .* seed random numbers"):
+    with pytest.raises(Broken, match=r"the second time\. .* Random numbers need a fixed seed\.$"):
         judge(benchmark, lambda stream: rng.random(len(stream)))
-    with pytest.raises(Broken, match="the second time; begin each stretch afresh"):
+    with pytest.raises(Broken, match=r"stretches: reset it at the beginning of watch\(self, stream\)"):
         judge(benchmark, lambda stream: doubt(stream) + next(counter))
 
 
@@ -125,8 +129,12 @@ def test_a_memory_that_outlives_a_stretch_is_refused(benchmark: Benchmark) -> No
             self.mean = 0.9 * self.mean + 0.1 * (1 - float(probs.max()))
             return self.mean
 
-    with pytest.raises(Broken, match="another risk the second time; begin each stretch afresh"):
+    remedy = r"State is carried over between stretches: define start\(self\) and reset it there\."
+    with pytest.raises(Broken, match=rf"another risk the second time\. {remedy}"):
         run(entry_of(Method, "", "", "made.py"), benchmark)
+    keeps = type("Method", (Method,), {"start": lambda self: None})
+    with pytest.raises(Broken, match=r"between stretches: reset all of it in start\(self\)\."):
+        run(entry_of(keeps, "", "", "made.py"), benchmark)
     forgets = type("Method", (Method,), {"start": lambda self: setattr(self, "mean", 0.0)})
     assert run(entry_of(forgets, "", "", "made.py"), benchmark).interval().estimate > 0
 
@@ -138,7 +146,7 @@ def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> Non
         self.weight = next(seeds)
 
     kind = type("Method", (), {"fit": fit, "watch": lambda self, stream: stream.features[:, 0] * self.weight})
-    with pytest.raises(Broken, match="gets another risk after a second fit"):
+    with pytest.raises(Broken, match=r"gets another risk after a second fit\. Seed the random numbers of fit\.$"):
         run(entry_of(kind, "", "", "made.py"), benchmark)
 
 
@@ -147,10 +155,28 @@ def test_labels_are_given_in_their_track_alone(benchmark: Benchmark, uses_labels
     seen = []
 
     def fit(self: Any, dev: Dev) -> None:
-        seen.append((dev.labels is not None, dev.shifted is not None, hasattr(dev.clean, "labels")))
+        assert repr(dev)  # says nothing of what is not there
+        seen.append((hasattr(dev, "labels"), hasattr(dev, "shifted"), hasattr(dev.clean, "labels")))
 
     judge(benchmark, doubt, fit=fit, uses_labels=uses_labels)
     assert set(seen) == {(uses_labels, uses_labels, False)}
+
+
+@pytest.mark.parametrize("name", ["labels", "shifted"])
+def test_labels_of_the_other_track_are_refused_in_one_line(
+    benchmark: Benchmark, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "curious.py"
+    path.write_text(
+        "class Method:\n    uses_labels = False\n"
+        f"    def fit(self, dev):\n        self.share = (dev.{name} == 0).mean()\n"
+        "    def watch(self, stream):\n        return stream.probs[:, 0]\n"
+    )
+    with pytest.raises(Broken) as caught:
+        run(load_entry(path), benchmark)
+    assert str(caught.value) == (
+        f"{path} (line 4): dev.{name} is not given in the track without labels; set uses_labels = True"
+    )
 
 
 def test_without_fit_a_method_is_in_the_track_without_labels() -> None:
@@ -206,7 +232,7 @@ def test_alarms_at_some_stretches_only_are_refused(benchmark: Benchmark) -> None
         here = stream.probs[0].tolist() == first
         return Said(doubt(stream), alarm=np.zeros(len(stream), bool) if here else None)
 
-    with pytest.raises(Broken, match="alarm is said to some stretches only, expected all"):
+    with pytest.raises(Broken, match="alarm is given for some stretches only, expected all"):
         judge(benchmark, watch)
 
 

@@ -11,7 +11,7 @@ from small_benchmark import made_task
 from tcuq_lab.bench.builtin import BUILT_IN, built_in, limit_for
 from tcuq_lab.bench.entry import Fitted
 from tcuq_lab.bench.files import Shown, Task
-from tcuq_lab.bench.interface import Said
+from tcuq_lab.bench.interface import Said, Stream
 from tcuq_lab.bench.scores import (
     ACCURACY,
     AUROC,
@@ -119,3 +119,20 @@ def test_built_in_methods_speak(name: str) -> None:
     assert said.risk[wrong].mean() > said.risk[~wrong].mean()
     assert fitted.state_bytes is None or fitted.state_bytes >= 0
     assert entry.source.startswith("tcuq_lab/") and len(entry.sha256) == 64
+
+
+@pytest.mark.parametrize(("dwell", "rival"), [(1, "belief"), (1, "confidence"), (40, "confidence")])
+def test_a_mix_of_paces_finds_the_pace(dwell: int, rival: str) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(rng.integers(0, 5, 4000 // dwell), dwell)
+    logits = 1.5 * np.eye(5)[labels] + rng.normal(0, 1, (4000, 5))
+    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    stream = Stream(probs.astype(np.float32), np.ones((4000, 1), np.float32))
+    errors = {}
+    for name in ("belief_paces", rival):
+        said = BUILT_IN[name]().watch(stream)
+        answer = probs.argmax(axis=1) if said.answer is None else said.answer
+        errors[name] = float((answer != labels).mean())
+    ratio = errors["belief_paces"] / errors[rival]
+    # Shuffled, it must not lose more than a little to confidence; held, it has to gain from the past.
+    assert ratio < {(1, "belief"): 0.9, (1, "confidence"): 1.05, (40, "confidence"): 0.3}[dwell, rival], ratio

@@ -123,9 +123,9 @@ def test_streams_as_devices_meet_them(folder, capsys):
             ("--kind", "fog", "--gap", "40"),
             "layout segments has the unknown field 'gap', expected one of mean",
         ),
-        (("--layout", "loop"), "layout name 'loop' is unknown; did you mean"),
+        (("--layout", "loop"), "layout name 'loop' is unknown, expected one of "),
         (("--dataset", "emnist"), "dataset with parts 'emnist' is unknown; did you mean mnist?"),
-        (("--part", "val"), "part of mnist 'val' is unknown; did you mean"),
+        (("--part", "val"), "part of mnist 'val' is unknown, expected one of train, dev, test"),
         ((), "layout segments has nothing to show"),
         (
             ("--layout", "literal", "--kind", "fog", "--steps", "900"),

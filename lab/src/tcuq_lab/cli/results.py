@@ -54,7 +54,7 @@ def results(args: argparse.Namespace) -> int:
         if each.state != "same"
         for line in (each.lines(most=0)[:1] if name == HTML else each.lines())
     ]
-    lines = [line if len(line) <= WIDEST else f"{line[: WIDEST - 3]}..." for line in lines]
+    lines = [_short(line) for line in lines]
     lines += [f"{path}: no result file" for path in left]
     # The HTML page is not under version control: where there is none, none is out of date.
     stale = [
@@ -77,6 +77,20 @@ def results(args: argparse.Namespace) -> int:
     found = {"stale": stale, "written": [each.path for each in pages.values()] if args.write else []}
     answer(args, found, "\n".join(lines))
     return int(bool(stale) and args.check)
+
+
+def _short(line: str) -> str:
+    """Return a changed line with what differs in it, where all of it is too long to show."""
+    if len(line) <= WIDEST:
+        return line
+    old, arrow, new = line.partition(" -> ")
+    place, colon, old = old.partition(": ")
+    if not arrow or not colon:
+        return f"{line[: WIDEST - 3]}..."
+    room = (WIDEST - len(place) - len(": ... -> ......")) // 2
+    same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    begin = max(0, same - room // 3)
+    return f"{place}: ...{old[begin : begin + room]} -> ...{new[begin : begin + room]}..."
 
 
 def _pages(folder: Path) -> list[Path]:
