@@ -46,7 +46,9 @@ def test_only_a_close_name_is_offered(name: str, names: list[str], message: str)
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("count", "end"), [(13, "n11, n12"), (14, "n11 and 2 more"), (40, "n11 and 28 more")])
+@pytest.mark.parametrize(
+    ("count", "end"), [(13, "n11, n12"), (14, "n11 and 2 more"), (40, "n11 and 28 more")]
+)
 def test_many_names_are_listed_in_part(count: int, end: str) -> None:
     with pytest.raises(ValueError, match=rf"expected one of n0, n1, .*, {end}$"):
         known("thing", "???", [f"n{number_}" for number_ in range(count)])

@@ -146,7 +146,9 @@ def test_a_fit_that_draws_without_a_seed_is_refused(benchmark: Benchmark) -> Non
         self.weight = next(seeds)
 
     kind = type("Method", (), {"fit": fit, "watch": lambda self, stream: stream.features[:, 0] * self.weight})
-    with pytest.raises(Broken, match=r"gets another risk after a second fit\. Seed the random numbers of fit\.$"):
+    with pytest.raises(
+        Broken, match=r"gets another risk after a second fit\. Seed the random numbers of fit\.$"
+    ):
         run(entry_of(kind, "", "", "made.py"), benchmark)
 
 

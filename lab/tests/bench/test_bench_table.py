@@ -107,7 +107,9 @@ def test_a_rank_names_its_neighbors(tmp_path: Path) -> None:
         return rank_line(found[name], [other, *(found[each] for each in others)])
 
     track = "in the track without labels"
-    assert line("good", "best", "poor", "worst") == f"rank 2 of 4 {track}, behind best 0.30, ahead of poor 0.90"
+    assert (
+        line("good", "best", "poor", "worst") == f"rank 2 of 4 {track}, behind best 0.30, ahead of poor 0.90"
+    )
     assert line("best", "good", "twin") == f"rank 1 of 3 {track}, ahead of good 0.50"
     assert line("good", "twin", "best") == f"rank 2 of 3 {track}, behind best 0.30, level with twin 0.50"
     assert line("worst", "poor", "best") == f"rank 3 of 3 {track}, behind poor 0.90"

@@ -568,7 +568,7 @@ def test_inputs_that_do_not_fit_are_refused_at_once():
         inputs(about, data, "mnist_c")
     with pytest.raises(ValueError, match=r"examples of letters are uint8 \(7, 7\), expected uint8 \(8, 8\)"):
         inputs(about, data, "mnist_c", ood={"letters": pictures(20, 7)})
-    with pytest.raises(ValueError, match="dataset 'toy' is unknown; did you mean"):
+    with pytest.raises(ValueError, match="dataset 'toy' is unknown, expected one of mnist, "):
         inputs(about, data, ood={"letters": pictures(20)})
     with pytest.raises(ValueError, match="toy dev has 60 examples; clean needs 2"):
         inputs(build(describe(shifts=(Shift("fog", (1,)),)), LABELS), data, "mnist_c")

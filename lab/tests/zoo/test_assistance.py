@@ -96,7 +96,7 @@ def test_a_trial_is_not_taken_for_an_answer(words: Path, capsys: pytest.CaptureF
         (("--epochs", "2"), "holds a network of another configuration (epochs differ)"),
         (("--curves", "2"), "curves is 2, expected 1, as in this file"),
         (("--examples", "9"), "examples is 9"),
-        (("--backbone", "vit"), "backbone 'vit' is unknown; did you mean"),
+        (("--backbone", "vit"), "backbone 'vit' is unknown, expected one of "),
     ]:
         assert run(words, *options) == 2
         err = capsys.readouterr().err

@@ -31,7 +31,7 @@ from tcuq_lab.zoo.weights import load_weights  # noqa: E402
         ({"options": {"widht": 4}}, "t: option of dscnn 'widht' is unknown; did you mean width?"),
         ({"options": {"width": "wide"}}, "option width of dscnn is 'wide', not an integer"),
         ({"options": {"width": True}}, "option width of dscnn is True"),
-        ({"options": {"name": 1}}, "option of dscnn 'name' is unknown; did you mean"),
+        ({"options": {"name": 1}}, "option of dscnn 'name' is unknown, expected one of "),
         ({"options": {"classes": 4}}, "option classes is 4, expected 10 or more"),
         (
             {"options": {"channels": 3}},

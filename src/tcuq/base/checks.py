@@ -6,7 +6,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-
 CLOSE = 0.6
 """Share of letters that two names have in common, in order, if one is offered for the other."""
 MOST_NAMES = 12

@@ -98,7 +98,6 @@ class Result:
     found: Found
     content: Mapping[str, Any]
 
-
     @property
     def typed(self) -> str | None:
         """What to type after `tcuq-lab bench` to run the method: a built-in name, or a file."""

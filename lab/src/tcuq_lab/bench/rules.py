@@ -66,7 +66,8 @@ def check_again(fitted: Fitted, stream: Stream, first: Said, where: str, how: st
     step = difference(fitted.say(stream, where), first, len(stream))
     if step is not None:
         raise Broken(
-            f"{fitted.entry.place} on {fitted.task}, {where}: step {step[1]} gets another {step[0]} {how}. {remedy}"
+            f"{fitted.entry.place} on {fitted.task}, {where}: step {step[1]} gets another {step[0]} {how}. "
+            f"{remedy}"
         )
 
 

@@ -98,7 +98,9 @@ def run(entry: Entry, benchmark: Benchmark, progress: Progress | None = None) ->
             where = _where(stream, 0)
             check_again(fitted, given[0], said[0], where, "the second time", fitted.carried)
             check_past(fitted, given[0], said[0], where)
-            check_again(again, given[0], said[0], where, "after a second fit", "Seed the random numbers of fit.")
+            check_again(
+                again, given[0], said[0], where, "after a second fit", "Seed the random numbers of fit."
+            )
             for column, each in figures(task, stream, joined(said), confidence(given)).items():
                 lines.append(line(task.name, stream, entry.name, "", column, mean([each]), 1))
                 if column == RELATIVE:
@@ -145,7 +147,9 @@ def _same_kinds(
         kinds = tuple(column is not None for column in each)
         if before is not None and kinds != before:
             name = next(n for n, a, b in zip(Said._fields, kinds, before, strict=True) if a != b)
-            raise Broken(f"{entry.place} on {task.name}: {name} is given for some stretches only, expected all")
+            raise Broken(
+                f"{entry.place} on {task.name}: {name} is given for some stretches only, expected all"
+            )
         before = kinds
     assert before is not None
     return before

@@ -83,11 +83,10 @@ def bench(args: argparse.Namespace) -> int:
     from ..bench.builtin import BUILT_IN
     from ..home import NoCheckout, home
 
-    example = "lab/examples/bench_method.py"
     try:
         example = str(home() / "examples" / "bench_method.py")
-    except NoCheckout:  # then it is the path within one
-        pass
+    except NoCheckout:
+        example = "lab/examples/bench_method.py"  # within a checkout
     answer(args, {"built_in": list(BUILT_IN)}, NEXT.format(names=", ".join(BUILT_IN), example=example))
     return 0
 

@@ -40,7 +40,13 @@ def add(subparsers: Subparsers) -> None:
     option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
     option("--setting", default="full", metavar="S", help="size: full (default), reduced or trial")
     option("--task", action="append", metavar="T", help="only this dataset; may be repeated")
-    option("--dwell", action="append", type=float, metavar="D", help="only streams of this dwell; may be repeated")
+    option(
+        "--dwell",
+        action="append",
+        type=float,
+        metavar="D",
+        help="only streams of this dwell; may be repeated",
+    )
     option(
         "--experiments",
         metavar="DIR",
