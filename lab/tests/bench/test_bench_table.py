@@ -13,7 +13,7 @@ from small_benchmark import made_benchmark
 
 from tcuq_lab.bench.entry import entry_of
 from tcuq_lab.bench.files import LIST, Benchmark, load
-from tcuq_lab.bench.results import beside, load_result, load_results, result_text
+from tcuq_lab.bench.results import beside, load_result, load_results, result_text, stored
 from tcuq_lab.bench.run import run
 from tcuq_lab.bench.table import BEGIN, END, leaderboard, placed, rank_line, ranked
 
@@ -120,12 +120,14 @@ def test_results_beside_others_have_the_same_streams_and_other_names(tmp_path: P
     (tmp_path / "stored").mkdir()
     for name in ("vote", "mine"):
         made_result(tmp_path / "stored", name, 0.5)
-    mine = load_results([made_result(tmp_path, "mine", 0.4)])
-    assert [each.name for each in beside(mine, tmp_path / "stored")] == ["vote"]
-    assert [each.name for each in beside([], tmp_path / "stored")] == ["mine", "vote"]
-    assert beside(mine, tmp_path / "nowhere") == []
-    elsewhere = load_results([made_result(tmp_path, "far", 0.4, streams="xyz")])
-    assert beside(elsewhere, tmp_path / "stored") == []
+    made_result(tmp_path / "stored", "far", 0.5, streams="xyz")  # as while results are made again
+    made_result(tmp_path / "stored", "short", 0.5, headline_draws=[0.5])
+    others = stored(tmp_path / "stored", "abc")
+    assert [each.name for each in others] == ["mine", "short", "vote"]
+    mine = load_result(made_result(tmp_path, "mine", 0.4))
+    assert [each.name for each in beside(mine, others)] == ["vote"]
+    assert [each.name for each in beside([], others)] == ["mine", "short", "vote"]
+    assert stored(tmp_path / "nowhere", "abc") == []
 
 
 @pytest.mark.parametrize(

@@ -183,21 +183,30 @@ def load_results(paths: Sequence[str | Path], streams: str | None = None) -> lis
     return found
 
 
-def beside(results: Sequence[Result], folder: str | Path) -> list[Result]:
-    """Return the results of a folder that can be ranked with others and are not replaced by one of them.
-
-    Left out are results of other streams, and those of a name and track that is there already.
+def stored(folder: str | Path, streams: str) -> list[Result]:
+    """Return the results of a folder that were made with some streams; those of others are left out.
 
     Parameters
     ----------
-    results : sequence of Result
     folder : path
+        There may be none.
+    streams : str
+        Their digest.
     """
-    there = load_results(sorted(Path(folder).glob("*.json")))
-    names = {(each.name, each.track) for each in results}
-    return [
-        each
-        for each in there
-        if (each.name, each.track) not in names
-        and all((each.streams, len(each.draws)) == (other.streams, len(other.draws)) for other in results[:1])
-    ]
+    found = [load_result(path) for path in sorted(Path(folder).glob("*.json"))]
+    return [each for each in found if each.streams == streams]
+
+
+def beside(result: Result | Sequence[Result], others: Sequence[Result]) -> list[Result]:
+    """Return those of other results that no new one replaces: each has its name and track for itself.
+
+    Parameters
+    ----------
+    result : Result, or a sequence of them
+        The new ones.
+    others : sequence of Result
+    """
+    new = [result] if isinstance(result, Result) else list(result)
+    names = {(each.name, each.track) for each in new}
+    lengths = {len(each.draws) for each in new} or {len(each.draws) for each in others}
+    return [each for each in others if (each.name, each.track) not in names and len(each.draws) in lengths]

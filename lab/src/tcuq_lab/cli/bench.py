@@ -120,7 +120,7 @@ def _run(args: argparse.Namespace) -> int:
     from ..bench.builtin import BUILT_IN, built_in
     from ..bench.entry import load_entry
     from ..bench.files import load
-    from ..bench.results import beside, result_of, result_text
+    from ..bench.results import beside, result_of, result_text, stored
     from ..bench.run import run
     from ..bench.table import rank_line
 
@@ -134,6 +134,7 @@ def _run(args: argparse.Namespace) -> int:
     entries = [load_entry(name) if name.endswith(".py") else built_in(name) for name in names]
     place = _folder(args.streams)
     benchmark = load(place)
+    others = stored(place / RESULTS, benchmark.digest)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
     found, shown = {}, []
@@ -144,9 +145,8 @@ def _run(args: argparse.Namespace) -> int:
             found[entry.name] = _summary(outcome)
             shown.append(_shown(outcome))
             result = result_of(name, json.loads(text))
-            others = beside([result], place / RESULTS)
             if others:
-                shown.append(rank_line(result, others))
+                shown.append(rank_line(result, beside(result, others)))
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
                 write_whole(path, text)
@@ -208,7 +208,7 @@ def _shown(outcome: Outcome) -> str:
 def _table(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from ..bench.results import beside, load_results
+    from ..bench.results import beside, load_results, stored
     from ..bench.table import leaderboard, placed, ranked
     from ..changes import update
     from ..home import NoCheckout, folder
@@ -222,10 +222,11 @@ def _table(args: argparse.Namespace) -> int:
                 raise
             note(args, "the built-in results are left out: they are in a checkout of tcuq")
         else:
-            others = beside(results, place)
-            if results and not others and any(place.glob("*.json")):
+            paths = sorted(place.glob("*.json"))
+            others = stored(place, results[0].streams) if results else load_results(paths)
+            if paths and not others:
                 note(args, "the built-in results are left out: they were made with other streams")
-            results += others
+            results += beside(results, others)
     text = leaderboard(results)
     tracks: dict[str, list[Result]] = {}
     for each in results:
