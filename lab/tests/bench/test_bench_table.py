@@ -125,7 +125,7 @@ def test_results_beside_others_have_the_same_streams_and_other_names(tmp_path: P
     others = stored(tmp_path / "stored", "abc")
     assert [each.name for each in others] == ["mine", "short", "vote"]
     mine = load_result(made_result(tmp_path, "mine", 0.4))
-    assert [each.name for each in beside(mine, others)] == ["vote"]
+    assert [each.name for each in beside([mine], others)] == ["vote"]
     assert [each.name for each in beside([], others)] == ["mine", "short", "vote"]
     assert stored(tmp_path / "nowhere", "abc") == []
 

@@ -197,16 +197,15 @@ def stored(folder: str | Path, streams: str) -> list[Result]:
     return [each for each in found if each.streams == streams]
 
 
-def beside(result: Result | Sequence[Result], others: Sequence[Result]) -> list[Result]:
+def beside(results: Sequence[Result], others: Sequence[Result]) -> list[Result]:
     """Return those of other results that no new one replaces: each has its name and track for itself.
 
     Parameters
     ----------
-    result : Result, or a sequence of them
+    results : sequence of Result
         The new ones.
     others : sequence of Result
     """
-    new = [result] if isinstance(result, Result) else list(result)
-    names = {(each.name, each.track) for each in new}
-    lengths = {len(each.draws) for each in new} or {len(each.draws) for each in others}
+    names = {(each.name, each.track) for each in results}
+    lengths = {len(each.draws) for each in results} or {len(each.draws) for each in others}
     return [each for each in others if (each.name, each.track) not in names and len(each.draws) in lengths]

@@ -146,7 +146,7 @@ def _run(args: argparse.Namespace) -> int:
             shown.append(_shown(outcome))
             result = result_of(name, json.loads(text))
             if others:
-                shown.append(rank_line(result, beside(result, others)))
+                shown.append(rank_line(result, beside([result], others)))
             if args.out:
                 path = Path(args.out) / f"{Path(name).stem}.json"
                 write_whole(path, text)
