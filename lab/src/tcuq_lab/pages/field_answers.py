@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..reproduce.field.plan import CHANGING
 from .field import NO_LABELS, RISK, Field
-from .first_tables import ALARM_STREAM, alarm_look, alarm_rows
+from .first_alarms import ALARM_STREAM, alarm_look, alarm_rows
 from .headline import LEFT, place
 from .numbers import number
 from .wording import listed, named

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..reproduce.field.plan import UNTOLD
 from .field import CLEAN, TYPE, Field, direction, is_pair
 from .grids import grid
+from .headline import called
 from .numbers import SPACE, around, number
 from .wording import named
 
@@ -50,7 +51,7 @@ def by_stream(field: Field, task: str, column: str, rows: Sequence[str], streams
         ]
         for row in rows
     ]
-    return grid(["", *streams], lines, len(streams))
+    return grid(["", *map(called, streams)], lines, len(streams))
 
 
 def by_column(
@@ -103,7 +104,7 @@ def pairs(field: Field, task: str, column: str, streams: Sequence[str]) -> str:
         [f"`{row}`", *(around(figures.get((row, stream)), signed=" - " in row) for stream in streams)]
         for row in rows
     ]
-    return grid(["", *streams], lines, len(streams))
+    return grid(["", *map(called, streams)], lines, len(streams))
 
 
 def types(field: Field, task: str, column: str) -> str:
@@ -127,7 +128,7 @@ def types(field: Field, task: str, column: str) -> str:
 
 
 def told_worth(field: Field, column: str) -> str:
-    """Return what knowing the pace is worth: means over laws of the three fits of every fitted row."""
+    """Return what knowing the pace is worth: means over streams of the three fits of every fitted row."""
     rows: dict[str, list[str]] = {}
     for task in field.tasks:
         laws = field.laws(task, column)

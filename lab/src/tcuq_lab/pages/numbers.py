@@ -35,9 +35,14 @@ def number(column: str, value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip(MINUS).startswith("0.") else text
 
 
+def has_span(line: Line) -> bool:
+    """Return whether a figure has an interval; one point is none: there was nothing to draw again."""
+    return line.low < line.high
+
+
 def span(line: Line) -> str:
     """Return the interval of a figure, nothing where there is none."""
-    if math.isnan(line.low) or math.isnan(line.high):
+    if not has_span(line):
         return ""
     return f"{number(line.column, line.low)} to {number(line.column, line.high)}"
 
@@ -69,7 +74,7 @@ def around(line: Line | None, signed: bool = False, bold: bool = False) -> str:
     """
     if line is None:
         return ""
-    if not all(map(math.isfinite, (line.value, line.low, line.high))):
+    if not has_span(line) or not all(map(math.isfinite, (line.value, line.low, line.high))):
         return cell(line, signed, bold)
     text = short(line, signed)
     text = f"**{text}**" if bold else text
@@ -85,4 +90,4 @@ def short(line: Line | None, signed: bool = False) -> str:
 
 def beyond(line: Line) -> bool:
     """Return whether the whole interval of a difference lies on one side of 0; none settles nothing."""
-    return line.low > 0 or line.high < 0
+    return has_span(line) and (line.low > 0 or line.high < 0)

@@ -25,8 +25,8 @@ TOP, BOTTOM, LEFT_EDGE, GAP = 84, 62, 46, 50
 SERIES = (
     ("confidence", "c", "confidence"),
     ("simple", "s", "best simple rule on that stream"),
-    ("deep", "d", "deep ensemble, 5 passes"),
-    ("ours", "o", "ours, one pass, pace unknown"),
+    ("deep", "d", "ensemble of five, 5 passes"),
+    ("ours", "o", "ours, fitted with labels, 1 pass"),
 )
 """Entry of a place, class of the style, and what the legend calls it; ours comes last, on top."""
 SHIFT = {"c": -7.5, "s": -2.5, "d": 2.5, "o": 7.5}
@@ -34,7 +34,7 @@ SHORT = {
     "continuous sound": ("sound",),
     "object 16": ("held", "object"),
     "heavy-tailed 16": ("heavy", "tail"),
-    "changing pace": ("pace", "varies"),
+    "changing pace": ("unknown", "pace"),
 }
 """Two lines below the axis for streams that are not of a class dwell."""
 STYLE = """
