@@ -91,8 +91,7 @@ def alarm_table(field: Field) -> str:
         name = CALLED.get(row, f"`{row}`") + (" (the plainest)" if row == plain else "")
         lines.append([name, *cells])
     text = grid(["", *ALARM_COLUMNS.values()], lines, len(ALARM_COLUMNS))
-    left = len(rows) - len(kept)
-    return text + (f"\n\n{left} more on the page of the [alarms](results/alarms.md)." if left else "")
+    return text
 
 
 def _rough(column: str, line: Line | None) -> str:
@@ -113,7 +112,8 @@ def read_alarms(field: Field) -> str:
         f"Each cell: {tasks}, on streams of {ALARM_STREAM}. Limits come from development data alone; the "
         "false alarms that came out stand beside every delay. Cost is counted in points of accuracy. A shift "
         "that is never found counts as an infinite delay. Rivals are ordered by their delay "
-        "at equal false-alarm rates, which the page of the [alarms](results/alarms.md) shows. "
+        "at equal false-alarm rates, which the page of the [alarms](results/alarms.md) shows"
+        + (f", with {len(rows) - MOST_ROWS} more. " if len(rows) > MOST_ROWS else ". ")
         + (f"{explained[0].upper()}{explained[1:]}." if explained else "")
     )
 
@@ -130,7 +130,9 @@ def harder_table(field: Field) -> str:
             if not any(mine):
                 continue
             rival = f"{number(delay, best.value)}<br><sub>{best.row}</sub>" if best else ""
-            cells = [_rough(delay, line) for line in mine] + [rival] + [_rough("clean on", line) for line in on]
+            cells = (
+                [_rough(delay, line) for line in mine] + [rival] + [_rough("clean on", line) for line in on]
+            )
             rows.append([f"{named(task)}, {called(stream)}", *cells])
     if not rows:
         return ""

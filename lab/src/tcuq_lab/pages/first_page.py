@@ -12,6 +12,7 @@ from .field import PAGED, SIMPLE, Field
 from .first_alarms import alarm_table, harder_table, read_alarms, read_harder
 from .first_tables import TITLES, errors_table, helped, leads, read_errors, unlabeled
 from .grids import MADE, grid, page
+from .headline import called
 from .numbers import number, span
 from .shortfalls import section as shortfalls_section
 from .targets import Verdict
@@ -92,10 +93,22 @@ def targets_section(content: Content) -> list[str]:
     for target in content.targets.targets:
         about = f"{target.about}: {target.text}"
         rows.append([about, *(cells.get((target.name, task), "") for task in tasks)])
+    misses: dict[str, dict[str, int]] = {"task": {}, "subject": {}}
+    for each in judged:
+        if each.line is not None and not each.met:
+            for kind, name in (("task", named(each.task)), ("subject", each.target.about)):
+                misses[kind][name] = misses[kind].get(name, 0) + 1
+    where_ = "; ".join(
+        f"by {kind}: {', '.join(f'{name} {count_}' for name, count_ in sorted(found.items(), key=_most))}"
+        for kind, found in misses.items()
+        if found
+    )
     several = " and ".join(f"`{row}`" for row in content.targets.several)
     return [
         "## Targets",
-        f"{content.targets.about} {said[0].upper()}{said[1:]}. The figure farthest from a target decides; "
+        f"{content.targets.about} {said[0].upper()}{said[1:]}."
+        + (f" The misses, {where_}." if where_ else "")
+        + " The figure farthest from a target decides; "
         '"within the interval": the interval does not settle it. Where a target compares, the figure is the '
         f"paired difference. Rivals of several passes are {several}; all others count as one pass, also "
         "those whose extra heads or gradients make a step dearer.",
@@ -103,12 +116,18 @@ def targets_section(content: Content) -> list[str]:
     ]
 
 
+def _most(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
 def _verdict(verdict: Verdict) -> str:
     line = verdict.line
     if line is None:
         return verdict.words
     where = (
-        [] if len(verdict.target.streams) == 1 and verdict.target.streams[0] == line.stream else [line.stream]
+        []
+        if len(verdict.target.streams) == 1 and verdict.target.streams[0] == line.stream
+        else [called(line.stream)]
     )
     if len(verdict.target.than) > 1 or verdict.target.than[:1] == ("every rival of one pass",):
         where.append(f"against `{line.row.partition(f' {verdict.target.of} ')[2]}`")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..reproduce.field.lines import Line
 from .field import SIMPLE, Field, direction
 from .grids import grid
-from .headline import AUROC, COLUMNS, LEFT, Place, first_streams, place
+from .headline import AUROC, COLUMNS, LEFT, Place, called, first_streams, place
 from .numbers import around, beyond, number, short
 from .wording import listed, named
 
@@ -22,9 +22,9 @@ INTERVALS = (
 def errors_table(field: Field, column: str) -> str:
     """Return the table of one column, 4 rows a task."""
     rows = [
-        [f"{named(task)}, {called}", *_cells(place(field, task, stream, column))]
+        [f"{named(task)}, {name}", *_cells(place(field, task, stream, column))]
         for task in field.tasks
-        for called, stream in first_streams(task).items()
+        for name, stream in first_streams(task).items()
     ]
     head = [
         "",
@@ -57,12 +57,13 @@ def read_errors() -> str:
         f"**{AUROC}**: does the score rank errors of the plain network's label above its right answers. "
         "One rule: every method is judged by its own answers in Table 1a, ours by `tcuq answer`, and all are "
         "asked about the same events in Table 1b, ours with the risk of `tcuq`. **Ours** was fitted with "
-        "labels of a development stream that mixes paces; **without labels**: fitted on clean outputs alone "
+        "labels of a development stream that mixes paces; **without labels**: fitted on that stream "
+        "and on clean steps, both without labels "
         "(`tcuq no labels`). **Confidence**: the network's largest posterior (`base`). **Ensemble of five**: "
         "five networks, five passes a step (`deep`). **Simple rule**: the best of "
-        f"{len(SIMPLE)} on that very stream, which favors it: {rules}. Bold: the best of confidence, simple "
+        f"{len(SIMPLE)} on that very stream, which favors it. Bold: the best of confidence, simple "
         "rule, ensemble and ours. \u00b1: the longer side of a 95 % interval; the difference is paired. "
-        f"{INTERVALS}"
+        f"{INTERVALS}\n\nThe simple rules: {rules}."
     )
 
 
@@ -91,14 +92,14 @@ def unlabeled(field: Field) -> str:
     for column, words in ((LEFT, "errors left"), (AUROC, AUROC)):
         worse = []
         for task in field.tasks:
-            for called, stream in first_streams(task).items():
+            for name, stream in first_streams(task).items():
                 here = place(field, task, stream, column)
                 if here.bare is None or here.confidence is None:
                     continue
                 asked += 1
-                if direction(column) * (here.bare.value - here.confidence.value) < 0:
-                    figures = f"{number(column, here.bare.value)}, not {number(column, here.confidence.value)}"
-                    worse.append(f"{named(task)} {called} ({figures})")
+                bare, plain = short(here.bare), short(here.confidence)
+                if bare != plain and direction(column) * (here.bare.value - here.confidence.value) < 0:
+                    worse.append(f"{named(task)} {name} ({bare}, not {plain})")
         if worse:
             parts.append(f"{words} on {listed(worse)}")
     if not asked:
@@ -112,11 +113,11 @@ def helped(field: Field) -> str:
     """Return in which streams the monitor helps, with the figures that say so."""
     gains: dict[str, list[Place]] = {}
     for task in field.tasks:
-        for called, stream in first_streams(task).items():
+        for name, stream in first_streams(task).items():
             here = place(field, task, stream, LEFT)
             if here.ours and here.confidence:
-                name = called if called in ("shuffled", "class 16", "unknown pace") else "lived"
-                gains.setdefault(name, []).append(here)
+                group = name if name in ("shuffled", "class 16", "unknown pace") else "lived"
+                gains.setdefault(group, []).append(here)
     steady = gains.get("class 16", [])
     if not steady:
         return ""
@@ -134,15 +135,23 @@ def helped(field: Field) -> str:
     if not better:
         first = f"The monitor does not help where a class stays 16 steps: errors left go from {listed(told)}."
     rest = [
-        f"{words} {_changes(gains[name])}"
+        f"{words} {' / '.join(short(each.gaps.get('confidence'), True) for each in gains[name])}"
         for name, words in (
-            ("shuffled", "on shuffled streams by"),
-            ("lived", "with a held object or continuous sound by"),
-            ("unknown pace", "at unknown pace by"),
+            ("shuffled", "shuffled"),
+            ("lived", "held object or continuous sound"),
+            ("unknown pace", "unknown pace"),
         )
         if name in gains
     ]
-    return f"{first} They change {'; '.join(rest)}." if rest else first
+    worse = [
+        f"{called(each.stream)} {named(each.task)}"
+        for name in gains
+        for each in gains[name]
+        if _settled(each) < 0
+    ]
+    tasks = " / ".join(map(named, field.tasks))
+    more = f" Elsewhere they change by ({tasks}): {', '.join(rest)}." if rest else ""
+    return first + more + (f" Worse than confidence beyond the interval: {listed(worse)}." if worse else "")
 
 
 def _settled(here: Place) -> int:
@@ -151,16 +160,3 @@ def _settled(here: Place) -> int:
     if gap is None or not beyond(gap):
         return 0
     return 1 if direction(here.column) * gap.value > 0 else -1
-
-
-def _changes(places: list[Place]) -> str:
-    parts = [
-        f"{short(each.gaps['confidence'], True)} ({named(each.task)})"
-        for each in places
-        if "confidence" in each.gaps
-    ]
-    worse = [named(each.task) for each in places if _settled(each) < 0]
-    open_ = [named(each.task) for each in places if _settled(each) == 0]
-    remarks = [f"worse on {listed(worse)}"] if worse else []
-    remarks += [f"not settled on {listed(open_)}"] if open_ else []
-    return listed(parts) + (f", {', '.join(remarks)}" if remarks else "")

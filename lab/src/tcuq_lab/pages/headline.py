@@ -15,6 +15,8 @@ MINE = {LEFT: ANSWER, AUROC: RISK}
 """Row of ours for each. Errors left are those of a method's own answers; the AUROC asks every method about
 the same events, errors of the plain network's label."""
 AGAINST = ("confidence", "simple rule", "ensemble")
+SEEN = 0.0005
+"""Least difference that is not printed as 0."""
 SHOWN = {"class 1": "shuffled", CHANGING: "unknown pace"}
 """Streams whose name in result files is not the one that pages print."""
 

@@ -57,9 +57,7 @@ def cell(line: Line | None, signed: bool = False, bold: bool = False) -> str:
     """
     if line is None:
         return ""
-    text = number(line.column, line.value)
-    if signed and line.value > 0:
-        text = f"+{text}"
+    text = short(line, signed)
     text = f"**{text}**" if bold else text
     return f"{text} ({span(line)})" if span(line) else text
 
@@ -83,9 +81,11 @@ def around(line: Line | None, signed: bool = False, bold: bool = False) -> str:
 
 
 def short(line: Line | None, signed: bool = False) -> str:
-    """Return a figure alone."""
-    text = "" if line is None else number(line.column, line.value)
-    return f"+{text}" if signed and line is not None and line.value > 0 else text
+    """Return a figure alone; what rounds to 0 has no sign."""
+    if line is None:
+        return ""
+    text = number(line.column, line.value)
+    return f"+{text}" if signed and line.value > 0 and text.strip("0.") else text
 
 
 def beyond(line: Line) -> bool:
