@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..reproduce.field.plan import UNTOLD
-from .field import CLEAN, TYPE, Field, direction, is_pair
+from .field import CLEAN, EQUAL, TYPE, Field, direction, is_pair
 from .grids import grid
 from .headline import called
 from .numbers import SPACE, around, number
@@ -83,7 +83,35 @@ def by_column(
         for row in rows
         if any(field.look(task, stream, row, column) for column in columns)
     ]
-    return grid(["", *places], lines, len(places))
+    return grid(["", *map(headed, places)], lines, len(places))
+
+
+HEADS = {
+    "clean on": "alarm on, clean time",
+    "shifted on": "alarm on, shifted time",
+    "costly on": "alarm on, shifts that cost 10 points or more",
+    "found": "found, of those shifts",
+    "already on": "already on when they begin",
+    "delay": "median delay, steps",
+    "clears": "steps until it clears, median",
+    "false per 10,000": "false alarms per 10,000 steps",
+    "run length ratio": "run length, share of the one asked for",
+}
+"""Columns of the alarm in plain words."""
+
+
+def headed(column: str) -> str:
+    """Return a column in plain words; what follows its name stays.
+
+    Examples
+    --------
+    >>> headed("delay (equal)"), headed("false per 10,000, clean data"), headed("errors")
+    ('median delay, steps (equal)', 'false alarms per 10,000 steps, clean data', 'errors')
+    """
+    for name, words in HEADS.items():
+        if column in (name, f"{name}{EQUAL}", f"{name}, clean data"):
+            return words + column.removeprefix(name)
+    return column
 
 
 def _best(field: Field, task: str, stream: str, rows: Sequence[str], column: str) -> float | None:

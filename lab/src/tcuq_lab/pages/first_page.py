@@ -141,12 +141,10 @@ def _pages(content: Content) -> list[str]:
     for name, title in PAGED.items():
         there = name in content.fields
         took = lasting(content.fields[name].seconds) if there else "not run yet"
-        rows.append([f"[{title}]({FOLDER}/{name}.md)", _short(name), took])
+        rows.append([f"[{name}]({FOLDER}/{name}.md)", _short(name) or title, took])
     for name, found in content.found.items():
-        rows.append([f"[{found.title}]({FOLDER}/{name}.md)", _short(name), lasting(found.seconds)])
-    rows.append(
-        [f"[The paper's figures without a counterpart]({FOLDER}/paper.md)", "What is not repeated here?", ""]
-    )
+        rows.append([f"[{name}]({FOLDER}/{name}.md)", _short(name) or found.title, lasting(found.seconds)])
+    rows.append([f"[paper]({FOLDER}/paper.md)", "Which figures of the paper have no counterpart here?", ""])
     return ["## A page for each experiment", grid(["page", "question", "processor time"], rows, 1)]
 
 
