@@ -12,7 +12,7 @@ from made_field import accuracy, alarms, answers, changed, questions
 from tcuq_lab.pages.field import SIMPLE, Field
 from tcuq_lab.pages.field_answers import accuracy as accuracy_answer
 from tcuq_lab.pages.field_answers import questions as questions_answer
-from tcuq_lab.pages.first_alarms import MOST_ROWS, alarm_rows, alarm_table, harder_table, read_harder
+from tcuq_lab.pages.first_alarms import BETWEEN, MOST_ROWS, alarm_rows, alarm_table, harder_table, read_harder
 from tcuq_lab.pages.first_tables import errors_table, helped, leads, read_errors, unlabeled
 from tcuq_lab.pages.grids import MOST_LINES, paged
 from tcuq_lab.pages.headline import AUROC, LEFT, place
@@ -214,11 +214,11 @@ def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:
     assert alarm_rows(found)[:3] == ["tcuq", "tcuq no labels", "EWMA"]
     rows = cells(alarm_table(found))[:MOST_ROWS]
     assert rows[0][0] == "**ours**, fitted with labels" and rows[-1][0] == "`windowed mean` (the plainest)"
-    assert all(len(row[1].split("\u00a0/\u00a0")) == len(TASKS) for row in rows)
+    assert all(len(row[1].split(BETWEEN)) == len(TASKS) for row in rows)
     (line,) = [row for row in rows if row[0] == "`e-detector`"] or [
-        ["", "", "", "", "", "never\u00a0/\u00a0never"]
+        ["", "", "", "", "", f"never{BETWEEN}never"]
     ]
-    assert line[5] == "never\u00a0/\u00a0never"
+    assert line[5] == f"never{BETWEEN}never"
 
 
 def test_the_plot_is_svg_that_holds_every_stream(lines: list[Line]) -> None:

@@ -6,7 +6,8 @@ PARAGRAPHS = {
     "answers": (
         "Which answers are wrong, and how many errors are left if you drop those with the highest risk? "
         "Every method sees the same streams: shuffled, with classes that stay, with objects that are held, "
-        "with continuous sound, and with a pace that changes."
+        "with continuous sound, and with a pace that changes. `error AUROC` ranks errors of a method's own "
+        "answers, `label error AUROC` errors of the plain network's label, the same events for every method."
     ),
     "alarms": (
         "How soon does an alarm come after a shift, how long does it stay, and how often does it come for "

@@ -10,7 +10,7 @@ from ..reproduce.field.plan import CHANGING, UnitPlan
 from .field import CLEAN, EQUAL, NO_LABELS, RISK, Field
 from .grids import grid
 from .headline import called
-from .numbers import SPACE, counts, number
+from .numbers import counts, number
 from .wording import named
 
 ALARM_STREAM = "class 16"
@@ -25,6 +25,10 @@ ALARM_COLUMNS = {
 """Columns of the alarm's table and their headings; false alarms are counted on clean test data."""
 ON_CLEAN = ("false per 10,000", "run length ratio")
 MOST_ROWS = 12
+BETWEEN = "\u202f/\u202f"
+"""Tasks of one cell; narrow spaces that do not break, so that seven columns have room."""
+WHOLE = 9.95
+"""Counts from which decimals are left to the page of the alarms."""
 PLAINEST = ("windowed mean", "window mean", "mean", "window")
 """Names of the plainest alarm there is, by which its row is found."""
 CALLED = {RISK: "**ours**, fitted with labels", NO_LABELS: "**ours**, without labels"}
@@ -87,7 +91,7 @@ def alarm_table(field: Field) -> str:
         cells = []
         for column in ALARM_COLUMNS:
             there = [alarm_look(field, task, ALARM_STREAM, row, column) for task in field.tasks]
-            cells.append(f"{SPACE}/{SPACE}".join(_rough(column, line) for line in there))
+            cells.append(BETWEEN.join(_rough(column, line) for line in there))
         name = CALLED.get(row, f"`{row}`") + (" (the plainest)" if row == plain else "")
         lines.append([name, *cells])
     text = grid(["", *ALARM_COLUMNS.values()], lines, len(ALARM_COLUMNS))
@@ -99,7 +103,8 @@ def _rough(column: str, line: Line | None) -> str:
     if line is None:
         return "-"
     if counts(column) or not math.isfinite(line.value):
-        return number(column, line.value)
+        whole = math.isfinite(line.value) and line.value >= WHOLE
+        return f"{line.value:.0f}" if whole else number(column, line.value)
     return f"{line.value:.2f}".replace("0.", ".", 1) if line.value < 1 else f"{line.value:.2f}"
 
 

@@ -34,9 +34,9 @@ SHORT = {
     "continuous sound": ("sound",),
     "object 16": ("held", "object"),
     "heavy-tailed 16": ("heavy", "tail"),
-    "changing pace": ("unknown", "pace"),
+    "changing pace": ("", "unknown", "pace"),  # one line lower, beside the shorter word
 }
-"""Two lines below the axis for streams that are not of a class dwell."""
+"""Lines below the axis for streams that are not of a class dwell."""
 STYLE = """
 svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;--o:#0068a8}
 @media(prefers-color-scheme:dark){svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;
