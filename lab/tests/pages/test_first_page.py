@@ -201,7 +201,9 @@ def test_harder_streams_of_the_alarm_have_a_table() -> None:
     rows = cells(harder_table(found))
     assert [row[0] for row in rows][:2] == ["MNIST, object 16", "MNIST, unknown pace"] and len(rows) == 4
     assert rows[0][1] == "never" and rows[1][1] != "never"
-    assert read_harder(found).endswith("never found there: fitted with labels: MNIST object 16.")
+    assert read_harder(found).endswith(
+        "half of the costly shifts or more, fitted with labels: MNIST object 16."
+    )
 
 
 def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:

@@ -143,6 +143,7 @@ def test_an_interval_up_to_never_ends_at_the_edge(home: Path, tmp_path: Path) ->
     spans = re.findall(r'<i style="left: ([\d.]+)%; width: ([\d.]+)%', body)
     assert len(spans) == 2 and all(float(left) + float(wide) <= 100 for left, wide in spans)
     assert "10 to never" in body
+    assert re.findall(r'id="title"[^>]*>(.*?)</h2>', found) == ["median delay, steps: MNIST, class 16"]
 
 
 @pytest.mark.slow

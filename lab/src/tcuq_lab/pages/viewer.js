@@ -63,7 +63,8 @@ function show(wanted) {
   });
   at.question.textContent = one.question;
   at.command.textContent = one.command;
-  at.title.textContent = chosen.column + ": " + (all.names[chosen.task] || chosen.task) + ", " + chosen.stream;
+  function named(each) { return all.names[each] || each; }
+  at.title.textContent = named(chosen.column) + ": " + named(chosen.task) + ", " + named(chosen.stream);
   draw(one, tables(one, chosen)[0]);
   var place = [one.name, chosen.task, chosen.stream, chosen.column].map(encodeURIComponent).join("/");
   if (location.hash !== "#" + place) history.replaceState(null, "", "#" + place);

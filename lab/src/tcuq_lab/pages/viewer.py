@@ -18,7 +18,9 @@ from ..reproduce.field.plan import UNTOLD
 from .about import PARAGRAPHS
 from .content import Content
 from .field import PAGED, TYPE, Field, direction, is_pair
+from .field_tables import headed
 from .figures import PAIRED, Found
+from .headline import SHOWN
 from .wording import NAMES, sense
 
 MOST_BYTES = 390_000
@@ -72,7 +74,11 @@ def _page(content: Content, level: int) -> str:
         packed(name, each.title, each.command, list(_of_found(each, gone)), sense)
         for name, each in content.found.items()
     ]
-    data = {"names": NAMES, "never": NEVER, "experiments": experiments}
+    columns = {
+        column for each in content.fields.values() for task in each.tasks for column in each.columns(task)
+    }
+    plain = {column: headed(column) for column in sorted(columns) if headed(column) != column}
+    data = {"names": {**NAMES, **SHOWN, **plain}, "never": NEVER, "experiments": experiments}
     # "<" could end the element that holds the data.
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     words = f" Only in docs/results: {', '.join(each[1] for each in LEFT_OUT[:level])}." if level else ""
