@@ -28,7 +28,7 @@ MOST_ROWS = 12
 BETWEEN = "\u202f/\u202f"
 """Tasks of one cell; narrow spaces that do not break, so that seven columns have room."""
 WHOLE = 9.95
-"""Counts from which decimals are left to the page of the alarms."""
+"""Delays from which decimals are left to the page of the alarms; false alarms have none here."""
 PLAINEST = ("windowed mean", "window mean", "mean", "window")
 """Names of the plainest alarm there is, by which its row is found."""
 CALLED = {RISK: "**ours**, fitted with labels", NO_LABELS: "**ours**, without labels"}
@@ -103,7 +103,7 @@ def _rough(column: str, line: Line | None) -> str:
     if line is None:
         return "-"
     if counts(column) or not math.isfinite(line.value):
-        whole = math.isfinite(line.value) and line.value >= WHOLE
+        whole = math.isfinite(line.value) and (line.value >= WHOLE or column in ON_CLEAN)
         return f"{line.value:.0f}" if whole else number(column, line.value)
     return f"{line.value:.2f}".replace("0.", ".", 1) if line.value < 1 else f"{line.value:.2f}"
 
