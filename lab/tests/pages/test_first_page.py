@@ -9,11 +9,14 @@ import xml.etree.ElementTree as ET
 import pytest
 from made_field import accuracy, alarms, answers, changed, questions
 
-from tcuq_lab.pages.field import Field
-from tcuq_lab.pages.first_tables import MOST_ROWS, alarm_rows, alarm_table, errors_table, leads
+from tcuq_lab.pages.field import SIMPLE, Field
+from tcuq_lab.pages.field_answers import accuracy as accuracy_answer
+from tcuq_lab.pages.field_answers import questions as questions_answer
+from tcuq_lab.pages.first_alarms import BETWEEN, MOST_ROWS, alarm_rows, alarm_table, harder_table, read_harder
+from tcuq_lab.pages.first_tables import errors_table, helped, leads, read_errors, unlabeled
 from tcuq_lab.pages.grids import MOST_LINES, paged
-from tcuq_lab.pages.headline import LEFT, place
-from tcuq_lab.pages.numbers import number
+from tcuq_lab.pages.headline import AUROC, LEFT, place
+from tcuq_lab.pages.numbers import around, beyond, cell, number
 from tcuq_lab.pages.overview_plot import overview
 from tcuq_lab.pages.questions import question_parts
 from tcuq_lab.pages.shortfalls import section, shortfalls, worse_types
@@ -36,8 +39,9 @@ def cells(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in table.splitlines()[2:]]
 
 
-def test_the_first_table_has_four_streams_a_task(lines: list[Line]) -> None:
-    rows = cells(errors_table(field("answers", lines)))
+@pytest.mark.parametrize("column", [LEFT, AUROC])
+def test_the_first_tables_have_four_streams_a_task(lines: list[Line], column: str) -> None:
+    rows = cells(errors_table(field("answers", lines), column))
     assert [row[0] for row in rows] == [
         *(f"MNIST, {name}" for name in ("shuffled", "class 16", "object 16", "unknown pace")),
         *(
@@ -45,26 +49,56 @@ def test_the_first_table_has_four_streams_a_task(lines: list[Line]) -> None:
             for name in ("shuffled", "class 16", "continuous sound", "unknown pace")
         ),
     ]
-    assert len(rows) <= MOST_ROWS
+    assert len(rows) <= MOST_ROWS and {len(row) for row in rows} == {6}
 
 
-def test_the_simple_rule_is_named_and_the_best_is_bold(lines: list[Line]) -> None:
-    given = changed(lines, 0.0111, row="median", fit="untold", stream="class 16", column="errors at 90 %",
-                    task="mnist")  # fmt: skip
-    row = cells(errors_table(field("answers", given)))[1]
-    assert row[2] == "**.011**<br><sub>median</sub>"
-    assert not row[4].startswith("**")  # ours is not the best any more
-    before = cells(errors_table(field("answers", lines)))[1]
-    assert re.fullmatch(r"\*\*\.\d{3}\*\*\s±\.004<br>\u2212\.\d{3}\s±\.003", before[4])
+@pytest.mark.parametrize("rule", SIMPLE)
+def test_the_simple_rule_is_named_and_the_best_is_bold(lines: list[Line], rule: str) -> None:
+    given = changed(lines, 0.0111, row=rule, stream="class 16", column="errors at 90 %", task="mnist")
+    row = cells(errors_table(field("answers", given), LEFT))[1]
+    assert row[2] == f"**.011**<br><sub>{rule}</sub>" and f"`{rule}`" in read_errors()
+    assert not row[5].startswith("**")  # ours is not the best any more
+    before = cells(errors_table(field("answers", lines), LEFT))[1]
+    assert re.fullmatch(r"\*\*\.\d{3}\*\*\s±\.004<br>\(\u2212\.\d{3}\s±\.003\)", before[5])
+
+
+def test_a_rule_that_was_told_the_pace_is_no_rival(lines: list[Line]) -> None:
+    given = changed(lines, 0.0001, row="belief_told", fit="told", column="errors at 90 %")
+    assert errors_table(field("answers", given), LEFT) == errors_table(field("answers", lines), LEFT)
 
 
 def test_ours_are_the_untold_answer_and_the_risk_of_the_label(lines: list[Line]) -> None:
     given = changed(lines, 0.0123, row="tcuq answer", fit="untold", column="errors at 90 %")
-    given = changed(given, 0.987, row="tcuq", fit="untold", column="error AUROC")
+    given = changed(given, 0.987, row="tcuq", fit="untold", column="label error AUROC")
+    given = changed(given, 0.999, row="deep", fit="untold", column="error AUROC")  # of its own errors
     given = changed(given, 0.5, row="tcuq answer", fit="told", column="errors at 90 %")
-    for row in cells(errors_table(field("answers", given))):
-        assert row[4].startswith("**.012**<br>") and row[8].startswith("**.987**<br>")
-    assert leads(field("answers", given)) == (16, 16)
+    given = changed(given, 0.0456, row="tcuq no labels", fit="untold", column="errors at 90 %")
+    found = field("answers", given)
+    for row in cells(errors_table(found, LEFT)):
+        assert row[5].startswith("**.012**") and row[4] == ".046"
+    assert all(row[5].startswith("**.987**") for row in cells(errors_table(found, AUROC)))
+    assert leads(found) == (16, 16) and leads(found, lambda each: each.deep) == (0, 16)
+
+
+def test_where_ours_without_labels_is_worse_is_said(lines: list[Line]) -> None:
+    better = changed(lines, 0.001, row="tcuq no labels", fit="untold", column="errors at 90 %")
+    better = changed(better, 0.999, row="tcuq no labels", fit="untold", column="label error AUROC")
+    assert "nowhere worse than confidence (16 cells)" in unlabeled(field("answers", better))
+    where = {"row": "tcuq no labels", "fit": "untold", "task": "mnist", "stream": "changing pace"}
+    worse = changed(better, 0.9, column="errors at 90 %", **where)
+    said = unlabeled(field("answers", worse))
+    assert "by errors left on MNIST unknown pace (.900, not " in said and "AUROC" not in said
+
+
+def test_the_lead_says_where_the_monitor_helps(lines: list[Line]) -> None:
+    where = {"row": "tcuq answer - base", "fit": "untold", "column": "errors at 90 %", "stream": "class 16"}
+    better = changed(lines, -0.03, 0.01, **where)
+    assert helped(field("answers", better)).startswith("The monitor helps when the same class stays")
+    half = changed(better, -0.03, 0.04, task="mnist", **where)
+    assert helped(field("answers", half)).startswith("The monitor helps on 1 of 2 tasks when")
+    none = changed(lines, 0.03, 0.01, **where)
+    said = helped(field("answers", none))
+    assert said.startswith("The monitor does not help") and "class 16 Speech Commands" in said
 
 
 def test_differences_are_the_paired_ones(lines: list[Line]) -> None:
@@ -75,7 +109,7 @@ def test_differences_are_the_paired_ones(lines: list[Line]) -> None:
 
 def test_every_place_where_ours_is_behind_is_listed(lines: list[Line]) -> None:
     for column, row, bad in (("errors at 90 %", "tcuq answer - base", 0.0765),
-                             ("error AUROC", "tcuq - base", -0.0765)):  # fmt: skip
+                             ("label error AUROC", "tcuq - base", -0.0765)):  # fmt: skip
         where = {
             "task": "speech_commands",
             "stream": "class 64",
@@ -99,23 +133,77 @@ def test_types_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
     better = [line._replace(value=-0.01) if line.row == row["row"] else line for line in lines]
     assert worse_types(field("answers", better)) == {}
     assert "On no stream of one corruption type" in "\n".join(section({"answers": field("answers", better)}))
+    tiny = changed(better, 0.0004, 0.0001, stream="type frost", task="mnist", **row)
+    assert worse_types(field("answers", tiny)) == {}  # prints as 0
     given = changed(better, 0.02, 0.01, stream="type frost", task="mnist", **row)
     assert [line.stream for line in worse_types(field("answers", given))["mnist"]] == ["type frost"]
-    assert "MNIST: frost **+.020** (.010 to .030)." in "\n".join(
+    assert "than the network's label on frost **+.020** (.010 to .030)." in "\n".join(
         section({"answers": field("answers", given)})
     )
 
 
 def test_rivals_of_alarm_and_accuracy_that_are_better_are_named() -> None:
     delays, distances = list(alarms(("mnist",))), list(accuracy(("mnist",)))
+    for row in ("tcuq", "tcuq no labels"):
+        delays = changed(delays, 2.0, row=row, column="delay (equal)")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
-    assert "\n".join(section(both)).count("no rival is better on any of 7 streams") == 2
-    delays = changed(delays, 1.0, row="CUSUM", column="delay (equal)", stream="class 4")
+    assert "\n".join(section(both)).count("no rival is better on any of 7 streams") == 3
+    delays = changed(delays, 1.5, row="CUSUM", column="delay (equal)", stream="class 4")
+    delays = changed(delays, 1.0, row="tcuq", column="delay (equal)", stream="class 4")
+    delays = changed(delays, math.inf, row="tcuq no labels", column="delay (equal)", stream="class 1")
     distances = changed(distances, 0.001, row="DoC", stream="object 16")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
-    text = "\n".join(section(both))
-    assert "a rival is better on 1 of 7 streams: MNIST class 4" in text and "against 1 of `CUSUM`" in text
-    assert "MNIST object 16" in text and "of `DoC`" in text
+    labeled, bare, near = section(both)[1:]
+    assert labeled.endswith("ours fitted with labels: no rival is better on any of 7 streams.")
+    assert "fitted without labels: the best rival is better on 2 of 7 streams" in bare
+    assert "`CUSUM` on MNIST class 4 (by 0.5)" in bare and "(ours never on shuffled, " in bare
+    assert "better on 1 of 7 streams: `DoC` on MNIST object 16 (by " in near
+
+
+def test_a_rival_that_is_better_everywhere_is_said_once() -> None:
+    distances = changed(list(accuracy(("mnist",))), 0.001, row="DoC")
+    (said,) = section({"accuracy": field("accuracy", distances)})[1:]
+    assert "`DoC` on MNIST all 7 streams (by " in said
+
+
+def test_the_page_of_accuracy_names_rivals_of_one_pass_and_our_own_variants() -> None:
+    given = list(accuracy(("mnist",)))
+    at = ("mnist", "changing pace")
+    more = [Line(*at, row, "", "accuracy error", value, value, value, 5)
+            for row, value in (("ATC, deep", 0.002), ("tcuq label, window mean", 0.003))]  # fmt: skip
+    given = changed(given, 0.004, row="ATC")
+    said = accuracy_answer(field("accuracy", given + more))
+    assert ".004 of `ATC`, the best of one pass, and .002 of `ATC, deep`, of five passes" in said
+    assert "(our variant `tcuq label, window mean`: .003)" in said
+    assert "variant" not in accuracy_answer(field("accuracy", given))
+
+
+def test_every_question_has_one_sentence() -> None:
+    lines_ = list(questions(("mnist",)))
+    said = questions_answer(field("questions", lines_))
+    assert said.count("\n- ") == len([line for line in said.splitlines() if line.startswith("- ")]) > 2
+    where = {"row": "tcuq - no labels", "column": "label error AUROC", "stream": "changing pace"}
+    said = questions_answer(field("questions", changed(lines_, -0.05, 0.01, **where)))
+    (line,) = [each for each in said.splitlines() if each.startswith("- What do labels add?")]
+    assert "better than the standard monitor: `no labels` on MNIST (by .050)" in line
+
+
+def test_intervals_of_one_point_are_not_printed() -> None:
+    line = Line("mnist", "type fog", "tcuq answer - base", "untold", "errors", 0.01, 0.01, 0.01, 5)
+    assert around(line, signed=True) == cell(line, signed=True) == "+.010" and not beyond(line)
+    assert cell(line._replace(value=0.0004), signed=True) == ".000"
+
+
+def test_harder_streams_of_the_alarm_have_a_table() -> None:
+    given = list(alarms(TASKS))
+    given = changed(given, math.inf, row="tcuq", column="delay (equal)", stream="object 16")
+    found = field("alarms", given)
+    rows = cells(harder_table(found))
+    assert [row[0] for row in rows][:2] == ["MNIST, object 16", "MNIST, unknown pace"] and len(rows) == 4
+    assert rows[0][1] == "never" and rows[1][1] != "never"
+    assert read_harder(found).endswith(
+        "half of the costly shifts or more, fitted with labels: MNIST object 16."
+    )
 
 
 def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:
@@ -128,12 +216,11 @@ def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:
     assert alarm_rows(found)[:3] == ["tcuq", "tcuq no labels", "EWMA"]
     rows = cells(alarm_table(found))[:MOST_ROWS]
     assert rows[0][0] == "**ours**, fitted with labels" and rows[-1][0] == "`windowed mean` (the plainest)"
-    assert all(len(row[1].split("\u00a0/\u00a0")) == len(TASKS) for row in rows)
-    assert "more on the page of the [alarms]" in alarm_table(found)
+    assert all(len(row[1].split(BETWEEN)) == len(TASKS) for row in rows)
     (line,) = [row for row in rows if row[0] == "`e-detector`"] or [
-        ["", "", "", "", "", "never\u00a0/\u00a0never"]
+        ["", "", "", "", "", f"never{BETWEEN}never"]
     ]
-    assert line[5] == "never\u00a0/\u00a0never"
+    assert line[5] == f"never{BETWEEN}never"
 
 
 def test_the_plot_is_svg_that_holds_every_stream(lines: list[Line]) -> None:

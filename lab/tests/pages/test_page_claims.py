@@ -331,6 +331,14 @@ def test_claims_that_the_plain_network_meets_are_marked() -> None:
     assert marked(rule, {**figures, ("deep", "AUPRC, all"): flat(0.85)}) == []
 
 
+def test_a_lead_over_rivals_is_not_asked_of_the_plain_network() -> None:
+    figures = {(row, column): flat(value) for row, values in
+               (("tcuq", (0.5, 0.9)), ("base", (0.4, 0.9)), ("deep", (0.4, 0.5)))
+               for column, value in zip(("AUPRC, 1", "AUPRC, 5"), values, strict=True)}  # fmt: skip
+    rule = {"kind": "widens", "than": ["deep"], "columns": ["AUPRC, 1", "AUPRC, 5"]}
+    assert marked(rule, figures) == []
+
+
 def test_metrics_that_say_little_are_marked() -> None:
     figures = {("tcuq", "AUPRC, all"): flat(0.9), ("base", "AUPRC, all"): flat(0.8)}
     share = ("base", "share of drop events, all")
@@ -356,4 +364,4 @@ def test_a_claim_is_one_line_with_verdict_and_figure() -> None:
     found = small({("a", "c"): flat(0.5)})
     *_, table = section(judge(whole, found, NONE), found, NONE, "")
     (line,) = table.splitlines()[2:]
-    assert "`a` **holds**, 0.500, by +0.100" in line and "[x](results/x.md)" in line
+    assert "`a` **holds**, 0.500, margin +0.100" in line and "[x](results/x.md)" in line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from places import LAB
 from tcuq.report.document import content_hash
 from tcuq_lab.pages.content import Content
 from tcuq_lab.pages.viewer import NEVER, Entry, packed, viewer
+from tcuq_lab.reproduce.field.lines import Line
 
 
 class Reader(HTMLParser):
@@ -91,12 +93,14 @@ def test_figures_survive_the_packing() -> None:
         Entry("mnist", "class 1", "errors", "tcuq", "told", 0.2, float("nan"), 0.21),
         Entry("mnist", "class 1", "delay", "tcuq", "told", float("inf"), 30.0, float("inf")),
         Entry("mnist", "class 1", "delay", "base", "", 31.5, 30.0, 33.0),
+        Entry("mnist", "class 4", "delay", "base", "", 31.5, 31.5, 31.5),  # one point is no interval
     ]
     found = packed("answers", "", "", entries)
     assert found["scale"] == [1000, 10] and found["better"] == [-1, -1]
     assert found["data"] == [
         [0, 0, 0, [0, 250, 10, 15, 3, 200, None, 10]],
         [0, 0, 1, [3, NEVER, None, None, 0, 315, 15, 15]],
+        [0, 1, 1, [0, 315, None, None]],
     ]
 
 
@@ -114,21 +118,39 @@ def test_a_page_that_is_too_large_leaves_figures_to_others(
     assert '"told"' not in page and '"tcuq answer"' in page
 
 
-@pytest.mark.slow
-def test_the_script_shows_and_switches_figures(page: str, tmp_path: Path) -> None:
+def opened(page: str, folder: Path, place: str) -> str:
+    """What a browser makes of the page at a place."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium to open the page with")
-    path = tmp_path / "results.html"
+    path = folder / "results.html"
     path.write_text(page, encoding="utf-8")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000",
-               "--dump-dom"]  # fmt: skip
-    address = f"file://{path}#answers/mnist/class%2016/errors%20at%2090%20%25"
-    done = subprocess.run([*command, address], capture_output=True, text=True, timeout=120, check=False)
+               "--dump-dom", f"file://{path}#{place}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if "<tbody" not in done.stdout:
         pytest.skip(f"Chromium does not run here: {done.stderr.strip().splitlines()[-1:]}")
-    title = re.findall(r'id="title"[^>]*>(.*?)</h2>', done.stdout)
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_an_interval_up_to_never_ends_at_the_edge(home: Path, tmp_path: Path) -> None:
+    here = Path(shutil.copytree(home, tmp_path / "results"))
+    row = Line("mnist", "class 16", "tcuq", "untold", "delay", 20.0, 10.0, math.inf, 5)
+    write_field(here, "alarms", [row, row._replace(row="CUSUM", value=30.0, low=25.0, high=40.0)])
+    found = opened(viewer(Content.of(here)), tmp_path, "alarms/mnist/class%2016/delay")
+    body = found[found.index("<tbody") : found.index("</tbody>")]
+    spans = re.findall(r'<i style="left: ([\d.]+)%; width: ([\d.]+)%', body)
+    assert len(spans) == 2 and all(float(left) + float(wide) <= 100 for left, wide in spans)
+    assert "10 to never" in body
+    assert re.findall(r'id="title"[^>]*>(.*?)</h2>', found) == ["median delay, steps: MNIST, class 16"]
+
+
+@pytest.mark.slow
+def test_the_script_shows_and_switches_figures(page: str, tmp_path: Path) -> None:
+    found = opened(page, tmp_path, "answers/mnist/class%2016/errors%20at%2090%20%25")
+    title = re.findall(r'id="title"[^>]*>(.*?)</h2>', found)
     assert title == ["errors at 90 %: MNIST, class 16"]
-    body = done.stdout[done.stdout.index("<tbody") : done.stdout.index("</tbody>")]
+    body = found[found.index("<tbody") : found.index("</tbody>")]
     assert body.count("<tr") > 20 and 'class="ours"' in body and "tcuq answer" in body
     assert "tcuq answer, other" not in body  # fits of other paces are behind a box

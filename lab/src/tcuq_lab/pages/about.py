@@ -6,7 +6,8 @@ PARAGRAPHS = {
     "answers": (
         "Which answers are wrong, and how many errors are left if you drop those with the highest risk? "
         "Every method sees the same streams: shuffled, with classes that stay, with objects that are held, "
-        "with continuous sound, and with a pace that changes."
+        "with continuous sound, and with a pace that changes. `error AUROC` ranks errors of a method's own "
+        "answers, `label error AUROC` errors of the plain network's label, the same events for every method."
     ),
     "alarms": (
         "How soon does an alarm come after a shift, how long does it stay, and how often does it come for "
@@ -94,15 +95,49 @@ PARAGRAPHS = {
 
 ORDER = tuple(PARAGRAPHS)
 
-LAWS = """- **class N**: every step shows another example; a class stays N steps on average. class 1 is \
-shuffled.
-- **object 16**: one picture is held for 16 steps on average, and shaken at every step.
-- **continuous sound**: windows of one second slide over words, 0.2 s apart.
-- **heavy-tailed 16**: most runs are short, a few very long.
-- **changing pace**: class dwell changes between 1, 4, 16 and 64; the unknown pace of the first page.
-- **type X**: shuffled, one corruption type, one severity after the other. **clean**: no corruption.
-- Half of the steps of a law are clean, half are in segments with one corruption type at one severity. \
-Corruption types of the test are not seen in development."""
+STREAMS = """- **class N**: every step shows another example; a class stays N steps on average. \
+**shuffled**: class 1.
+- **object 16**, a held object: one picture is held for 16 steps on average, and shaken at every step. \
+**continuous sound**: windows of one second slide over words, 0.2 s apart.
+- **heavy-tailed 16**: most runs of a class are short, a few very long. **unknown pace**: the dwell changes \
+between 1, 4, 16 and 64 (`changing pace` in result files).
+- Half of the steps of a stream are clean, half are in segments with one corruption type at one severity. \
+**type X**: shuffled, one corruption type, one severity after the other. **clean**: no corruption.
+- Fits: **untold**, on a development stream that mixes paces (shown where nothing else is said); **told**, \
+on the pace of the test stream; **other**, on another pace. Corruption types of the test are in none of them.
+- Rows: `tcuq` is our risk of the network's label, `tcuq answer` our own answer, `tcuq no labels` ours \
+fitted without labels, `tcuq 0.1` the older profile, `base` the network's confidence, `deep` the ensemble \
+of five."""
+"""How to read streams, fits and rows."""
+
+ASKS = {
+    "answers": "Which answers are wrong, and how many errors are left?",
+    "alarms": "How soon does an alarm come, and how often for nothing?",
+    "accuracy": "How accurate is the classifier now, without labels?",
+    "questions": "What does each part of the monitor add, how much data is enough, what does int8 cost?",
+    "backbones": "Does the monitor work behind transformers, with text and with larger pictures?",
+    "drop": "Does a score rise when accuracy falls?",
+    "severity": "Does a score rise when accuracy falls, at every severity of corruption?",
+    "severity_tinyimagenet": "Does a score rise when accuracy falls, on TinyImageNet with a MobileNetV2?",
+    "deeper": "Does a score rise when accuracy falls with a ResNet-50, far beyond a microcontroller?",
+    "literal": "How much can the order of a stream alone give?",
+    "failure": "Is this answer wrong, or this input none of the classes?",
+    "selective": "What is gained by leaving out the steps with the highest risk?",
+    "ablation": "What is each part of TCUQ worth?",
+    "assistance": "What does the paper's temporal assistance in training change?",
+    "trainings": "Do assisting exits change posteriors, and does the loss fall faster?",
+    "trainings_weights": "What do weights of exits in the loss change?",
+    "trainings_exits": "How many assisting exits are best?",
+    "exits": "What do the last exit and full heads give early exits?",
+    "calibration": "How far can posteriors be believed on clean data of the three tasks?",
+    "calibration_tinyimagenet": "How far can posteriors be believed on clean TinyImageNet?",
+    "temperature": "Does temperature scaling help calibration?",
+    "temperature_drops": "Does temperature scaling help to find drops of accuracy?",
+    "postnet": "Are posterior networks better calibrated than the plain network?",
+    "headlines": "How much better is the monitor, if every method is fitted at the dwell of the stream?",
+    "promises": "Does what is promised for every input hold on the test streams?",
+}
+"""What each experiment asks, in a few words."""
 
 READING = (
     "Dwell is the mean number of steps that a class stays; at 1 a stream is shuffled and time says "

@@ -15,7 +15,7 @@ from .field import Field, is_pair
 from .figures import Figure, Found, Place
 from .grids import grid
 from .paper import Paper
-from .verdicts import HOLDS, Judged, Verdict, counted, spread, verdict_of
+from .verdicts import HOLDS, Judged, Verdict, counted, verdict_of
 from .wording import listed, named, shown
 
 PLAIN = "base"
@@ -25,6 +25,8 @@ DROPS = re.compile(r"(drop )?AUPRC,")
 """Columns that rank drop events."""
 VACUOUS = 0.5
 """Prevalence of events from which an AUPRC says little: a coin has as much."""
+LEADS = ("widens",)
+"""Rules about a lead or a gain over rivals, which the plain network has none of: it is one of them."""
 SATURATED = 0.99
 """AUROC or AUPRC of the plain network from which a rival has no room left."""
 
@@ -60,6 +62,8 @@ def plain_too(rule: Rule, found: Mapping[str, Found], paper: Paper) -> bool:
     found : mapping of str to Found
     paper : Paper
     """
+    if rule.kind in LEADS:
+        return False
     mine = found.get(rule.experiment)
     if mine is None or PLAIN not in mine.rows or not all(row.startswith("tcuq") for row in rule.rows):
         return False
@@ -134,17 +138,19 @@ def section(judged: Sequence[Judged], found: Mapping[str, Found], paper: Paper, 
         rows.append([each.claim.where, each.claim.text, found_, "; ".join(notes), link])
     return [
         "## What the paper claims and what we found",
-        f"{about} Verdicts, one for each row: {counts}.",
+        f"{about} Verdicts, one for each row: {counts}. A case is a task at a dwell, and a figure where a "
+        "claim has several. Behind a verdict: our figures, and their margin to what the claim asks for, "
+        "above 0 where it is passed.",
         grid(["where", "claim", "what we found", "note", "page"], rows),
     ]
 
 
 def _said(verdict: Verdict) -> str:
     row = f"`{verdict.row}` " if verdict.row else ""
-    held = f" at {verdict.held.partition(',')[0]}" if verdict.held else ""
+    held = f": true in {verdict.held.partition(',')[0]} cases" if verdict.held else ""
     why = f": {verdict.why}" if verdict.why else ""
     parts = [f"{row}**{verdict.word}**{held}{why}", _figures(verdict.points)]
-    return ", ".join(part for part in [*parts, spread(verdict.points).partition(",")[0]] if part)
+    return ", ".join(part for part in [*parts, _margins(verdict.points)] if part)
 
 
 def _figures(given: Sequence[Point]) -> str:
@@ -152,8 +158,28 @@ def _figures(given: Sequence[Point]) -> str:
     values = [point.figure for point in given if math.isfinite(point.figure) and point.figure != point.margin]
     if not values:
         return ""
-    low, high = shown(min(values)), shown(max(values))
+    low, high = _three(min(values)), _three(max(values))
     return low if low == high else f"{low} to {high}"
+
+
+def _margins(given: Sequence[Point]) -> str:
+    """Return by how much a claim is passed at the worst and at the best place."""
+    margins = [point.margin for point in given if point.met is not None and not math.isnan(point.margin)]
+    if not margins:
+        return ""
+    low, high = (("+" if end > 0 else "") + _three(end) for end in (min(margins), max(margins)))
+    return f"margin {low}" if low == high else f"margin {low} to {high}"
+
+
+def _three(value: float) -> str:
+    """Return a figure with at most three decimals.
+
+    Examples
+    --------
+    >>> _three(-1.3e-05), _three(0.00082), _three(12.34)
+    ('0.000', '0.001', '12.3')
+    """
+    return f"{value:.3f}".replace("-0.000", "0.000") if abs(value) < 1 else shown(value)
 
 
 def _link(claim: Claim, found: Mapping[str, Found]) -> str:

@@ -20,8 +20,23 @@ CONFIDENCE, DEEP, INT8 = "base", "deep", "int8 confidence"
 RISK, ANSWER, NO_LABELS, OLD = "tcuq", "tcuq answer", "tcuq no labels", "tcuq 0.1"
 """Ours: risk of the network's label, answers fitted with and without labels, the older extended profile."""
 OURS = (RISK, ANSWER, NO_LABELS, OLD)
-SIMPLE = ("vote", "mean_posterior", "median", "vote_8", "mean_8", "belief", "confidence_norm")
-"""Rules of a few lines that need no more than the network's outputs."""
+SIMPLE: Mapping[str, str] = MappingProxyType(
+    {
+        "entropy": "of the posterior",
+        "temperature": "confidence after temperature scaling",
+        "confidence_norm": "logistic regression on confidence and the norm of the features",
+        "vote": "share of recent labels that differ",
+        "vote_8": "majority of 8 steps",
+        "mean_posterior": "mean posterior of the label over a window",
+        "mean_8": "mean of 8 steps",
+        "mean_answer": "the same, which also names the class",
+        "median": "of confidence over a window",
+        "suppress": "mean confidence over a window",
+        "belief": "a Bayes filter of the class",
+        "belief_told": "the same, with a dwell learned from development labels",
+    }
+)
+"""Rules of a few lines that need no more than the network's outputs, and what each is."""
 PLAIN_COLUMNS: Mapping[str, int] = MappingProxyType(
     {
         "error AUROC": 1,

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ..reproduce.field.lines import Line
 from ..reproduce.field.plan import CHANGING
 from .field import NO_LABELS, RISK, Field
-from .first_tables import ALARM_STREAM, alarm_look, alarm_rows
-from .headline import LEFT, place
-from .numbers import number
+from .first_alarms import ALARM_STREAM, alarm_look, alarm_rows
+from .headline import LEFT, SEEN, place
+from .numbers import beyond, number, short
+from .questions import ASKED, question_of
 from .wording import listed, named
 
 ACCURACY = "accuracy error"
 RANK = "label error AUROC"
+MOST_NAMED = 2
+"""Variants that a sentence names; more are counted."""
+FIVE = "deep"
+"""In names of rivals that run five networks."""
 
 
 def answers(field: Field) -> str:
@@ -27,7 +33,7 @@ def answers(field: Field) -> str:
             for line, words in (
                 (here.confidence, "confidence"),
                 (here.simple, f"`{here.simple.row}`" if here.simple else ""),
-                (here.deep, "a deep ensemble"),
+                (here.deep, "the ensemble of five"),
             )
             if line is not None
         ]
@@ -62,29 +68,78 @@ def _alarm(field: Field, task: str, row: str) -> str:
 
 
 def accuracy(field: Field) -> str:
-    """Return how near expected accuracy comes, beside the best rival."""
+    """Return how near expected accuracy comes, beside the best rivals and the best of our own variants."""
     parts = []
     for task in field.tasks:
         mine = field.look(task, CHANGING, RISK, ACCURACY)
-        best = field.best(task, CHANGING, field.rivals(task, ACCURACY), ACCURACY)
-        if mine and best:
-            parts.append(
-                f"{named(task)} {number(ACCURACY, mine.value)} against {number(ACCURACY, best.value)} of "
-                f"`{best.row}`, the best rival"
-            )
-    return _sentence("With an unknown pace, the mean distance to the accuracy of 200 steps is", parts)
+        rivals = field.rivals(task, ACCURACY)
+        best = field.best(task, CHANGING, rivals, ACCURACY)
+        single = field.best(task, CHANGING, [row for row in rivals if FIVE not in row], ACCURACY)
+        variants = [row for row in field.rows(task, ACCURACY) if row.startswith(RISK)]
+        own = field.best(task, CHANGING, variants, ACCURACY)
+        if not mine or not best:
+            continue
+        against = (
+            [f"{number(ACCURACY, single.value)} of `{single.row}`, the best of one pass"] if single else []
+        )
+        if single is None or best.value < single.value:
+            against.append(f"{number(ACCURACY, best.value)} of `{best.row}`, of five passes")
+        more = (
+            f" (our variant `{own.row}`: {number(ACCURACY, own.value)})"
+            if own and own.value < mine.value
+            else ""
+        )
+        parts.append(f"{named(task)} {number(ACCURACY, mine.value)}{more} against {', and '.join(against)}")
+    return _sentence(
+        f"With an unknown pace, the mean distance of `{RISK}` to the accuracy of 200 steps is", parts
+    )
 
 
 def questions(field: Field) -> str:
-    """Return what costs most when it is taken out."""
-    worth: dict[str, list[float]] = {}
+    """Return for every question what changes most, and what is better than the standard monitor."""
+    found: dict[str, dict[str, dict[str, Line]]] = {}
     for line in field.found.lines:
-        if line.row.startswith(f"{RISK} - ") and line.column == RANK and line.value == line.value:
-            worth.setdefault(line.row.removeprefix(f"{RISK} - "), []).append(line.value)
-    means = {row: sum(values) / len(values) for row, values in worth.items()}
-    most = sorted(means, key=lambda row: -means[row])[:3]
-    parts = [f"`{row}` {number(RANK, means[row])}" for row in most]
-    return _sentence("Mean loss of AUROC over tasks and laws, where it is largest:", parts)
+        if line.row.startswith(f"{RISK} - ") and line.column == RANK and line.stream == CHANGING:
+            variant = line.row.removeprefix(f"{RISK} - ").removesuffix(", told").removesuffix(", unfitted")
+            found.setdefault(question_of(variant), {}).setdefault(variant, {})[line.task] = line
+    said = [_question(field, question, found[question]) for question in ASKED if question in found]
+    tasks = " / ".join(map(named, field.tasks))
+    if not said:
+        return "Not measured."
+    return f"Change of {RANK} by a variant at unknown pace, {tasks}:\n\n" + "\n".join(said)
+
+
+def _question(field: Field, question: str, variants: Mapping[str, Mapping[str, Line]]) -> str:
+    means = {
+        variant: sum(line.value for line in lines.values()) / len(lines)
+        for variant, lines in variants.items()
+    }
+    most = max(means, key=lambda variant: means[variant])
+    least = min(means, key=lambda variant: abs(means[variant]))
+    words = f"- {question} Most is lost with `{most}` ({_losses(field, variants[most])})"
+    if means[most] < SEEN:
+        words = f"- {question} No variant loses anything on average"
+    elif least != most:
+        words += f", least changes with `{least}` ({_losses(field, variants[least])})"
+    better = []
+    for task in field.tasks:
+        there = {variant: lines[task] for variant, lines in variants.items() if task in lines}
+        ahead = {name: line for name, line in there.items() if beyond(line) and line.value <= -SEEN}
+        if ahead:
+            most_ = number(RANK, max(-line.value for line in ahead.values()))
+            names = listed(f"`{name}`" for name in ahead)
+            few = names if len(ahead) <= MOST_NAMED else f"{len(ahead)} of {len(there)} variants"
+            better.append(f"{few} on {named(task)} (by {'up to ' * (len(ahead) > 1)}{most_})")
+    return f"{words}; better than the standard monitor: {listed(better)}." if better else f"{words}."
+
+
+def _losses(field: Field, lines: Mapping[str, Line]) -> str:
+    shown = [_loss(lines.get(task)) for task in field.tasks]
+    return " / ".join(shown)
+
+
+def _loss(line: Line | None) -> str:
+    return "-" if line is None else short(line._replace(value=-line.value), True)
 
 
 def _sentence(lead: str, parts: Sequence[str]) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..reproduce.field.plan import CHANGING
-from .about import LAWS, PARAGRAPHS
+from .about import PARAGRAPHS, STREAMS
 from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
 from .field_answers import ANSWERS
 from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
-from .first_tables import ALARM_STREAM, alarm_rows
+from .first_alarms import ALARM_STREAM, alarm_rows
+from .first_tables import INTERVALS
 from .grids import MADE, page, paged
+from .headline import called
 from .networks_page import networks_page
 from .questions import question_parts
 from .wording import named, took
@@ -19,9 +21,9 @@ BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
-    "Figures are fitted on a development stream of changing pace (untold). Below them: fitted on the very "
-    "law of the test stream (told), and on another law (other). Bold: the best of its column. "
-    "\u00b1: the longer side of a 95 % interval."
+    "Figures are fitted on a development stream that mixes paces (untold). Below them: fitted on the very "
+    "pace of the test stream (told), and on another pace (other). Bold: the best of its column. "
+    f"\u00b1: the longer side of a 95 % interval. {INTERVALS}"
 )
 
 
@@ -58,7 +60,7 @@ def _pages(name: str, title: str, field: Field) -> dict[str, str]:
     made = MADE
     pages = paged(name, head, list(_summary(name, field)), made)
     for task in field.tasks:
-        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {BACK}"]
+        first = [f"# {title}: {named(task)}", f"{FITS} [What came out]({name}.md). {BACK}", STREAMS]
         sections = _alarms(field, task) if name == "alarms" else _columns(field, task)
         pages |= paged(f"{name}_{task}", first, list(sections), made)
     return pages
@@ -83,7 +85,7 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
             if table:
                 yield [
                     f"## What knowing the pace is worth: {column}",
-                    "Means over laws, told / untold / other.",
+                    "Means over streams, told / untold / other.",
                     table,
                 ]
         for column in _shared(field):
@@ -94,7 +96,7 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
     notes = field.about.get("notes") or []
     if notes:
         yield ["## Notes", "\n".join(f"- {each}" for each in notes)]
-    yield ["## How to read the streams", LAWS]
+    yield ["## How to read the streams", STREAMS]
 
 
 def _shared(field: Field) -> list[str]:
@@ -119,6 +121,11 @@ def _columns(field: Field, task: str) -> Iterator[Sequence[str]]:
             yield [f"## {column[0].upper()}{column[1:]}, one corruption type at a time", single]
 
 
+def _title(stream: str) -> str:
+    words = called(stream)
+    return f"{words[0].upper()}{words[1:]}"
+
+
 def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
     columns = field.columns(task)
     rows = alarm_rows(field)
@@ -135,6 +142,6 @@ def _alarms(field: Field, task: str) -> Iterator[Sequence[str]]:
             if here:
                 words = ", at equal false-alarm rates" if equal else ""
                 yield [
-                    f"## {stream[0].upper()}{stream[1:]}{words}",
+                    f"## {_title(stream)}{words}",
                     by_column(field, task, stream, rows, here),
                 ]

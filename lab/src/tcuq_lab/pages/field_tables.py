@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..reproduce.field.plan import UNTOLD
-from .field import CLEAN, TYPE, Field, direction, is_pair
+from .field import CLEAN, EQUAL, TYPE, Field, direction, is_pair
 from .grids import grid
+from .headline import called
 from .numbers import SPACE, around, number
 from .wording import named
 
@@ -50,7 +51,7 @@ def by_stream(field: Field, task: str, column: str, rows: Sequence[str], streams
         ]
         for row in rows
     ]
-    return grid(["", *streams], lines, len(streams))
+    return grid(["", *map(called, streams)], lines, len(streams))
 
 
 def by_column(
@@ -82,7 +83,35 @@ def by_column(
         for row in rows
         if any(field.look(task, stream, row, column) for column in columns)
     ]
-    return grid(["", *places], lines, len(places))
+    return grid(["", *map(headed, places)], lines, len(places))
+
+
+HEADS = {
+    "clean on": "alarm on, clean time",
+    "shifted on": "alarm on, shifted time",
+    "costly on": "alarm on, shifts that cost 10 points or more",
+    "found": "found, of those shifts",
+    "already on": "already on when they begin",
+    "delay": "median delay, steps",
+    "clears": "steps until it clears, median",
+    "false per 10,000": "false alarms per 10,000 steps",
+    "run length ratio": "run length, share of the one asked for",
+}
+"""Columns of the alarm in plain words."""
+
+
+def headed(column: str) -> str:
+    """Return a column in plain words; what follows its name stays.
+
+    Examples
+    --------
+    >>> headed("delay (equal)"), headed("false per 10,000, clean data"), headed("errors")
+    ('median delay, steps (equal)', 'false alarms per 10,000 steps, clean data', 'errors')
+    """
+    for name, words in HEADS.items():
+        if column in (name, f"{name}{EQUAL}", f"{name}, clean data"):
+            return words + column.removeprefix(name)
+    return column
 
 
 def _best(field: Field, task: str, stream: str, rows: Sequence[str], column: str) -> float | None:
@@ -103,7 +132,7 @@ def pairs(field: Field, task: str, column: str, streams: Sequence[str]) -> str:
         [f"`{row}`", *(around(figures.get((row, stream)), signed=" - " in row) for stream in streams)]
         for row in rows
     ]
-    return grid(["", *streams], lines, len(streams))
+    return grid(["", *map(called, streams)], lines, len(streams))
 
 
 def types(field: Field, task: str, column: str) -> str:
@@ -127,7 +156,7 @@ def types(field: Field, task: str, column: str) -> str:
 
 
 def told_worth(field: Field, column: str) -> str:
-    """Return what knowing the pace is worth: means over laws of the three fits of every fitted row."""
+    """Return what knowing the pace is worth: means over streams of the three fits of every fitted row."""
     rows: dict[str, list[str]] = {}
     for task in field.tasks:
         laws = field.laws(task, column)

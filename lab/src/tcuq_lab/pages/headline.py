@@ -7,13 +7,29 @@ from typing import NamedTuple
 
 from ..reproduce.field.lines import Line
 from ..reproduce.field.plan import CHANGING, UnitPlan
-from .field import ANSWER, CONFIDENCE, DEEP, RISK, SIMPLE, Field, direction
+from .field import ANSWER, CONFIDENCE, DEEP, NO_LABELS, RISK, SIMPLE, Field, direction
 
-LEFT, AUROC = "errors at 90 %", "error AUROC"
+LEFT, AUROC = "errors at 90 %", "label error AUROC"
 COLUMNS = (LEFT, AUROC)
 MINE = {LEFT: ANSWER, AUROC: RISK}
-"""Row of ours for each: errors left are those of its answers, the AUROC is that of the label's risk."""
-AGAINST = ("confidence", "simple rule", "deep")
+"""Row of ours for each. Errors left are those of a method's own answers; the AUROC asks every method about
+the same events, errors of the plain network's label."""
+AGAINST = ("confidence", "simple rule", "ensemble")
+SEEN = 0.0005
+"""Least difference that is not printed as 0."""
+SHOWN = {"class 1": "shuffled", CHANGING: "unknown pace"}
+"""Streams whose name in result files is not the one that pages print."""
+
+
+def called(stream: str) -> str:
+    """Return a stream as pages call it.
+
+    Examples
+    --------
+    >>> called("class 1"), called("class 16")
+    ('shuffled', 'class 16')
+    """
+    return SHOWN.get(stream, stream)
 
 
 class Place(NamedTuple):
@@ -22,8 +38,8 @@ class Place(NamedTuple):
     Parameters
     ----------
     task, stream, column : str
-    ours, confidence, simple, deep : Line, optional
-        None where the result file has no such figure.
+    ours, confidence, simple, deep, bare : Line, optional
+        None where the result file has no such figure; `bare` is ours, fitted without labels.
     gaps : dict of str to Line
         Ours minus each of `AGAINST`.
     """
@@ -35,11 +51,12 @@ class Place(NamedTuple):
     confidence: Line | None
     simple: Line | None
     deep: Line | None
+    bare: Line | None
     gaps: dict[str, Line]
 
     @property
     def best(self) -> float | None:
-        """The best figure of the four."""
+        """The best figure of four; ours is the one that was fitted with labels."""
         there = [line.value for line in (self.ours, self.confidence, self.simple, self.deep) if line]
         return None if not there else max(there) if direction(self.column) > 0 else min(there)
 
@@ -52,8 +69,8 @@ def place(field: Field, task: str, stream: str, column: str) -> Place:
     ours = field.look(task, stream, MINE[column], column)
     rivals = {
         "confidence": field.look(task, stream, CONFIDENCE, column),
-        "simple rule": field.best(task, stream, SIMPLE, column),
-        "deep": field.look(task, stream, DEEP, column),
+        "simple rule": field.best(task, stream, tuple(SIMPLE), column),
+        "ensemble": field.look(task, stream, DEEP, column),
     }
     gaps = {}
     for name, line in rivals.items():
@@ -61,7 +78,8 @@ def place(field: Field, task: str, stream: str, column: str) -> Place:
         if gap:
             gaps[name] = gap
     confidence, simple, deep = rivals.values()
-    return Place(task, stream, column, ours, confidence, simple, deep, gaps)
+    bare = field.look(task, stream, NO_LABELS, column)
+    return Place(task, stream, column, ours, confidence, simple, deep, bare, gaps)
 
 
 def first_streams(task: str) -> dict[str, str]:

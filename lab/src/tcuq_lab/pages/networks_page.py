@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .about import PARAGRAPHS
+from .about import PARAGRAPHS, STREAMS
 from .field import CONFIDENCE, OTHER_NETWORKS, PAGED, RISK, Field
 from .grids import MADE, grid, page
 from .numbers import around
@@ -49,6 +49,8 @@ def networks_page(field: Field | None) -> str:
             grid(head, rows, len(head) - 3),
             "\u00b1: the longer side of a 95 % interval.",
             "\n".join(f"- {each}" for each in notes),
+            "## How to read the streams",
+            STREAMS,
         ]
     )
 

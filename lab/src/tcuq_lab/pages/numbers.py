@@ -35,9 +35,14 @@ def number(column: str, value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip(MINUS).startswith("0.") else text
 
 
+def has_span(line: Line) -> bool:
+    """Return whether a figure has an interval; one point is none: there was nothing to draw again."""
+    return line.low < line.high
+
+
 def span(line: Line) -> str:
     """Return the interval of a figure, nothing where there is none."""
-    if math.isnan(line.low) or math.isnan(line.high):
+    if not has_span(line):
         return ""
     return f"{number(line.column, line.low)} to {number(line.column, line.high)}"
 
@@ -52,9 +57,7 @@ def cell(line: Line | None, signed: bool = False, bold: bool = False) -> str:
     """
     if line is None:
         return ""
-    text = number(line.column, line.value)
-    if signed and line.value > 0:
-        text = f"+{text}"
+    text = short(line, signed)
     text = f"**{text}**" if bold else text
     return f"{text} ({span(line)})" if span(line) else text
 
@@ -69,7 +72,7 @@ def around(line: Line | None, signed: bool = False, bold: bool = False) -> str:
     """
     if line is None:
         return ""
-    if not all(map(math.isfinite, (line.value, line.low, line.high))):
+    if not has_span(line) or not all(map(math.isfinite, (line.value, line.low, line.high))):
         return cell(line, signed, bold)
     text = short(line, signed)
     text = f"**{text}**" if bold else text
@@ -78,11 +81,13 @@ def around(line: Line | None, signed: bool = False, bold: bool = False) -> str:
 
 
 def short(line: Line | None, signed: bool = False) -> str:
-    """Return a figure alone."""
-    text = "" if line is None else number(line.column, line.value)
-    return f"+{text}" if signed and line is not None and line.value > 0 else text
+    """Return a figure alone; what rounds to 0 has no sign."""
+    if line is None:
+        return ""
+    text = number(line.column, line.value)
+    return f"+{text}" if signed and line.value > 0 and text.strip("0.") else text
 
 
 def beyond(line: Line) -> bool:
     """Return whether the whole interval of a difference lies on one side of 0; none settles nothing."""
-    return line.low > 0 or line.high < 0
+    return has_span(line) and (line.low > 0 or line.high < 0)

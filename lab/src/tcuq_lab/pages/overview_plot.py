@@ -25,8 +25,8 @@ TOP, BOTTOM, LEFT_EDGE, GAP = 84, 62, 46, 50
 SERIES = (
     ("confidence", "c", "confidence"),
     ("simple", "s", "best simple rule on that stream"),
-    ("deep", "d", "deep ensemble, 5 passes"),
-    ("ours", "o", "ours, one pass, pace unknown"),
+    ("deep", "d", "ensemble of five, 5 passes"),
+    ("ours", "o", "ours, fitted with labels, 1 pass"),
 )
 """Entry of a place, class of the style, and what the legend calls it; ours comes last, on top."""
 SHIFT = {"c": -7.5, "s": -2.5, "d": 2.5, "o": 7.5}
@@ -34,9 +34,9 @@ SHORT = {
     "continuous sound": ("sound",),
     "object 16": ("held", "object"),
     "heavy-tailed 16": ("heavy", "tail"),
-    "changing pace": ("pace", "varies"),
+    "changing pace": ("", "unknown", "pace"),  # one line lower, beside the shorter word
 }
-"""Two lines below the axis for streams that are not of a class dwell."""
+"""Lines below the axis for streams that are not of a class dwell."""
 STYLE = """
 svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;--o:#0068a8}
 @media(prefers-color-scheme:dark){svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;

@@ -66,8 +66,8 @@ def question_parts(field: Field) -> Iterator[Sequence[str]]:
         rows.setdefault((column, name), {})[line.task] = around(line, signed=True)
     if found:
         yield [
-            f"Each figure: the standard monitor minus the variant, on streams of {CHANGING}, the unknown "
-            f"pace, where nothing else is said. {RANK}: above 0, the monitor is better; errors, delays and "
+            f"Each figure: the standard monitor minus the variant, on streams of unknown pace, "
+            f"where nothing else is said. {RANK}: above 0, the monitor is better; errors, delays and "
             "clean time: below 0. Other streams are on the pages of the tasks."
         ]
     for question in (*ASKED, "Other variants"):

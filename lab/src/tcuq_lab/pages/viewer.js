@@ -63,7 +63,8 @@ function show(wanted) {
   });
   at.question.textContent = one.question;
   at.command.textContent = one.command;
-  at.title.textContent = chosen.column + ": " + (all.names[chosen.task] || chosen.task) + ", " + chosen.stream;
+  function named(each) { return all.names[each] || each; }
+  at.title.textContent = named(chosen.column) + ": " + named(chosen.task) + ", " + named(chosen.stream);
   draw(one, tables(one, chosen)[0]);
   var place = [one.name, chosen.task, chosen.stream, chosen.column].map(encodeURIComponent).join("/");
   if (location.hash !== "#" + place) history.replaceState(null, "", "#" + place);
@@ -96,7 +97,8 @@ function draw(one, table) {
     [row.value, row.low, row.high].forEach(function (end) { if (end !== null && Math.abs(end) < all.never) ends.push(end); });
   });
   var least = Math.min.apply(null, ends), most = Math.max.apply(null, ends), wide = most - least || 1;
-  function across(value) { return 100 * (value - least) / wide; }
+  // An end that is "never" lies outside of the axis: it is drawn up to its edge.
+  function across(value) { return Math.max(0, Math.min(100, 100 * (value - least) / wide)); }
   at.axis.textContent = "";
   at.axis.appendChild(make("span", ends.length ? number(least, scale) : ""));
   at.axis.appendChild(make("span", ends.length ? number(most, scale) : ""));
@@ -126,11 +128,11 @@ function draw(one, table) {
     line.appendChild(head);
     line.appendChild(cell);
     line.appendChild(make("td", number(row.value, scale), "number"));
-    line.appendChild(make("td", row.low === null ? "" : number(row.low, scale) + " to " + number(row.high, scale), "number"));
+    line.appendChild(make("td", row.low === null || row.high === null ? "" : number(row.low, scale) + " to " + number(row.high, scale), "number"));
     at.rows.appendChild(line);
   });
   at.note.textContent = (better > 0 ? "Higher is better." : better < 0 ? "Lower is better." : "") +
-    (fits && !at.fits.checked ? " Fitted on a development stream of changing pace, where a method is fitted." : "");
+    (fits && !at.fits.checked ? " Fitted on a development stream that mixes paces, where a method is fitted." : "");
 }
 
 function wanted() {

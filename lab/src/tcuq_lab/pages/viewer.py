@@ -18,7 +18,9 @@ from ..reproduce.field.plan import UNTOLD
 from .about import PARAGRAPHS
 from .content import Content
 from .field import PAGED, TYPE, Field, direction, is_pair
+from .field_tables import headed
 from .figures import PAIRED, Found
+from .headline import SHOWN
 from .wording import NAMES, sense
 
 MOST_BYTES = 390_000
@@ -72,7 +74,11 @@ def _page(content: Content, level: int) -> str:
         packed(name, each.title, each.command, list(_of_found(each, gone)), sense)
         for name, each in content.found.items()
     ]
-    data = {"names": NAMES, "never": NEVER, "experiments": experiments}
+    columns = {
+        column for each in content.fields.values() for task in each.tasks for column in each.columns(task)
+    }
+    plain = {column: headed(column) for column in sorted(columns) if headed(column) != column}
+    data = {"names": {**NAMES, **SHOWN, **plain}, "never": NEVER, "experiments": experiments}
     # "<" could end the element that holds the data.
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     words = f" Only in docs/results: {', '.join(each[1] for each in LEFT_OUT[:level])}." if level else ""
@@ -84,7 +90,8 @@ def _page(content: Content, level: int) -> str:
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f"<title>tcuq: results</title><style>{style}</style><script>{FIRST}</script></head><body>"
         "<header><h1>Results</h1>"
-        "<p>Every figure with its 95 % interval. Tables and verdicts are in <code>docs/RESULTS.md</code>."
+        "<p>Every figure with its 95 % interval, which speaks of other stretches of these networks, not of "
+        "other networks. Tables, verdicts and what the streams are: <code>docs/RESULTS.md</code>."
         f"</p></header><main>{_controls()}"
         '<p id="question"></p><h2 id="title" aria-live="polite"></h2>'
         '<table aria-labelledby="title"><thead><tr><th scope="col">method</th>'
@@ -111,8 +118,9 @@ def _controls() -> str:
         "</label>"
     )
     parts.append(
-        '<label class="check"><input type="checkbox" id="fits"> all fits (told, untold, other pace)</label>'
-        '<label class="check"><input type="checkbox" id="pairs"> differences</label>'
+        '<label class="check"><input type="checkbox" id="fits"> also fitted on the pace of '
+        "the stream (told) and on another (other)</label>"
+        '<label class="check"><input type="checkbox" id="pairs"> differences of two methods</label>'
     )
     return f'<form id="choice" aria-label="What to show">{"".join(parts)}</form>'
 
@@ -172,7 +180,8 @@ def packed(
         code = at["row"][each.row] * len(names["fit"]) + at["fit"][each.fit]
         by = scale[each.column]
         value = _whole(each.value, by)
-        ends = [_whole(each.low, by), _whole(each.high, by)]
+        # An interval of one point is none: there was nothing to draw again.
+        ends = [None, None] if each.low == each.high else [_whole(each.low, by), _whole(each.high, by)]
         spans = [
             None if end is None or value is None or abs(value) == NEVER else abs(end - value) for end in ends
         ]
