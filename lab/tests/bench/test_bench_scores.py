@@ -26,6 +26,7 @@ from tcuq_lab.bench.scores import (
     figures,
     shifts,
 )
+from tcuq_lab.reproduce.field.alarming.counting import false_starts
 
 TEN = np.arange(10)
 
@@ -80,14 +81,31 @@ def test_an_alarm_is_judged_on_clean_and_on_shifted_steps() -> None:
     assert math.isinf(found[DELAY].value)  # the mean of the two middle ones of 1 and a miss
 
 
-def test_false_alarms_are_counted_when_they_come_on() -> None:
-    task = task_of(np.zeros(20, int), np.zeros(20, int), np.arange(20) // 10, "clean")
-    on = np.zeros(20, bool)
-    on[[3, 4, 9, 10]] = True
-    said = Said(np.arange(20.0), np.zeros(20, int), on)
+def test_false_alarms_merge_and_count_again_as_in_experiments() -> None:
+    task = task_of(np.zeros(1000, int), np.zeros(1000, int), np.arange(1000) // 500, "clean")
+    on = np.zeros(1000, bool)
+    on[[3, 4, 40, 498, 500]] = True  # the second is the first again; two stretches have nothing in common
+    on[600:900] = True  # counts once more after 150 steps, and after 300, as it might come back
+    said = Said(np.arange(1000.0), np.zeros(1000, int), on)
     found = figures(task, "clean", said, said)
-    assert found[FALSE].value == 1500.0 and found[CLEAN_ON].value == 0.2
+    expected = false_starts(on.reshape(2, 500), np.ones((2, 500), bool)).sum()
+    assert expected == 6
+    assert found[FALSE].value == 60.0 and found[CLEAN_ON].value == 0.305
+    assert found[FALSE].exposure == 0.1  # a rate of 10 in 10,000 steps would be one alarm
     assert AUROC not in found and RELATIVE not in found
+
+
+def test_a_shift_that_begins_under_alarm_is_found_if_the_alarm_comes_again() -> None:
+    sources = np.tile(np.repeat([0, 2], 5), 2)
+    task = task_of(np.zeros(20, int), sources, np.arange(20) // 10)
+    on = np.zeros(20, bool)
+    on[[4, 5, 8]] = True  # comes again 3 steps after the start
+    on[14:20] = True  # stays on
+    said = Said(np.arange(20.0), np.zeros(20, int), on)
+    found = figures(task, "class 1", said, said)
+    assert found[FOUND].value == 0.5 and found[FOUND].events == 2
+    delays, _ = shifts(on, task.streams["class 1"], np.array([False, False, True]))
+    assert delays.tolist() == [3.0, math.inf]
 
 
 def test_accuracy_is_compared_at_the_end_of_full_windows() -> None:
@@ -104,9 +122,11 @@ def test_a_limit_keeps_to_the_false_alarms_asked_for() -> None:
     rng = np.random.default_rng(0)
     runs = [rng.random(500) for _ in range(4)]
     limit = limit_for(runs, asked=200)
-    above = [run > limit for run in runs]
-    rises = sum(int(each[0]) + int((each[1:] & ~each[:-1]).sum()) for each in above)
-    assert rises == 10
+    values = np.stack(runs)
+    count, more = (
+        false_starts(values > each, np.ones(values.shape, bool)).sum() for each in (limit, limit - 0.01)
+    )
+    assert count <= 10 < more
 
 
 @pytest.mark.parametrize("name", list(BUILT_IN))

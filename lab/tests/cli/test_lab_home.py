@@ -94,7 +94,7 @@ def test_both_commands_speak_of_the_same_size_and_of_the_data(
 ) -> None:
     assert build_parser().parse_args([command]).setting == "full"
     assert main([command, "--help"]) == 0
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "TCUQ_DATA" in said and "An interrupted run resumes." in said
 
 

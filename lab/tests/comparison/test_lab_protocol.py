@@ -286,17 +286,39 @@ def test_intervals_are_the_same_for_the_same_seed(tests: Any, clean_dev: Any) ->
     assert again() == again()
 
 
-def test_an_interval_agrees_with_that_of_one_stream() -> None:
-    values = np.random.default_rng(1).random(300)
+def test_an_interval_is_that_of_the_mean_of_one_stream() -> None:
+    values = np.random.default_rng(1).random(3000)
     found = joint_bootstrap(
         lambda _, index: float((values if index is None else values[index]).mean()),
-        [300],
+        [3000],
         10,
-        200,
+        2000,
         np.random.default_rng(2),
     )
-    expected = m.block_bootstrap(np.mean, [values], 10, 200, np.random.default_rng(2))
-    assert found == expected
+    half = 1.968 * values.reshape(300, 10).mean(axis=1).std(ddof=1) / np.sqrt(300)  # t of 299
+    assert found.estimate == values.mean()
+    assert found.high - found.estimate == pytest.approx(half, rel=0.05)
+    assert found.estimate - found.low == pytest.approx(half, rel=0.05)
+
+
+def test_few_blocks_widen_an_interval() -> None:
+    values = np.random.default_rng(1).random(400)
+
+    def mean(_: int, index: Any) -> float:
+        return float((values if index is None else values[index]).mean())
+
+    halves = []
+    for block in (1, 100):
+        rng = np.random.default_rng(2)
+        found = joint_bootstrap(
+            lambda _, index: float((values if index is None else values[index]).mean()),
+            [400],
+            block,
+            4000,
+            rng,
+        )
+        halves.append(found.high - found.estimate)
+    assert halves[1] > 1.3 * halves[0]  # t of 3 and sqrt(4 / 3): 1.87 for independent steps, up to chance
 
 
 @pytest.mark.parametrize("levels", [1, 2, 9, 10_000])

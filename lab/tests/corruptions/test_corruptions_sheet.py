@@ -256,7 +256,7 @@ MAKE = ["make", "mnist", "--out", "a.npz"]
         ([*MAKE], "the following arguments are required: --kind"),
         ([*MAKE, "--kind", "zigzak"], "corruption of mnist_c 'zigzak' is unknown; did you mean zigzag?"),
         ([*MAKE, "--kind", "zigzag", "--severity", "2"], "severity of zigzag is 2"),
-        ([*MAKE, "--kind", "zigzag", "--severity", "x"], "argument --severity: invalid int value: 'x'"),
+        ([*MAKE, "--kind", "zigzag", "--severity", "x"], "argument --severity: 'x', expected a whole number"),
         (
             [*MAKE, "--kind", "zigzag", "--split", "val"],
             "split 'val' of mnist is unknown, expected one of train, test",

@@ -64,6 +64,15 @@ def test_adwin_is_on_in_the_shift_and_off_after_it(clock: int) -> None:
     assert before == 0 and inside == 1 and after == 0
 
 
+def test_adwin_is_as_loose_as_is_asked_for() -> None:
+    rng = np.random.default_rng(7)
+    x, clean = rng.uniform(size=(3, 1000)), rng.uniform(size=320)
+    with np.errstate(all="raise"):
+        on = adwin(x, np.array([-9.0, -2.0, -1.0, 0.1]), 8, 8, clean)
+    rises_ = (on[:, :, 1:] & ~on[:, :, :-1]).sum(axis=(1, 2))
+    assert rises_[0] >= rises_[1] > rises_[2] > 3 * rises_[3]
+
+
 def test_adwin_looks_every_few_steps_only() -> None:
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 0.3, (2, 640))

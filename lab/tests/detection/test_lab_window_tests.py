@@ -52,6 +52,7 @@ def test_tests_on_vectors_rise_after_a_shift_and_are_held_between_looks(which: s
     assert found[:, 380:].min() > found[:, :300].max()
     moves = np.flatnonzero(np.diff(found[0])) + 1
     assert ((moves + 1) % EVERY == 0).all()
+    assert EVERY <= 5  # a look adds half of that to every delay
 
 
 def test_a_classifier_cannot_tell_clean_from_clean() -> None:

@@ -38,9 +38,7 @@ def asked(lines: list[Line], **rule: Any) -> Verdict:
     return verdict
 
 
-def value(
-    row: str, given: float, wide: float = math.nan, stream: str = "class 16", fit: str = "untold"
-) -> Line:
+def value(row: str, given: float, wide: float = 0.0, stream: str = "class 16", fit: str = "untold") -> Line:
     return Line("mnist", stream, row, fit, "errors", given, given - wide, given + wide, 5)
 
 
@@ -51,19 +49,30 @@ def value(
         (0.09, 0.02, {"most": 0.1}, "met, within the interval"),
         (0.11, 0.02, {"most": 0.1}, "missed, within the interval"),
         (0.15, 0.02, {"most": 0.1}, "missed"),
-        (0.10, math.nan, {"most": 0.1}, "met"),
-        (0.10, math.nan, {"most": 0.1, "strict": True}, "missed"),
-        (0.15, math.nan, {"most": 0.1}, "missed"),
+        (0.10, 0.0, {"most": 0.1}, "met"),
+        (0.10, 0.0, {"most": 0.1, "strict": True}, "missed, within the interval"),
+        (0.05, math.nan, {"most": 0.1}, "not settled"),
+        (0.15, math.nan, {"most": 0.1}, "not settled"),
+        (0.15, math.nan, {"most": 0.1, "beyond": True}, "not settled"),
         (0.95, 0.01, {"least": 0.9}, "met"),
         (0.45, 0.1, {"least": 0.5, "most": 2}, "missed, within the interval"),
         (2.5, 0.1, {"least": 0.5, "most": 2}, "missed"),
         (0.15, 0.1, {"most": 0.1, "beyond": True}, "met"),
         (0.15, 0.01, {"most": 0.1, "beyond": True}, "missed"),
-        (math.inf, math.nan, {"most": 8}, "missed"),
+        (math.inf, math.nan, {"most": 8}, "not settled"),
     ],
 )
 def test_bounds_and_intervals(given: float, wide: float, rule: dict[str, Any], words: str) -> None:
     assert asked([value("tcuq", given, wide)], **rule).words == words
+
+
+def test_a_figure_that_settles_a_miss_outweighs_one_without_an_interval() -> None:
+    lines = [value("tcuq", 0.5, math.nan), value("tcuq", 0.2, 0.01, "class 64")]
+    rule: dict[str, Any] = {"streams": ["class 16", "class 64"]}
+    verdict = asked(lines, most=0.1, **rule)
+    assert verdict.words == "missed" and verdict.clear and verdict.line == lines[1]
+    verdict = asked(lines, most=0.3, **rule)
+    assert verdict.words == "not settled" and not verdict.clear and verdict.line == lines[0]
 
 
 def test_the_worst_stream_and_rival_decide() -> None:
@@ -75,6 +84,10 @@ def test_the_worst_stream_and_rival_decide() -> None:
         value("vote", 0.09, stream="class 64"),
         value("deep", 0.01),
         value("tcuq 0.1", 0.01),
+        value("tcuq - base", -0.1, 0.005),
+        value("tcuq - base", -0.01, 0.005, "class 64"),
+        value("tcuq - vote", -0.2, 0.005),
+        value("tcuq - vote", 0.01, 0.005, "class 64"),
     ]
     rule = {"streams": ["class 16", "class 64"], "most": 0, "strict": True}
     verdict = asked(lines, than=["base"], **rule)

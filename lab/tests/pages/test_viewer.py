@@ -10,9 +10,13 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import chromium
 import pytest
 from made_field import answers, write_field
 from places import LAB
+from site_check import axe
+from site_check.problems import lines
+from site_check.visit import Place, page_problems
 
 from tcuq.report.document import content_hash
 from tcuq_lab.pages.content import Content
@@ -154,3 +158,24 @@ def test_the_script_shows_and_switches_figures(page: str, tmp_path: Path) -> Non
     body = found[found.index("<tbody") : found.index("</tbody>")]
     assert body.count("<tr") > 20 and 'class="ours"' in body and "tcuq answer" in body
     assert "tcuq answer, other" not in body  # fits of other paces are behind a box
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["", "alarms/mnist/class%2016/delay"])
+def test_it_reads_well_on_a_phone_in_the_dark_and_with_keys(page: str, tmp_path: Path, place: str) -> None:
+    if chromium.browser_path() is None:
+        pytest.skip("chromium is missing (Debian package chromium)")
+    found = axe.install()
+    if found is None:
+        pytest.skip(f"axe-core is missing ({axe.INSTALL})")
+    path = tmp_path / "results.html"
+    path.write_text(page, encoding="utf-8")
+    browser = chromium.Browser(tmp_path / "profile", offline=True)
+    try:
+        url = f"{path.as_uri()}#{place}"
+        tab = browser.tab()
+        tab.patience = 120.0
+        told = lines(page_problems(tab, "results", url, Place(url, tmp_path), axe.Axe(found)))
+        assert not told, "\n".join(told)
+    finally:
+        browser.close()

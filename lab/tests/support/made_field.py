@@ -32,7 +32,7 @@ TYPES = ("fog", "frost", "gaussian_noise")
 COLUMNS = ("error AUROC", "errors", "errors at 90 %", "errors at 80 %", "label error AUROC")
 ALARMS = (
     "windowed mean", "EWMA", "CUSUM", "ADWIN", "Page-Hinkley", "conformal martingale", "e-detector",
-    "e-detector, proved", "MMD window", "classifier drift", "KS window", "CUSUM, deep",
+    "e-detector, limit from theory", "MMD window", "classifier drift", "KS window", "CUSUM, deep",
 )  # fmt: skip
 ESTIMATES = ("ATC", "DoC", "MaNo", "mean confidence")
 
@@ -138,7 +138,7 @@ def accuracy(tasks: tuple[str, ...] = tuple(BACKBONES)) -> Iterator[Line]:
     """Give the lines of `accuracy`."""
     for task in tasks:
         for stream in UnitPlan(task, 0).laws:
-            for number, row in enumerate(("tcuq", "tcuq no labels", *ESTIMATES)):
+            for number, row in enumerate(("tcuq", "tcuq answer", *ESTIMATES)):
                 value = 0.03 + 0.012 * number + 0.01 * _noise(task, stream, row)
                 yield _line(task, stream, row, "untold", "accuracy error", value, 0.006)
 

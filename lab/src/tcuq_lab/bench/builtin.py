@@ -22,6 +22,7 @@ from ..methods.method import Labeled, Method, Observed
 from ..methods.temporal.belief import Belief, BeliefTold
 from ..methods.temporal.fixed import Mean8, Vote8
 from ..methods.temporal.mean_posterior import MeanAnswer
+from ..reproduce.field.alarming.limits import candidates, find_limit
 from .entry import Entry, entry_of
 from .interface import ASKED, Dev, Said, Stream
 
@@ -186,23 +187,24 @@ class Cusum(WindowedMean):
 
 
 def limit_for(runs: Sequence[Doubles], asked: int = ASKED) -> float:
-    """Return the lowest limit above which clean runs rise at most once in `asked` steps.
+    """Return the lowest limit that clean runs exceed in at most one false alarm in `asked` steps.
+
+    False alarms are counted as they are scored, see `tcuq_lab.reproduce.field.alarming.counting`.
 
     Examples
     --------
-    >>> limit_for([np.array([0.0, 3.0, 1.0, 2.0])], asked=4)  # above 2 once, above 1 twice
+    >>> limit_for([np.repeat([0.0, 3.0, 0.0, 2.0], 60)], asked=240)  # above 2 once, above 0 twice
     2.0
     """
-    allowed = sum(map(len, runs)) // asked
-    before = np.concatenate([np.concatenate([[-np.inf], run[:-1]]) for run in runs])
-    now = np.concatenate(runs)
-    up = now > before
-    limits = np.unique(now)
-    lows, highs = np.sort(before[up]), np.sort(now[up])
-    above = len(highs) - np.searchsorted(highs, limits, "right")
-    count = above - (len(lows) - np.searchsorted(lows, limits, "right"))
-    bad = np.flatnonzero(count > allowed)
-    return float(limits[bad[-1] + 1] if len(bad) else limits[0])
+    inside = np.arange(max(map(len, runs))) < np.array([len(run) for run in runs])[:, None]
+    values = np.full(inside.shape, -np.inf)
+    values[inside] = np.concatenate(runs)
+    return find_limit(
+        lambda limits: np.asarray(values[None] > limits[:, None, None]),
+        candidates(values[inside]),
+        inside,
+        asked,
+    )
 
 
 def _doubt(probs: npt.NDArray[Any]) -> Doubles:

@@ -27,6 +27,12 @@ class Stream:
         Posteriors as an int8 softmax leaves them: multiples of 1/256, at most 255/256. A row sums to about 1.
     features : float32 array of shape (T, d)
         Penultimate layer, from 8-bit values.
+
+    Examples
+    --------
+    >>> stream = Stream(np.full((4, 2), 0.5, np.float32), np.zeros((4, 8), np.float32))
+    >>> stream.probs.max(axis=1).tolist()
+    [0.5, 0.5, 0.5, 0.5]
     """
 
     probs: Floats
@@ -42,10 +48,18 @@ class Recorded:
 
     Parameters
     ----------
-    probs, features
+    probs : float32 array of shape (T, L)
+        As of `Stream`.
+    features : float32 array of shape (T, d)
         As of `Stream`.
     stretches : array of T integers
         Steps of one independent stretch have the same number and lie together.
+
+    Examples
+    --------
+    >>> recorded = Recorded(np.ones((3, 2)), np.ones((3, 1)), np.array([0, 0, 1]))
+    >>> [len(recorded.probs[piece]) for piece in recorded.pieces()]
+    [2, 1]
     """
 
     probs: Floats
@@ -57,6 +71,11 @@ class Recorded:
 
     def pieces(self) -> list[slice]:
         """Return the stretches as slices.
+
+        Returns
+        -------
+        list of slice
+            One for each stretch, in order.
 
         Examples
         --------
@@ -77,8 +96,12 @@ class Dev(Recorded):
 
     Parameters
     ----------
-    probs, features, stretches
-        See `Recorded`.
+    probs : float32 array of shape (T, L)
+        As of `Stream`.
+    features : float32 array of shape (T, d)
+        As of `Stream`.
+    stretches : array of T integers
+        As of `Recorded`.
     clean : Recorded
         A second log that is known to be clean.
     labels : array of T integers, optional
@@ -136,7 +159,23 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, value: Any) -> Said:
-        """Return what a method returned: a `Said`, a mapping with its names, or risk alone."""
+        """Return what a method returned: a `Said`, a mapping with its names, or risk alone.
+
+        Parameters
+        ----------
+        value : Said, mapping or array
+            What a method returned.
+
+        Returns
+        -------
+        Said
+            The same in one form.
+
+        Raises
+        ------
+        ValueError
+            For names that are not known, and for values that are no numbers.
+        """
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):

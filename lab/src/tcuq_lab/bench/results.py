@@ -17,7 +17,8 @@ from tcuq._version import VERSION
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 
-from ..reproduce.field.intervals import LEVEL, REPLICATES
+from ..comparison.spread import LEVEL
+from ..reproduce.field.intervals import REPLICATES
 from ..reproduce.field.lines import Found, entries, from_entries
 from ..reproduce.result_files import read_content
 from ..reproduce.table import plain

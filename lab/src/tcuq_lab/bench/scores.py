@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from ..reproduce.field.intervals import Auroc, Drawn, Figure, LeftAt, Mean, Median, drawn
+from ..reproduce.field.alarming.counting import Scene, events, false_starts
+from ..reproduce.field.intervals import Drawn, drawn
+from ..reproduce.field.stretch_figures import Auroc, EventShare, Figure, LeftAt, Mean, Median
 from .files import CLEAN, Shown, Task
 from .interface import Said, Stream
 
@@ -60,6 +61,11 @@ def figures(task: Task, stream: str, said: Said, plain: Said) -> dict[str, Drawn
         found[ACCURACY] = _accuracy(shown, said.accuracy, wrong)
     name = f"bench {task.name} {stream}"  # the same draws for all methods: differences are paired
     values = {column: drawn(each, shown.count, name) for column, each in found.items()}
+    if FALSE in values:
+        values[FALSE] = values[FALSE]._replace(exposure=len(shown) / 10_000)
+    if FOUND in values:
+        events_ = len(shifts(said.alarm, shown, costly(task.sources, task.errors))[0])
+        values[FOUND] = values[FOUND]._replace(events=float(events_))
     if stream != CLEAN:
         base = drawn(
             LeftAt(plain.risk, plain.answer != shown.labels, shown.stretches, COVERAGE, judged),
@@ -90,12 +96,13 @@ def _alarm(task: Task, shown: Shown, on: Bools, stream: str) -> dict[str, Figure
     shifted = shown.sources > 0
     found: dict[str, Figure] = {CLEAN_ON: Mean(on, shown.stretches, ~shifted)}
     if stream == CLEAN:
-        found[FALSE] = Mean(10_000 * rises(on, shown.pieces()), shown.stretches)
+        starts, settled = counted(on, shown)
+        found[FALSE] = Mean(starts, shown.stretches, settled)
         return found
     delays, numbers = shifts(on, shown, costly(task.sources, task.errors))
     found[SHIFTED_ON] = Mean(on, shown.stretches, shifted)
     found[DELAY] = Median(delays, numbers, shown.count)
-    found[FOUND] = _Share(np.isfinite(delays), numbers, shown.count)
+    found[FOUND] = EventShare(np.isfinite(delays), numbers, shown.count)
     return found
 
 
@@ -110,24 +117,25 @@ def costly(sources: Sequence[str], errors: Mapping[str, float]) -> Bools:
     return np.array([errors.get(name, 0.0) - errors["clean"] >= COSTLY for name in sources])
 
 
-def rises(on: Bools, pieces: Sequence[slice]) -> Ints:
-    """Return 1 where an alarm comes on, else 0.
+def counted(on: Bools, shown: Shown) -> tuple[Floats, Bools]:
+    """Return where false alarms begin, per 10,000 steps, and the settled clean steps that count.
 
-    Examples
-    --------
-    >>> rises(np.array([True, True, False, True]), [slice(0, 2), slice(2, 4)]).tolist()
-    [1, 0, 0, 1]
+    Parameters
+    ----------
+    on : array of T booleans
+    shown : Shown
     """
-    before = np.concatenate([[False], on[:-1]])
-    before[[piece.start for piece in pieces]] = False
-    return np.asarray(on & ~before, dtype=np.int64)
+    starts, settled = np.zeros(len(shown)), np.zeros(len(shown), dtype=bool)
+    for piece, scene in _scenes(shown):
+        settled[piece] = scene.settled[0]
+        starts[piece] = 10_000 * false_starts(on[None, piece], scene.settled)[0]
+    return starts, settled
 
 
 def shifts(on: Bools, shown: Shown, worse: Bools) -> tuple[Floats, Ints]:
     """Return the delay of each costly shift that begins within a stretch, and the number of its stretch.
 
-    A delay counts from the first shifted step, 0 at that step. It is infinite where no alarm comes before
-    the shift ends, and where the alarm was on already at the step before: such an alarm says nothing.
+    Delays are those of `tcuq_lab.reproduce.field.alarming.counting.Events`.
 
     Parameters
     ----------
@@ -137,33 +145,23 @@ def shifts(on: Bools, shown: Shown, worse: Bools) -> tuple[Floats, Ints]:
         Which sources are costly.
     """
     delays, numbers = [], []
-    for number, piece in enumerate(shown.pieces()):
-        source, alarm = shown.sources[piece], on[piece]
-        shifted = source > 0
-        edges = np.flatnonzero(np.diff(shifted.astype(np.int8)))  # last steps before a change
-        for start in (edges[shifted[edges + 1]] + 1).tolist():
-            if not worse[source[start]]:
-                continue
-            later = np.flatnonzero(~shifted[start:])
-            stop = start + int(later[0]) if len(later) else len(source)
-            raised = np.flatnonzero(alarm[start:stop])
-            late = not len(raised) or alarm[start - 1]
-            delays.append(math.inf if late else float(raised[0]))
-            numbers.append(number)
+    for number, (piece, scene) in enumerate(_scenes(shown)):
+        found = events(on[None, piece], scene)
+        late = [
+            delay
+            for delay, name in zip(found.delays.tolist(), found.sources, strict=True)
+            if worse[int(name)]
+        ]
+        delays += late
+        numbers += [number] * len(late)
     return np.array(delays, dtype=np.float64), np.array(numbers, dtype=np.int64)
 
 
-class _Share:
-    """The share of events of stretches; see `tcuq_lab.reproduce.field.intervals.Figure`."""
-
-    def __init__(self, happened: Bools, stretches: Ints, count: int) -> None:
-        self._sums = np.bincount(stretches, happened, count)
-        self._counts = np.bincount(stretches, minlength=count)
-
-    def of(self, taken: npt.NDArray[np.float64]) -> Floats:
-        """See `Figure`."""
-        total, count = taken @ self._sums, taken @ self._counts
-        return np.asarray(np.where(count > 0, total / np.maximum(count, 1e-300), np.nan))
+def _scenes(shown: Shown) -> Iterator[tuple[slice, Scene]]:
+    """Give each stretch with its scene, whose sources are called by their numbers; 0 is clean."""
+    names = ("clean", *map(str, range(1, int(shown.sources.max()) + 1)))
+    for piece in shown.pieces():
+        yield piece, Scene(shown.sources[None, piece], names)
 
 
 def _accuracy(shown: Shown, accuracy: Floats, wrong: Bools) -> Figure:

@@ -20,18 +20,30 @@ def build_parser() -> Parser:
     ['drop']
     """
     from tcuq import __version__
-    from tcuq.cli.common import Parser
+    from tcuq.cli.parser import Parser, epilog
 
     from . import bench, boards, corrupt, data, record, reproduce, results, stream, train
 
     parser = Parser(
         prog="tcuq-lab",
-        description="The laboratory of tcuq: datasets, corruptions, streams, networks, experiments, results.",
-        epilog="example:\n  tcuq-lab reproduce answers --setting trial --task mnist --seed 0",
+        description="The laboratory of tcuq: datasets, corruptions, streams, networks, experiments, "
+        "results.\n\n"
+        "Have a method of your own? 'tcuq-lab bench' judges it; it needs no dataset. The other commands "
+        "read datasets from the folder that the variable TCUQ_DATA names. 'tcuq-lab COMMAND --help' shows "
+        "options and an example.",
+        epilog=epilog(
+            "tcuq-lab bench confidence",
+            "TCUQ_DATA=data tcuq-lab data get mnist\n"
+            "TCUQ_DATA=data tcuq-lab reproduce answers --setting trial --task mnist",
+        ),
     )
-    parser.add_argument("--version", action="version", version=f"tcuq-lab {__version__}")
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (data, corrupt, stream, train, record, reproduce, results, bench, boards):
+    parser.common.add_argument(
+        "--version", action="version", version=f"tcuq-lab {__version__}", help="show the version and exit"
+    )
+    subparsers = parser.add_subparsers(
+        title="commands, in the order in which you need them", metavar="COMMAND", required=True
+    )
+    for command in (bench, data, corrupt, stream, train, record, reproduce, results, boards):
         command.add(subparsers)
     return parser
 

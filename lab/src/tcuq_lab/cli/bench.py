@@ -33,16 +33,23 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "bench",
         "judge a method on the streams of the benchmark",
-        "tcuq-lab bench your_method.py --out results",
+        "tcuq-lab bench confidence\ntcuq-lab bench your_method.py --out results",
         bench,
         "tcuq-lab bench --table results/*.json",
+        about="Reads a method, which is a Python file with a function; docs/BENCHMARK.md says what it is "
+        "given and what it returns. Prints its scores, and with --out writes a result file for the "
+        "leaderboard.",
     )
     option = parser.add_argument
     option(
-        "methods", nargs="*", metavar="METHOD", help="a Python file, a built-in method, or all built-in ones"
+        "methods",
+        nargs="*",
+        metavar="METHOD",
+        help="a Python file, the name of a built-in method, or all for all built-in ones",
     )
     option("--streams", metavar="DIR", help="folder of the streams (default: lab/benchmark of the checkout)")
     option("--out", metavar="DIR", help="write a result file for each method there; with --make: the streams")
+    option = parser.add_argument_group("leaderboard").add_argument
     option(
         "--table",
         nargs="*",
@@ -52,7 +59,8 @@ def add(subparsers: Subparsers) -> None:
     option("--only", action="store_true", help="with --table: leave out the built-in methods")
     option("--page", metavar="FILE", help="with --table: compare the table in this page with the new one")
     option("--write", action="store_true", help="with --page or --make: replace what is there")
-    option("--check", action="store_true", help="with --page: exit with 1 if the page is out of date")
+    option("--check", action="store_true", help="with --page: exit 1 when the page is out of date")
+    option = parser.add_argument_group("making the streams again").add_argument
     option("--make", action="store_true", help="make the streams from recorded outputs of networks")
     option(
         "--setting", default="full", metavar="S", help="with --make: size of the recordings (default: full)"

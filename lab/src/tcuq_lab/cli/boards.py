@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, comma_list, declare, note, progress
+from tcuq.cli.common import answer, comma_list, declare, declare_group, note, progress
 from tcuq.cli.edge import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +23,15 @@ HEADROOMS = (1.0, 4.0)
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    actions = declare_group(
+        subparsers,
         "boards",
-        help="quantize our networks and measure methods on boards",
-        description="Quantize our networks, and measure methods with them on emulated boards. Figures are "
-        "those of the stored graphs in weights/int8; nothing stored changes without --write.",
-        epilog="example:\n  tcuq-lab boards replay --task mnist",
+        "quantize our networks and measure methods on emulated boards",
+        "tcuq-lab boards replay --task mnist",
+        "tcuq-lab boards page",
+        about="Figures are those of the stored graphs in weights/int8. Nothing stored changes without "
+        "--write.",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
     _declare_quantize(actions)
     table_parser = _declare_measured(
         actions,
@@ -56,6 +57,7 @@ def add(subparsers: Subparsers) -> None:
         "compare int8 with float on whole test sets",
         "tcuq-lab boards accuracy cnn4-0",
         accuracy,
+        "tcuq-lab boards table --task mnist",
     )
     int8.add_argument(
         "networks", nargs="*", metavar="NETWORK", help="weights without .npz (default: those on boards)"
@@ -70,7 +72,12 @@ def add(subparsers: Subparsers) -> None:
     _add_weights(int8)
     _add_store(int8, "accuracy.json")
     page = declare(
-        actions, "page", "compare docs/DEVICE.md with the result files", "tcuq-lab boards page", write_page
+        actions,
+        "page",
+        "compare docs/DEVICE.md with the result files, or write it",
+        "tcuq-lab boards page",
+        write_page,
+        "tcuq-lab boards page --write",
     )
     page.add_argument("--monitors", metavar="FILE", help="figures of monitors (default: bench/monitors.json)")
     page.add_argument("--out", metavar="FILE", help="the page (default: docs/DEVICE.md of the checkout)")
@@ -86,10 +93,17 @@ def _declare_quantize(actions: Any) -> None:
         "turn trained weights into an int8 graph and compare it with the stored one",
         "tcuq-lab boards quantize lab/weights/cnn4-0.npz -o cnn4.graph.npz",
         quantize,
+        "tcuq device cost cnn4.graph.npz",
     )
     option = made.add_argument
     option("weights_file", nargs="?", metavar="WEIGHTS", help="file of weights; its dataset must be at hand")
-    option("--features", type=int, default=32, metavar="N", help="project wider features to so many (32)")
+    option(
+        "--features",
+        type=int,
+        default=32,
+        metavar="N",
+        help="project wider features to this many (default: 32)",
+    )
     option("-o", "--out", metavar="FILE", help="graph to write (.npz)")
     option("--task", action="append", metavar="T", help=f"all networks of a task: {', '.join(TASKS)}")
     _add_weights(made)
@@ -99,12 +113,21 @@ def _declare_quantize(actions: Any) -> None:
 def _declare_measured(
     actions: Any, name: str, about: str, example: str, run: Callable[..., int], steps: int
 ) -> Parser:
-    parser = declare(actions, name, about, example, run)
+    parser = declare(actions, name, about, example, run, f"tcuq-lab boards {name} --write")
     option = parser.add_argument
     option(
-        "--task", action="append", metavar="T", help=f"one of {', '.join(TASKS)} (default: all); repeatable"
+        "--task",
+        action="append",
+        metavar="T",
+        help=f"one of {', '.join(TASKS)} (default: all); may be repeated",
     )
-    option("--steps", type=int, default=steps, metavar="N", help=f"inferences a firmware (default: {steps})")
+    option(
+        "--steps",
+        type=int,
+        default=steps,
+        metavar="N",
+        help=f"inferences to run on each board (default: {steps})",
+    )
     _add_weights(parser)
     return parser
 

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, need_files, progress
+from tcuq.cli.common import answer, declare, declare_group, need_files, progress
 
 if TYPE_CHECKING:
     from tcuq.cli.common import Parser, Subparsers
@@ -16,31 +16,49 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    actions = declare_group(
+        subparsers,
         "corrupt",
-        help="list, show and apply corruptions of the datasets",
-        description="List, show and apply corruptions of the datasets, in the folder that TCUQ_DATA names.",
-        epilog="example:\n  tcuq-lab corrupt sheet mnist --out sheet.png",
+        "list, show and apply corruptions of the datasets",
+        "tcuq-lab corrupt sheet mnist --out sheet.png",
+        "tcuq-lab stream make --dataset mnist --dwell 16 --kind fog --out s.json",
+        about="Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
     listing = declare(
-        actions, "list", "list suites and their corruption types", "tcuq-lab corrupt list", list_all
+        actions,
+        "list",
+        "list suites and their corruption types",
+        "tcuq-lab corrupt list",
+        list_all,
+        "tcuq-lab corrupt sheet cifar10 --out sheet.png",
     )
     listing.add_argument("suite", metavar="SUITE", nargs="?", help="one suite (default: all)")
     example = "tcuq-lab corrupt sheet cifar10 --out sheet.png"
-    sheet = declare(actions, "sheet", "draw every corruption type at every severity", example, draw_sheet)
+    then = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
+    sheet = declare(
+        actions, "sheet", "draw every corruption type at every severity", example, draw_sheet, then
+    )
     _add_shared(sheet, "PNG file to write")
     sheet.add_argument(
         "--examples", type=int, default=1, metavar="N", help="examples side by side, 50 at most (default: 1)"
     )
     sheet.add_argument(
-        "--scale", type=int, metavar="N", help="width of a pixel (default: tiles about 64 wide)"
+        "--scale",
+        type=int,
+        metavar="N",
+        help="screen pixels for each pixel (default: tiles of about 64 pixels)",
     )
     sheet.add_argument(
         "--picture", metavar="FILE", help="a picture to draw, instead of examples of the dataset"
     )
-    example = "tcuq-lab corrupt make cifar10 --kind fog --severity 3 --out fog.npz"
-    make = declare(actions, "make", "write a corrupted split of a dataset", example, make_one)
+    make = declare(
+        actions,
+        "make",
+        "write a corrupted split of a dataset",
+        then,
+        make_one,
+        "tcuq record model.tflite fog.npz -o fog-log.npz",
+    )
     _add_shared(make, "NPZ file to write: x, y, and about (JSON)")
     make.add_argument("--split", metavar="S", help="split (default: test or val)")
     make.add_argument(

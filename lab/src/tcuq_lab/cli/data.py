@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.common import answer, declare, declare_group, note, progress
 from tcuq.cli.edge import complain
 
 if TYPE_CHECKING:
@@ -16,20 +16,38 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    actions = declare_group(
+        subparsers,
         "data",
-        help="list, download and check datasets",
-        description="List, download and check datasets, in the folder that TCUQ_DATA names.",
-        epilog="example:\n  TCUQ_DATA=data tcuq-lab data get mnist",
+        "list, download and check datasets",
+        "TCUQ_DATA=data tcuq-lab data get mnist",
+        "TCUQ_DATA=data tcuq-lab data check mnist",
+        about="Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
-    declare(actions, "list", "list datasets and what is present", "tcuq-lab data list", list_all)
+    declare(
+        actions,
+        "list",
+        "list datasets and what is present",
+        "tcuq-lab data list",
+        list_all,
+        "tcuq-lab data get mnist",
+    )
     get = declare(
-        actions, "get", "download the official files of a dataset", "tcuq-lab data get mnist", get_one
+        actions,
+        "get",
+        "download the official files of a dataset",
+        "tcuq-lab data get mnist",
+        get_one,
+        "tcuq-lab data check mnist",
     )
     get.add_argument("name", metavar="NAME", help="dataset; see 'tcuq-lab data list'")
     check = declare(
-        actions, "check", "decode the files and count examples", "tcuq-lab data check mnist", check_all
+        actions,
+        "check",
+        "decode the files and count examples",
+        "tcuq-lab data check mnist",
+        check_all,
+        "tcuq-lab corrupt sheet mnist --out sheet.png",
     )
     check.add_argument("name", metavar="NAME", nargs="?", help="dataset (default: all that are present)")
 

@@ -10,13 +10,13 @@ from tcuq.cli.common import answer, declare, note
 if TYPE_CHECKING:
     from tcuq.cli.common import Subparsers
 
-ABOUT = """
+ABOUT = """\
 Every experiment of 'tcuq-lab reproduce' then runs from the files, without a GPU. Both commands must name
-the same --setting. An interrupted run resumes. The datasets are in the folder that TCUQ_DATA names.
+the same --setting. An interrupted run resumes. Datasets are in the folder that the variable TCUQ_DATA names.
+
 A manifest has files, bytes and SHA-256 of every folder. Another GPU, processor or version of PyTorch may
 round differently: the checksums are for files that are copied, and figures are compared by
-'tcuq-lab reproduce'.
-"""
+'tcuq-lab reproduce'."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -28,8 +28,8 @@ def add(subparsers: Subparsers) -> None:
         "tcuq-lab record --setting full --device cuda --jobs 16",
         record,
         "tcuq-lab reproduce drop --setting full --jobs 16",
+        about=ABOUT,
     )
-    parser.description = f"{parser.description}\n{ABOUT}"
     option = parser.add_argument
     option("--setting", default="full", metavar="S", help="size of the run: full (default), reduced or trial")
     option("--task", action="append", metavar="T", help="only this dataset; may be repeated")

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from tcuq.cli.common import Subparsers
 
 TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
-ABOUT = """
-The datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
+ABOUT = """\
+Datasets are in the folder that the variable TCUQ_DATA names; 'tcuq-lab data get' fills it. Dwell is the
 mean number of steps for which a stream shows one class: 1 is a shuffled dataset. Network outputs come from
-'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes.
-"""
+'tcuq-lab record' with the same --setting, or are made when they are needed. An interrupted run resumes."""
 HEAD = 8192
 """Characters of a result file that hold all but its figures, which are megabytes."""
 LONGEST = 100
@@ -34,8 +33,9 @@ def add(subparsers: Subparsers) -> None:
         "run experiments, from checkpoints and datasets to tables",
         TRY,
         reproduce,
+        "tcuq-lab reproduce answers --write lab/results",
+        about=ABOUT,
     )
-    parser.description = f"{parser.description}\n{ABOUT}"
     option = parser.add_argument
     option("names", nargs="*", metavar="NAME", help="experiments to run, or all; without a name: list them")
     option("--setting", default="full", metavar="S", help="size: full (default), reduced or trial")

@@ -22,14 +22,15 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "results",
         "compare the results pages with the result files, or write them",
-        "tcuq-lab results --write",
+        "tcuq-lab results --check",
         results,
+        "tcuq-lab results --write",
     )
     option = parser.add_argument
     option("--results", metavar="DIR", help="folder of result files (default: lab/results of the checkout)")
     option("--out", metavar="DIR", help="folder of the pages (default: docs of the checkout)")
     option("--write", action="store_true", help="write RESULTS.md, results/ and results.html")
-    option("--check", action="store_true", help="exit with 1 if a page differs from the result files")
+    option("--check", action="store_true", help="exit 1 when a page differs from the result files")
 
 
 def results(args: argparse.Namespace) -> int:

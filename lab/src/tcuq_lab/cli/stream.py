@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, comma_list, declare, given, need_files, note
+from tcuq.cli.common import answer, comma_list, declare, declare_group, given, need_files, note
 from tcuq.cli.edge import UsageError, complain
 
 if TYPE_CHECKING:
@@ -19,22 +19,41 @@ _LAYOUT = ("mean", "minimum", "first", "length", "gap", "reversed", "down", "ons
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    example = "tcuq-lab stream make --dataset cifar10 --dwell 16 --kind fog --out s.json"
+    actions = declare_group(
+        subparsers,
         "stream",
-        help="describe, show and check streams of the lab",
-        description="Describe, show and check streams of the datasets in the folder that TCUQ_DATA names.",
-        epilog="example:\n  tcuq-lab stream make --dataset cifar10 --part test --kind fog --out stream.json",
+        "describe, show and check streams of the lab",
+        example,
+        "tcuq-lab stream show s.json",
+        about="A stream is a small JSON file that says which examples of a dataset come in which order, and "
+        "which of them are corrupted. Datasets are in the folder that the variable TCUQ_DATA names.",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
-    example = "tcuq-lab stream make --dataset cifar10 --part test --dwell 16 --kind fog --out stream.json"
-    _add_make(declare(actions, "make", "write the description of a stream", example, make_one))
-    show = declare(actions, "show", "summarize a stream", "tcuq-lab stream show stream.json", show_one)
+    _add_make(
+        declare(
+            actions,
+            "make",
+            "write the description of a stream",
+            example,
+            make_one,
+            "tcuq-lab stream show s.json",
+        )
+    )
+    show = declare(
+        actions,
+        "show",
+        "summarize a stream",
+        "tcuq-lab stream show s.json",
+        show_one,
+        "tcuq-lab stream check s.json",
+    )
     check = declare(
         actions,
         "check",
         "rebuild a stream and compare digests",
-        "tcuq-lab stream check stream.json",
+        "tcuq-lab stream check s.json",
         check_one,
+        "tcuq-lab stream show s.json",
     )
     for parser in (show, check):
         parser.add_argument("file", metavar="FILE", help="description of a stream")
@@ -42,33 +61,62 @@ def add(subparsers: Subparsers) -> None:
 
 def _add_make(parser: Parser) -> None:
     option = parser.add_argument
-    option("--dataset", metavar="NAME", required=True, help="mnist, cifar10, speech_commands, tinyimagenet20")
-    option("--part", metavar="P", default="dev", help="train, dev or test (default: dev)")
+    option("--out", metavar="FILE", required=True, help="JSON file to write")
+    option(
+        "--dataset",
+        metavar="NAME",
+        required=True,
+        help="dataset: mnist, cifar10, speech_commands, tinyimagenet20",
+    )
+    option(
+        "--part", metavar="P", default="dev", help="part of the dataset: train, dev or test (default: dev)"
+    )
     option("--seed", type=int, default=0, metavar="N", help="seed of the stream (default: 0)")
     option("--steps", type=int, default=10000, metavar="N", help="number of steps (default: 10000)")
+    option = parser.add_argument_group("how long a class stays").add_argument
     option("--dwell", type=float, metavar="M", help="mean steps of one class (default: 1, shuffled)")
-    option("--heavy-tailed", action="store_true", help="dwell: most runs are short, a few very long (Pareto)")
     option(
-        "--dwells", type=comma_list(float), metavar="M,M", help="dwell changes: mean steps in each stretch"
+        "--heavy-tailed",
+        action="store_true",
+        help="with --dwell: most runs are short, a few very long (Pareto)",
     )
-    option("--stretch", type=int, metavar="N", help="dwell changes: steps of a stretch (default: 400)")
-    option("--runs", type=comma_list(int), metavar="N,N", help="run lengths of one class each, repeated")
-    option("--held", action="store_true", help="pictures: one picture a run, shaken at every step")
+    option(
+        "--dwells",
+        type=comma_list(float),
+        metavar="M,M",
+        help="changing dwell: mean steps of one class in each stretch",
+    )
+    option("--stretch", type=int, metavar="N", help="with --dwells: steps of a stretch (default: 400)")
+    option(
+        "--runs", type=comma_list(int), metavar="N,N", help="fixed run lengths of one class each, repeated"
+    )
+    option("--held", action="store_true", help="pictures: one picture in each run, shaken at every step")
     option("--sliding", action="store_true", help="sound: overlapping windows over continuous words")
-    option("--hop", type=int, metavar="N", help="sliding: samples between windows (default: 3200)")
-    option("--kind", action="append", default=[], metavar="K", help="corruption type; may be repeated")
+    option("--hop", type=int, metavar="N", help="with --sliding: samples between windows (default: 3200)")
+    option = parser.add_argument_group("what is corrupted, and when").add_argument
+    option(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="K",
+        help="corruption type; may be repeated (default: none)",
+    )
     option("--severity", type=comma_list(int), metavar="N,N", help="severities (default: all)")
     option("--ood", action="store_true", help="also show out-of-distribution (OOD) inputs")
-    option("--layout", default="segments", metavar="L", help=f"{_layouts()} (default: segments)")
+    option("--layout", default="segments", metavar="L", help=f"one of {_layouts()} (default: segments)")
     option("--mean", type=float, metavar="N", help="mean steps of a segment or burst")
     option("--minimum", type=int, metavar="N", help="minimum steps of a segment or burst")
-    option("--first", metavar="F", help="segments: begin clean, shifted, or random")
-    option("--reversed", action="store_true", default=None, help="segments: backwards in time")
+    option("--first", metavar="F", help="segments: the first is clean, shifted, or random")
+    option("--reversed", action="store_true", default=None, help="segments: in reverse order")
     option("--onset", type=int, metavar="N", help="segments: steps over which the severity rises")
-    option("--length", type=int, metavar="N", help="ramp: steps at a severity; starts_shifted: at first")
-    option("--down", action="store_true", default=None, help="ramp: down again")
-    option("--gap", type=float, metavar="N", help="bursts: mean steps between two")
-    option("--out", metavar="FILE", required=True, help="JSON file to write")
+    option(
+        "--length",
+        type=int,
+        metavar="N",
+        help="ramp: steps at each severity; starts_shifted: shifted steps at first",
+    )
+    option("--down", action="store_true", default=None, help="ramp: go down again")
+    option("--gap", type=float, metavar="N", help="bursts: mean steps between two of them")
 
 
 def _layouts() -> str:

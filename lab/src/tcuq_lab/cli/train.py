@@ -20,6 +20,8 @@ def add(subparsers: Subparsers) -> None:
         "train a backbone on a dataset",
         "tcuq-lab train resnet8 --out weights --members 7",
         train_networks,
+        "tcuq-lab record --weights weights --task cifar10",
+        about="Writes a checkpoint for each network into a folder. Needs PyTorch.",
     )
     parser.add_argument(
         "config", metavar="CONFIG", nargs="+", help="name of a built-in configuration, or a JSON file"

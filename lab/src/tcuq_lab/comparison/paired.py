@@ -4,13 +4,13 @@ Blocks of steps are drawn within each stream, the same for both methods; the met
 and averaged over streams. Streams that have no record of the metric are left out: those without a kind of the
 group that is asked for, or without inputs of no class. By default a block has four mean lengths of a clean or
 shifted stretch: a stretch depends on its kind and severity as a whole, so shorter blocks cut events apart and
-make intervals too narrow. They stay a little narrow even so: with three simulated streams of 10,000 steps,
-95 % intervals of a difference in drop_auprc held the mean in 92 % of 400 cases (91 % with blocks of one
-stretch, 90 % with blocks of eight).
+make intervals too narrow. The interval is that of a t distribution with one degree of freedom less than there
+are blocks, for every stream; `coverage` simulates how often it holds the truth.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tcuq.base.checks import integer
 from tcuq.metrics import Interval
 from tcuq.metrics.inputs import Ints
-from tcuq.metrics.intervals import bootstrap_settings, percentiles, resample
+from tcuq.metrics.intervals import bootstrap_settings, resample
 
 from ..detection.trials import arm, trials
 from ..detection.truth import Truth
@@ -28,6 +28,7 @@ from .delays import in_group
 from .protocol import ComparisonRules, bands_of, having, methods_of, tasks_of
 from .records import Record, record
 from .resampled import measured
+from .spread import about_value
 from .tasks import split_metric, split_variant
 
 REPLICATES = 1000
@@ -61,7 +62,7 @@ def joint_bootstrap(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return a percentile interval of the mean over streams of a statistic, from blocks within each stream.
+    """Return an interval of the mean over streams of a statistic, from blocks within each stream.
 
     Parameters
     ----------
@@ -84,7 +85,11 @@ def joint_bootstrap(
         raise ValueError(f"the shortest stream has {min(lengths, default=0)} units, expected at least 1")
     size, count, inside = bootstrap_settings(block, min(lengths), replicates, rng, level)
     draws = [_mean([values(i, resample(n, size, rng)) for i, n in enumerate(lengths)]) for _ in range(count)]
-    return percentiles(_mean([values(i, None) for i in range(len(lengths))]), draws, inside)
+    value = _mean([values(i, None) for i in range(len(lengths))])
+    blocks = sum(-(-n // size) for n in lengths)
+    freedom = max(1, blocks - len(lengths))
+    # Means of as many blocks as there are vary less than the truth allows, by (blocks - 1) / blocks a stream.
+    return about_value(value, draws, freedom, inside, math.sqrt(blocks / freedom))
 
 
 def _mean(values: Sequence[float]) -> float:

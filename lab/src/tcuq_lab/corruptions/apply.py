@@ -52,17 +52,19 @@ def corrupt(
         uint8 pictures (n, height, width) or (n, height, width, 3) with sides of 8 or more, int16 sound
         (n, samples) of 2048 samples or more at 16 kHz, or uint8 chunks of text (n, length). How it lies in
         memory does not matter.
-    suite, kind : str
-        See `suites` and `Suite.kinds`.
+    suite : str
+        Name of the suite, one of `suites`.
+    kind : str
+        Corruption type, one of `Suite.kinds`.
     severity : int
         1 to the number of severities of the kind.
-    seed : int
-        0 to 2**63 - 1.
+    seed : int, default 0
+        Seed of the noise, 0 to 2**63 - 1.
     index : array of n integers, optional
         Places of the examples in their dataset; 0 to n - 1 by default.
-    workers : int
-        Processes to use. With more than one, a script must keep its main part behind
-        ``if __name__ == "__main__"``, as for every use of processes.
+    workers : int, default 1
+        Processes to use. With more than one, a script must keep its main part behind ``if __name__ ==
+        "__main__"``, as for every use of processes.
     progress : callable, optional
         Called with the examples done and all of them.
 
@@ -70,6 +72,11 @@ def corrupt(
     -------
     array
         Of the same shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        For a suite, kind or severity that there is not, and for examples of another shape or type.
 
     Examples
     --------

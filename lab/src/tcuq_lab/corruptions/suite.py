@@ -21,6 +21,13 @@ class Kind(NamedTuple):
         Takes examples, `Draws` and a setting; returns examples of the same shape.
     settings : tuple
         One a severity, weakest first.
+
+    Examples
+    --------
+    >>> from tcuq_lab.corruptions import suite
+    >>> fog = suite("cifar10_c").kind("fog")
+    >>> fog.home, fog.function, len(fog.settings)
+    ('weather', 'fog', 5)
     """
 
     home: str
@@ -28,7 +35,18 @@ class Kind(NamedTuple):
     settings: tuple[Any, ...]
 
     def call(self) -> Any:
-        """Import the function; its libraries are needed only from here on."""
+        """Import the function; its libraries are needed only from here on.
+
+        Returns
+        -------
+        callable
+            Takes examples, `Draws` and a setting.
+
+        Raises
+        ------
+        ImportError
+            Where a library is missing that the corruption needs.
+        """
         return getattr(import_module(f".{self.home}", __package__), self.function)
 
 
@@ -38,12 +56,23 @@ class Suite:
 
     Parameters
     ----------
-    name, about : str
+    name : str
+        Name of the suite, such as "cifar10_c".
+    about : str
+        What it is, in a sentence.
     media : str
         "pictures" (uint8, channels last), "sound" (int16 at 16 kHz) or "text" (uint8 chunks).
     kinds : mapping of str to Kind
+        Corruption types by name.
     seen : tuple of str
         Kinds that development may see; the others are for tests alone.
+
+    Examples
+    --------
+    >>> from tcuq_lab.corruptions import suite
+    >>> found = suite("mnist_c")
+    >>> found.media, found.severities("fog")
+    ('pictures', (1,))
     """
 
     name: str
@@ -53,16 +82,63 @@ class Suite:
     seen: tuple[str, ...]
 
     def kind(self, name: str) -> Kind:
-        """Return a kind by its name."""
+        """Return a kind by its name.
+
+        Parameters
+        ----------
+        name : str
+            Corruption type, one of `kinds`.
+
+        Returns
+        -------
+        Kind
+            Its function and its settings.
+
+        Raises
+        ------
+        ValueError
+            For a name that the suite does not have.
+        """
         return self.kinds[known(f"corruption of {self.name}", name, self.kinds)]
 
     def setting(self, name: str, severity: int) -> Any:
-        """Return the setting of a kind at a severity, 1 being the weakest."""
+        """Return the setting of a kind at a severity, 1 being the weakest.
+
+        Parameters
+        ----------
+        name : str
+            Corruption type, one of `kinds`.
+        severity : int
+            1 to the number of its severities.
+
+        Returns
+        -------
+        any
+            What the function of the kind takes.
+
+        Raises
+        ------
+        ValueError
+            For a severity that the kind does not have.
+        """
         settings = self.kind(name).settings
         return settings[integer(f"severity of {name}", severity, 1, len(settings)) - 1]
 
     def severities(self, name: str, wanted: Iterable[int] = range(1, 6)) -> tuple[int, ...]:
-        """Return those of some severities that a kind has, or its only one."""
+        """Return those of some severities that a kind has, or its only one.
+
+        Parameters
+        ----------
+        name : str
+            Corruption type, one of `kinds`.
+        wanted : iterable of int, default range(1, 6)
+            Severities to choose from.
+
+        Returns
+        -------
+        tuple of int
+            Those that the kind has.
+        """
         count = len(self.kind(name).settings)
         return (1,) if count == 1 else tuple(each for each in wanted if each <= count)
 

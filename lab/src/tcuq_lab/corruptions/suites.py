@@ -27,6 +27,11 @@ _OF_DATA = {
 def suites() -> tuple[str, ...]:
     """Return the names of all suites.
 
+    Returns
+    -------
+    tuple of str
+        What `suite` takes.
+
     Examples
     --------
     >>> suites()
@@ -38,6 +43,16 @@ def suites() -> tuple[str, ...]:
 def suite(name: str) -> Suite:
     """Return a suite by its name.
 
+    Parameters
+    ----------
+    name : str
+        One of `suites`.
+
+    Returns
+    -------
+    Suite
+        Its corruption types and severities.
+
     Examples
     --------
     >>> len(suite("cifar10_c").kinds)
@@ -48,6 +63,16 @@ def suite(name: str) -> Suite:
 
 def suite_of(name: str) -> Suite:
     """Return the suite that belongs to a dataset.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dataset.
+
+    Returns
+    -------
+    Suite
+        The suite for its kind of data.
 
     Examples
     --------

@@ -26,14 +26,24 @@ class Dataset:
 
     Parameters
     ----------
-    name, split : str
+    name : str
+        Name of the dataset.
+    split : str
+        Which split of it.
     x : array
         An example a row: uint8 images, channels last, or int16 sound at 16 kHz.
     y : array of int64
         A label a row.
     license : str
+        Under which terms it may be used.
     source : str
         Where the examples come from, and what was done to them.
+
+    Examples
+    --------
+    >>> data = Dataset("toy", "test", np.zeros((2, 28, 28), np.uint8), np.array([0, 1]), "CC0", "made up")
+    >>> len(data.x), data.y.tolist()
+    (2, [0, 1])
     """
 
     name: str
@@ -81,6 +91,11 @@ _ENTRIES = {
 def names() -> tuple[str, ...]:
     """Return the names of all datasets.
 
+    Returns
+    -------
+    tuple of str
+        What `load` takes.
+
     Examples
     --------
     >>> names()[:3]
@@ -105,6 +120,16 @@ def entry(name: str) -> Entry:
 def splits(name: str) -> tuple[str, ...]:
     """Return the splits of a dataset.
 
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    tuple of str
+        What `load` takes beside the name.
+
     Examples
     --------
     >>> splits("mnist")
@@ -118,8 +143,27 @@ def data_folder(make: bool = False) -> Path:
 
     Parameters
     ----------
-    make : bool
+    make : bool, default False
         Make the folder where there is none.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ValueError
+        When TCUQ_DATA is not set, or names no folder.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from unittest.mock import patch
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, TCUQ_DATA=folder):
+    ...     data_folder() == Path(folder)
+    True
     """
     value = os.environ.get(VARIABLE)
     filled = "that 'tcuq-lab data get NAME' fills, or that holds official or packed files of the datasets"
@@ -138,9 +182,24 @@ def present(name: str, split: str, folder: Path | None = None) -> Form | None:
 
     Parameters
     ----------
-    name, split : str
+    name : str
+        One of `names`.
+    split : str
+        One of its `splits`.
     folder : path, optional
         The one that TCUQ_DATA names by default.
+
+    Returns
+    -------
+    Form or None
+        How its files lie there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     present("mnist", "test", Path(folder)) is None
+    True
     """
     accepted = splits(name)
     if split not in accepted:
@@ -162,12 +221,23 @@ def load(name: str, split: str) -> Dataset:
     split : str
         One of its `splits`.
 
+    Returns
+    -------
+    Dataset
+        All examples of the split, decoded.
+
     Raises
     ------
     ValueError
         Where there is no such dataset or split, no file of it, or a damaged one.
     ImportError
         Where a library is missing that its files need.
+
+    Examples
+    --------
+    >>> from tcuq_lab.data import load
+    >>> load("mnist", "test").x.shape  # doctest: +SKIP
+    (10000, 28, 28)
     """
     form, folder = present(name, split), data_folder()
     if form is None:

@@ -120,8 +120,9 @@ def adwin(values: Floats, limits: Limits, clock: int, least: int, clean: Floats)
     ----------
     values : array (K, T)
         Scores in [0, 1].
-    limits : array of n numbers above 0
-        Negative logarithms of the confidence.
+    limits : array of n numbers
+        Negative logarithms of the confidence. The share of each cut adds log(2 log n) for a window of n
+        steps, about 2.5; limits below 0 take from that, and the sum never goes below 0.
     clock : int
         Steps between two looks.
     least : int
@@ -194,19 +195,21 @@ def _differs(
     """Return where some cut of the window has parts that differ."""
     sums, squares = tables
     length = (now - start) * clock
-    total, mean = sums[row, now] - sums[row, start], _mean(sums, row, start, now, clock)
-    spread = np.maximum((squares[row, now] - squares[row, start]) / length - mean * mean, 0)
-    near = apart[apart < now]
-    split = now - near
+    ends = sums[:, now]
+    total = ends - sums[row, start]
+    mean = total / length
+    spread = np.maximum((squares[:, now] - squares[row, start]) / length - mean * mean, 0)
+    near = apart[: np.searchsorted(apart, now - start.min())]  # farther ones leave no older part
     new = near * clock
     old = length[:, :, None] - new
-    fits = (old >= least) & (new >= least)
-    newer = sums[row, now][..., None] - sums[row[0]][:, split][None]
+    newer = (ends[:, None] - sums[:, now - near])[None]
     older = total[:, :, None] - newer
     side = np.maximum(old, 1)
     gap = np.abs(newer / new - older / side)
     # With the confidence shared among the cuts, as the paper has it.
-    log = strict + np.log(2 * np.maximum(np.log(length), 1.0))
+    log = np.maximum(strict + np.log(2 * np.maximum(np.log(length), 1.0)), 0.0)
     weight = 1.0 / new + 1.0 / side
     bound = np.sqrt(2 * weight * (spread * log)[:, :, None]) + 2 / 3 * weight * log[:, :, None]
-    return np.asarray((fits & (gap > bound)).any(axis=2))
+    differs = gap > bound
+    differs &= (old >= least) & (new >= least)
+    return np.asarray(differs.any(axis=2))

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from tcuq.metrics.inputs import Floats
 
-EVERY = 25
-"""Steps between two looks of the tests on vectors."""
+EVERY = 5
+"""Steps between two looks of the tests on vectors: they add two steps to a delay, on average."""
 FREQUENCIES = 128
 """Random Fourier features, half of them sines, that stand for the Gaussian kernel."""
 COMPONENTS = 8

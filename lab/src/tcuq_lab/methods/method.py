@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tcuq.monitor.params import Params
 
     from ..zoo.outputs import Outputs
+    from .objective import Measure
 
 Floats = npt.NDArray[np.floating[Any]]
 TRIALS = 8
@@ -179,6 +180,8 @@ class Method(ABC):
     another. None: the method chooses for itself."""
     has_monitor: ClassVar[bool] = False
     """Whether `monitored` gives a monitor; its gain over the first row is reported with an interval."""
+    measure: Measure | None = None
+    """What settings are chosen by; None stands for `objective.objective`."""
     keeps_fit: ClassVar[bool] = False
     """Whether `fit_record` holds all that `fit` finds, so that `restore` may take its place."""
 
@@ -230,14 +233,15 @@ class Method(ABC):
         """Answer a stream with a setting of the grid; the past of a segment's first step is empty."""
 
     def fit(self, dev: Labeled) -> None:
-        """Keep the setting whose scores find the method's own errors and drops of accuracy best."""
+        """Keep the setting whose scores find the method's own errors best, and drops of accuracy if asked."""
         from .objective import objective
 
+        measure = self.measure or objective
         best, self.setting = -1.0, self.grid[0]
         for setting in self.grid:
             found = self.score(dev.observed, setting)
             wrong = found.predictions() != dev.labels
-            quality = objective(found.score, wrong, dev.kinds, dev.observed.segments)
+            quality = measure(found.score, wrong, dev.kinds, dev.observed.segments)
             if quality > best:  # a grid begins with its simplest setting, which wins a tie
                 best, self.setting = quality, setting
 

@@ -1,4 +1,8 @@
-"""What settings are chosen by, the same for every method."""
+"""What settings are chosen by, the same for every method of an experiment.
+
+Most experiments ask for errors and for drops of accuracy, as `objective` does. One that is about errors alone
+has `errors_alone`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,18 @@ def errors_alone(
     score: npt.NDArray[Any],
     wrong: Bools,
     kinds: npt.NDArray[np.uint8],
-    segments: npt.NDArray[np.int64] | None,
-    inside: Bools,
+    segments: npt.NDArray[np.int64] | None = None,
+    inside: Bools | None = None,
 ) -> float:
-    """Return the AUROC of errors."""
-    return auroc(score[inside], wrong[inside])
+    """Return the AUROC of errors; see `objective` for what is given.
+
+    Examples
+    --------
+    >>> errors_alone(np.array([0.1, 0.9, 0.5]), np.array([False, True, True]), np.zeros(3, np.uint8))
+    1.0
+    """
+    judged = np.ones(len(wrong), dtype=bool) if inside is None else inside
+    return auroc(score[judged], wrong[judged])
 
 
 def objective(

@@ -100,10 +100,11 @@ STREAMS = """- **class N**: every step shows another example; a class stays N st
 - **object 16**, a held object: one picture is held for 16 steps on average, and shaken at every step. \
 **continuous sound**: windows of one second slide over words, 0.2 s apart.
 - **heavy-tailed 16**: most runs of a class are short, a few very long. **unknown pace**: the dwell changes \
-between 1, 4, 16 and 64 (`changing pace` in result files).
+between 2, 8 and 32 every 250 steps (`changing pace` in result files).
 - Half of the steps of a stream are clean, half are in segments with one corruption type at one severity. \
 **type X**: shuffled, one corruption type, one severity after the other. **clean**: no corruption.
-- Fits: **untold**, on a development stream that mixes paces (shown where nothing else is said); **told**, \
+- Fits: **untold**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
+else is said); **told**, \
 on the pace of the test stream; **other**, on another pace. Corruption types of the test are in none of them.
 - Rows: `tcuq` is our risk of the network's label, `tcuq answer` our own answer, `tcuq no labels` ours \
 fitted without labels, `tcuq 0.1` the older profile, `base` the network's confidence, `deep` the ensemble \

@@ -34,7 +34,7 @@ PLAINEST = ("windowed mean", "window mean", "mean", "window")
 CALLED = {RISK: "**ours**, fitted with labels", NO_LABELS: "**ours**, without labels"}
 EXPLAINED = {
     "CUSUM, deep": "a CUSUM of the confidence of the ensemble of five, five passes a step",
-    "e-detector, proved": "its limit comes from a proof, not from development data",
+    "e-detector, limit from theory": "its limit comes from a proof for independent steps, not from data",
 }
 
 
@@ -119,7 +119,8 @@ def read_alarms(field: Field) -> str:
         "that is never found counts as an infinite delay. Rivals are ordered by their delay "
         "at equal false-alarm rates, which the page of the [alarms](results/alarms.md) shows"
         + (f", with {len(rows) - MOST_ROWS} more. " if len(rows) > MOST_ROWS else ". ")
-        + (f"{explained[0].upper()}{explained[1:]}." if explained else "")
+        + (f"{explained[0].upper()}{explained[1:]}. " if explained else "")
+        + "Fitted with labels: with true classes, and marks of which steps are shifted."
     )
 
 

@@ -10,7 +10,7 @@ from .claim_lines import section as claims_section
 from .content import SIZES, Content, claimed, size
 from .field import PAGED, SIMPLE, Field
 from .first_alarms import alarm_table, harder_table, read_alarms, read_harder
-from .first_tables import TITLES, errors_table, helped, leads, read_errors, unlabeled
+from .first_tables import TITLE, errors_table, helped, leads, read_errors, unlabeled
 from .grids import MADE, grid, page
 from .headline import called
 from .numbers import number, span
@@ -33,10 +33,13 @@ def first_page(content: Content) -> str:
     """
     answers, alarms = content.fields.get("answers"), content.fields.get("alarms")
     out = ["# Results", MADE, _lead(answers), f"![Errors left by task and stream]({PLOT})"]
-    out += ["## How to read the streams", STREAMS]
-    out += ["## Errors that are left", *(_errors(answers) if answers else [NOT_RUN])]
-    out += ["## The alarm", *(_alarms(alarms) if alarms else [NOT_RUN])]
+    out += ["**Table 1: " + TITLE + "**", errors_table(answers) if answers else NOT_RUN]
+    out += ["**Table 2: the alarm**", alarm_table(alarms) if alarms else NOT_RUN]
+    out += ["## How to read the tables", STREAMS]
+    out += [f"**Table 1.** {read_errors()}", unlabeled(answers)] if answers else []
+    out += [f"**Table 2.** {read_alarms(alarms)}"] if alarms else []
     out += shortfalls_section(content.fields)
+    out += _harder(alarms) if alarms else []
     out += targets_section(content)
     found = claimed(content.found, content.fields)
     out += claims_section(content.claims_judged, found, content.paper, content.claims.about)
@@ -58,7 +61,7 @@ def _lead(answers: Field | None) -> str:
     examples = answers.about["setting"]["examples"]["test"]
     most = f"up to {examples:,}" if isinstance(examples, int) else "all"
     return (
-        f"{words} {helped(answers)} In Tables 1a and 1b ours, fitted with labels, is the best of four in "
+        f"{words} {helped(answers)} In Table 1 ours, fitted with labels, is the best of four in "
         f"{first} of {of} cells, against the network's own confidence, the best of {len(SIMPLE)} simple "
         f"rules and an ensemble of five; the ensemble, which takes five passes, in {ensemble}. Corruption "
         f"types in the test were never seen in development. Means over {networks} networks a task, {most} "
@@ -66,17 +69,9 @@ def _lead(answers: Field | None) -> str:
     )
 
 
-def _errors(answers: Field) -> list[str]:
-    out = []
-    for name, (column, words) in zip(("1a", "1b"), TITLES.items(), strict=True):
-        out += [f"**Table {name}: {words}**", errors_table(answers, column)]
-    return [*out, unlabeled(answers), read_errors()]
-
-
-def _alarms(alarms: Field) -> list[str]:
-    out = ["**Table 2: the alarm**", alarm_table(alarms), read_alarms(alarms)]
+def _harder(alarms: Field) -> list[str]:
     harder = harder_table(alarms)
-    return [*out, "**Table 3: the alarm on harder streams**", harder, read_harder(alarms)] if harder else out
+    return ["The alarm on harder streams:", harder, read_harder(alarms)] if harder else []
 
 
 def targets_section(content: Content) -> list[str]:
@@ -109,7 +104,8 @@ def targets_section(content: Content) -> list[str]:
         f"{content.targets.about} {said[0].upper()}{said[1:]}."
         + (f" The misses, {where_}." if where_ else "")
         + " The figure farthest from a target decides; "
-        '"within the interval": the interval does not settle it. Where a target compares, the figure is the '
+        '"within the interval": the interval does not settle it; "not settled": the figure has none. Where '
+        "a target compares, the figure is the "
         f"paired difference. Rivals of several passes are {several}; all others count as one pass, also "
         "those whose extra heads or gradients make a step dearer.",
         grid(["target", *map(named, tasks)], rows),

@@ -93,7 +93,9 @@ def section(fields: Mapping[str, Field]) -> list[str]:
         for row, words in ((RISK, "fitted with labels"), (NO_LABELS, "fitted without labels")):
             out.append(_rivals(f"{title}, ours {words}", fields["alarms"], row, f"{DELAY}{EQUAL}"))
     if "accuracy" in fields:
-        out.append(_rivals("Expected accuracy, mean distance", fields["accuracy"], RISK, ACCURACY))
+        out.append(
+            _rivals("Expected accuracy of the label, mean distance", fields["accuracy"], RISK, ACCURACY)
+        )
     return out
 
 
@@ -107,7 +109,7 @@ def _answers(field: Field) -> list[str]:
     out = [
         f"Ours, fitted with labels, is behind in {behind_} of {asked} comparisons with confidence, the best "
         f"of the {len(SIMPLE)} simple rules and the ensemble of five, in {settled} of them beyond the 95 % "
-        "interval. All of them are here, as ours minus the other, judged as in Tables 1a and 1b; **bold**: "
+        "interval. All of them are here, as ours minus the other, judged as in Table 1; **bold**: "
         "beyond the interval. A difference that rounds to .000 counts as level."
     ]
     heads = {LEFT: "errors left", AUROC: "AUROC"}

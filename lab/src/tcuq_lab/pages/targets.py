@@ -83,7 +83,7 @@ class Verdict(NamedTuple):
         The figure that decides: the one farthest from the target. None where a figure is missing.
     met : bool
     clear : bool
-        The whole interval says so.
+        The whole interval says so; never where there is none.
     """
 
     target: Target
@@ -97,6 +97,8 @@ class Verdict(NamedTuple):
         """The verdict in words."""
         if self.line is None:
             return "not run yet"
+        if math.isnan(self.line.low) or math.isnan(self.line.high):
+            return "not settled"
         return ("met" if self.met else "missed") + ("" if self.clear else ", within the interval")
 
 
@@ -195,24 +197,30 @@ def judged(target: Target, task: str, lines: Sequence[Line | None]) -> Verdict:
     there = [line for line in lines if line is not None]
     if len(there) < len(lines) or not there:
         return Verdict(target, task, None)
+    bare = [line for line in there if math.isnan(line.low) or math.isnan(line.high)]
     worst = max(there, key=lambda line: target.off(line.value))
+    if bare:  # nothing settles these; a figure with an interval may still miss the target
+        worst = max(bare, key=lambda line: target.off(line.value))
+        missed = [line for line in there if line not in bare and _nearest(target, line) > 0]
+        if not missed:
+            return Verdict(target, task, worst)
+        return Verdict(target, task, max(missed, key=lambda line: target.off(line.value)), False, True)
     if target.beyond:
         outside = [line for line in there if _nearest(target, line) > 0]
         worst = max(outside, key=lambda line: target.off(line.value)) if outside else worst
         return Verdict(target, task, worst, not outside, True)
     met = target.off(worst.value) <= 0
     if met:
-        ends = [end for line in there for end in (line.low, line.high) if not math.isnan(end)]
+        ends = [end for line in there for end in (line.low, line.high)]
         return Verdict(target, task, worst, True, all(target.off(end) <= 0 for end in ends))
-    return Verdict(target, task, worst, False, math.isnan(worst.low) or _nearest(target, worst) > 0)
+    return Verdict(target, task, worst, False, _nearest(target, worst) > 0)
 
 
 def _nearest(target: Target, line: Line) -> float:
     """Return how far outside the value of an interval is that lies nearest to the bounds."""
-    ends = [end for end in (line.low, line.high) if not math.isnan(end)]
-    if len(ends) == 2 and ends[0] <= target.high and ends[1] >= target.low:
+    if line.low <= target.high and line.high >= target.low:
         return 0.0
-    return min(target.off(end) for end in ends or [line.value])
+    return min(target.off(line.low), target.off(line.high))
 
 
 def _figures(target: Target, task: str, field: Field | None, several: Sequence[str]) -> Iterator[Line | None]:

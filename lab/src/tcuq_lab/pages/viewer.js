@@ -61,7 +61,10 @@ function show(wanted) {
       return all.names[each] || each;
     });
   });
-  at.question.textContent = one.question;
+  at.question.textContent = "";
+  one.question.split("`").forEach(function (part, number) {
+    at.question.appendChild(number % 2 ? make("code", part) : document.createTextNode(part));
+  });
   at.command.textContent = one.command;
   function named(each) { return all.names[each] || each; }
   at.title.textContent = named(chosen.column) + ": " + named(chosen.task) + ", " + named(chosen.stream);

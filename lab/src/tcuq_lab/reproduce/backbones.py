@@ -6,7 +6,6 @@ monitor fitted to a development stream of changing pace. Nothing is tuned for an
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,29 +18,20 @@ from tcuq._version import VERSION
 from tcuq.base.checks import known
 from tcuq.metrics import Interval, wilson
 
+from ..comparison.spread import LEVEL
 from ..corruptions.suites import suite_of
 from ..methods.base import Base
 from ..methods.temporal.standard import TcuqStandard
-from .field.intervals import (
-    LEVEL,
-    REPLICATES,
-    Auroc,
-    Drawn,
-    Figure,
-    LeftAt,
-    Mean,
-    difference,
-    drawn,
-    mean,
-)
+from .field.intervals import REPLICATES, Drawn, difference, drawn, mean
 from .field.lines import Line, entries, line
 from .field.plan import DEV, UNTOLD, StreamSizes, UnitPlan
 from .field.results import FORMAT
+from .field.stretch_figures import Auroc, Figure, LeftAt, Mean
 from .field.units import Unit
 from .recordings import Recordings
+from .result_files import file_text
 from .rows import Row
 from .run_size import RunSize
-from .table import plain
 from .versions import PROTOCOL, RECORDING
 
 NAME, TITLE = "backbones", "Does the monitor work behind other networks"
@@ -220,6 +210,4 @@ def result_text(
         "choices": dict(choices),
         **about,
     }
-    head = json.dumps(content, indent=1, allow_nan=False)[:-2]
-    rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(lines)))
-    return f'{head},\n "lines": [\n{rows}\n]}}\n'
+    return file_text(content, entries(lines))

@@ -62,9 +62,43 @@ def result_text(
         "versions": versions,
         "seconds": None if math.isnan(seconds) else round(seconds),
     }
-    head = json.dumps(about, indent=1, allow_nan=False)[:-2]
+    return file_text(about, lines)
+
+
+def file_text(about: Mapping[str, Any], lines: list[Line]) -> str:
+    """Return the text of a result file: an entry, a network's choices and a figure take one line each.
+
+    Parameters
+    ----------
+    about : mapping
+        Entries other than the figures; "choices" by network.
+    lines : list of dict
+        Figures.
+
+    Examples
+    --------
+    >>> print(file_text({"name": "made", "choices": {"a": {"rate": 1}, "b": {}}}, [{"value": 1.5}]))
+    {"name": "made",
+     "choices": {
+      "a": {"rate": 1},
+      "b": {}},
+     "lines": [
+    {"value": 1.5}
+    ]}
+    <BLANKLINE>
+    """
+
+    def entry(name: str, value: Any) -> str:
+        if name != "choices":
+            return json.dumps(value, allow_nan=False)
+        inner = ",\n".join(
+            f"  {json.dumps(of)}: {json.dumps(each, allow_nan=False)}" for of, each in value.items()
+        )
+        return f"{{\n{inner}}}"
+
+    head = ",\n ".join(f"{json.dumps(name)}: {entry(name, value)}" for name, value in about.items())
     rows = ",\n".join(json.dumps(line, allow_nan=False) for line in plain(lines))
-    return f'{head},\n "lines": [\n{rows}\n]}}\n'
+    return f'{{{head},\n "lines": [\n{rows}\n]}}\n'
 
 
 def save_result(

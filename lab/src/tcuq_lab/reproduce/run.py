@@ -6,20 +6,17 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 
 from ..comparison.records import Record, Results, load, save
 from .experiment import Experiment
 from .kinds.unit import Measure, Unit
+from .pieces import Progress, do_pieces
 from .recordings import Recordings
 from .versions import PROTOCOL
-
-Progress = Callable[[int, int, str], None]
 
 
 class NoNetworks(ValueError):
@@ -84,35 +81,11 @@ def run(
         unit: recordings.folder / "comparisons" / f"{unit.name}-{_key(plan, recordings, unit)}.json"
         for unit, plan in plans.items()
     }
-    todo = [unit for unit, path in places.items() if not path.exists()]
-    began = time.monotonic()
-
-    def tell(done: int, what: str) -> None:
-        if progress is not None:
-            left = (len(todo) - done) * (time.monotonic() - began) / done / 60 if done else 0.0
-            text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
-            progress(len(plans) - len(todo) + done, len(plans), text)
-
-    if jobs == 1:
-        for number, unit in enumerate(todo):
-            tell(number, unit.name)
-            measure_once(plans[unit], unit, recordings, places[unit])
-    elif todo:
-        _record(plans, todo, recordings)
-        # Not forked: a process that has run networks would hand its threads' locks on.
-        with ProcessPoolExecutor(min(jobs, len(todo)), get_context("spawn")) as pool:
-            waiting = {
-                pool.submit(measure_once, plans[unit], unit, recordings, places[unit]): unit for unit in todo
-            }
-            try:
-                for number, each in enumerate(as_completed(waiting)):
-                    each.result()
-                    tell(number + 1, waiting[each].name)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    if progress is not None:
-        progress(len(plans), len(plans), "")
+    left = [unit for unit, path in places.items() if not path.exists()]
+    if jobs > 1:
+        _record(plans, left, recordings)
+    todo = {unit.name: (plans[unit], unit, recordings, places[unit]) for unit in left}
+    do_pieces(measure_once, todo, len(plans), jobs, progress)
     return {unit.name: load(path) for unit, path in places.items()}
 
 

@@ -14,7 +14,7 @@ import hashlib
 from ..data import Dataset
 
 RECORDING = 1
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 def shown(data: Dataset) -> str:

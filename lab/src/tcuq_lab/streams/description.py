@@ -30,8 +30,17 @@ _WAYS: dict[str, type[Any]] = {"held": Held, "sliding": Sliding}
 class Shift:
     """A kind of corruption and the severities at which it is shown.
 
+    Parameters
+    ----------
+    kind : str
+        Corruption type, as of the suite of the dataset.
+    severities : tuple of int
+        1 is the weakest.
+
     Examples
     --------
+    >>> Shift("fog", (1, 3)).severities
+    (1, 3)
     >>> Shift("fog", (6,))
     Traceback (most recent call last):
     ...
@@ -54,7 +63,15 @@ class Shift:
 
 @dataclass(frozen=True)
 class Ood:
-    """A set of examples that are none of the classes; `labels` is the digest of its own labels."""
+    """A set of examples that are none of the classes; `labels` is the digest of its own labels.
+
+    Parameters
+    ----------
+    name : str
+        Name of the OOD set.
+    labels : str, optional
+        SHA-256 of its labels, as of `Description`.
+    """
 
     name: str
     labels: str | None = None
@@ -77,10 +94,12 @@ class Description:
     steps : int, optional
         None for a stream without end.
     dwell : Geometric, Trace, Pareto or Changing
+        How long a class stays.
     layout : Segments, Ramp, StartsShifted, Bursts, Literal or Stationary
-    shifts : tuple of Shift
+        When the input is degraded.
+    shifts : tuple of Shift, optional
         Kinds are numbered from 1 in this order.
-    ood : tuple of Ood
+    ood : tuple of Ood, optional
         Numbered after the kinds.
     held : Held, optional
         One picture is held for each run, and shaken at every step. By default each step of a run shows
@@ -174,11 +193,28 @@ class Description:
         return ("clean", *(each.kind for each in self.shifts), *(f"ood/{each.name}" for each in self.ood))
 
     def replace(self, **changes: Any) -> Description:
-        """Return a copy with some fields changed; a digest that is not given anew is dropped."""
+        """Return a copy with some fields changed; a digest that is not given anew is dropped.
+
+        Parameters
+        ----------
+        **changes : any
+            Fields by name, as of `Description`.
+
+        Returns
+        -------
+        Description
+            Checked as a new one is.
+        """
         return replace(self, **{"digest": None, **changes})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the file; digests that are not known are left out."""
+        """Return the content of the file; digests that are not known are left out.
+
+        Returns
+        -------
+        dict
+            What JSON can hold.
+        """
         content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         content |= {"dataset": self.dataset, "part": self.part, "seed": self.seed, "steps": self.steps}
         content["dwell"] = {"law": self.dwell.law, **plain(self.dwell)}
@@ -190,12 +226,34 @@ class Description:
         return content
 
     def to_json(self) -> str:
-        """Return the text of the file."""
+        """Return the text of the file.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Description:
-        """Build from the content of a file; unknown fields and versions are refused."""
+        """Build from the content of a file; unknown fields and versions are refused.
+
+        Parameters
+        ----------
+        content : mapping
+            As `to_dict` gives it.
+
+        Returns
+        -------
+        Description
+            The description.
+
+        Raises
+        ------
+        ValueError
+            For a field that is unknown, missing or out of range.
+        """
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             raise ValueError(f'not a stream: "format" must be "{FORMAT}"')
         version = content.get("version")
@@ -219,18 +277,46 @@ class Description:
 
     @classmethod
     def from_json(cls, text: str) -> Description:
-        """Build from the text of a file."""
+        """Build from the text of a file.
+
+        Parameters
+        ----------
+        text : str
+            As `to_json` gives it.
+
+        Returns
+        -------
+        Description
+            The description.
+        """
         return cls.from_dict(read_object(text))
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            File to write; ``stream.json``, say.
+        """
         from tcuq.base.whole_files import write_whole
 
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Description:
-        """Read a file."""
+        """Read a file.
+
+        Parameters
+        ----------
+        path : path
+            As `save` or `tcuq-lab stream make` wrote it.
+
+        Returns
+        -------
+        Description
+            The description.
+        """
         try:
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:

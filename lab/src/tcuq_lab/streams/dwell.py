@@ -33,7 +33,7 @@ class Geometric:
 
     Parameters
     ----------
-    mean : float
+    mean : float, default 1.0
         Mean number of consecutive steps of one class; 1 for a shuffled stream.
 
     Examples
@@ -49,11 +49,32 @@ class Geometric:
         object.__setattr__(self, "mean", number("mean of dwell", self.mean, 1, LONGEST))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
-        """Return a fresh chain over the classes that there are, in rising order."""
+        """Return a fresh chain over the classes that there are, in rising order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the stream.
+        name : str
+            Which random numbers: chains of other names are independent.
+        present : array of integers
+            Classes that there are, rising.
+
+        Returns
+        -------
+        Chain
+            Its `take` gives the classes of the next steps.
+        """
         return Redrawn(seed, name, len(present), self.mean)
 
     def nameless(self) -> Geometric:
-        """Return the law for examples that are none of the classes."""
+        """Return the law for examples that are none of the classes.
+
+        Returns
+        -------
+        Geometric
+            A law over one class.
+        """
         return self
 
 
@@ -94,11 +115,32 @@ class Trace:
         object.__setattr__(self, "classes", classes)
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
-        """Return a fresh chain over the classes that there are, in rising order."""
+        """Return a fresh chain over the classes that there are, in rising order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the stream.
+        name : str
+            Which random numbers: chains of other names are independent.
+        present : array of integers
+            Classes that there are, rising.
+
+        Returns
+        -------
+        Chain
+            Its `take` gives the classes of the next steps.
+        """
         return Runs(seed, name, present, self.runs, self.classes)
 
     def nameless(self) -> Trace:
-        """Return the law for examples that are none of the classes."""
+        """Return the law for examples that are none of the classes.
+
+        Returns
+        -------
+        Trace
+            A law over one class.
+        """
         return Trace(self.runs)
 
 
@@ -112,9 +154,10 @@ class Pareto:
 
     Parameters
     ----------
-    mean : float
+    mean : float, default 16.0
         Mean number of consecutive steps of one class, at most a quarter of `longest`.
-    longest : int
+    longest : int, default 1000
+        Longest run, in steps.
 
     Examples
     --------
@@ -132,15 +175,42 @@ class Pareto:
         object.__setattr__(self, "mean", number("mean of pareto", self.mean, 1, longest / 4))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
-        """Return a fresh chain over the classes that there are, in rising order."""
+        """Return a fresh chain over the classes that there are, in rising order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the stream.
+        name : str
+            Which random numbers: chains of other names are independent.
+        present : array of integers
+            Classes that there are, rising.
+
+        Returns
+        -------
+        Chain
+            Its `take` gives the classes of the next steps.
+        """
         return DrawnRuns(seed, name, len(present), self.reaches())
 
     def nameless(self) -> Pareto:
-        """Return the law for examples that are none of the classes."""
+        """Return the law for examples that are none of the classes.
+
+        Returns
+        -------
+        Pareto
+            A law over one class.
+        """
         return self
 
     def reaches(self) -> npt.NDArray[np.uint64]:
-        """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths."""
+        """Return the chances that a run reaches 2 steps, 3 steps, up to the longest, in 2**64ths.
+
+        Returns
+        -------
+        uint64 array
+            One number for each length from 2 on.
+        """
         wanted = ONE * Fraction(self.mean)
         low, high = 0, SCALES  # the mean is too small at `low`
         while ONE + sum(_tail(high, self.longest)) < wanted:
@@ -159,9 +229,9 @@ class Changing:
 
     Parameters
     ----------
-    means : tuple of float
+    means : tuple of float, default (1.0, 4.0, 16.0, 64.0)
         Mean dwells, taken in shuffled rounds, none twice in a row.
-    length : int
+    length : int, default 400
         Steps of a stretch.
 
     Examples
@@ -182,11 +252,32 @@ class Changing:
         object.__setattr__(self, "length", integer("length of changing", self.length, 1, LONGEST))
 
     def chain(self, seed: int, name: str, present: Integers) -> Chain:
-        """Return a fresh chain over the classes that there are, in rising order."""
+        """Return a fresh chain over the classes that there are, in rising order.
+
+        Parameters
+        ----------
+        seed : int
+            Of the stream.
+        name : str
+            Which random numbers: chains of other names are independent.
+        present : array of integers
+            Classes that there are, rising.
+
+        Returns
+        -------
+        Chain
+            Its `take` gives the classes of the next steps.
+        """
         return Paced(seed, name, len(present), self.means, self.length)
 
     def nameless(self) -> Changing:
-        """Return the law for examples that are none of the classes."""
+        """Return the law for examples that are none of the classes.
+
+        Returns
+        -------
+        Changing
+            A law over one class.
+        """
         return self
 
 

@@ -31,11 +31,11 @@ class Held:
 
     Parameters
     ----------
-    pixels : int
+    pixels : int, default 2
         Farthest move in each direction; all moves up to it are equally likely.
-    noise : int
+    noise : int, default 4
         Standard deviation of the noise, of 255.
-    flicker : int
+    flicker : int, default 70
         Largest change of the exposure, in thousandths; all up to it are equally likely.
 
     Examples

@@ -22,6 +22,11 @@ def part_labels(name: str, part: str) -> Labels:
         "mnist", "cifar10", "speech_commands" or "tinyimagenet20".
     part : str
         "train", "dev" or "test".
+
+    Returns
+    -------
+    array of int64
+        One label an example.
     """
     split = split_of(name, part)
     return keyword_labels(split) if name == "speech_commands" else load_part(name, part).y
@@ -34,6 +39,11 @@ def labels_for(description: Description) -> tuple[Labels, dict[str, Labels]]:
     ----------
     description : Description
         Of a dataset with parts, with no OOD set but the one of its part.
+
+    Returns
+    -------
+    tuple of array and dict of str to array
+        Labels, and those of the OOD sets by name.
     """
     about = description
     for each in about.ood:

@@ -38,11 +38,13 @@ class Segments:
 
     Parameters
     ----------
-    mean, minimum : float, int
-        Steps of a segment: the minimum and a geometric number.
-    first : str
+    mean : float, default 250.0
+        Mean steps of a segment: the minimum and a geometric number.
+    minimum : int, default 100
+        Least steps of a segment.
+    first : str, default "random"
         "clean", "shifted", or "random": either with equal chance.
-    reversed : bool
+    reversed : bool, default False
         Show the same conditions backwards in time, for up to `MOST_REVERSED` steps: all segments are drawn
         before the first step, and held at 6 bytes each.
     onset : int, optional
@@ -74,7 +76,20 @@ class Segments:
             object.__setattr__(self, "onset", integer("onset of segments", self.onset, 1, 1_000_000))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         _some(self.name, conditions)
         if self.onset is not None and all(len(condition.sources) == 1 for condition in conditions):
             raise ValueError(
@@ -86,7 +101,22 @@ class Segments:
             raise ValueError(f"steps is {steps}; segments that are reversed accept up to {MOST_REVERSED}")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         flip = bool(Numbers(seed, "layout/first").events(1, 2**63)[0])
         shifted = flip if self.first == "random" else self.first == "shifted"
         lengths = draw_lengths(self.mean, self.minimum, seed)
@@ -105,12 +135,22 @@ class Ramp:
 
     Parameters
     ----------
-    length : int
+    length : int, default 50
         Steps at each severity.
-    down : bool
+    down : bool, default False
         Go down again, step by step, before the next clean segment.
-    mean, minimum : float, int
-        Steps of a clean segment, as in `Segments`.
+    mean : float, default 250.0
+        Mean steps of a clean segment, as in `Segments`.
+    minimum : int, default 100
+        Least steps of a clean segment.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from tcuq_lab.streams.pieces import Condition
+    >>> fog = Condition(1, ("fog/1", "fog/3"))
+    >>> [piece[:2] for piece in islice(Ramp().pieces([fog], 0, None), 3)]
+    [(139, 'clean'), (50, 'fog/1'), (50, 'fog/3')]
     """
 
     length: int = 50
@@ -125,12 +165,40 @@ class Ramp:
         _set_lengths(self)
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         _some(self.name, conditions)
         _no_ood(self.name, conditions)
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         lengths = draw_lengths(self.mean, self.minimum, seed)
         for condition in in_rounds(conditions, seed):
             yield Piece(next(lengths), "clean", 0)
@@ -145,10 +213,20 @@ class StartsShifted:
 
     Parameters
     ----------
-    length : int
+    length : int, default 500
         Steps of the first segment.
-    mean, minimum : float, int
-        Steps of the other segments, as in `Segments`.
+    mean : float, default 250.0
+        Mean steps of the other segments, as in `Segments`.
+    minimum : int, default 100
+        Least steps of the other segments.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from tcuq_lab.streams.pieces import Condition
+    >>> fog = Condition(1, ("fog/3",))
+    >>> [piece[:2] for piece in islice(StartsShifted().pieces([fog], 0, None), 2)]
+    [(500, 'fog/3'), (139, 'clean')]
     """
 
     length: int = 500
@@ -161,11 +239,39 @@ class StartsShifted:
         _set_lengths(self)
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         _some(self.name, conditions)
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         sources = draw_sources(conditions, seed)
         yield Piece(self.length, *next(sources))
         yield from alternating(False, draw_lengths(self.mean, self.minimum, seed), sources)
@@ -177,10 +283,20 @@ class Bursts:
 
     Parameters
     ----------
-    mean, minimum : float, int
-        Steps of a burst: the minimum and a geometric number.
-    gap : float
+    mean : float, default 20.0
+        Mean steps of a burst: the minimum and a geometric number.
+    minimum : int, default 5
+        Least steps of a burst.
+    gap : float, default 250.0
         Mean steps between two bursts, at least 1 and a geometric number. The stream begins with a gap.
+
+    Examples
+    --------
+    >>> from itertools import islice
+    >>> from tcuq_lab.streams.pieces import Condition
+    >>> letters = Condition(1, ("letters",))
+    >>> [piece[:2] for piece in islice(Bursts().pieces([letters], 0, None), 3)]
+    [(149, 'clean'), (15, 'letters'), (167, 'clean')]
     """
 
     mean: float = 20.0
@@ -193,14 +309,42 @@ class Bursts:
         object.__setattr__(self, "gap", number("gap of bursts", self.gap, 1, 100_000))
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         if not conditions or not all(condition.ood for condition in conditions):
             raise ValueError(
                 "layout bursts shows OOD sets alone, expected at least one in ood, none in shifts"
             )
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         lengths = draw_lengths(self.mean, self.minimum, seed)
         gaps = waits(Numbers(seed, "layout/gaps"), Fraction(self.gap) - 1)
         for source, shift in draw_sources(conditions, seed):
@@ -219,7 +363,20 @@ class Literal:
     name: ClassVar[str] = "literal"
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         _no_ood(self.name, conditions)
         if len(conditions) != 1:
             raise ValueError(f"layout literal has {len(conditions)} shifts, expected 1")
@@ -229,7 +386,22 @@ class Literal:
             raise ValueError(f"steps is {given}, expected a multiple of {parts} for layout literal")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         half = (steps or 0) // 2
         yield Piece(half, "clean", 0)
         for source in conditions[0].sources:
@@ -238,18 +410,52 @@ class Literal:
 
 @dataclass(frozen=True)
 class Stationary:
-    """One source from the first step to the last: the one that is given, or clean examples."""
+    """One source from the first step to the last: the one that is given, or clean examples.
+
+    Examples
+    --------
+    >>> next(Stationary().pieces([], 0, 1000))[1]
+    'clean'
+    """
 
     name: ClassVar[str] = "stationary"
 
     def check(self, conditions: Conditions, steps: int | None) -> None:
-        """Refuse conditions that this layout cannot show."""
+        """Refuse conditions that this layout cannot show.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Raises
+        ------
+        ValueError
+            The message names what does not fit.
+        """
         found = sum(len(condition.sources) for condition in conditions)
         if found > 1:
             raise ValueError(f"layout stationary has {found} sources, expected none (clean) or 1")
 
     def pieces(self, conditions: Conditions, seed: int, steps: int | None) -> Iterator[Piece]:
-        """Give the pieces in order."""
+        """Give the pieces in order.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            Shifts and OOD sets of the description.
+        seed : int
+            Of the stream.
+        steps : int or None
+            Length of the stream; None without end.
+
+        Yields
+        ------
+        Piece
+            Steps, source and number of the kind of shift.
+        """
         source, shift = (conditions[0].sources[0], conditions[0].shift) if conditions else ("clean", 0)
         while True:
             yield Piece(2**20, source, shift)

@@ -15,6 +15,7 @@ def overview(stream: Stream) -> dict[str, Any]:
     Parameters
     ----------
     stream : Stream
+        From `build`.
 
     Returns
     -------

@@ -22,7 +22,19 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some steps of a plan; see `Stream`."""
+    """Some steps of a plan; see `Stream`.
+
+    Parameters
+    ----------
+    source : array of uint16
+        As of `Stream`.
+    index : array of int64
+        As of `Stream`.
+    label : array of int64
+        As of `Stream`.
+    shift : array of uint8
+        As of `Stream`.
+    """
 
     source: npt.NDArray[np.uint16]
     index: Integers

@@ -21,7 +21,17 @@ from .stream import Stream, steps
 
 
 class Shown(NamedTuple):
-    """Some steps of a stream: examples, true labels, numbers of the kind of shift."""
+    """Some steps of a stream: examples, true labels, numbers of the kind of shift.
+
+    Parameters
+    ----------
+    x : array
+        One example a row.
+    y : array of int64
+        True classes; -1 for none of the classes.
+    shift : array of uint8
+        0 where clean, else the number of the kind of shift.
+    """
 
     x: npt.NDArray[np.generic]
     y: npt.NDArray[np.int64]
@@ -58,14 +68,15 @@ def inputs(
         OOD sets by name, with examples like those of `data`.
     noise : int16 array (m, 16000), optional
         Seconds of noise below the words of continuous sound; see `tcuq_lab.data.ood.noise_of`.
-    chunk : int
+    chunk : int, default 200
         Steps at a time.
-    seed : int
+    seed : int, default 0
         Of the corruptions, which is not the seed of the stream.
 
     Yields
     ------
     Shown
+        The next steps.
     """
     about = plan if isinstance(plan, Description) else plan.description
     size = integer("chunk", chunk, 1, 2**31)

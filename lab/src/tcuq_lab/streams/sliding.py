@@ -42,10 +42,10 @@ class Sliding:
     hop : int
         Samples, at 16 kHz, from one window to the next: 0.2 s by default, so that five windows fall on a
         word of one second and the middle of none lies right between two words.
-    period : int
+    period : int, default 16000
         Samples from one word to the next on average, from one second on.
-    snr_db : float
-        Power of the words above that of the noise floor.
+    snr_db : float, default 20.0
+        Power of the words above that of the noise floor, in dB.
 
     Examples
     --------

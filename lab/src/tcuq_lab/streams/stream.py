@@ -30,7 +30,23 @@ class Mismatch(ValueError):
 
 
 class Span(NamedTuple):
-    """Consecutive steps of one source: from `start` up to, not including, `stop`."""
+    """Consecutive steps of one source: from `start` up to, not including, `stop`.
+
+    Parameters
+    ----------
+    start : int
+        First step.
+    stop : int
+        Step after the last.
+    source : str
+        Name of the source, such as "clean" or "fog/3".
+
+    Examples
+    --------
+    >>> span = Span(0, 139, "clean")
+    >>> span.stop - span.start
+    139
+    """
 
     start: int
     stop: int
@@ -44,6 +60,7 @@ class Stream:
     Parameters
     ----------
     description : Description
+        What it was built from.
     source : array of uint16
         Places in `sources`.
     index : array of int64
@@ -74,19 +91,37 @@ class Stream:
         return self.description.kinds
 
     def spans(self) -> list[Span]:
-        """Return the stretches of one source, in order."""
+        """Return the stretches of one source, in order.
+
+        Returns
+        -------
+        list of Span
+            They cover all steps.
+        """
         edges = [0, *(np.flatnonzero(np.diff(self.source)) + 1).tolist(), len(self)]
         names = self.sources
         return [Span(start, stop, names[self.source[start]]) for start, stop in pairwise(edges)]
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a shift begins, as `Log.change_points` does."""
+        """Return the steps at which a shift begins, as `Log.change_points` does.
+
+        Returns
+        -------
+        list of int
+            Numbers of steps, rising.
+        """
         shifted = self.shift > 0
         before = np.concatenate([[False], shifted[:-1]])
         return [int(step) for step in np.flatnonzero(shifted & ~before)]
 
     def digest(self) -> str:
-        """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`."""
+        """Return the SHA-256 of the names of sources and kinds, `held`, `sliding` and steps as `RECORD`.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
         running = _hash(self.description)
         for start in range(0, len(self), CHUNK):
             part = slice(start, start + CHUNK)
@@ -156,6 +191,16 @@ def one_row_each(description: Description) -> None:
 def labels_digest(labels: Labels) -> str:
     """Return the SHA-256 of labels, 0 or above, as little-endian int64.
 
+    Parameters
+    ----------
+    labels : array of n integers
+        0 or above.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
     Examples
     --------
     >>> labels_digest([0, 1, 2])[:16]
@@ -177,18 +222,33 @@ def steps(
     Parameters
     ----------
     description : Description
+        May be without end.
     labels : array of n integers
         Label of each example.
     ood_labels : mapping of str to array, optional
         Labels of the OOD sets, by name.
-    chunk : int
+    chunk : int, default 4096
         Steps at a time; the plan does not depend on it.
+
+    Yields
+    ------
+    Chunk
+        The next steps.
 
     Raises
     ------
     Mismatch
         At once where the labels have another digest than the description says; after the last chunk where
         the plan has.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams import Geometric, Stationary
+    >>> endless = Description(
+    ...     dataset="toy", part="dev", seed=0, steps=None, dwell=Geometric(1), layout=Stationary()
+    ... )
+    >>> len(next(steps(endless, np.arange(20) % 2, chunk=100)).label)
+    100
     """
     plan = _plan(description, labels, ood_labels)
     return _checked(description, plan.chunks(integer("chunk", chunk, 1, 2**31)))
@@ -205,6 +265,16 @@ def build(description: Description, labels: Labels, ood_labels: Mapping[str, Lab
         Label of each example.
     ood_labels : mapping of str to array, optional
         Labels of the OOD sets, by name.
+
+    Returns
+    -------
+    Stream
+        The whole plan in memory; `steps` gives it in chunks.
+
+    Raises
+    ------
+    Mismatch
+        Where the labels or the plan have another digest than the description says.
 
     Examples
     --------
@@ -247,8 +317,25 @@ def seal(
     ----------
     description : Description
         Digests that it has are replaced.
-    labels, ood_labels
+    labels : array of n integers
         As for `build`.
+    ood_labels : mapping of str to array, optional
+        As for `build`.
+
+    Returns
+    -------
+    Description
+        A copy with `labels` and `digest`.
+
+    Examples
+    --------
+    >>> from tcuq_lab.streams import Geometric, Stationary
+    >>> plain = Description(
+    ...     dataset="toy", part="dev", seed=0, steps=50, dwell=Geometric(1), layout=Stationary()
+    ... )
+    >>> sealed = seal(plain, np.arange(20) % 2)
+    >>> len(sealed.digest), plain.digest
+    (64, None)
     """
     given = ood_labels or {}
     found, sets = _whole("labels", labels), _ood_labels(description, given)

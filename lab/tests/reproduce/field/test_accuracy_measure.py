@@ -9,7 +9,7 @@ import pytest
 
 from tcuq_lab.methods.method import Observed
 from tcuq_lab.reproduce.field import accuracy
-from tcuq_lab.reproduce.field.accuracy import ATC_DEEP, LABEL, OURS, RIVALS, SAID, measure
+from tcuq_lab.reproduce.field.accuracy import ANSWER, ATC_DEEP, OURS, RIVALS, SAID, measure
 from tcuq_lab.reproduce.field.plan import FITS
 from tcuq_lab.reproduce.field.run import Key
 from tcuq_lab.reproduce.field.units import PLAIN, Shown
@@ -76,7 +76,7 @@ def found() -> Any:
 def test_every_row_has_a_figure_for_every_law_and_fit(found: Any) -> None:
     """And the network's own confidence one for each law, as it is fitted to nothing."""
     for law in Plan.laws:
-        for row in (OURS, LABEL, *RIVALS):
+        for row in (OURS, ANSWER, *RIVALS):
             fits = ("",) if row == "mean confidence" else FITS
             for fit in fits:
                 assert np.isfinite(found.figures[Key(law, row, fit, "accuracy error")].value), (row, fit)
@@ -101,8 +101,8 @@ def test_each_row_is_judged_by_its_own_answers() -> None:
     for row, network in ((ATC_DEEP, accuracy.DEEP), ("ATC", PLAIN)):
         right = unit.observed("test class 16", network).probs.argmax(axis=1) == labels
         assert np.array_equal(found[row].truth, right.reshape(-1, 200).mean(axis=1)), row
-    assert found[OURS].truth.mean() > found[LABEL].truth.mean() + 0.03
-    assert abs(found[LABEL].truth - found["ATC"].truth).mean() < 0.01
+    assert found[ANSWER].truth.mean() > found[OURS].truth.mean() + 0.03
+    assert abs(found[OURS].truth - found["ATC"].truth).mean() < 0.01
 
 
 def test_the_monitor_is_nearer_than_a_constant(found: Any) -> None:

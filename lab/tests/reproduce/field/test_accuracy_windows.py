@@ -122,7 +122,7 @@ def test_streams_are_joined_with_their_stretches_apart() -> None:
 def test_both_of_ours_are_compared_with_every_rival() -> None:
     """Rows that are fitted to nothing are paired with every fit."""
     pairs = {(each.first, each.second) for each in COMPARISONS}
-    assert {(ours, rival) for ours in ("tcuq", "tcuq label") for rival in RIVALS} <= pairs
+    assert {(ours, rival) for ours in ("tcuq", "tcuq answer") for rival in RIVALS} <= pairs
     assert {each.column for each in COMPARISONS} == {ERROR}
     assert {each.second for each in COMPARISONS if each.second_fit == ""} == {"mean confidence"}
     assert SPEC.name == "accuracy"

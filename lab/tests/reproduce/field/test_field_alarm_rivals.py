@@ -6,7 +6,8 @@ import pytest
 from tcuq_lab.reproduce.field.alarming.choosing import Development, choose, objective
 from tcuq_lab.reproduce.field.alarming.counting import AGAIN, SETTLE, Scene, events, false_starts, recently
 from tcuq_lab.reproduce.field.alarming.limits import find_limit
-from tcuq_lab.reproduce.field.alarming.rivals import RIVALS, Rival, Seen, clean_of
+from tcuq_lab.reproduce.field.alarming.rivals import RIVALS, Rival, clean_of
+from tcuq_lab.reproduce.field.alarming.seen import Seen
 
 NAMES = ("clean", "fog/5")
 WANTED = 250
@@ -34,10 +35,17 @@ def test_every_rival_has_eight_different_settings(rival: Rival) -> None:
     assert len({tuple(each.items()) for each in rival.settings}) == 8
 
 
+def test_sums_of_ranks_can_rise_at_every_allowance() -> None:
+    seen, scene = made(4, 5)
+    most = clean_of(seen, scene.settled).standard(Seen(np.ones((1, 1)), seen.probs[:1, :1]), "rank")
+    (cusum,) = (each for each in RIVALS if each.name == "CUSUM")
+    assert max(each["allowance"] for each in cusum.settings if each["scale"] == "rank") < most[0, 0]
+
+
 @pytest.mark.parametrize("rival", BASE)
 def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Rival) -> None:
     seen, scene = made(8, 0)
-    clean, setting = clean_of(seen, scene.settled), rival.settings[0]
+    clean, setting = clean_of(seen, scene.settled), rival.settings[1]
     if rival.proved is None:
         ready = rival.prepare(clean, seen, setting)
         limit = find_limit(ready.on, ready.path(scene.settled), scene.settled, WANTED)
@@ -49,7 +57,7 @@ def test_limits_from_clean_data_find_a_shift_and_keep_their_run_length(rival: Ri
     count = false_starts(rival.prepare(clean, fresh, setting).on(limits)[0], still.settled).sum()
     asked = 8 * 1000 / WANTED
     assert count <= 2.5 * asked
-    if rival.proved is None and rival.name != "ADWIN":  # whose bound leaves room on independent steps
+    if rival.proved is None:
         assert count >= asked / 4
 
     later, _ = made(4, 2, shift=1.0)
@@ -74,6 +82,16 @@ def test_the_setting_with_the_least_objective_is_chosen() -> None:
     on = chosen.prepared(seen).on(np.array([chosen.limit]))[0]
     assert objective(on, scene, dev.worse) == pytest.approx(least, abs=0.001)
     assert chosen.about["false alarms on clean development time"] <= chosen.about["asked for"]
+
+
+def test_settings_are_chosen_by_delay_clean_time_and_costly_time() -> None:
+    scene = Scene(np.repeat([[0, 1, 0, 2]], 100, axis=1), (*NAMES, "fog/1"))
+    on = np.zeros((1, 400), dtype=bool)
+    on[0, 110:160] = True  # 10 steps late, and off half of the time; the second shift costs nothing
+    on[0, 200:220] = True
+    assert objective(on, scene, ("fog/5",)) == pytest.approx(10 + 250 * 0.1 + 100 * 0.5)
+    on[0, 160:200] = True
+    assert objective(on, scene, ("fog/5",)) == pytest.approx(10 + 250 * 0.1 + 100 * 0.1)
 
 
 def test_a_limit_is_the_lowest_with_few_enough_false_alarms() -> None:

@@ -179,6 +179,17 @@ def test_ours_is_compared_with_every_row_in_pairs(measured: tuple[Unit, Measured
     assert ratio is not None and ratio.low <= ratio.value <= ratio.high
 
 
+def test_settings_are_chosen_by_errors_alone(tmp_path: Path) -> None:
+    unit, row = made_unit(tmp_path, "cifar10", 0), method_of("vote")
+    dev, found = unit.labeled("dev"), []
+    for setting in row.method.grid:
+        answer = row.method().score(dev.observed, setting)
+        found.append(auroc(answer.score, answer.predictions() != dev.labels))
+    assert len(found) == 8
+    best = row.method.grid[int(np.argmax(found))]
+    assert Fits(Streams(unit), row).get("dev").setting == best
+
+
 def test_every_rival_is_a_method_that_is_known() -> None:
     assert len(set(RIVALS)) == len(RIVALS) == 23
     for name in RIVALS:

@@ -9,17 +9,8 @@ import pytest
 
 from tcuq.metrics import auroc
 from tcuq_lab.reproduce.field.coverage import coverage
-from tcuq_lab.reproduce.field.intervals import (
-    Auroc,
-    Drawn,
-    LeftAt,
-    averaged,
-    difference,
-    drawn,
-    draws,
-    interval,
-    mean,
-)
+from tcuq_lab.reproduce.field.intervals import Drawn, averaged, difference, drawn, draws, interval, mean
+from tcuq_lab.reproduce.field.stretch_figures import Auroc, LeftAt, Mean
 
 RNG = np.random.default_rng(3)
 STRETCH = np.repeat([4, 1, 7], [30, 50, 40])
@@ -80,6 +71,71 @@ def test_infinite_replicates_give_an_infinite_end() -> None:
     replicates = np.array([1.0] * 1000 + [math.inf] * 1000, np.float32)
     assert interval(Drawn(1.0, replicates, 11))[:3] == (1.0, 1.0, math.inf)
     assert math.isnan(interval(Drawn(math.nan, np.full(5, math.nan, np.float32))).low)
+
+
+def never(late: int, replicates: int = 100) -> Drawn:
+    """Return a delay of 5 steps that is infinite in some of the replicates."""
+    values = np.full(replicates, 5.0, np.float32)
+    values[:late] = math.inf
+    return Drawn(5.0, values, 11)
+
+
+def test_a_difference_with_an_undefined_pair_is_undefined() -> None:
+    missed = Drawn(math.inf, np.full(100, math.inf, np.float32), 11)
+    found = difference([never(0), missed], [never(0), missed])
+    assert all(map(math.isnan, found[:3]))
+    assert difference([never(0), missed], [never(0), never(0)])[:3] == (math.inf,) * 3
+
+
+def test_a_difference_that_is_mostly_undefined_when_drawn_again_has_no_interval() -> None:
+    assert difference([never(4)], [never(4)])[:3] == (0.0, 0.0, 0.0)
+    many = difference([never(0), never(40)], [never(0), never(40)])
+    assert many.estimate == 0.0 and math.isnan(many.low) and math.isnan(many.high)
+
+
+def networks_of(counts: np.ndarray, each: int, of: str) -> list[Drawn]:
+    """Return a figure of networks from the events of their stretches, `each` chances in every stretch."""
+    found = []
+    for number, network in enumerate(counts):
+        steps = np.repeat(np.arange(len(network)), each)
+        happened = np.concatenate([np.arange(each) < count for count in network])
+        got = drawn(Mean(happened, steps), len(network), f"made {number}", 200)
+        found.append(got._replace(**{of: float(counts.shape[1] * each)}))
+    return found
+
+
+def test_a_share_of_which_all_events_agree_has_an_interval() -> None:
+    alike = networks_of(np.full((5, 12), 1), 1, "events")
+    assert mean(alike).low == pytest.approx(0.94, abs=0.005) and mean(alike).high == 1.0
+    assert difference(alike, alike)[:3] == pytest.approx((0.0, -0.032, 0.032), abs=0.001)
+    steps = [each._replace(events=0.0) for each in alike]
+    assert mean(steps).low == 1.0  # a share of steps, such as time under alarm, is drawn again alone
+
+
+def test_few_events_have_the_interval_of_a_count() -> None:
+    none = networks_of(np.zeros((5, 12), dtype=int), 10, "exposure")
+    assert mean(none)[:2] == (0.0, 0.0) and mean(none).high == pytest.approx(3.67 / 600, abs=1e-4)
+
+
+def test_events_that_come_together_widen_the_interval() -> None:
+    apart, together = np.ones((5, 12), dtype=int), np.zeros((5, 12), dtype=int)
+    together[:, 3] = 12
+    wide, narrow = (mean(networks_of(each, 12, "exposure")) for each in (together, apart))
+    assert wide.estimate == pytest.approx(narrow.estimate)
+    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
+
+
+@pytest.mark.parametrize(
+    ("of", "chance", "burst"), [("events", 0.98, 1), ("exposure", 0.002, 1), ("exposure", 0.001, 2)]
+)
+def test_intervals_of_events_hold_the_truth(of: str, chance: float, burst: int) -> None:
+    rng, held = np.random.default_rng(5), 0
+    each = 3 if of == "events" else 200
+    for _ in range(60):
+        counts = np.minimum(burst * rng.binomial(each, chance, (2, 12)), each)
+        found = mean(networks_of(counts, each, of))
+        held += found.low <= chance * burst <= found.high
+    assert held >= 53  # a draw from 0.95 is below that once in 60 times
 
 
 def test_a_mean_over_networks_adds_their_degrees_of_freedom() -> None:

@@ -9,6 +9,8 @@ from made_questions import MadeUnit
 from tcuq.fitting.risk import scores
 from tcuq.metrics.ranking import auroc
 from tcuq_lab.reproduce.field import questions
+from tcuq_lab.reproduce.field.alarming.counting import events, scene_of
+from tcuq_lab.reproduce.field.alarming.figures import shift_figures
 from tcuq_lab.reproduce.field.asked import assistance, float64, heads
 from tcuq_lab.reproduce.field.asked import rows as names
 from tcuq_lab.reproduce.field.asked.fits import CURVE, Logs, decided, fitted, on_first
@@ -19,7 +21,6 @@ from tcuq_lab.reproduce.field.asked.judging import (
     LABEL_AUROC,
     SHUFFLED,
     Judge,
-    delays_of,
     said,
     shuffled,
 )
@@ -27,7 +28,6 @@ from tcuq_lab.reproduce.field.asked.sentences import answered
 from tcuq_lab.reproduce.field.lines import Found
 from tcuq_lab.reproduce.field.results import load_result, result_text
 from tcuq_lab.reproduce.field.run import Key, combined
-from tcuq_lab.reproduce.field.units import Shown
 from tcuq_lab.reproduce.run_size import RUN_SIZES
 
 
@@ -127,21 +127,23 @@ def test_what_a_fit_decided_is_said_in_short(full):
     assert "disbelief" in text and "single steps odds" in text and "alarm on" in text
 
 
-def test_delays_count_costly_shifts_that_begin_while_the_alarm_is_off():
-    shifts = np.array([0, 1, 1, 1, 0, 2, 2, 0, 1, 1, 0, 1], dtype=np.uint8)
-    shown = Shown(
-        np.zeros(12, dtype=np.int64),
-        shifts,
-        shifts.astype(np.int64),
-        np.repeat([0, 1], [8, 4]),
-        ("clean", "fog/5", "fog/1"),
-        ("clean", "fog"),
-    )
-    on = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1], dtype=bool)
-    starts, delays = delays_of(on, shown, ["fog/5"])
-    # The shift at 5 is cheap, that at 8 begins its stretch, and at 11 the alarm is on already.
-    assert starts.tolist() == [1] and delays.tolist() == [2.0]
-    assert delays_of(np.zeros(12, dtype=bool), shown, ["fog/5"])[1].tolist() == [np.inf, np.inf]
+def test_alarms_are_counted_as_in_the_experiment_of_alarms(unit):
+    judge = Judge(unit, ("class 16",))
+    shown, scene = unit.shown("test class 16"), scene_of(unit.shown("test class 16"))
+    on = np.zeros(scene.shifted.shape, dtype=bool)
+    for stretch, start, stop, _ in scene.shifts[:2]:  # of which the first begins while the alarm is on
+        on[stretch, start + 3 : stop] = True
+    stretch, start, *_ = scene.shifts[0]
+    on[stretch, start - 2 : start + 1] = True
+    judge.alarms("made", "class 16", on.ravel())
+    expected = shift_figures(on, scene, judge.costly, f"{unit.task} {unit.seed} test class 16")
+    for column in (FOUND, DELAY):
+        found = judge.figures[Key("class 16", "made", "untold", column)]
+        assert found.value == expected[column].value and found.events == expected[column].events
+        np.testing.assert_array_equal(found.replicates, expected[column].replicates)
+    worth = events(on, scene)
+    assert worth.already[0] and worth.delays[0] == 3
+    assert len(shown) == on.size
 
 
 def test_shuffled_steps_stay_in_their_stretch_and_keep_their_rows(unit):
@@ -185,22 +187,23 @@ def test_every_row_is_measured_on_every_law_and_compared(measured):
     found = Found(combined("cifar10", [measured.figures], names.COMPARISONS))
     laws = names.laws_of(MadeUnit().plan)
     missing = [steps for steps in CURVE if steps > 720]
-    absent = {names.clean_of(steps) for steps in missing} | {
-        names.labels_of(steps) for steps in missing if steps > 1440
-    }
+    absent = {names.labels_of(steps) for steps in missing if steps > 1440}
     for row in set(names.RANKED) - absent:
         for law in laws:
             gap = found.get("cifar10", law, f"tcuq - {row}", "untold", LABEL_AUROC)
             assert gap is not None and gap.networks == 1 and gap.low <= gap.value <= gap.high, (row, law)
     assert found.get("cifar10", "class 16", "tcuq", "untold", FOUND).value > 0.5
     assert found.get("cifar10", SHUFFLED, "tcuq", "untold", FOUND) is None
+    for column in (FOUND, CLEAN_ON):  # ranking does not change with clean steps, alarms do
+        assert found.get("cifar10", "class 16", f"tcuq - {names.clean_of(500)}", "untold", column)
+    assert found.get("cifar10", "class 16", names.clean_of(500), "untold", LABEL_AUROC) is None
     for column in (DELAY, CLEAN_ON):
         assert found.get("cifar10", "class 16", "no labels", "untold", column) is not None
     assert found.get("cifar10", "class 16", "assisted network - plain network", "untold", LABEL_AUROC)
     change = found.get("cifar10", "class 16", names.OTHER_PAST, "untold", names.RISK_CHANGE)
     assert change.value == change.high == 0
     asked = {each.question for each in answered(found)}
-    assert len(asked) == 11
+    assert len(asked) == 12
 
 
 @pytest.mark.slow

@@ -111,6 +111,21 @@ def test_a_curve_that_dips_is_not_enough_before_the_dip():
     assert "16,000 labeled steps reach" in text and "From 16,000 labeled steps on" in text
 
 
+def test_the_curve_of_clean_steps_shows_what_alarms_do():
+    [text] = said(
+        line("clean, 250 steps", 0.8, column="found"),
+        line("clean, 250 steps", 0.3, column="clean on"),
+        line("clean, 1,000 steps", 0.9, column="found"),
+        line("clean, 1,000 steps", 0.05, column="clean on"),
+        line("clean, 4,000 steps", 0.9, column="found"),
+    )
+    assert text == (
+        "On CIFAR-10, shifts found and clean time under alarm at class 16, without labels: 250 steps 0.800 "
+        "(0.790 to 0.810) and 0.300 (0.290 to 0.310); 1,000 steps 0.900 (0.890 to 0.910) and 0.050 (0.040 "
+        "to 0.060)."
+    )
+
+
 def test_tasks_and_questions_come_in_order_and_only_with_figures():
     found = answered(
         Found(

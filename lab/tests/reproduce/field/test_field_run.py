@@ -42,9 +42,21 @@ def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     lines, about = run(spec, recordings, ["cifar10"], (0, 1), progress=lambda *at: told.append(at))
     assert measure.calls == [0, 1, 1]
-    assert told == [(1, 2, ""), (2, 2, "resnet8-1")]
+    assert told == [(1, 2, "resnet8-1"), (2, 2, "")]
     assert [(each.value, each.networks) for each in lines] == [(2.0, 2)]
     assert about["choices"] == {"resnet8-0": {"a": 1}, "resnet8-1": {"a": 1}}
+
+
+def test_what_another_network_gave_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = Cut()
+    measure.fails = None
+    spec = Spec("answers", "made", measure, sizes=SMALL)
+    recordings: Any = MadeRecordings(tmp_path)
+    run(spec, recordings, ["cifar10"], (0,))
+    monkeypatch.setattr(recordings, "place", lambda *asked: tmp_path / "trained again")
+    run(spec, recordings, ["cifar10"], (0,))
+    run(spec, recordings, ["cifar10"], (0,))
+    assert measure.calls == [0, 0]
 
 
 def figure(row: str, fit: str, value: float) -> tuple[Key, Drawn]:

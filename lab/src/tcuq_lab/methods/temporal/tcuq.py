@@ -137,7 +137,8 @@ class Tcuq(Streaming):
 
     def fit(self, dev: Labeled) -> None:
         """Choose a setting on held-out steps, then fit it to the whole stream."""
-        self._choose(dev, tuple(self.quality(dev, setting) for setting in self.grid))
+        measure = self.measure or objective
+        self._choose(dev, tuple(self.quality(dev, setting, measure) for setting in self.grid))
         self._monitor(self.setting)
 
     def follow(self, full: Method) -> None:

@@ -1,7 +1,8 @@
 """How near estimates of the accuracy come to the true one, in windows of 200 steps.
 
 Every estimate is judged by the accuracy of the answers that it is about: those of the plain network, of an
-ensemble, or of the monitor. Estimates of the literature see the steps of the window alone. The monitor's is
+ensemble, or of the monitor. Row `tcuq` speaks of the network's label, as most rivals do; `tcuq answer` speaks
+of the monitor's own answer. Estimates of the literature see the steps of the window alone. The monitor's is
 what it says at the last step, from all that it saw.
 """
 
@@ -27,7 +28,7 @@ from .run import Comparison, Key, Measured, Spec
 from .specs import TITLES
 from .units import PLAIN, Unit
 
-OURS, LABEL = "tcuq", "tcuq label"
+OURS, ANSWER = "tcuq", "tcuq answer"
 OF_WINDOW = "window mean"
 """Suffix of the rows whose estimate is the mean certainty of the window's own steps, as the others' is."""
 DEEP = row_of("deep")
@@ -47,7 +48,7 @@ class Fitted:
     Parameters
     ----------
     monitors : dict of str to Params
-        About the answer and about the label.
+        About the label and about the answer.
     plain, deep : dict of str to Estimate
         By row: of the plain network's accuracy, and of the ensemble's.
     """
@@ -81,8 +82,8 @@ def fitted(unit: Unit, role: str) -> Fitted:
     """
     log, shown = unit.log(role), unit.shown(role)
     monitors = {
-        OURS: fit(log, about="answer", run_length=RUN_LENGTH, explain=role == DEV),
-        LABEL: fit(log, about="label", run_length=RUN_LENGTH, explain=role == DEV),
+        OURS: fit(log, about="label", run_length=RUN_LENGTH, explain=role == DEV),
+        ANSWER: fit(log, about="answer", run_length=RUN_LENGTH, explain=role == DEV),
     }
     seen = unit.observed(role)
     every, clean = development(shown, seen), development(shown, seen, shown.shifts == 0)
@@ -120,7 +121,7 @@ def judged(unit: Unit, role: str, found: Fitted) -> dict[str, Judged]:
     log, out = unit.log(role, labels=False), {}
     for row, params in found.monitors.items():
         steps = said(params, log)
-        right = steps["answer" if row == OURS else "label"] == shown.labels
+        right = steps["answer" if row == ANSWER else "label"] == shown.labels
         out[row] = Judged.of(windows, shown, steps["expected_accuracy"][windows.ends], right)
         sure = 1 - steps["uncertainty"][windows.steps].mean(axis=1)
         out[f"{row}, {OF_WINDOW}"] = Judged.of(windows, shown, sure, right)
@@ -183,7 +184,7 @@ def _constant(value: float | None) -> Drawn:
 
 COMPARISONS = tuple(
     Comparison(ours, rival, ERROR, second_fit="" if rival == MeanConfidence.name else None)
-    for ours in (OURS, LABEL)
+    for ours in (OURS, ANSWER)
     for rival in (*RIVALS, f"{ours}, {OF_WINDOW}")
 )
 

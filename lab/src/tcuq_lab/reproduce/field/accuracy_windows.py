@@ -12,7 +12,8 @@ from tcuq.metrics.inputs import Bools, Floats, Ints
 
 from ...methods.estimates import Development, Windows
 from ...methods.method import Observed
-from .intervals import Auroc, Drawn, Mean, drawn
+from .intervals import Drawn, drawn
+from .stretch_figures import Auroc, Mean
 from .units import Shown
 
 SIZE = 200

@@ -34,9 +34,10 @@ from .answers_rows import (
     rated,
     shares_networks,
 )
-from .intervals import Auroc, Drawn, LeftAt, Mean, averaged, drawn
+from .intervals import Drawn, averaged, drawn
 from .plan import CLEAN_TEST, FITS, TOLD, UNTOLD
 from .run import Comparison, Key, Measured, Spec
+from .stretch_figures import Auroc, LeftAt, Mean
 from .units import Shown, Unit
 
 AUROC, LABEL_AUROC, ERRORS = "error AUROC", "label error AUROC", "errors"
@@ -235,4 +236,17 @@ def comparisons() -> tuple[Comparison, ...]:
     return tuple(each for each in found if each.first != each.second)
 
 
-SPEC = Spec("answers", "Which answers are wrong, and how many errors are left", measure, comparisons())
+NOTES = (
+    "Rows with settings try eight on the development stream and keep the one with the best AUROC of their "
+    "own errors; `mean_answer`, whose settings answer differently, the one with the least area under risk "
+    "and coverage.",
+    "Where `odin` keeps a gain of 0, it does not perturb its input; the choices say on which streams.",
+    "A fit with labels reads true classes and marks of which steps are shifted.",
+)
+SPEC = Spec(
+    "answers",
+    "Which answers are wrong, and how many errors are left",
+    measure,
+    comparisons(),
+    notes=NOTES,
+)

@@ -15,6 +15,7 @@ from tcuq.monitor.log import Log, watch
 from tcuq.monitor.quantize import quantize_probs
 
 from ...methods.method import Answer, Method, Observed
+from ...methods.objective import errors_alone
 from ...methods.scores import unsure
 from ...methods.temporal.fixed import LAST
 from ...methods.temporal.vote import TIE, Vote
@@ -154,7 +155,10 @@ def method_of(name: str) -> Row:
 
 
 class Fits:
-    """A method fitted to development streams, once to each.
+    """A method fitted to development streams, once to each, by how well it finds its own errors.
+
+    The experiment judges by errors, so settings are chosen by them too: by the AUROC of errors over all
+    judged steps, or, where settings answer differently, by the area under risk and coverage.
 
     Parameters
     ----------
@@ -176,6 +180,7 @@ class Fits:
         """Return the method fitted to a stream; "" fits it to none."""
         if role not in self._found:
             method = self._row.method()
+            method.measure = errors_alone
             if self._clean is not None:
                 method.learn(*self._clean)
             if role:

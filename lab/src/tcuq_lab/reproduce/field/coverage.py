@@ -17,7 +17,8 @@ import numpy as np
 from tcuq.metrics import Interval
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
-from .intervals import Auroc, Figure, LeftAt, Mean, difference, drawn, mean
+from .intervals import difference, drawn, mean
+from .stretch_figures import Auroc, Figure, LeftAt, Mean
 
 NETWORKS, STRETCHES, STEPS = 5, 12, 1000
 PART, RUN = 125, 16

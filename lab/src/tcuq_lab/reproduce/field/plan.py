@@ -1,5 +1,8 @@
 """Which streams are shown: some to develop on, of changing pace or of a known law, and many to be judged on.
 
+Test streams of changing pace have other dwells and stretches of one pace than the development stream. Clean
+test data have its law: false alarms are asked for on such data.
+
 A stream is a list of stretches. Each is drawn with a seed of its own and begins with an empty past, so that
 stretches are independent of each other: intervals draw them again as a whole.
 """
@@ -38,7 +41,8 @@ OBJECT, HEAVY, CONTINUOUS, CHANGING = "object 16", "heavy-tailed 16", "continuou
 SEVERITIES = (1, 2, 3, 4, 5)
 
 TOLD, UNTOLD, OTHER = "told", "untold", "other"
-"""Fits: on development streams of the very law; of changing pace, which any user has; of another law."""
+"""Fits: on development streams of the very law; of changing pace, which any user has; of another law. No test
+stream has the law of the second."""
 FITS = (TOLD, UNTOLD, OTHER)
 OTHER_LAW: Mapping[str, str] = MappingProxyType(
     {
@@ -56,6 +60,9 @@ OTHER_LAW: Mapping[str, str] = MappingProxyType(
 
 DEV, CLEAN_DEV, CLEAN_TEST = "dev", "clean dev", "clean test"
 """Roles of streams of changing pace: to be fitted to, clean development data, clean test data."""
+OTHER_PACE = Changing((2.0, 8.0, 32.0), 250)
+"""The law `CHANGING` of test streams: dwells and lengths that no other stream of changing pace has, so that a
+fit to `DEV` does not know it. That has `Changing()`: 1, 4, 16 and 64, 400 steps each."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +191,7 @@ class UnitPlan:
         if name == HEAVY:
             return {"dwell": Pareto(16)}
         if name == CHANGING:
-            return {"dwell": Changing()}
+            return {"dwell": OTHER_PACE}
         if name == OBJECT:
             return {"dwell": Geometric(16), "held": Held()}
         return {"dwell": Geometric(1), "sliding": Sliding()}  # each word is drawn anew, and has five windows

@@ -15,10 +15,10 @@ from .asked import assistance, float64, heads
 from .asked import rows as names
 from .asked.fits import CURVE, RUN_LENGTH, Logs, bare, decided, fitted, on_first
 from .asked.judging import PACED, Judge, said
-from .intervals import Mean
 from .plan import TOLD
 from .run import Measured, Spec
 from .specs import TITLES
+from .stretch_figures import Mean
 from .units import Unit
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -48,6 +48,11 @@ class Asking:
         """Judge a variant that speaks of the label, and keep what it decided."""
         self.choices[row] = decided(params)
         self.judge.label(row, params, left, alarm)
+
+    def alarm(self, row: str, params: Params) -> None:
+        """Judge the alarm of a variant alone, and keep what it decided."""
+        self.choices[row] = decided(params)
+        self.judge.alarm(row, params)
 
     def answer(self, row: str, params: Params) -> None:
         """Judge a variant that speaks of its answer, and keep what it decided."""
@@ -133,7 +138,7 @@ def _curves(asking: Asking) -> None:
             asking.label(names.labels_of(steps), params, alarm=True)
             asking.choices[names.labels_of(steps)] = remark + decided(params)
         if steps <= len(clean):
-            asking.label(names.clean_of(steps), fitted(bare(clean.take(slice(0, steps)))), alarm=True)
+            asking.alarm(names.clean_of(steps), fitted(bare(clean.take(slice(0, steps)))))
 
 
 def _answers(asking: Asking) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,11 +12,11 @@ import numpy as np
 
 from tcuq._version import VERSION
 
-from ..result_files import read_content
+from ...comparison.spread import LEVEL
+from ..result_files import file_text, read_content
 from ..run_size import RunSize
-from ..table import plain
 from ..versions import PROTOCOL, RECORDING
-from .intervals import LEVEL, REPLICATES
+from .intervals import REPLICATES
 from .lines import Found, Line, entries, from_entries
 from .plan import BACKBONES
 from .run import Spec
@@ -60,9 +59,7 @@ def result_text(
         **({"notes": list(spec.notes)} if spec.notes else {}),
         **about,
     }
-    head = json.dumps(content, indent=1, allow_nan=False)[:-2]
-    rows = ",\n".join(json.dumps(each, allow_nan=False) for each in plain(entries(lines)))
-    return f'{head},\n "lines": [\n{rows}\n]}}\n'
+    return file_text(content, entries(lines))
 
 
 def load_result(path: str | Path) -> tuple[Mapping[str, Any], Found]:

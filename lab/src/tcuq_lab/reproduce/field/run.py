@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcuq.base.whole_files import write_whole
+from tcuq.metrics import Interval
 
+from ..pieces import Progress, do_pieces
 from ..recordings import Recordings
 from ..versions import PROTOCOL
 from .intervals import REPLICATES, Drawn, difference, mean, ratio
 from .lines import Line, line
 from .plan import BACKBONES, StreamSizes, UnitPlan
-from .units import Unit
+from .units import PLAIN, Unit
 
-Progress = Callable[[int, int, str], None]
-KEPT = 2
+KEPT = 3
 """Format of the files that keep what a network gave; those of another are made again."""
 
 
@@ -78,6 +78,34 @@ class Comparison:
     first_fit: str | None = None
 
 
+class Inverse(NamedTuple):
+    """A column that is a number over another one, such as a run length over a rate.
+
+    It is taken of the mean over networks: a mean of reciprocals would say something else.
+
+    Parameters
+    ----------
+    column, of : str
+    scale : float
+        The number.
+    """
+
+    column: str
+    of: str
+    scale: float
+
+    def interval(self, found: Interval) -> Interval:
+        """Return the inverse of an interval; 0 gives infinity.
+
+        Examples
+        --------
+        >>> Inverse("run length", "rate", 5.0).interval(Interval(2.5, 0.0, 10.0, 0))[:3]
+        (2.0, 0.5, inf)
+        """
+        value, high, low = (self.scale / end if end else math.inf for end in found[:3])
+        return Interval(value, low, high, found.undefined)
+
+
 @dataclass(frozen=True)
 class Spec:
     """An experiment of this family.
@@ -92,6 +120,7 @@ class Spec:
     sizes : StreamSizes
     notes : tuple of str
         How to read the rows; they go into the result file.
+    inverses : tuple of Inverse
     """
 
     name: str
@@ -101,6 +130,7 @@ class Spec:
     tasks: tuple[str, ...] = tuple(BACKBONES)
     sizes: StreamSizes = field(default_factory=StreamSizes)
     notes: tuple[str, ...] = ()
+    inverses: tuple[Inverse, ...] = ()
 
 
 def run(
@@ -130,31 +160,17 @@ def run(
         UnitPlan(task, seed, spec.sizes, recordings.setting.severities) for task in tasks for seed in seeds
     ]
     places = {plan: _place(spec, plan, recordings) for plan in plans}
-    todo = [plan for plan in plans if not places[plan].exists()]
-    began = time.monotonic()
-
-    def tell(done: int, what: str) -> None:
-        if progress is not None:
-            left = (len(todo) - done) * (time.monotonic() - began) / done / 60 if done else 0.0
-            text = f"{what}, about {left:.0f} min left" if done and done < len(todo) else what
-            progress(len(plans) - len(todo) + done, len(plans), text)
-
-    tell(0, "")
-    if jobs == 1:
-        for number, plan in enumerate(todo):
-            measure_once(spec, plan, recordings, places[plan])
-            tell(number + 1, plan.network)
-    elif todo:
-        with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
-            waiting = {pool.submit(measure_once, spec, plan, recordings, places[plan]): plan for plan in todo}
-            for number, each in enumerate(as_completed(waiting)):
-                each.result()
-                tell(number + 1, waiting[each].network)
+    todo = {
+        plan.network: (spec, plan, recordings, places[plan]) for plan in plans if not places[plan].exists()
+    }
+    do_pieces(measure_once, todo, len(plans), jobs, progress)
     found = {plan: load(places[plan]) for plan in plans}
     lines = [
         each
         for task in tasks
-        for each in combined(task, [found[plan][0] for plan in plans if plan.task == task], spec.comparisons)
+        for each in combined(
+            task, [found[plan][0] for plan in plans if plan.task == task], spec.comparisons, spec.inverses
+        )
     ]
     about = {
         "seconds": round(sum(each[1]["seconds"] for each in found.values())),
@@ -183,7 +199,7 @@ def measure_once(spec: Spec, plan: UnitPlan, recordings: Recordings, place: Path
         keys=np.array(list(found.figures), dtype=np.str_).reshape(-1, len(Key._fields)),
         values=np.array([each.value for each in found.figures.values()]),
         replicates=np.stack([each.replicates for each in found.figures.values()]),
-        freedom=np.array([each.freedom for each in found.figures.values()], dtype=np.int64),
+        counted=np.array([each[2:] for each in found.figures.values()], dtype=np.float64),
         about=np.array(json.dumps(about, allow_nan=False)),
     )
     write_whole(place, buffer.getvalue())
@@ -192,18 +208,21 @@ def measure_once(spec: Spec, plan: UnitPlan, recordings: Recordings, place: Path
 def load(place: Path) -> tuple[dict[Key, Drawn], dict[str, Any]]:
     """Return what `measure_once` kept."""
     with np.load(place, allow_pickle=False) as file:
-        keys, values, replicates, freedom = (
-            file[name] for name in ("keys", "values", "replicates", "freedom")
+        keys, values, replicates, counted = (
+            file[name] for name in ("keys", "values", "replicates", "counted")
         )
         about = json.loads(str(file["about"]))
     return {
-        Key(*map(str, key)): Drawn(float(value), drawn, int(free))
-        for key, value, drawn, free in zip(keys, values, replicates, freedom, strict=True)
+        Key(*map(str, key)): Drawn(float(value), drawn, int(free), float(events), float(exposure))
+        for key, value, drawn, (free, events, exposure) in zip(keys, values, replicates, counted, strict=True)
     }, about
 
 
 def combined(
-    task: str, networks: Sequence[dict[Key, Drawn]], comparisons: Iterable[Comparison] = ()
+    task: str,
+    networks: Sequence[dict[Key, Drawn]],
+    comparisons: Iterable[Comparison] = (),
+    inverses: Sequence[Inverse] = (),
 ) -> list[Line]:
     """Return the means over networks, and paired comparisons over those that have both rows.
 
@@ -212,40 +231,44 @@ def combined(
     task : str
     networks : sequence of dict of Key to Drawn
     comparisons : iterable of Comparison
+    inverses : sequence of Inverse
     """
     keys = list(dict.fromkeys(key for network in networks for key in network))
     lines = []
     for key in keys:
         have = [network[key] for network in networks if key in network]
-        lines.append(line(task, *key, mean(have), len(have)))
+        found = mean(have)
+        lines.append(line(task, *key, found, len(have)))
+        for each in inverses:
+            if key.column == each.of:
+                other = key._replace(column=each.column)
+                lines.append(line(task, *other, each.interval(found), len(have)))
     known = set(keys)
-    for each in comparisons:
+    for pair in comparisons:
         for key in keys:
-            if (key.row, key.column) != (each.first, each.column) or each.first_fit not in (None, key.fit):
+            if (key.row, key.column) != (pair.first, pair.column) or pair.first_fit not in (None, key.fit):
                 continue
-            other = key._replace(row=each.second)
-            if each.second_fit is not None:
-                other = other._replace(fit=each.second_fit)
+            other = key._replace(row=pair.second)
+            if pair.second_fit is not None:
+                other = other._replace(fit=pair.second_fit)
             elif other not in known:
                 other = other._replace(fit="")
-            pairs = [(found[key], found[other]) for found in networks if key in found and other in found]
+            pairs = [(each[key], each[other]) for each in networks if key in each and other in each]
             if not pairs:
                 continue
             first, second = [a for a, _ in pairs], [b for _, b in pairs]
-            got = difference(first, second) if each.of == "-" else ratio(first, second)
-            row = f"{each.first} {each.of} {each.second}"
-            if each.second_fit not in (None, key.fit):
-                row += f", {each.second_fit or 'unfitted'}"
+            got = difference(first, second) if pair.of == "-" else ratio(first, second)
+            row = f"{pair.first} {pair.of} {pair.second}"
+            if pair.second_fit not in (None, key.fit):
+                row += f", {pair.second_fit or 'unfitted'}"
             lines.append(line(task, key.stream, row, key.fit, key.column, got, len(pairs)))
     return lines
 
 
 def _place(spec: Spec, plan: UnitPlan, recordings: Recordings) -> Path:
-    about = [spec.name, asdict(plan), recordings.setting.deciding(), REPLICATES, PROTOCOL, KEPT]
+    # Names of recordings hold digests of weights and data: what another network gave is not taken for this.
+    of = [recordings.place(plan.task, part, plan.seed, PLAIN) for part in ("dev", "test")]
+    names = [path.relative_to(recordings.folder).as_posix() for path in of]
+    about = [spec.name, asdict(plan), recordings.setting.deciding(), names, REPLICATES, PROTOCOL, KEPT]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
     return recordings.folder / "field" / f"{spec.name}-{plan.network}-{digest}.npz"
-
-
-def processes() -> int:
-    """Return how many networks to measure at the same time: as many as there are processors."""
-    return os.cpu_count() or 1

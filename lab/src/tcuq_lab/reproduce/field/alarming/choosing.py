@@ -1,8 +1,11 @@
 """The setting and the limit of every rival, from development data alone.
 
 Every rival tries its settings on the development stream. For each, the limit comes from clean time; kept is
-the setting with the least mean delay, in steps, over shifts that cost accuracy (a miss costs the whole shift)
-plus 250 times the share of clean time under alarm. 250 steps are a mean clean stretch.
+the setting with the least sum of three parts, the same for all rivals:
+
+- the mean delay, in steps, over shifts that cost accuracy (a miss costs the whole shift);
+- 250 times the share of clean time under alarm: 250 steps are a mean clean stretch;
+- 100 times the share of costly time without alarm: else an alarm that flickers would win by its first rise.
 """
 
 from __future__ import annotations
@@ -20,10 +23,13 @@ from ..plan import CLEAN_DEV, DEV
 from ..units import Unit
 from .counting import Scene, costly_sources, events, false_starts, scene_of
 from .limits import RUN_LENGTH, find_limit
-from .rivals import Clean, Prepared, Rival, Seen, Setting, clean_of, seen_of
+from .rivals import Clean, Prepared, Rival, Setting, clean_of
+from .seen import Scorer, Seen, seen_of, unsure_of
 
 CLEAN_ON = 250.0
 """Steps of delay that all of the clean time under alarm would be worth."""
+COSTLY_OFF = 100.0
+"""Steps of delay that all of the costly time without alarm would be worth."""
 COSTS = "class 16"
 """Law from whose recordings errors of sources are read; the examples are the same under every law."""
 
@@ -49,7 +55,7 @@ class Development:
     clean: Clean
 
 
-def development(unit: Unit, role: str, row: str = "base") -> Development:
+def development(unit: Unit, role: str, row: str = "base", scorer: Scorer = unsure_of) -> Development:
     """Return the development data of a fit; a fit that knows no law has clean data of its own, too.
 
     Parameters
@@ -59,9 +65,11 @@ def development(unit: Unit, role: str, row: str = "base") -> Development:
         Of the development stream.
     row : str
         Method whose networks speak.
+    scorer : callable
+        Of `seen.scorer_of`, for the same role.
     """
     roles = (DEV, CLEAN_DEV) if role == DEV else (role,)
-    seen = _stacked([seen_of(unit, each, row_of(row)) for each in roles])
+    seen = _stacked([seen_of(unit, each, row_of(row), scorer) for each in roles])
     scenes = [scene_of(unit.shown(each)) for each in roles]
     names = tuple(dict.fromkeys(name for each in scenes for name in each.names))
     sources = [np.array([names.index(name) for name in each.names])[each.sources] for each in scenes]
@@ -145,4 +153,6 @@ def objective(on: Bools, scene: Scene, worse: Sequence[str]) -> float:
     costly = np.isin(np.array(found.sources, dtype=np.str_), worse)
     delays: Floats = found.restricted[costly]
     late = float(delays.mean()) if len(delays) else 0.0
-    return late + CLEAN_ON * float(on[~scene.shifted].mean())
+    time = on[scene.costly(worse)]
+    off = 1 - float(time.mean()) if len(time) else 0.0
+    return late + CLEAN_ON * float(on[~scene.shifted].mean()) + COSTLY_OFF * off

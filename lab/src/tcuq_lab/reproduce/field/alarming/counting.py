@@ -1,4 +1,10 @@
-"""What is counted of an alarm: false ones on clean time, and what it does at each shift."""
+"""What is counted of an alarm: false ones on clean time, and what it does at each shift.
+
+The experiments `alarms` and `questions` and the benchmark all count by this. A shift is found when the alarm
+goes from off to on within it; one that begins while the alarm is on is found only if the alarm comes on again
+within it. A false alarm begins on a clean step, `SETTLE` steps or more after a shift; one that comes back
+within `SETTLE` steps is the same, and one that lasts counts again every `AGAIN` settled clean steps.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +12,16 @@ import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tcuq.metrics.inputs import Bools, Floats, Ints
 
 from ....detection.events import stretches
-from ..units import Shown
+
+if TYPE_CHECKING:
+    from ..units import Shown
 
 SETTLE = 50
 """Clean steps after a shift in which an alarm is not called false; and steps within which one that comes back

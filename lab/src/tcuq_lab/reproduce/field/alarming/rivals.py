@@ -24,46 +24,13 @@ from ....detection.window_tests import (
     principal_of,
     told_apart,
 )
-from ...rows import Row
-from ..units import PLAIN, Unit
 from .limits import RUN_LENGTH, candidates, rested_sums
+from .seen import Seen
 
 PRIMED = 320
 """Clean scores that fill an adaptive window at the start."""
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What a rival sees of a stream: K stretches of T steps.
-
-    Parameters
-    ----------
-    score : array (K, T)
-        1 minus the largest posterior.
-    probs : array (K, T, classes)
-    features : array (K, T, width), optional
-    """
-
-    score: Floats
-    probs: npt.NDArray[Any]
-    features: npt.NDArray[Any] | None = None
-
-    def vectors(self, which: str) -> npt.NDArray[Any]:
-        """Return posteriors or features; posteriors where there are no features."""
-        return self.probs if which == "posteriors" or self.features is None else self.features
-
-
-def seen_of(unit: Unit, role: str, row: Row = PLAIN) -> Seen:
-    """Return what rivals see of a stream of a unit."""
-    found, count = unit.observed(role, row), unit.shown(role).stretches
-
-    def shaped(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return values.reshape(count, -1, *values.shape[1:])
-
-    score = 1.0 - found.probs.max(axis=1).astype(np.float64)
-    return Seen(
-        shaped(score), shaped(found.probs), None if found.features is None else shaped(found.features)
-    )
+LEAST_STRICT = -2.4
+"""Below the limits of ADWIN that are tried: the bound itself holds log(2 log n), 2.4 for a primed window."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +169,7 @@ def _adwin(clean: Clean, seen: Seen, setting: Setting) -> Prepared:
     values, primed = clean.bounded(seen, setting["scale"]), clean.some(setting["scale"])
     return Prepared(
         lambda limits: adwin(values, limits, setting["clock"], setting["least"], primed),
-        lambda settled: np.geomspace(0.1, 400.0, 16),
+        lambda settled: LEAST_STRICT + np.geomspace(0.4, 400.0, 16),
     )
 
 
@@ -252,14 +219,29 @@ SCALES = ("score", "rank")
 BELOW = "off while the statistic is below the limit"
 SUMMED = "the sum stops at the limit, and the alarm goes off when it is back at 0"
 CHANGES = "a rise turns it on; a fall turns it off, and so does a mean that is back at the clean level"
-BETS = _grid(scale=SCALES, margin=(0.05, 0.15), stake=(0.5, 0.9))
+WINDOWS = (8, 16, 32, 64)
+"""Windows of means and of distributions."""
+# A clean rank is at most 1.7 standard deviations above the mean, a score any number of them.
+ALLOWANCES = (
+    *_grid(scale=("score",), allowance=(0.25, 0.5, 1.0, 2.0)),
+    *_grid(scale=("rank",), allowance=(0.5, 1.0, 1.25, 1.5)),
+)
+VECTORS = (
+    *_grid(of=("features",), window=(16, 32, 64, 128, 256, 512)),
+    *_grid(of=("posteriors",), window=(64, 128)),
+)
+BETS = (
+    *_grid(scale=("score",), margin=(0.02, 0.05), stake=(0.5, 0.9)),
+    *_grid(scale=("rank",), margin=(0.15, 0.25), stake=(0.7, 0.97)),
+)
+PROVED_BETS = _grid(scale=SCALES, margin=(0.02, 0.05), stake=(0.9, 0.98))
 
 RIVALS: tuple[Rival, ...] = (
-    Rival("windowed mean", _grid(scale=SCALES, window=(16, 32, 64, 128)), _window_mean, BELOW),
-    Rival("EWMA", _grid(scale=SCALES, rate=(1 / 8, 1 / 16, 1 / 32, 1 / 64)), _ewma, BELOW),
-    Rival("CUSUM", _grid(scale=SCALES, allowance=(0.125, 0.25, 0.5, 1.0)), _cusum, SUMMED),
-    Rival("ADWIN", _grid(scale=SCALES, clock=(8, 32), least=(8, 32)), _adwin, CHANGES),
-    Rival("Page-Hinkley", _grid(scale=SCALES, allowance=(0.05, 0.125, 0.25, 0.5)), _page_hinkley, CHANGES),
+    Rival("windowed mean", _grid(scale=SCALES, window=WINDOWS), _window_mean, BELOW),
+    Rival("EWMA", _grid(scale=SCALES, rate=(1 / 4, 1 / 8, 1 / 16, 1 / 32)), _ewma, BELOW),
+    Rival("CUSUM", ALLOWANCES, _cusum, SUMMED),
+    Rival("ADWIN", _grid(scale=SCALES, clock=(4, 8), least=(4, 8)), _adwin, CHANGES),
+    Rival("Page-Hinkley", _grid(scale=SCALES, allowance=(0.02, 0.08, 0.25, 0.5)), _page_hinkley, CHANGES),
     Rival(
         "conformal martingale",
         _grid(bets=("linear", "power"), rate=(0.01, 0.1, 0.3, 1.0)),
@@ -267,20 +249,20 @@ RIVALS: tuple[Rival, ...] = (
         SUMMED,
     ),
     Rival("e-detector", BETS, _e_detector, SUMMED),
-    Rival("e-detector, proved", BETS, _e_detector, SUMMED, proved=float(np.log(RUN_LENGTH))),
-    Rival("MMD window", _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)), _mmd, BELOW),
+    Rival(
+        "e-detector, limit from theory", PROVED_BETS, _e_detector, SUMMED, proved=float(np.log(RUN_LENGTH))
+    ),
+    Rival("MMD window", VECTORS, _mmd, BELOW),
     Rival(
         "classifier drift",
-        _grid(of=("posteriors", "features"), window=(32, 64, 128, 256)),
+        (
+            *_grid(of=("features",), window=(8, 16, 32, 64, 128, 256)),
+            *_grid(of=("posteriors",), window=(32, 64)),
+        ),
         _classifier,
         BELOW,
     ),
-    Rival("KS window", _grid(two_sided=(False, True), window=(16, 32, 64, 128)), _ks, BELOW),
-    Rival(
-        "CUSUM, deep",
-        _grid(scale=SCALES, allowance=(0.125, 0.25, 0.5, 1.0)),
-        _cusum,
-        SUMMED,
-        row="deep",
-    ),
+    Rival("KS window", _grid(two_sided=(False, True), window=WINDOWS), _ks, BELOW),
+    Rival("CUSUM, deep", ALLOWANCES, _cusum, SUMMED, row="deep"),
+    Rival("CUSUM, confidence and norm", ALLOWANCES, _cusum, SUMMED, row="confidence_norm"),
 )

@@ -8,8 +8,8 @@ from tcuq.monitor.log import Log
 
 from ....methods.base import Base
 from ...rows import Row
-from ..intervals import Auroc, Mean
 from ..plan import DEV
+from ..stretch_figures import Auroc, Mean
 from ..units import PLAIN
 from .fits import fitted
 from .judging import ERRORS, LABEL_AUROC, PACED, Judge, said

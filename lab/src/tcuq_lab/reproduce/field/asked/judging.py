@@ -14,17 +14,16 @@ from tcuq.monitor.log import Log
 from tcuq.monitor.monitor import Monitor
 from tcuq.monitor.params import Params
 
-from ....detection.events import stretches
-from ..intervals import Auroc, Drawn, Figure, LeftAt, Mean, Median, drawn
+from ..alarming.counting import costly_sources, events, scene_of
+from ..intervals import Drawn, drawn
 from ..plan import UNTOLD
 from ..run import Key
+from ..stretch_figures import Auroc, EventShare, Figure, LeftAt, Mean, Median
 from ..units import Shown, Unit
 
 LABEL_AUROC, OWN_AUROC, LEFT, ERRORS = "label error AUROC", "error AUROC", "errors at 90 %", "errors"
 FOUND, DELAY, CLEAN_ON = "found", "delay", "clean on"
 ABSTAINED, ANSWERED = "abstained", "errors answered"
-COSTLY = 0.1
-"""Accuracy that a shift has to cost, at least, to be one that an alarm should find."""
 PACED = "class 16"
 """The law whose streams tell what a source costs, as they show examples as they are recorded."""
 SHUFFLED, UNSHUFFLED = "shuffled steps", "class 1"
@@ -98,7 +97,16 @@ class Judge:
                 self._seen[role] = self.unit.shown(role), self.unit.log(role, labels=False)
         return self._seen[role]
 
-    def put(self, law: str, row: str, column: str, figure: Figure, fit: str = UNTOLD, part: str = "") -> None:
+    def put(
+        self,
+        law: str,
+        row: str,
+        column: str,
+        figure: Figure,
+        fit: str = UNTOLD,
+        part: str = "",
+        events: int = 0,
+    ) -> None:
         """Keep a figure of a law's test stream.
 
         Parameters
@@ -108,11 +116,14 @@ class Judge:
         fit : str
         part : str
             Appended to the name of the stream where a figure is of a part of its steps.
+        events : int
+            How many it is a share of, where it is a share of events.
         """
         role = f"test {law}"
         shown, _ = self.seen(role)
         name = f"{self.unit.task} {self.unit.seed} {role}"
-        self.figures[Key(law + part, row, fit, column)] = drawn(figure, shown.stretches, name)
+        found = drawn(figure, shown.stretches, name)
+        self.figures[Key(law + part, row, fit, column)] = found._replace(events=float(events))
 
     def ranks(self, row: str, law: str, risk: Floats, fit: str = UNTOLD, left: bool = False) -> None:
         """Judge a risk of the network's label.
@@ -148,6 +159,13 @@ class Judge:
             if alarm and law != SHUFFLED:
                 self.alarms(row, law, np.asarray(steps["alarm"] > 0))
 
+    def alarm(self, row: str, params: Params) -> None:
+        """Judge the alarm of a monitor alone, on all laws whose shifts last."""
+        for law in self.laws:
+            if law != SHUFFLED:
+                steps = said(params, self.seen(f"test {law}")[1])
+                self.alarms(row, law, np.asarray(steps["alarm"] > 0))
+
     def answer(self, row: str, params: Params) -> None:
         """Judge a monitor that speaks of its own answer, on all laws."""
         for law in self.laws:
@@ -172,43 +190,19 @@ class Judge:
         """Judge an alarm on one law: costly shifts found, how late, and clean steps under it."""
         shown, _ = self.seen(f"test {law}")
         self.put(law, row, CLEAN_ON, Mean(on, shown.segments, shown.shifts == 0))
-        starts, delays = delays_of(on, shown, self.costly)
-        begins = np.zeros(len(shown), dtype=bool)
-        found = np.zeros(len(shown))
-        begins[starts], found[starts] = True, np.isfinite(delays)
-        self.put(law, row, FOUND, Mean(found, shown.segments, begins))
-        self.put(law, row, DELAY, Median(delays, shown.segments[starts], shown.stretches))
+        scene = scene_of(shown)
+        found = events(on.reshape(scene.shifted.shape), scene)
+        kept = np.isin(np.array(found.sources, dtype=np.str_), self.costly)
+        if not kept.any():
+            return
+        stretch, delays = found.stretch[kept], found.delays[kept]
+        share = EventShare(np.isfinite(delays), stretch, shown.stretches)
+        self.put(law, row, FOUND, share, events=len(delays))
+        self.put(law, row, DELAY, Median(delays, stretch, shown.stretches))
 
     @property
     def costly(self) -> list[str]:
         """Sources that cost enough accuracy to be found."""
         if self._costly is None:
-            rates = self.unit.error_rates(f"test {PACED}")
-            self._costly = [name for name, rate in rates.items() if rate - rates["clean"] >= COSTLY]
+            self._costly = costly_sources(self.unit.error_rates(f"test {PACED}"))
         return self._costly
-
-
-def delays_of(on: Bools, shown: Shown, costly: Iterable[str]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return where costly shifts begin while the alarm is off, and the steps to the alarm.
-
-    Parameters
-    ----------
-    on : array of T booleans
-    shown : Shown
-    costly : iterable of str
-        Sources that should be found.
-
-    Returns
-    -------
-    starts : array of integers
-    delays : array of numbers
-        0 for an alarm at the very first step; infinite where it is not raised before the shift ends.
-    """
-    wanted = np.isin(shown.sources, [shown.names.index(name) for name in costly if name in shown.names])
-    starts, delays = [], []
-    for part in stretches(shown.shifts, shown.segments):
-        if wanted[part.start] and not on[part.start - 1]:
-            raised = np.flatnonzero(on[part])
-            starts.append(int(part.start))
-            delays.append(float(raised[0]) if len(raised) else np.inf)
-    return np.array(starts, dtype=np.int64), np.array(delays, dtype=np.float64)

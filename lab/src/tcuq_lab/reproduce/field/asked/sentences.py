@@ -188,6 +188,18 @@ def _steps(found: Found, task: str) -> list[str]:
     return texts
 
 
+def _clean_steps(found: Found, task: str) -> list[str]:
+    """Say what alarms find, and how long they are on for nothing, by the clean steps of their fit."""
+    parts = []
+    for steps in CURVE:
+        hit, on = (found.get(task, PACED, names.clean_of(steps), UNTOLD, each) for each in (FOUND, CLEAN_ON))
+        if hit is not None and on is not None:
+            parts.append(f"{steps:,} steps {figure(hit)} and {figure(on)}")
+    if not parts:
+        return []
+    return [f"shifts found and clean time under alarm at {PACED}, without labels: {'; '.join(parts)}"]
+
+
 def _int8(found: Found, task: str) -> list[str]:
     row = f"{INT8_CONFIDENCE} - {FLOAT_CONFIDENCE}"
     return [
@@ -255,6 +267,7 @@ QUESTIONS: Mapping[str, Callable[[Found, str], list[str]]] = MappingProxyType(
         "What does each signal add?": _signals,
         "What do labels add?": _labels,
         "How many labeled steps are enough?": _steps,
+        "How many clean steps are enough for an alarm?": _clean_steps,
         "What does int8 cost?": _int8,
         "What does temporal assistance cost?": _assistance,
         "What do settings change?": _settings,
