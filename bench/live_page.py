@@ -15,8 +15,9 @@ from pathlib import Path
 
 # The device that is not there and the driver of the browser serve the tests as well.
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-import devtools
+import chromium
 import live_fake
 
 FOLLOW = """
@@ -76,7 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         browser = tab = None
         if asked.browser:
-            browser = devtools.Browser(Path(folder) / "profile")
+            browser = chromium.Browser(Path(folder) / "profile")
             tab = browser.tab()
             tab.size(1400, 1000)
             tab.open(server.url)

@@ -1,4 +1,7 @@
-"""Draw the picture of the README: the top of the demo's report, as a browser shows it."""
+"""Draw the top of the demo's report, as a browser shows it, into docs/report.png.
+
+python tools/pictures/report.py demo/report.html
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,23 @@ from pathlib import Path
 
 from PIL import Image
 
-ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from pictures.style import ROOT
+
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
 )
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH, HEIGHT, COLORS = 1200, 1020, 64
 
 
-def draw(report: Path, out: Path) -> None:
+def draw(browser: str, report: Path, out: Path) -> None:
     """Write the first screen of a page as a PNG of few colors."""
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
-        command = ["chromium", *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{HEIGHT}"]
+        command = [browser, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{HEIGHT}"]
         subprocess.run(
             [*command, f"--screenshot={shot}", report.resolve().as_uri()], check=True, capture_output=True
         )
@@ -31,11 +38,21 @@ def draw(report: Path, out: Path) -> None:
             picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(out, optimize=True)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("report", type=Path, help="report.html of `tcuq demo`")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "report.png")
     given = parser.parse_args()
-    if shutil.which("chromium") is None:
-        sys.exit("chromium is missing: apt-get install chromium")
-    draw(given.report, given.out)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None or not given.report.is_file():
+        missing = "chromium is missing: apt-get install chromium"
+        print(
+            missing if browser is None else f"{given.report} is no file, expected a report", file=sys.stderr
+        )
+        raise SystemExit(2)
+    draw(browser, given.report, given.out)
+
+
+if __name__ == "__main__":
+    main()
