@@ -1,0 +1,17 @@
+// Search shows lines of the pages it found by loading them, which a browser refuses to pages opened as files.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// What scrolls within its box must be reachable with the keyboard, and only that.
+function reachable() {
+  for (const box of document.querySelectorAll(".table-wrapper, .highlight pre, pre.literal-block")) {
+    if (box.scrollWidth > box.clientWidth) {
+      box.tabIndex = 0;
+      box.setAttribute("role", "region");
+      box.setAttribute("aria-label", box.matches("pre") ? "code, scrolls sideways" : "table, scrolls sideways");
+    } else if (box.hasAttribute("tabindex")) {
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+    }
+  }
+}
+addEventListener("load", reachable);
+addEventListener("resize", reachable);

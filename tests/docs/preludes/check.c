@@ -1,0 +1,10 @@
+#include <stdio.h>
+
+#include "kws.h"
+
+void check(void);
+
+void check(void)
+{
+/* the block */
+}

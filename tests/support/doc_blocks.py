@@ -1,0 +1,250 @@
+"""Code blocks of Markdown pages, and the comments before them that say what a test does with each.
+
+A mark is an HTML comment on the line before a block; several stand on lines of their own or in one.
+
+``run: with NAME, ...``
+    the folder starts with these set-ups (tests/docs/setups.py); at the top of a page for all of it
+``slow``
+    run by `make test-slow` alone; at the top of a page for all of it
+``not run: REASON``
+    not run, in a few plain words
+``fails: STATUS``
+    must exit with this status
+``until: TEXT``
+    goes on until it is interrupted; it is, once it has printed this text
+``needs: NAME, ...``
+    left out where a program or a Python package of this name is missing
+``prints:``
+    before a `text` block: its lines occur in what the block before it printed, in order; `...` is anything
+``compiles`` or ``compiles: NAME``
+    C or C++ that compiles, put into tests/docs/preludes/NAME.c where it is no whole file
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from places import ROOT
+
+RUN = ("sh", "python")
+COMPILED = ("c", "cpp")
+MARKS = ("run", "slow", "not run", "fails", "until", "needs", "prints", "compiles")
+OF_A_PAGE = ("run", "slow")
+ALIASES = {"bash": "sh", "shell": "sh", "zsh": "sh", "py": "python", "python3": "python", "c++": "cpp"}
+"""Other names of a language, under which a block would be missed."""
+CODE = ("{code-block}", "{code-cell}", "{code}")
+"""Directives that hold code."""
+HOLDERS = tuple(
+    f"{{{name}}}"
+    for name in ("admonition", "attention", "caution", "dropdown", "hint", "important", "note", "tab-item",
+                 "tab-set", "tip", "warning")
+)  # fmt: skip
+"""Directives that hold a part of the page; what all others hold is no code."""
+
+FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^`\n]*)$")
+COMMENTS = re.compile(r"^\s*(?:<!--.*?-->\s*)+$")
+ITEM = re.compile(r"^( *)(?:[-*+]|\d+[.)]) +")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: where it stands, what it holds, what is said about it."""
+
+    page: str
+    line: int
+    language: str
+    code: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+    indented: bool = False
+    closed: bool = True
+
+    @property
+    def place(self) -> str:
+        """Return page and line, as an editor takes them."""
+        return f"{self.page}:{self.line}"
+
+    @property
+    def runs(self) -> bool:
+        """Return whether a test runs it as a program."""
+        return self.language in RUN and "not run" not in self.marks
+
+    @property
+    def compiles(self) -> bool:
+        """Return whether a test compiles it."""
+        return self.language in COMPILED and "compiles" in self.marks
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its name, its own marks and its blocks in their order."""
+
+    name: str
+    blocks: tuple[Block, ...]
+    marks: Mapping[str, str]
+    problems: tuple[str, ...]
+    """What is wrong with its marks and its blocks, a line each."""
+
+    @property
+    def tested(self) -> tuple[Block, ...]:
+        """Return the blocks that a test runs, compiles or compares."""
+        return tuple(each for each in self.blocks if each.runs or each.compiles or "prints" in each.marks)
+
+    def slow(self, block: Block) -> bool:
+        """Return whether a block belongs to the slow tests."""
+        return "slow" in self.marks or "slow" in block.marks
+
+
+def marks_of(line: str) -> dict[str, str]:
+    """Return the marks of a line of comments.
+
+    Examples
+    --------
+    >>> marks_of("<!-- slow --> <!-- fails: 2 -->")
+    {'slow': '', 'fails': '2'}
+    >>> marks_of("<!-- Made by a command. -->")
+    {'Made by a command.': ''}
+    """
+    found = [text.strip().partition(":") for text in re.findall(r"<!--(.*?)-->", line)]
+    return {name.strip(): value.strip() for name, _, value in found}
+
+
+def parse(text: str, name: str) -> Page:
+    """Return the blocks of a page and what is wrong with them.
+
+    Examples
+    --------
+    >>> page = parse("# T\\n\\n<!-- fails: 2 -->\\n```sh\\nfalse\\n```\\n", "t.md")
+    >>> [(each.place, each.code, dict(each.marks)) for each in page.blocks], page.problems
+    ([('t.md:4', 'false\\n', {'fails': '2'})], ())
+    >>> parse("a\\n\\n    indented\\n", "t.md").problems
+    ('t.md:3: is an indented block, expected a fenced one with a language',)
+    """
+    blocks: list[Block] = []
+    own: dict[str, str] = {}
+    problems: list[str] = []
+    for block, marks, line in _pieces(text.splitlines(), name):
+        if block is not None:
+            blocks.append(block)
+        elif not set(marks) & set(MARKS):
+            continue
+        elif blocks or not set(marks) <= set(OF_A_PAGE):
+            problems.append(f"{name}:{line}: {', '.join(marks)} stands before no block")
+        else:
+            own |= marks
+    for at, block in enumerate(blocks):
+        problems += [
+            f"{block.place}: {each}" for each in _problems(block, blocks[at - 1] if at else None, own)
+        ]
+    return Page(name, tuple(blocks), own, tuple(problems))
+
+
+def page_files() -> list[Path]:
+    """Return the pages of the documentation, from the README to the lab's."""
+    places = ("*.md", "docs/**/*.md", "lab/*.md", "examples/*.md")
+    found = {path for place in places for path in ROOT.glob(place)}
+    return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past
+
+
+def documentation() -> list[Page]:
+    """Return all pages, each named from the root."""
+    return [
+        parse(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()) for path in page_files()
+    ]
+
+
+def _pieces(lines: list[str], page: str) -> Iterator[tuple[Block | None, dict[str, str], int]]:
+    """Give every block, and the marks that stand before none."""
+    marks: dict[str, str] = {}
+    open_fences: list[str] = []
+    offset, at = 0, 0
+    while at < len(lines):
+        line = lines[at]
+        fence = FENCE.match(line)
+        if fence and not fence[3].strip() and open_fences and fence[2].startswith(open_fences[-1]):
+            open_fences.pop()
+        elif fence and fence[3].startswith(HOLDERS):
+            open_fences.append(fence[2])
+        elif fence and fence[3].startswith("{") and not fence[3].startswith(CODE):
+            at = _end_of(lines, at, fence[2])
+        elif fence:
+            end = _end_of(lines, at, fence[2])
+            words = fence[3].split()
+            language = (words[1:] or [""])[0] if fence[3].startswith(CODE) else (words or [""])[0]
+            inside = [each.removeprefix(fence[1]) for each in lines[at + 1 : end]]
+            whole = "\n".join([*inside, ""])
+            yield Block(page, at + 1, language, whole, marks, closed=end < len(lines)), {}, at + 1
+            marks, at = {}, end
+        elif COMMENTS.match(line):
+            marks |= marks_of(line)
+            at += 1
+            continue
+        elif line.strip():
+            item = ITEM.match(line)
+            depth = len(line) - len(line.lstrip(" "))
+            if depth >= offset + 4 and not (at and lines[at - 1].strip()):
+                end = at
+                while end < len(lines) and (
+                    lines[end].startswith(" " * (offset + 4)) or not lines[end].strip()
+                ):
+                    end += 1
+                yield Block(page, at + 1, "", "\n".join(lines[at:end]), marks, indented=True), {}, at + 1
+                marks, at = {}, end
+                continue
+            if item:
+                offset = len(item[0])
+            elif depth < offset and not (at and lines[at - 1].strip()):
+                offset = 0
+        if marks:
+            yield None, marks, at
+            marks = {}
+        at += 1
+    if marks:
+        yield None, marks, at
+
+
+def _end_of(lines: list[str], start: int, fence: str) -> int:
+    """Return the line that closes a fence, or the end of the page."""
+    for at in range(start + 1, len(lines)):
+        found = FENCE.match(lines[at])
+        if found and not found[3].strip() and found[2].startswith(fence):
+            return at
+    return len(lines)
+
+
+def _problems(block: Block, before: Block | None, own: Mapping[str, str]) -> Iterator[str]:
+    """Give what is wrong with a block, in words."""
+    marks = block.marks
+    if block.indented:
+        yield "is an indented block, expected a fenced one with a language"
+    elif not block.language:
+        yield "has no language, expected one behind its fence, such as text"
+    elif block.language.lower() in ALIASES:
+        yield f"the language is {block.language}, expected {ALIASES[block.language.lower()]}"
+    elif not block.closed:
+        yield "has no end, expected a closing fence"
+    unknown = [name for name in marks if name not in MARKS]
+    if unknown:
+        yield f"the mark is {unknown[0]!r}, expected one of {', '.join(MARKS)}"
+    if "not run" in marks and len(marks) > 1:
+        yield "is marked as not run and as something else, expected one of both"
+    if "not run" in marks and not marks["not run"]:
+        yield "is not run for no reason, expected a few words"
+    if block.language == "c" and not {"compiles", "not run"} & set(marks):
+        yield "is C without a mark, expected compiles or not run"
+    if "compiles" in marks and block.language not in COMPILED:
+        yield f"the language is {block.language}, expected C or C++ that compiles"
+    if {"fails", "until", "needs", "run"} & set(marks) and block.language not in (*RUN, *COMPILED):
+        yield f"the language is {block.language}, expected sh or python for its marks"
+    if "fails" in marks and not marks["fails"].isdecimal():
+        yield f"the status is {marks['fails']!r}, expected a number"
+    if "until" in marks and (not marks["until"] or block.language != "sh"):
+        yield "runs until a text of a shell block, expected both"
+    if "prints" in marks and (block.language != "text" or before is None or not before.runs):
+        yield "shows what was printed, expected a text block behind a block that is run"
+    elif (
+        "prints" in marks and before is not None and "slow" in before.marks and "slow" not in {**own, **marks}
+    ):
+        yield "shows what a slow block prints, expected slow here too"

@@ -1,0 +1,135 @@
+"""Make notebooks from the tutorials that have one: `NAME.md` is the source, `NAME.ipynb` is made.
+
+    python tools/notebooks.py            compare; exit 1 if a notebook is out of date
+    python tools/notebooks.py --write    write them
+
+A block of Python becomes a cell of code, everything between becomes a cell of text. A block of `text`, which
+shows what the cell before printed, is left out: a notebook prints it itself. Notebooks hold no outputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
+NOTEBOOKS = ("no_labels", "vibration")
+SITE = "https://github.com/tcuq/tcuq/blob/main/docs/"
+"""Where links to other pages lead: a notebook that was downloaded has no pages beside it."""
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n?", re.M | re.S)
+COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
+DOWNLOAD = re.compile(
+    r" Download it as a \[notebook\]\(\w+\.ipynb\), or paste the cells into a Python session\."
+)
+LINK = re.compile(r"\]\((?!https?:|#)([^)\s]+)\)")
+
+
+def cells_of(page: str) -> list[tuple[str, str]]:
+    r"""Return the cells of a page: their kind, `markdown` or `code`, and their text.
+
+    Parameters
+    ----------
+    page : str
+        Markdown.
+
+    Examples
+    --------
+    >>> cells_of("# Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\nDone.\n")
+    [('markdown', '# Title'), ('code', 'print(1)'), ('markdown', 'Done.')]
+    """
+    cells: list[tuple[str, str]] = []
+    page = DOWNLOAD.sub("", COMMENT.sub("", page))
+    at = 0
+    for found in [*BLOCK.finditer(page), None]:
+        words = page[at : found.start() if found else len(page)].strip()
+        if words:
+            cells.append(("markdown", LINK.sub(_elsewhere, words)))
+        if found is None:
+            break
+        at = found.end()
+        language, text = found.group(1), found.group(2).rstrip("\n")
+        if language == "python":
+            cells.append(("code", text))
+        elif language != "text":
+            cells.append(("markdown", f"```{language}\n{text}\n```"))
+    return cells
+
+
+def _elsewhere(link: re.Match[str]) -> str:
+    target = link.group(1)
+    place = target.removeprefix("../") if target.startswith("../") else f"tutorials/{target}"
+    return f"]({SITE}{place})"
+
+
+def notebook(page: str) -> str:
+    r"""Return a page as a notebook of nbformat 4.5; the same page gives the same bytes.
+
+    Parameters
+    ----------
+    page : str
+        Markdown.
+
+    Examples
+    --------
+    >>> made = json.loads(notebook("# Title\n\n```python\nprint(1)\n```\n"))
+    >>> [cell["cell_type"] for cell in made["cells"]], made["nbformat"], made["nbformat_minor"]
+    (['markdown', 'code'], 4, 5)
+    """
+    cells = []
+    seen: dict[str, int] = {}
+    for kind, text in cells_of(page):
+        # An id stays while its cell stays, wherever it moves.
+        digest = hashlib.sha256(f"{kind}\n{text}".encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell: dict[str, Any] = {
+            "cell_type": kind,
+            "id": digest if seen[digest] == 1 else f"{digest}-{seen[digest]}",
+            "metadata": {},
+            "source": text.splitlines(keepends=True),
+        }
+        if kind == "code":
+            cell |= {"execution_count": None, "outputs": []}
+        cells.append(cell)
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    made = {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Compare or write the notebooks."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write what differs")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where pages and notebooks are")
+    args = parser.parse_args(argv)
+    stale = []
+    for name in NOTEBOOKS:
+        try:
+            made = notebook((args.folder / f"{name}.md").read_text(encoding="utf-8"))
+        except OSError as error:
+            print(f"notebooks: {error}", file=sys.stderr)
+            return 2
+        target = args.folder / f"{name}.ipynb"
+        if target.exists() and target.read_text(encoding="utf-8") == made:
+            continue
+        stale.append(target)
+        if args.write:
+            target.write_text(made, encoding="utf-8")
+    for target in stale:
+        print(f"wrote {target}" if args.write else f"{target} is out of date: run tools/notebooks.py --write")
+    return 0 if args.write or not stale else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
