@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import posixpath
+import re
 import sys
 import sysconfig
 import tarfile
@@ -11,6 +13,8 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
+from setuptools.command.egg_info import egg_info
 from setuptools.command.sdist import sdist
 
 # The time that every file of an archive has: 2020-01-01, unless a build asks for another.
@@ -26,6 +30,61 @@ STABLE = (
 
 SOURCES = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.c"))
 HEADERS = sorted(str(path) for part in ("binding", "core") for path in Path("src/tcuq", part).glob("*.h"))
+
+# Each compiler in its own words. Products are never fused with sums: some processors would round differently.
+FLAGS = {
+    "unix": ["-std=c99", "-O3", "-g0", "-ffp-contract=off"],
+    "msvc": ["/std:c11", "/O2", "/fp:precise", "/utf-8"],
+}
+FLAGS["mingw32"] = FLAGS["unix"]
+
+PICTURES = (".gif", ".jpg", ".png", ".svg", ".webp")
+
+
+class Build(build_ext):
+    """The extension, with the options that its compiler knows."""
+
+    def build_extensions(self):
+        """Choose the options once the compiler is known."""
+        for extension in self.extensions:
+            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
+        super().build_extensions()
+
+
+def absolute(page: str, path: str, version: str) -> str:
+    """Return a Markdown page whose relative links lead to a tag of the repository, code left alone.
+
+    The page is at `path` of the repository. Elsewhere, such as on PyPI, its relative links lead nowhere.
+    """
+
+    def resolved(target: str) -> str:
+        if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
+            return target
+        file, mark, anchor = target.partition("#")
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+        picture = place.lower().endswith(PICTURES)
+        host = (
+            "https://raw.githubusercontent.com/tcuq/tcuq" if picture else "https://github.com/tcuq/tcuq/blob"
+        )
+        return f"{host}/v{version}/{place}{mark}{anchor}"
+
+    def replaced(found: "re.Match[str]") -> str:
+        before, target = found["before"], found["target"]
+        return found[0] if target is None else before + resolved(target)
+
+    code = r"^(?P<fence>```+|~~~+).*?^(?P=fence)|`[^`\n]+`"
+    link = r"""(?P<before>\]\(<?|^\[[^\]\n]+\]:[ ]+|\b(?:src|href|srcset)=["'])(?P<target>[^)>"'\s]+)"""
+    return re.sub(f"{code}|{link}", replaced, page, flags=re.M | re.S)
+
+
+class Info(egg_info):
+    """Metadata whose description reads well away from the repository."""
+
+    def finalize_options(self):
+        """Make the links of the description absolute."""
+        super().finalize_options()
+        about = self.distribution.metadata
+        about.long_description = absolute(about.long_description, "README.md", about.version)
 
 
 def mode(before: int) -> int:
@@ -85,22 +144,23 @@ def rewrite(wheel: Path) -> None:
     rough.unlink()
 
 
-setup(
-    cmdclass={"sdist": Sdist, "bdist_wheel": Wheel},
-    ext_modules=[
-        Extension(
-            "tcuq._core",
-            SOURCES,
-            depends=HEADERS,
-            include_dirs=["src/tcuq"],
-            extra_compile_args=["-std=c99", "-O3", "-g0"],
-            define_macros=[
-                ("TCUQ_CRC_BY_TABLE", "1"),
-                ("TCUQ_FINGERPRINT_OF", "held_fingerprint"),
-                *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
-            ],
-            py_limited_api=STABLE,
-        )
-    ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
-)
+# Builders run this file; the lab, its tools and the tests import it.
+if __name__ == "__main__":
+    setup(
+        cmdclass={"build_ext": Build, "egg_info": Info, "sdist": Sdist, "bdist_wheel": Wheel},
+        ext_modules=[
+            Extension(
+                "tcuq._core",
+                SOURCES,
+                depends=HEADERS,
+                include_dirs=["src/tcuq"],
+                define_macros=[
+                    ("TCUQ_CRC_BY_TABLE", "1"),
+                    ("TCUQ_FINGERPRINT_OF", "held_fingerprint"),
+                    *([("Py_LIMITED_API", "0x030B0000")] if STABLE else []),
+                ],
+                py_limited_api=STABLE,
+            )
+        ],
+        options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {},
+    )

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Core, binding and exported C in the dialect of Microsoft's compiler, as far as that can be told without it.
+
+clang plays that compiler: its types, its keywords, none of the names of gcc. It has no headers of Windows;
+tests/c/msvc declares what we use of them. MinGW links for Windows.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import device_emitted
+import exported
+import extensions
+import pytest
+from compilers import need_compiler
+from places import CORE, CORE_SOURCES, ROOT
+
+from tcuq.export import FORMS
+
+HEADERS = ROOT / "tests" / "c" / "msvc"
+BINDING = sorted((ROOT / "src" / "tcuq" / "binding").glob("*.c"))
+KERNELS = ROOT / "src" / "tcuq" / "device" / "kernels"
+EXPORTED = ROOT / "src" / "tcuq" / "export" / "c"
+CLANG = [
+    *("clang", "--target=x86_64-pc-windows-msvc", "-fms-compatibility", "-fms-extensions", "-std=c11"),
+    *("-nostdlibinc", "-isystem", str(HEADERS), "-fsyntax-only", "-Werror", "-Wall", "-Wextra", "-Wpedantic"),
+    *("-Wmicrosoft", "-Wgnu", "-Wvla", "-Wc11-extensions", "-Wimplicit-function-declaration"),
+    # Functions of headers that a file leaves alone are marked for gcc and clang only.
+    "-Wno-unused-function",
+]
+MINGW = "x86_64-w64-mingw32-gcc"
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+
+
+# Words that clang takes everywhere and Microsoft's compiler nowhere. `offsetof` of clang's stddef.h becomes
+# one, and so does `Py_NAN` of Python, which asks for the word before it uses it.
+FOREIGN = re.compile(
+    r"__attribute__|__builtin_(?!offsetof|nan)\w+|__extension__|__asm__|\basm\b|__typeof__|__int128"
+)
+MARK = re.compile(r'# \d+ "(?P<file>[^"]+)"')
+
+
+def foreign(sources: Sequence[Path], *options: str) -> str:
+    """Return the words of other compilers that are left in our lines once macros are replaced."""
+    command = [word for word in CLANG if word != "-fsyntax-only"]
+    done = subprocess.run([*command, "-E", *options, *map(str, sources)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, ours = set(), False
+    for line in done.stdout.splitlines():
+        mark = MARK.match(line)
+        if mark is not None:
+            # Python's headers and those of the compiler are not ours to judge.
+            ours = not re.search(r"/include/|/msvc/|<", mark["file"])
+        elif ours:
+            found |= {f"{word}: {line.strip()}\n" for word in FOREIGN.findall(line)}
+    return "".join(sorted(found))
+
+
+def complaints(sources: Sequence[Path], *options: str) -> str:
+    """Return what the compiler says of some files, and what it should have said."""
+    done = subprocess.run([*CLANG, *options, *map(str, sources)], capture_output=True, text=True)
+    said = done.stderr or f"exit status {done.returncode}" * (done.returncode != 0)
+    return said or foreign(sources, *options)
+
+
+@pytest.fixture(autouse=True)
+def clang(tmp_path: Path) -> None:
+    need_compiler("clang", "plain", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("int f(int n) { int a[n]; a[0] = n; return a[0]; }", "variable length array"),
+        ("int f(int n) { return ({ n + 1; }); }", "statement expression"),
+        ("unsigned f(unsigned n) { return n ?: 1u; }", "GNU .*conditional"),
+        ("struct s {}; struct s v;", "empty struct"),
+        ("int a[] = {};", "empty initializer|zero.*size"),
+        ("#include <unistd.h>\nint f(void) { return (int)sizeof(long); }", "unistd.h"),
+        ("static int f(void) __attribute__((cold));", "__attribute__"),
+        ("int f(unsigned n) { return __builtin_clz(n); }", "__builtin_clz"),
+        ("char f[sizeof(long) == 8 ? 1 : -1];", "negative size"),
+        ("#ifdef __GNUC__\nint f;\n#else\n#error plain\n#endif", "plain"),
+    ],
+)
+def test_the_check_sees_what_that_compiler_lacks(line: str, told: str, tmp_path: Path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text(line + "\n")
+    assert re.search(told, complaints([source]))
+
+
+@pytest.mark.parametrize(
+    "flag", ["-DTCUQ_CRC_BY_TABLE=1", pytest.param("-DTCUQ_SIGNALS=1", marks=pytest.mark.slow)]
+)
+def test_the_core_compiles(flag: str) -> None:
+    assert complaints([*CORE_SOURCES, *sorted(EXPORTED.glob("*.c"))], f"-I{CORE}", flag) == ""
+
+
+def test_the_kernels_compile() -> None:
+    assert complaints(sorted(KERNELS.glob("*.c"))) == ""
+
+
+@pytest.mark.parametrize(
+    "stable", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["stable", "full"]
+)
+def test_the_binding_compiles(stable: bool) -> None:
+    include, _, _ = extensions.facts(sys.executable)
+    python = ["-include", str(HEADERS / "pyconfig_windows.h"), "-isystem", include, f"-I{CORE.parent}"]
+    limited = [extensions.LIMITED] if stable else []
+    assert complaints(BINDING, *python, *extensions.DEFINES, *limited) == ""
+
+
+@pytest.mark.parametrize("which", [pytest.param("plain", marks=pytest.mark.slow), "everything"])
+def test_an_exported_package_compiles(which: str, tmp_path: Path) -> None:
+    folder = exported.package(tmp_path, "c", which)
+    assert complaints(sorted(folder.glob("*.c"))) == ""
+
+
+@pytest.mark.slow
+def test_an_emitted_network_compiles(tmp_path: Path) -> None:
+    graph, _ = device_emitted.lively()
+    made = device_emitted.Application(graph, device_emitted.fitting(graph), "kws")
+    folder = device_emitted.written(made, tmp_path, on=False)
+    files = [folder / name for group, _ in device_emitted.groups(made, None) for name in group]
+    assert len(files) > 10
+    assert complaints([*files, folder / "example.c"], f"-I{folder}", *device_emitted.defines(made)) == ""
+
+
+def test_no_text_is_longer_than_that_compiler_takes() -> None:
+    """A piece of a string has at most 16,380 bytes there; bytes beyond ASCII depend on the language set."""
+    folders = (CORE, CORE.parent / "binding", EXPORTED, KERNELS)
+    for path in (path for folder in folders for path in folder.glob("*.[ch]")):
+        text = path.read_bytes()
+        assert text.isascii(), path
+        assert max(map(len, re.findall(rb'"(?:[^"\\\n]|\\.)*"', text)), default=0) < 16_380, path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", exported.LIBRARIES)
+def test_an_exported_package_links_for_windows(which: str, tmp_path: Path) -> None:
+    if shutil.which(MINGW) is None:
+        pytest.skip(f"{MINGW} is missing: install the Debian package gcc-mingw-w64-x86-64")
+    folder = exported.package(tmp_path, "c", which)
+    target = tmp_path / "watch.exe"
+    sources = map(str, sorted(folder.glob("*.c")))
+    done = subprocess.run(
+        [MINGW, *WARNINGS, "-O1", *sources, "-o", str(target)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert target.read_bytes()[:2] == b"MZ"
+
+
+def test_every_form_is_a_form_of_the_same_c() -> None:
+    """The other forms carry the same C files, so that what holds for one holds for all."""
+    plain = {name: text for name, text in exported.files_of("c", "everything").items() if "tcuq" in name}
+    shared = {name: text for name, text in plain.items() if name.endswith((".c", ".h"))}
+    for form in FORMS:
+        files = {Path(name).name: text for name, text in exported.files_of(form, "everything").items()}
+        assert all(files[name] == text for name, text in shared.items()), form
