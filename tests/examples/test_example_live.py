@@ -1,0 +1,174 @@
+"""The live loop, with made pictures and with stand-ins for OpenCV and sounddevice; Home Assistant."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+
+from tcuq.live.home_assistant import discovery, state_of
+
+LOOP = ROOT / "examples" / "live_loop" / "watch_live.py"
+HOME = ROOT / "examples" / "home_assistant"
+NODE = "tcuq_1a2b3c4d"
+Watch = Callable[..., tuple[int, str, str]]
+
+CV2 = """\
+import numpy
+COLOR_BGR2GRAY = 6
+def cvtColor(picture, kind):
+    assert kind == COLOR_BGR2GRAY
+    return picture.mean(axis=2).astype(numpy.uint8)
+class VideoCapture:
+    def __init__(self, number):
+        self.step, self.rng = 0, numpy.random.default_rng(number)
+    def isOpened(self):
+        return {opened}
+    def read(self):
+        lamp = 8 if self.step >= 700 else self.rng.uniform(40, 120)
+        picture = self.rng.normal(60, 15, (12, 20, 3))
+        at = self.step // 25 % 2
+        picture[:6, 10 * at:10 * at + 10] += lamp
+        self.step += 1
+        return self.step <= {pictures}, picture.clip(0, 255).astype(numpy.uint8)
+"""
+SOUND = """\
+import numpy
+class PortAudioError(Exception):
+    pass
+class InputStream:
+    def __init__(self, samplerate, channels, blocksize):
+        assert (samplerate, channels, blocksize) == (16000, 1, 1600)
+        self.step, self.rng, self.started = 0, numpy.random.default_rng(0), False
+    def start(self):
+        if {broken}:
+            raise PortAudioError("no device")
+        self.started = True
+    def read(self, frames):
+        assert self.started
+        tone = (200, 1000)[self.step // 25 % 2]
+        loud = 0.0 if self.step >= 700 else self.rng.uniform(0.03, 0.1)
+        self.step += 1
+        noise = self.rng.normal(0, 0.1, frames)
+        sound = loud * 40 * numpy.sin(numpy.arange(frames) * tone * numpy.pi / 8000) + noise
+        return sound.astype(numpy.float32)[:, None], False
+"""
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Watch:
+    """Return the program: arguments and modules that stand in for others to status, output and errors."""
+    program = runpy.run_path(str(LOOP))
+
+    def run(*args: str, **stand_ins: str) -> tuple[int, str, str]:
+        for name, text in stand_ins.items():
+            module = types.ModuleType(name)
+            exec(text, module.__dict__)
+            monkeypatch.setitem(sys.modules, name, module)
+        status = program["main"](list(args))
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_made_pictures_raise_the_alarm_while_a_hand_covers_the_lens(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", str(LOOP), "--steps", "1300"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    first, second, counts = done.stdout.splitlines()
+    raised, cleared = (int(re.findall(r"step (\d+): ", line)[0]) for line in (first, second))
+    assert "ALARM" in first and 500 <= raised < 520
+    assert "has cleared" in second and 900 <= cleared < 950
+    assert sum(map(int, re.findall(r"\d+", counts))) == 1300
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "stand_ins"),
+    [
+        ("--camera", {"cv2": CV2.format(opened=True, pictures=10**6)}),
+        ("--microphone", {"sounddevice": SOUND.format(broken=False)}),
+    ],
+)
+def test_a_camera_and_a_microphone_are_watched(watch: Watch, option: str, stand_ins: dict[str, str]) -> None:
+    status, said, _ = watch(option, "--fit-steps", "500", "--steps", "260", **stand_ins)
+    raised = [int(step) for step in re.findall(r"step (\d+): ALARM", said)]
+    assert status == 0 and len(raised) == 1 and 200 <= raised[0] < 230, said
+
+
+def test_a_source_that_is_not_there_is_one_line(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    for opened, words in ((False, "camera 0 cannot be opened"), (True, "no pictures any more")):
+        status, _, said = watch("--camera", cv2=CV2.format(opened=opened, pictures=9))
+        assert status == 2 and words in said and said.count("\n") == 1
+    status, _, said = watch("--microphone", sounddevice=SOUND.format(broken=True))
+    assert status == 2 and said == "watch_live: the microphone cannot be opened: no device\n"
+    monkeypatch.setitem(sys.modules, "sounddevice", None)
+    status, _, said = watch("--microphone")
+    assert status == 2 and "sounddevice" in said and said.count("\n") == 1
+    assert said.endswith("; the docstring says what to install\n")
+    status, _, said = watch("--fit-steps", "0")
+    assert status == 2 and said.startswith("watch_live: ") and said.count("\n") == 1
+
+
+def read_yaml(file: str) -> Any:
+    yaml = pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
+    return yaml.safe_load((HOME / file).read_text(encoding="utf-8"))
+
+
+def test_home_assistant_files_name_what_is_published() -> None:
+    published = {each["default_entity_id"]: each for each in discovery(NODE, "Front door").values()}
+    named: dict[str, set[str]] = {}
+    for file in ("configuration.yaml", "dashboard.yaml"):
+        read_yaml(file)
+        text = (HOME / file).read_text(encoding="utf-8")
+        named[file] = set(re.findall(r"\b((?:binary_)?sensor\.\w+)", text))
+        assert named[file] <= set(published)
+    assert named["configuration.yaml"] | named["dashboard.yaml"] == set(published), "every entity is shown"
+    for name, each in published.items():
+        kind, _, entity = name.partition(".")
+        assert each["object_id"] == each["unique_id"] == entity
+        assert f"homeassistant/{kind}/{NODE}/{entity.removeprefix(NODE + '_')}/config" in discovery(NODE, "x")
+
+
+def test_automations_wait_for_states_that_come() -> None:
+    alarm = discovery(NODE, "Front door")[f"homeassistant/binary_sensor/{NODE}/alarm/config"]
+    # Home Assistant itself says "on", "off" and "unavailable"; payloads say which of them.
+    states = {alarm["payload_on"], alarm["payload_off"], "unavailable"}
+    assert {state_of({"alarm": each})["alarm"] for each in (0, 1)} == states - {"unavailable"}
+    automations = read_yaml("configuration.yaml")["automation"]
+    waited = [trigger["to"] for each in automations for trigger in each["triggers"]]
+    assert waited == ["on", "off", "unavailable"], "words, not what YAML makes of on and off"
+    assert len({each["id"] for each in automations}) == len(automations)
+    for each in automations:
+        assert set(each) == {"id", "alias", "triggers", "actions"}
+        assert all(trigger["entity_id"] == alarm["default_entity_id"] for trigger in each["triggers"])
+    gauges = [card for card in read_yaml("dashboard.yaml")["views"][0]["cards"] if card["type"] == "gauge"]
+    (gauge,) = gauges
+    accuracy = state_of({"expected_accuracy": 0.93})["expected_accuracy"]
+    assert gauge["min"] <= accuracy <= gauge["max"] == 100 and accuracy == 93
+
+
+def test_every_example_has_a_row_and_a_page_of_about_ten_lines() -> None:
+    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[([\w/.]+)\]\(([\w/.]+)\) \|", page, re.M)
+    there = {
+        path.name + ("/" if path.is_dir() else "")
+        for path in (ROOT / "examples").iterdir()
+        if path.name not in ("README.md", "spark_fleet.py", "__pycache__")
+    }
+    assert {name for name, _ in rows} == there
+    for name, target in rows:
+        assert (ROOT / "examples" / target).is_file()
+        if name.endswith("/"):
+            text = (ROOT / "examples" / target).read_text(encoding="utf-8")
+            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("<!--")]
+            assert 6 <= len(lines) <= 16, (name, len(lines))
