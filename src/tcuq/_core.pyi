@@ -15,6 +15,8 @@ ERR_VERSION: int
 ERR_OTHER: int
 
 class Step(tuple[Any, ...]):
+    """What the monitor says of one inference; `Monitor.step` returns it."""
+
     label: int
     risk: float
     threshold: float

@@ -44,9 +44,10 @@ def watch(
     Parameters
     ----------
     model : torch.nn.Module
+        The network; it is called by your own code, as before.
     params : Params, Monitor or path, optional
         The monitor that decides. Without it, outputs are collected for a fit: see `Watch.log`.
-    logits : bool
+    logits : bool, default False
         The module has no softmax: apply one, beside its outputs.
     features : str or False, optional
         Name of the submodule whose output is the features; by default the input of the last linear layer
@@ -60,6 +61,16 @@ def watch(
     -------
     Watch
         Watching at once. Use it in a ``with`` statement, or call `Watch.close` at the end.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> from tcuq import Params  # doctest: +SKIP
+    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1))  # doctest: +SKIP
+    >>> with watch(model, Params(classes=3)) as watched:  # doctest: +SKIP
+    ...     outputs = model(torch.zeros(5, 4))
+    >>> len(watched.steps), watched.last["alarm"].tolist()  # doctest: +SKIP
+    (5, [0, 0, 0, 0, 0])
     """
     return Watch(model, params, logits=logits, features=features, output=output, keep=keep)
 
@@ -67,11 +78,37 @@ def watch(
 class Watch:
     """A module that is being watched; made by `watch`.
 
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The network to watch.
+    params : Params, Monitor or path, optional
+        As of `watch`.
+    logits : bool, default False
+        As of `watch`.
+    features : str or False, optional
+        As of `watch`.
+    output : str or int, optional
+        As of `watch`.
+    keep : int, optional
+        As of `watch`.
+
     Attributes
     ----------
-    monitor : Monitor or None
     notes : list of str
         Remarks, such as features that were left out.
+    monitor : Monitor or None
+        The monitor that decides; None while outputs are collected for a fit.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1))  # doctest: +SKIP
+    >>> watched = Watch(model)  # without params: collects a log for a fit  # doctest: +SKIP
+    >>> outputs = model(torch.zeros(5, 4))  # doctest: +SKIP
+    >>> watched.close()  # doctest: +SKIP
+    >>> watched.log(labels=[0, 1, 2, 0, 1]).classes  # doctest: +SKIP
+    3
     """
 
     def __init__(
@@ -147,6 +184,16 @@ class Watch:
             True classes, one for each row that the module has put out since it is watched.
         names : sequence of str, optional
             Names of the classes.
+
+        Returns
+        -------
+        Log
+            One step for each row that the module has put out.
+
+        Raises
+        ------
+        ValueError
+            When nothing was collected, or the number of labels is another one.
         """
         if self.monitor is not None:
             raise ValueError("outputs are collected without params only; call watch(model) for a log")

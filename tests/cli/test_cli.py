@@ -81,7 +81,7 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == f"tcuq {__version__}\n"
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert all(f"    {name}" in text for name in COMMANDS)
+    assert all(f"\n  {name} " in text for name in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -156,7 +156,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["export", "m.json", "c", "--form", "rusty"], "--form: invalid choice: 'rusty'"),
         (["export", "m.json", "c", "--form", "arduino", "--name", "loop"], "name is 'loop'"),
         (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0, expected 1e-06 to 1000"),
-        (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: invalid float value"),
+        (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: 'x', expected a number"),
         (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
         (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
         (["export", "m.json", "c", "--projection", "in.csv"], "in.csv: is not an NPZ file"),

@@ -6,11 +6,11 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import chromium
 import numpy as np
 import pytest
 
@@ -80,9 +80,7 @@ def driven(page: str) -> str:
 
 def opened(path: Path, folder: Path) -> str:
     """The start tag of the page after its scripts ran in a browser."""
-    browser = next(
-        (p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None
-    )
+    browser = chromium.browser_path()
     if browser is None:
         pytest.skip("chromium is missing (Debian package chromium)")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]

@@ -40,7 +40,26 @@ def checked_state(params: Params, content: bytes) -> State:
     Parameters
     ----------
     params : Params
+        Of the monitor that shall go on.
     content : bytes
+        As `Monitor.save` gave them.
+
+    Returns
+    -------
+    State
+        Number of steps, flags and abstentions so far, and the rest of the header.
+
+    Raises
+    ------
+    ValueError
+        For a state that is damaged or belongs to other parameters.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> params = Params(classes=2)
+    >>> checked_state(params, Monitor(params).save()).steps
+    0
     """
     state = state_for(params, content)
     Monitor(params).load(content)  # the core checks more than the header
@@ -67,7 +86,7 @@ def audit(
         variety and reason must be the same, as must low_mass and the signals where the decisions have them.
     state : bytes, optional
         Saved state that the run started from; without it, a fresh monitor.
-    new_segment : bool
+    new_segment : bool, default False
         Whether the run began a new segment after it took over the state.
 
     Returns

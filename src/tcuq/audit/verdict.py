@@ -13,11 +13,19 @@ class Check:
     Parameters
     ----------
     name : str
+        What was checked.
     ok : bool
+        Whether it holds.
     detail : str
         The finding, in words.
-    step : int or None
-        Number of the first step that violates it.
+    step : int, optional
+        Number of the first step that violates it; None where all hold.
+
+    Examples
+    --------
+    >>> check = Check("flags", False, "risk is below the threshold", step=41)
+    >>> f"{check.name}: step {check.step}: {check.detail}"
+    'flags: step 41: risk is below the threshold'
     """
 
     name: str
@@ -37,8 +45,18 @@ class Audit:
     flags, abstentions : int
         How many of them were flagged, and abstained on.
     checks : tuple of Check
-    unchecked : tuple of str
+        One for each thing that was checked.
+    unchecked : tuple of str, optional
         Columns of the log that only its input could vouch for, which was not given.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> from tcuq.audit import audit
+    >>> params = Params(classes=2, warmup=0, reference=0.3)
+    >>> found = audit(Monitor(params).run([[0.9, 0.1], [0.5, 0.5]]), params)
+    >>> found.ok, found.steps, found.flags
+    (True, 2, 1)
     """
 
     steps: int
@@ -53,11 +71,23 @@ class Audit:
         return all(check.ok for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
+        """Return the findings for JSON.
+
+        Returns
+        -------
+        dict
+            `ok`, the counts and the checks.
+        """
         return {"ok": self.ok, **asdict(self), "checks": [asdict(check) for check in self.checks]}
 
     def text(self) -> str:
-        """Return the findings for people."""
+        """Return the findings for people.
+
+        Returns
+        -------
+        str
+            Several lines, as `tcuq audit` prints them.
+        """
         width = max(len(check.name) for check in self.checks)
         lines = [f"{'ok' if c.ok else 'FAIL':4}  {c.name:{width}}  {c.detail}" for c in self.checks]
         failed = sum(not check.ok for check in self.checks)

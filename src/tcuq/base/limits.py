@@ -24,29 +24,29 @@ class Limits:
 
     Parameters
     ----------
-    line : int
+    line : int, default 1048576
         Bytes of a line of text: of a log, of decisions, of a fleet's events.
-    live_line : int
+    live_line : int, default 65536
         Bytes of a line that `tcuq live` receives.
-    file : int
+    file : int, default 2147483648
         Bytes of a log, of decisions or of labels, and of its arrays when they are unpacked.
-    inputs : int
+    inputs : int, default 68719476736
         The same for inputs of a network, which `tcuq record` reads.
-    document : int
+    document : int, default 16777216
         Bytes of a file in JSON: parameters, the session of `tcuq live`, a fleet's HEAD.
-    model : int
+    model : int, default 67108864
         Bytes of an int8 TFLite file or graph that becomes C.
-    message : int
+    message : int, default 16777216
         Bytes of an MQTT message.
-    waiting : int
+    waiting : int, default 268435456
         Bytes of MQTT messages that wait to be taken.
-    fields : int
+    fields : int, default 10000
         Columns of a table, cells of a row of CSV, arrays of an NPZ file.
-    nesting : int
+    nesting : int, default 64
         Depth of lists and objects in JSON, 8 at least.
-    pixels : int
+    pixels : int, default 33554432
         Pixels of a picture.
-    devices : int
+    devices : int, default 10000000
         Devices of one version of a fleet.
 
     Examples
@@ -89,6 +89,16 @@ class Limits:
         text : str
             ``name=number`` with commas between; a number may end in K, M, G or T, for powers of 1024.
 
+        Returns
+        -------
+        Limits
+            Those of the text, the others by default.
+
+        Raises
+        ------
+        ValueError
+            For a name or a number that is not understood.
+
         Examples
         --------
         >>> found = Limits.of("line=4M, file=8G")
@@ -113,6 +123,16 @@ live_line, file, inputs, document, model, message, waiting, fields, nesting, pix
     def but(self, **changes: Any) -> Limits:
         """Return these limits with some of them changed; what is None stays.
 
+        Parameters
+        ----------
+        **changes : int or None
+            Limits by name.
+
+        Returns
+        -------
+        Limits
+            A copy.
+
         Examples
         --------
         >>> Limits().but(file=100, line=None).file
@@ -129,7 +149,13 @@ live_line, file, inputs, document, model, message, waiting, fields, nesting, pix
             Of the limit.
         found : int, optional
             What the input has, where that is known.
-        unit : str
+        unit : str, default "bytes"
+            What the limit counts.
+
+        Returns
+        -------
+        str
+            The second half of an error message.
 
         Examples
         --------

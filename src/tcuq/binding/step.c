@@ -33,7 +33,18 @@ static PyStructSequence_Field step_fields[] = {
 #define ITEMS (sizeof step_fields / sizeof step_fields[0] - 1u)
 
 static PyStructSequence_Desc step_desc = {
-    "tcuq.Step", "What the monitor says of one inference.", step_fields, ITEMS};
+    "tcuq.Step",
+    "What the monitor says of one inference; `Monitor.step` returns it.\n"
+    "\n"
+    "A tuple with names: each field says what it means.\n"
+    "\n"
+    "Examples\n"
+    "--------\n"
+    ">>> from tcuq import Monitor, Params\n"
+    ">>> step = Monitor(Params(classes=3)).step([0.1, 0.8, 0.1])\n"
+    ">>> step.label, step.answer, step.abstain, step.alarm\n"
+    "(1, 1, False, 0)\n",
+    step_fields, ITEMS};
 
 int step_add_to(step_kind_t *kind, PyObject *module)
 {

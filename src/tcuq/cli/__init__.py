@@ -39,17 +39,25 @@ def build_parser() -> Parser:
         start,
         tune,
     )
-    from .common import Parser
+    from .parser import Parser, epilog
 
     parser = Parser(
         prog="tcuq",
-        description="A label-free monitor for classifiers on microcontrollers: accept, abstain or alarm.",
-        epilog="example:\n  tcuq demo --out demo",
+        description="Watch a frozen classifier without labels: accept or abstain on each answer, and raise "
+        "an alarm when its input has changed.\n\n"
+        "New here? Type 'tcuq demo'. With a model and data of your own, 'tcuq start' does everything at "
+        "once: record, fit, run, report and export. Each of these is also a command of its own, in that "
+        "order below. 'tcuq COMMAND --help' shows its options and an example.",
+        epilog=epilog("tcuq demo --out demo", "tcuq start model.tflite data.npz -o monitor/"),
     )
-    parser.add_argument("--version", action="version", version=f"tcuq {VERSION}")
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    first = (start, record, fit, tune, run, live, inspect, audit, export, report)
-    for command in (*first, device, fleet, demo, moved):
+    parser.common.add_argument(
+        "--version", action="version", version=f"tcuq {VERSION}", help="show the version and exit"
+    )
+    subparsers = parser.add_subparsers(
+        title="commands, in the order in which you need them", metavar="COMMAND", required=True
+    )
+    ours = (demo, start, record, fit, run, report, audit, inspect, export, live, fleet, device, tune)
+    for command in (*ours, moved):
         command.add(subparsers)
     return parser
 

@@ -16,6 +16,7 @@ from .common import (
     one_input,
     read_run_log,
 )
+from .words import expect_log, expect_params
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -23,10 +24,18 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq audit decisions.csv monitor.json --log input.csv"
-    help = "derive every decision again and certify the rates; exit 1 when something is wrong"
-    parser = declare(subparsers, "audit", help, example, command)
-    parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
+    parser = declare(
+        subparsers,
+        "audit",
+        "check every decision and the guaranteed rates; exit 1 when something is wrong",
+        "tcuq audit decisions.csv monitor.json --log field.csv",
+        command,
+        "tcuq export monitor.json firmware/ --name door",
+        about="Reads the decisions that tcuq run wrote and the parameters that it used, derives every "
+        "decision again and prints what was checked. With --log it also runs the monitor again and compares "
+        "each value.",
+    )
+    parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("params", metavar="PARAMS", help="parameter file of that run")
     parser.add_argument(
         "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
@@ -35,7 +44,9 @@ def add(subparsers: Subparsers) -> None:
         "--log", metavar="LOG", help="input of that run: also run the monitor again and compare"
     )
     add_log_options(parser)
-    parser.add_argument("--state", metavar="F", help="saved state that the run went on from")
+    parser.add_argument(
+        "--state", metavar="FILE", help="saved state that the run went on from (its --state-in)"
+    )
     parser.add_argument("--new-segment", action="store_true", help="the run had --new-segment")
 
 
@@ -48,6 +59,10 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS", "--state")
     one_input(args, "DECISIONS", "--log")
+    if args.format is None:
+        swapped = " (did you swap DECISIONS and PARAMS?)"
+        expect_log(args.decisions, "decisions, as tcuq run writes them", swapped)
+    expect_params(args.params)
     decisions = read_decisions(args.decisions, args.format)
     params = Params.load(args.params)
     check_named(args, decisions, params)

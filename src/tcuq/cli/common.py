@@ -7,9 +7,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from .edge import UsageError, tell
+from .parser import Parser as Parser
+from .parser import declare as declare
+from .parser import declare_group as declare_group
+from .parser import epilog as epilog
 from .words import spoken
 
 if TYPE_CHECKING:
@@ -18,59 +22,11 @@ if TYPE_CHECKING:
     from ..io.decisions import Decisions
     from ..monitor.log import Log
     from ..monitor.params import Params
-
-    Subparsers = argparse._SubParsersAction["Parser"]
+    from .parser import Subparsers as Subparsers
 
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
 """As `tcuq.io.FORMATS`, which takes longer to import than a help page may."""
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like every other error of the command."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the commands that the help shows, not those that only say where they went."""
-        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            names = ", ".join(each.dest for each in action._choices_actions)
-            raise argparse.ArgumentError(None, f"{value!r} is not a command, expected one of {names}")
-        super()._check_value(action, value)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage and leaving."""
-        raise UsageError(f"{message} (see {self.prog} --help)")
-
-
-def declare(
-    subparsers: Subparsers, name: str, help: str, example: str, command: Any, then: str = ""
-) -> Parser:
-    """Add a subcommand with the options that all have.
-
-    Parameters
-    ----------
-    subparsers : action
-    name : str
-    help : str
-        One line.
-    example : str
-        One command line.
-    command : callable
-        Takes the parsed arguments, returns the exit status.
-    then : str
-        The command line to go on with, if any.
-    """
-    epilog = f"example:\n  {example}" + (f"\nthen:\n  {then}" if then else "")
-    parser = subparsers.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=epilog
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON on standard output")
-    parser.add_argument("--quiet", action="store_true", help="print errors and requested output only")
-    parser.set_defaults(command=command, program=parser.prog.split()[0])
-    return parser
 
 
 class Skipped:

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    parser = declare(subparsers, "demo", "try everything on example data", "tcuq demo --out demo", command)
+    parser = declare(
+        subparsers,
+        "demo",
+        "try everything on example data, in ten seconds",
+        "tcuq demo --out demo",
+        command,
+        "tcuq fit demo/dev.npz -o monitor.json",
+        about="Trains a small digit classifier, corrupts its input, fits a monitor, runs it and writes "
+        "logs, parameters, decisions and a report into one folder. Needs no data and no network.",
+    )
     parser.add_argument(
-        "--out", metavar="FOLDER", default="tcuq-demo", help="where to write (default: tcuq-demo)"
+        "--out",
+        metavar="FOLDER",
+        default="tcuq-demo",
+        help="folder to write; made if it does not exist (default: tcuq-demo)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (default: 0)"

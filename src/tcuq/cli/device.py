@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, note, print_json, progress, span
+from .common import answer, declare, declare_group, note, print_json, progress, span
 from .device_cost import MOST_STEPS
 from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
 from .edge import UsageError
 from .moved import add_device as add_moved
+from .words import expect_graph
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -25,51 +26,74 @@ DEFAULT_BOARD = "stm32l432kc"
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    actions = declare_group(
+        subparsers,
         "device",
-        help="build networks and monitors for microcontrollers and count what they take",
-        description="Build firmware for boards and count its bytes and instructions under emulation.",
-        epilog="example:\n  tcuq device bench --check",
+        "build firmware for microcontrollers and count its bytes and instructions",
+        "tcuq device cost monitor.json",
+        "tcuq device import model.tflite -o model.npz",
+        about="No board is needed: cost, build and bench run under emulation. They need arm-none-eabi-gcc "
+        "and qemu-system-arm.",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
-    declare(actions, "boards", "list the boards", "tcuq device boards", list_boards)
+    declare(
+        actions,
+        "boards",
+        "list the boards, their memory and clocks",
+        "tcuq device boards",
+        list_boards,
+        "tcuq device cost monitor.json --board stm32l432kc",
+    )
     add_cost(actions)
+    add_import(actions)
+    add_build(actions)
+    add_emit(actions)
     bench = declare(
         actions,
         "bench",
-        "measure stock monitors on boards and compare the figures with stored ones",
+        "measure stock monitors on boards and compare with stored figures",
         "tcuq device bench --board stm32l432kc --check",
         run_bench,
+        "tcuq device cost monitor.json",
+        about="For work on tcuq itself, in a checkout.",
     )
     option = bench.add_argument
     option(
         "--board",
         action="append",
-        metavar="B",
-        help="measure this board; again for more (default: one a core)",
+        metavar="BOARD",
+        help="measure this board; may be repeated (default: one board for each processor core)",
     )
-    option("--steps", type=int, default=1000, metavar="N", help="steps a monitor (default: 1000)")
+    option(
+        "--steps", type=int, default=1000, metavar="N", help="steps to count for each monitor (default: 1000)"
+    )
     option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
     # Where the file was before; one release.
     option("--results", metavar="FOLDER", help=argparse.SUPPRESS)
     option("--check", action="store_true", help="exit 1 when code or instructions grew by more than 2 %%")
     option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
+    add_moved(actions)
+
+
+def add_build(actions: Subparsers) -> None:
+    """Declare the action that builds."""
     built = declare(
         actions,
         "build",
-        "build firmware from a graph and a monitor, and say what it takes",
-        "tcuq device build cnn4.graph.npz --params params.json --board stm32l432kc --out firmware.elf",
+        "build network and monitor for a board and print their bytes",
+        "tcuq device build model.npz --params monitor.json --board stm32l432kc",
         build,
+        "tcuq device emit model.npz monitor.json -o firmware --name door",
+    )
+    built.add_argument("graph", metavar="GRAPH", help="int8 graph (.npz), from tcuq device import")
+    built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
+    built.add_argument(
+        "--board", default=DEFAULT_BOARD, metavar="BOARD", help=f"board (default: {DEFAULT_BOARD})"
     )
     built.add_argument(
-        "graph", metavar="GRAPH", help="file that `tcuq device import` or `tcuq-lab boards quantize` wrote"
+        "--out",
+        metavar="FILE",
+        help="image to write (.elf); it runs in the emulator, tcuq device emit is for the board itself",
     )
-    built.add_argument("--params", metavar="PARAMS", help="parameter file of the monitor (default: none)")
-    built.add_argument("--board", default=DEFAULT_BOARD, metavar="B", help=f"default: {DEFAULT_BOARD}")
-    built.add_argument("--out", metavar="FILE", help="where the image goes; it is for the emulator, see emit")
-    add_import(actions)
-    add_emit(actions)
-    add_moved(actions)
 
 
 def list_boards(args: argparse.Namespace) -> int:
@@ -105,6 +129,7 @@ def build(args: argparse.Namespace) -> int:
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
+    expect_graph(args.graph)
     on = board(args.board)
     graph = load_graph(args.graph)
     given = Params.load(args.params) if args.params else None

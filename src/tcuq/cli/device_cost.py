@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, estimate, need_files
+from .words import expect_graph
 
 if TYPE_CHECKING:
     from ..device.boards import Board
@@ -23,18 +24,19 @@ def add(actions: Subparsers) -> None:
     parser = declare(
         actions,
         "cost",
-        "build a monitor or a network for a board and say what it takes",
-        "tcuq device cost monitor.json\n  tcuq device cost model.npz --params monitor.json",
+        "count the bytes and instructions of a monitor or a network on a board",
+        "tcuq device cost monitor.json\ntcuq device cost model.npz --params monitor.json",
         command,
+        "tcuq export monitor.json firmware/ --name door",
     )
     option = parser.add_argument
     option(
         "file",
         metavar="FILE",
-        help="parameter file of a monitor, or a graph (.npz) as `tcuq device import` makes it",
+        help="parameter file of a monitor, or int8 graph (.npz), from tcuq device import",
     )
     option("--params", metavar="PARAMS", help="parameter file of a monitor behind the network")
-    option("--board", default="stm32l432kc", metavar="B", help="board (default: stm32l432kc)")
+    option("--board", default="stm32l432kc", metavar="BOARD", help="board (default: stm32l432kc)")
     option(
         "--level",
         default="O2",
@@ -59,6 +61,8 @@ def command(args: argparse.Namespace) -> int:
     on = board(args.board)
     if args.steps is not None:
         integer("--steps", args.steps, 1, MOST_STEPS)
+    if Path(args.file).suffix.lower() != ".json":
+        expect_graph(args.file)
     if Path(args.file).suffix.lower() == ".npz":
         return network_cost(args, on)
     if args.params is not None:

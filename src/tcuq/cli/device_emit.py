@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, declare, need_files, note
 from .edge import UsageError
+from .words import expect_graph
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -19,25 +20,27 @@ def add(actions: Subparsers) -> None:
         actions,
         "emit",
         "write network and monitor as one C package for a board",
-        "tcuq device emit model.npz params.json -o firmware --name kws",
+        "tcuq device emit model.npz monitor.json -o firmware --name door",
         command,
-        "cmake -S firmware -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake && cmake --build build",
+        "cmake -S firmware -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake\ncmake --build build",
     )
     option = parser.add_argument
-    option("graph", metavar="GRAPH", help="int8 graph (.npz), as `tcuq device import` makes it")
+    option("graph", metavar="GRAPH", help="int8 graph (.npz), from tcuq device import")
     option("params", metavar="PARAMS", help="parameter file of the monitor, fitted to a log of this network")
-    option("-o", "--out", required=True, metavar="FOLDER", help="where to write; made when it does not exist")
-    option("--name", default="app", metavar="N", help="begins all names of the package (default: app)")
+    option("-o", "--out", required=True, metavar="FOLDER", help="folder to write; made if it does not exist")
+    option(
+        "--name", default="app", metavar="NAME", help="first part of all names in the package (default: app)"
+    )
     option(
         "--board",
         default="netduinoplus2",
-        metavar="B",
-        help="board whose start-up goes along, or none (default: netduinoplus2)",
+        metavar="BOARD",
+        help="board whose start-up code is included, or none (default: netduinoplus2)",
     )
     option(
         "--inputs",
         metavar="FILE",
-        help="NPZ of inputs; the first ones are kept in flash for the self-check (default: made up)",
+        help="inputs (.npz); the first ones are kept in flash for the self-check (default: random ones)",
     )
     option("--force", action="store_true", help="replace files that are there already; your own files stay")
 
@@ -51,6 +54,7 @@ def command(args: argparse.Namespace) -> int:
     from ..monitor.params import Params
 
     need_files(args, "GRAPH", "PARAMS", "--out", "--inputs")
+    expect_graph(args.graph, " (did you swap GRAPH and PARAMS?)" if args.params.endswith(".npz") else "")
     on = flashed_board(args.board)
     graph = load_graph(args.graph)
     stored = None if args.inputs is None else load_inputs(args.inputs, graph)[:MOST_STORED]

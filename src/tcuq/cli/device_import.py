@@ -22,34 +22,38 @@ def add(actions: Subparsers) -> None:
     parser = declare(
         actions,
         "import",
-        "turn an int8 TFLite model into a graph for `tcuq device build`",
+        "turn an int8 TFLite model into a graph for cost, build and emit",
         "tcuq device import model.tflite -o model.npz",
         command,
-        "tcuq device build model.npz --board stm32l432kc",
+        "tcuq device cost model.npz --board stm32l432kc",
     )
     option = parser.add_argument
     option("model", metavar="MODEL", help="int8 model, .tflite")
     option("-o", "--output", metavar="GRAPH", required=True, help="graph to write, .npz")
-    option("--name", metavar="N", help="name of the network in C (default: that of the file)")
+    option("--name", metavar="NAME", help="name of the network in C (default: that of the file)")
     option(
         "--softmax",
         action="store_true",
-        help="the model has no softmax: append the one that `tcuq record --logits` applies",
+        help="the model has no softmax: append the one that tcuq record --logits applies",
     )
     option(
         "--features",
         metavar="TENSOR",
         help="tensor to give out as features, by name or number (default: the input of the last fully "
-        "connected layer, as `tcuq record` chooses)",
+        "connected layer, as in tcuq record)",
     )
     option(
         "--no-features",
         action="store_const",
         const=False,
         dest="features",
-        help="give out the posteriors alone",
+        help="give out the softmax outputs alone",
     )
-    option("--posteriors", metavar="NAME", help="output with the posteriors, if the model has several")
+    option(
+        "--posteriors",
+        metavar="NAME",
+        help="output with the softmax or logits, if the model has several outputs",
+    )
 
 
 def command(args: argparse.Namespace) -> int:

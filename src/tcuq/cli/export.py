@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..base.platforms import PLATFORMS
 from .common import answer, declare, need_files
+from .words import expect_params
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -14,22 +15,31 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq export monitor.json firmware/ --name camera_monitor"
-    parser = declare(subparsers, "export", "write a monitor as a package for firmware", example, command)
-    parser.add_argument("params", metavar="PARAMS", help="parameter file")
-    parser.add_argument("folder", metavar="FOLDER", help="where to write; made when it does not exist")
+    parser = declare(
+        subparsers,
+        "export",
+        "write a monitor as a package for firmware",
+        "tcuq export monitor.json firmware/ --name door\n"
+        "tcuq export monitor.json Door/ --name door --form arduino",
+        command,
+        "cc -std=c99 firmware/*.c -o try_door",
+        about="Reads the parameter file of tcuq fit. Writes the integer core in C99, the parameters as a "
+        "constant, an example and a self-check. README.md in FOLDER says how to build them.",
+    )
+    parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
+    parser.add_argument("folder", metavar="FOLDER", help="folder to write; made if it does not exist")
     parser.add_argument(
-        "--name", default="monitor", metavar="N", help="name of the C constant (default: monitor)"
+        "--name", default="monitor", metavar="NAME", help="name of the C constant (default: monitor)"
     )
     parser.add_argument(
         "--form",
         choices=PLATFORMS,
         default="c",
-        metavar="F",
+        metavar="FORM",
         help="; ".join(f"{name}: {about}" for name, about in PLATFORMS.items()) + " (default: c)",
     )
     parser.add_argument(
-        "--logits-scale", type=float, metavar="S", help="add a softmax for int8 logits of this scale"
+        "--logits-scale", type=float, metavar="X", help="add a softmax for int8 logits of this scale"
     )
     parser.add_argument(
         "--projection",
@@ -50,6 +60,7 @@ def command(args: argparse.Namespace) -> int:
     from ..monitor.params import Params
 
     need_files(args, "PARAMS", "FOLDER", "--projection")
+    expect_params(args.params)
     params = Params.load(args.params)
     projection = None if args.projection is None else load_projection(args.projection, params)
     files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)

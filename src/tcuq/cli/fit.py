@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .common import (
     FORMATS,
@@ -20,7 +20,7 @@ from .common import (
     progress,
 )
 from .edge import UsageError
-from .words import in_options, spoken
+from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
@@ -41,20 +41,29 @@ def level(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"{text!r}, expected a number or the word budget") from None
 
 
-def add_shared(parser: Parser) -> None:
+class Groups(NamedTuple):
+    """Groups of options to which `fit` adds its own."""
+
+    findings: argparse._ArgumentGroup
+    learning: argparse._ArgumentGroup
+    one_head: argparse._ArgumentGroup
+
+
+def add_shared(parser: Parser) -> Groups:
     """Add the options that `fit` and `tune` share."""
     add = parser.add_argument
     add(
         "log",
         metavar="LOG",
         help="development log, .csv, .npz, .jsonl, .parquet or .arrow: the softmax outputs of your model "
-        "(p0,p1,... in tables) and, if you have them, features (f0,f1,...), label, segment and shifted; "
-        "- reads standard input",
+        "(p0,p1,... in tables) and, if you have them, features (f0,f1,...), label (the true class), segment "
+        "(a number for each stretch) and shifted (1 where the input is degraded); - reads standard input",
     )
     add("-o", "--output", metavar="PARAMS", required=True, help="parameter file to write (JSON); - prints it")
     add("--format", choices=FORMATS, help="format of LOG, if its extension does not say")
     add_logits_options(parser, "LOG (and the clean log)")
     add("--clean", metavar="LOG", help="a second log, of clean data only: it sets threshold and alarm")
+    add = parser.add_argument_group("rates").add_argument
     add("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     add(
         "--burst",
@@ -68,11 +77,45 @@ def add_shared(parser: Parser) -> None:
         metavar="N",
         help="mean number of clean steps between false alarms (default: 10000)",
     )
+    add("--warmup", type=int, metavar="N", help="first steps, which never abstain (default: 4 x window)")
+    add = parser.add_argument_group("features").add_argument
+    add("--feature-scale", type=float, metavar="X", help="scale of int8 features, from your model")
+    add("--feature-zero-point", type=int, metavar="N", help="zero point of int8 features, from your model")
+    add("--posterior-only", action="store_true", help="use the softmax outputs alone, not the features")
+    findings = parser.add_argument_group("findings")
+    findings.add_argument(
+        "--no-explain",
+        action="store_const",
+        const=False,
+        dest="explain",
+        help="do not measure what time and each signal add: several times faster",
+    )
+    learning = parser.add_argument_group("how the monitor is learned (the defaults are good)")
+    add = learning.add_argument
+    add(
+        "--evidence-clip",
+        type=float,
+        metavar="X",
+        help="most that one step adds to the evidence of the alarm, in nats "
+        "(default: 3; without labels 2; with one head 4)",
+    )
+    add("--nonnegative", action="store_const", const=True, help="no coefficient below 0")
+    add("--l2", type=float, metavar="X", help="strength of the penalty on coefficients (default: 1)")
+    add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
+    add(
+        "--keep-unused",
+        action="store_const",
+        const=False,
+        dest="drop_unused",
+        help="keep signals that end up with a coefficient of 0",
+    )
+    one_head = parser.add_argument_group("for monitors with one head (profiles paper and extended)")
+    add = one_head.add_argument
     add(
         "--evidence",
         action="store_const",
         const=True,
-        help="with one head: learn the alarm from degraded stretches; LOG needs label and shifted",
+        help="learn the alarm from degraded stretches; LOG needs label and shifted",
     )
     add(
         "--evidence-auto",
@@ -82,38 +125,11 @@ def add_shared(parser: Parser) -> None:
         help="as --evidence where LOG allows it, else an alarm on risk, with a note",
     )
     add(
-        "--evidence-clip",
-        type=float,
-        metavar="X",
-        help="most that one step adds to the evidence of the alarm "
-        "(default: 3; without labels 2; with one head 4)",
-    )
-    add(
         "--calibrate",
         action=argparse.BooleanOptionalAction,
-        help="with one head: make uncertainty read as a probability of error (default: with extended)",
+        help="make uncertainty read as a probability of error (default: with profile extended)",
     )
-    add("--nonnegative", action="store_const", const=True, help="no coefficient below 0")
-    add("--l2", type=float, metavar="X", help="strength of the penalty on coefficients (default: 1)")
-    add("--warmup", type=int, metavar="N", help="first steps, which never abstain (default: 4 x window)")
-    add("--seed", type=int, metavar="N", help="seed of the random numbers (default: 0)")
-    add("--feature-scale", type=float, metavar="X", help="scale of int8 features, from your model")
-    add("--feature-zero-point", type=int, metavar="N", help="zero point of int8 features, from your model")
-    add("--posterior-only", action="store_true", help="use the softmax outputs alone, not the features")
-    add(
-        "--no-explain",
-        action="store_const",
-        const=False,
-        dest="explain",
-        help="do not measure what time and each signal add: several times faster",
-    )
-    add(
-        "--keep-unused",
-        action="store_const",
-        const=False,
-        dest="drop_unused",
-        help="keep signals that end up with a coefficient of 0",
-    )
+    return Groups(findings, learning, one_head)
 
 
 SHARED = (
@@ -147,6 +163,8 @@ def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any]]:
     told = logits_given(args)
 
     def read(path: str, format: str | None) -> Log:
+        if format is None:
+            expect_log(path)
         log = read_log(path, format, **told)
         try:
             refuse_logits(log.probs)
@@ -198,9 +216,15 @@ def add(subparsers: Subparsers) -> None:
         "tcuq fit dev.csv -o monitor.json --budget 0.1",
         command,
         "tcuq run monitor.json field.csv -o decisions.csv",
+        about="Reads a log of your model's outputs, best with labels and with clean and degraded stretches; "
+        "tcuq record makes one. Writes a parameter file, which tcuq run, live and export read, and prints "
+        "in a few lines what the monitor gains.",
     )
-    add_shared(parser)
-    option = parser.add_argument
+    groups = add_shared(parser)
+    groups.findings.add_argument(
+        "--details", action="store_true", help="say also what each signal adds and what simple rules reach"
+    )
+    option = groups.learning.add_argument
     option(
         "--profile",
         choices=("standard", "paper", "extended"),
@@ -225,9 +249,7 @@ def add(subparsers: Subparsers) -> None:
         help="what the alarm sums; proved: a run length that holds without independence, at several times "
         "the delay (default: evidence)",
     )
-    option(
-        "--details", action="store_true", help="say also what each signal adds and what simple rules reach"
-    )
+    option = parser.add_argument_group("signals and risk (for experts)").add_argument
     option(
         "--signals",
         type=comma_list(str),

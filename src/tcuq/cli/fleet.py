@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, note, print_json
+from .common import answer, declare, declare_group, note, print_json
 from .edge import UsageError, tell
 from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
@@ -30,27 +30,30 @@ ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    group = subparsers.add_parser(
+    actions = declare_group(
+        subparsers,
         "fleet",
-        help="watch many devices: take in their events, and see which of them are in trouble",
-        description="Watch many devices: take in their events, and see which of them are in trouble.",
-        epilog="example:\n  tcuq fleet run monitor.json events.parquet --folder fleet",
+        "watch many devices, and see which of them are in trouble",
+        "tcuq fleet run monitor.json events.parquet --folder fleet",
+        "tcuq fleet status fleet",
     )
-    actions = group.add_subparsers(metavar="ACTION", required=True)
     run = declare(
         actions,
         "run",
         "take in events of devices and decide on each, exactly once",
+        "tcuq fleet run monitor.json events.parquet --folder fleet\n"
         "tcuq fleet run monitor.json mqtt://localhost/devices/+/steps --folder fleet",
         run_fleet,
         then="tcuq fleet status fleet",
+        about="Reads events: one inference of one device each. Keeps decisions and the state of each device "
+        "in a folder, and goes on there when it is started again.",
     )
     option = run.add_argument
     option(
         "params",
         nargs="+",
         metavar="PARAMS",
-        help="parameter file; several, as NAME=FILE, where versions of a model are out",
+        help="parameter file; several, each as NAME=FILE, where devices run different versions of a model",
     )
     option(
         "source",
@@ -62,21 +65,38 @@ def add(subparsers: Subparsers) -> None:
     option(
         "--out-format",
         choices=("parquet", "jsonl"),
-        help="of the files in OUT (default: parquet, or jsonl without pyarrow)",
+        help="format of the files in OUT (default: parquet, or jsonl without pyarrow)",
     )
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
-    option("--batch", type=int, default=20_000, metavar="N", help="events a commit (default: 20000)")
+    option("--batch", type=int, default=20_000, metavar="N", help="events in a commit (default: 20000)")
     option("--every", type=float, default=1.0, metavar="S", help="seconds between commits (default: 1)")
-    option("--hold", type=int, metavar="N", help="events held a device while earlier ones may come")
+    option(
+        "--hold",
+        type=int,
+        metavar="N",
+        help="events held for each device while earlier ones may come (default: 8)",
+    )
     option("--closed", metavar="FILE", help="accept only the devices named in this file, one a line")
-    option("--labels-per-day", type=int, metavar="N", help="steps to have labeled a day, over all devices")
+    option(
+        "--labels-per-day",
+        type=int,
+        metavar="N",
+        help="steps to pick for labeling each day, over all devices (default: none)",
+    )
     option("--keep", type=int, metavar="N", help="keep the decisions of the last N commits (default: all)")
     option("--flush", action="store_true", help="at the end, run the events that are still held")
-    status = declare(actions, "status", "say how a fleet is doing", "tcuq fleet status fleet", show_status)
+    status = declare(
+        actions,
+        "status",
+        "print how a fleet is doing: alarms, worst devices, silent ones",
+        "tcuq fleet status fleet",
+        show_status,
+        then="tcuq fleet page fleet -o fleet.html",
+    )
     add_folder(status)
-    status.add_argument("--device", metavar="NAME", help="what is known of this device")
+    status.add_argument("--device", metavar="NAME", help="print what is known of this device alone")
     status.add_argument(
-        "--worst", type=int, default=20, metavar="N", help="with --json: worst devices to list"
+        "--worst", type=int, default=20, metavar="N", help="with --json: worst devices to list (default: 20)"
     )
     add_labels(actions)
     add_page(actions)

@@ -14,7 +14,7 @@ from .edge import UsageError
 
 def add_folder(parser: Any) -> None:
     """Declare which fleet is looked at, and up to when."""
-    parser.add_argument("folder", metavar="DIR", help="folder that `tcuq fleet run` writes")
+    parser.add_argument("folder", metavar="DIR", help="folder of the fleet, from tcuq fleet run")
     parser.add_argument(
         "--now", action="store_true", help="judge silence by the clock of this machine, not by the last event"
     )

@@ -30,14 +30,20 @@ def add(actions: Subparsers) -> None:
         "pick steps to have labeled, and take in the labels",
         "tcuq fleet labels fleet -o ask.csv",
         command,
-        then="tcuq fleet labels fleet --tell ask.csv   # after its column `label` was filled in",
+        then="tcuq fleet labels fleet --tell ask.csv",
+        about="Writes a table of steps for people to label. Fill in its column `label`, then hand the file "
+        "back with --tell: tcuq fleet status then shows the true accuracy, with an interval.",
     )
-    parser.add_argument("folder", metavar="DIR", help="folder that `tcuq fleet run` writes")
+    parser.add_argument("folder", metavar="DIR", help="folder of the fleet, from tcuq fleet run")
     parser.add_argument(
-        "--day", metavar="DATE", help="pick up to this day, 2026-11-30 (default: the last that is over)"
+        "--day",
+        metavar="DATE",
+        help="pick from steps up to this day, such as 2026-11-30 (default: the last that is over)",
     )
-    parser.add_argument("-o", "--output", metavar="ASK.csv", help="file to write (default: standard output)")
-    parser.add_argument("--tell", metavar="LABELS.csv", help="take in this file, with its column `label`")
+    parser.add_argument("-o", "--output", metavar="ASK.csv", help="table to write (default: standard output)")
+    parser.add_argument(
+        "--tell", metavar="LABELS.csv", help="take in this table, its column `label` filled in"
+    )
 
 
 def command(args: argparse.Namespace) -> int:

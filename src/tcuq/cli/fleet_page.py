@@ -27,18 +27,25 @@ def add(actions: Subparsers) -> None:
         actions,
         "page",
         "show a fleet as one HTML file, or serve it",
-        "tcuq fleet page fleet -o fleet.html",
+        "tcuq fleet page fleet -o fleet.html\ntcuq fleet page fleet --serve",
         command,
+        "tcuq fleet labels fleet -o ask.csv",
     )
     option = parser.add_argument
     add_folder(parser)
     option("-o", "--output", metavar="OUT.html", help="page to write")
-    option("--title", metavar="T", help="title of the page (default: the name of the folder)")
+    option("--title", metavar="TEXT", help="title of the page (default: the name of the folder)")
     option("--worst", type=int, default=20, metavar="N", help="worst devices to show (default: 20)")
     option("--serve", action="store_true", help="serve the page and /metrics until Ctrl-C")
-    option("--host", default="127.0.0.1", metavar="H", help="with --serve: address (default: 127.0.0.1)")
-    option("--port", type=int, default=8357, metavar="P", help="with --serve: port (default: 8357)")
-    option("--token", metavar="T", help="with --serve: asked of everyone; needed for other addresses")
+    option(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="with --serve: address (default: 127.0.0.1)"
+    )
+    option("--port", type=int, default=8357, metavar="N", help="with --serve: port (default: 8357)")
+    option(
+        "--token",
+        metavar="SECRET",
+        help="with --serve: secret that the page asks for; needed with another --host",
+    )
 
 
 def command(args: argparse.Namespace) -> int:

@@ -20,7 +20,9 @@ def add(subparsers: Subparsers) -> None:
         "show what a parameter file or a saved state holds, costs and guarantees",
         "tcuq inspect monitor.json",
         command,
-        "tcuq export monitor.json firmware/monitor",
+        "tcuq export monitor.json firmware/ --name door",
+        about="Prints signals, rates, bounds, and the bytes and instructions that the monitor takes on a "
+        "device.",
     )
     parser.add_argument(
         "file", metavar="FILE", help="parameter file (JSON) or saved state; either is recognized"

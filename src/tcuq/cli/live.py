@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import about, add_logits_options, answer, declare, logits_given, need_files, note
 from .edge import UsageError
+from .words import expect_params
 
 if TYPE_CHECKING:
     from ..live.inbox import Source
@@ -28,31 +29,24 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "live",
-        "watch a device while it runs: a page with risk, answers and alarm, and a log of what came",
-        "tcuq live monitor.json /dev/ttyUSB0@115200",
+        "watch one device while it runs, on a page in your browser",
+        "tcuq live monitor.json /dev/ttyUSB0@115200 --open",
         command,
         "tcuq live monitor.json monitor-live --merge field.npz",
+        about="Reads steps of a device as they come. Shows risk, answers and alarm on a page, where you can "
+        "mark wrong answers, and keeps every step in a folder. With --merge it writes what was kept, with "
+        "your marks as labels, to a log for tcuq fit.",
     )
     parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
     parser.add_argument(
         "source",
         metavar="SOURCE",
         help="where steps come from: - (standard input), a file that grows, /dev/ttyUSB0@115200, "
-        "mqtt://HOST/TOPIC, tcp://HOST:PORT, or tcp-listen://HOST:PORT; with --merge the folder",
+        "mqtt://HOST/TOPIC, tcp://HOST:PORT, or tcp-listen://HOST:PORT",
     )
     parser.add_argument(
         "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
     )
-    parser.add_argument("--title", help="name on the page (default: SOURCE)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"port of the page (default: {PORT})")
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address of the page (default: 127.0.0.1, this machine alone)"
-    )
-    parser.add_argument(
-        "--token", help="secret that the page asks for; needed with another --host (or set TCUQ_TOKEN)"
-    )
-    parser.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--save-every",
         type=int,
@@ -60,15 +54,38 @@ def add(subparsers: Subparsers) -> None:
         default=1000,
         help="save the state every N steps (default: 1000)",
     )
-    parser.add_argument(
+    add_logits_options(parser, "SOURCE")
+    page = parser.add_argument_group("page")
+    page.add_argument("--open", action="store_true", help="open the page in a browser")
+    page.add_argument("--title", metavar="TEXT", help="name on the page (default: SOURCE)")
+    page.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"port of the page (default: {PORT})"
+    )
+    page.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address of the page (default: 127.0.0.1, this machine alone)",
+    )
+    page.add_argument(
+        "--token",
+        metavar="SECRET",
+        help="secret that the page asks for; needed with another --host (or set TCUQ_TOKEN)",
+    )
+    page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
+    tells = parser.add_argument_group("notifications")
+    tells.add_argument(
         "--home-assistant", metavar="URL", help="publish to Home Assistant through this broker, mqtt://HOST"
     )
-    parser.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
-    parser.add_argument(
-        "--merge", metavar="OUT", help="write received steps with labels from marks to this log, and end"
+    tells.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
+    merge = parser.add_argument_group("recorded steps as a log")
+    merge.add_argument(
+        "--merge",
+        metavar="OUT",
+        help="write the received steps, with labels from your marks, to this log (.npz), and end; SOURCE is "
+        "then the folder",
     )
-    parser.add_argument("--steps", metavar="A:B", help="with --merge: these steps, A and B included")
-    add_logits_options(parser, "SOURCE")
+    merge.add_argument("--steps", metavar="A:B", help="with --merge: these steps, A and B included")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -77,6 +94,7 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS")
     logits_given(args)
+    expect_params(args.params)
     params = Params.load(args.params)
     if args.merge is not None:
         return _merge(args, params)

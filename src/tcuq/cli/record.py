@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .common import answer, comma_list, declare, given, need_files, note, progress
 from .edge import UsageError
-from .words import RECORDING, in_options, spoken
+from .words import RECORDING, expect_model, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
@@ -61,21 +61,38 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "record",
         "run a model over data and write a log",
-        "tcuq record model.tflite data.npz -o dev.npz\n  tcuq record model.onnx pictures/ -o dev.npz",
+        "tcuq record model.tflite data.npz -o dev.npz --stream --shifts\n"
+        "tcuq record model.onnx pictures/ -o dev.npz --stream --shifts",
         command,
         "tcuq fit dev.npz -o monitor.json",
+        about="Reads your model and its inputs. Writes a log: the softmax outputs and features of each "
+        "step, and labels if DATA has them. Plain examples need --stream, to come in the order of a real "
+        "stream, and --shifts, to be degraded now and then. Leave both out for inputs that were recorded in "
+        "the field.",
     )
-    add_recording_options(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="LOG", required=True, help="log to write, .npz, .parquet or .arrow"
-    )
-    parser.add_argument(
-        "--steps", type=int, metavar="N", help="length of the stream (default: the number of examples)"
+    add_recording_options(
+        parser,
+        ("-o", "--output"),
+        {"metavar": "LOG", "help": "log to write: .npz, .parquet or .arrow"},
+        "length of the stream, in steps (default: the number of examples)",
     )
 
 
-def add_recording_options(parser: Parser) -> None:
-    """Declare model, data and how they are read: what `record` and `start` share."""
+def add_recording_options(
+    parser: Parser, out: tuple[str, str], about_out: dict[str, str], steps: str
+) -> None:
+    """Declare model, data and how they are read: what `record` and `start` share.
+
+    Parameters
+    ----------
+    parser : Parser
+    out : tuple of str
+        Names of the option for what is written.
+    about_out : dict
+        Its metavar and help.
+    steps : str
+        Help of ``--steps``.
+    """
     option = parser.add_argument
     option(
         "model",
@@ -89,6 +106,8 @@ def add_recording_options(parser: Parser) -> None:
         help="inputs: .npz with x and, if you have them, y, segments, shifted and names; .npy; a folder of "
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
+    option(*out, required=True, **about_out)
+    option = parser.add_argument_group("what the model gives").add_argument
     option(
         "--features",
         metavar="NAME",
@@ -100,15 +119,25 @@ def add_recording_options(parser: Parser) -> None:
         action="store_const",
         const=False,
         dest="features",
-        help="keep the posteriors alone",
+        help="keep the softmax outputs alone",
     )
-    option("--posteriors", metavar="NAME", help="output with the posteriors, if the model has several")
+    option(
+        "--posteriors",
+        metavar="NAME",
+        help="output with the softmax or logits, if the model has several outputs",
+    )
     option("--logits", action="store_true", help="the model has no softmax: apply one")
     option(
         "--names",
         metavar="NAME,NAME,...|FILE",
         help="names of the classes in the order of the model's outputs, or a file with one a line",
     )
+    option(
+        "--fast",
+        action="store_true",
+        help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
+    )
+    option = parser.add_argument_group("how DATA is read").add_argument
     option("--x", metavar="NAME", dest="x_name", help="array of the inputs in DATA (default: x)")
     option(
         "--y",
@@ -129,12 +158,8 @@ def add_recording_options(parser: Parser) -> None:
         help="shape of one input, if DATA is a folder and the model does not say it",
     )
     option("--batch", type=int, metavar="N", help="inputs to run and keep in memory at once (default: 32)")
-    option(
-        "--fast",
-        action="store_true",
-        help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
-    )
     option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
+    option = parser.add_argument_group("plain examples as a stream").add_argument
     option(
         "--stream",
         type=_stream,
@@ -154,6 +179,7 @@ def add_recording_options(parser: Parser) -> None:
         help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
         "signals, none, or module:function of your own; may be given several times",
     )
+    option("--steps", type=int, metavar="N", help=steps)
     option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
 
 
@@ -184,6 +210,7 @@ def command(args: argparse.Namespace) -> int:
     from ..recording import record
 
     need_files(args, "MODEL", "DATA", "--output")
+    expect_model(args.model, args.data)
     log_format(args.output)
     check_target(args.output)
     if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):

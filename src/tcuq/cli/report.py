@@ -15,6 +15,7 @@ from .common import (
     one_input,
     read_run_log,
 )
+from .words import expect_log, expect_params
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -22,17 +23,25 @@ if TYPE_CHECKING:
 
 def add(subparsers: Subparsers) -> None:
     """Declare the command."""
-    example = "tcuq report decisions.csv -o report.html --params monitor.json --log input.csv"
-    parser = declare(subparsers, "report", "show a decision log as one HTML page", example, command)
-    parser.add_argument("decisions", metavar="DECISIONS", help="what `tcuq run` wrote")
+    parser = declare(
+        subparsers,
+        "report",
+        "show decisions as one HTML page",
+        "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
+        command,
+        "tcuq audit decisions.csv monitor.json --log field.csv",
+        about="Reads the decisions that tcuq run wrote. Writes a page to open in a browser; it needs no "
+        "other file. With --params it shows the guaranteed bounds, with --log also labels and known shifts.",
+    )
+    parser.add_argument("decisions", metavar="DECISIONS", help="decisions, as tcuq run wrote them")
     parser.add_argument("-o", "--output", metavar="OUT.html", required=True, help="page to write")
     parser.add_argument(
         "--format", choices=FORMATS, help="format of DECISIONS, if its extension does not say"
     )
-    parser.add_argument("--params", metavar="PARAMS", help="parameter file, for the bounds")
+    parser.add_argument("--params", metavar="PARAMS", help="parameter file of the run, for the bounds")
     parser.add_argument("--log", metavar="LOG", help="input of the run, for labels and known shifts")
     add_log_options(parser)
-    parser.add_argument("--title", metavar="T", help="title of the page")
+    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: Monitor report)")
 
 
 def command(args: argparse.Namespace) -> int:
@@ -44,6 +53,11 @@ def command(args: argparse.Namespace) -> int:
     need_files(args, "--output", "--params")
     one_input(args, "DECISIONS", "--log")
     check_target(args.output)
+    if args.format is None:
+        hint = "; parameters are given with --params"
+        expect_log(args.decisions, "decisions, as tcuq run writes them", hint)
+    if args.params is not None:
+        expect_params(args.params)
     decisions = read_decisions(args.decisions, args.format)
     params = None if args.params is None else Params.load(args.params)
     if params is not None:

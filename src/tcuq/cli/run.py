@@ -18,7 +18,7 @@ from .common import (
     print_json,
 )
 from .edge import Stopped, UsageError
-from .words import in_options, spoken
+from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
@@ -31,10 +31,13 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "run",
-        "decide on each step of a recorded or live stream: accept or abstain, and alarm",
-        "tcuq run monitor.json field.csv -o decisions.csv\n  classifier | tcuq run monitor.json -",
+        "decide on each step of a recorded or live stream: accept, abstain, alarm",
+        "tcuq run monitor.json field.csv -o decisions.csv\nclassifier | tcuq run monitor.json -",
         command,
         "tcuq report decisions.csv -o report.html --params monitor.json --log field.csv",
+        about="Reads the parameter file of tcuq fit and a log of your model's outputs; labels are not "
+        "needed. Writes one row for each step: the answer to act on, its risk, whether to abstain, and the "
+        "alarm (0 is quiet).",
     )
     parser.add_argument("params", metavar="PARAMS", help="parameter file, from tcuq fit or tcuq tune")
     parser.add_argument(
@@ -64,17 +67,18 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--signals", action="store_true", help="also write the value of each signal, and low_mass"
     )
-    parser.add_argument(
-        "--state-in", metavar="F", help="continue from this saved state; add --new-segment after a gap"
+    state = parser.add_argument_group("going on where another run ended")
+    state.add_argument(
+        "--state-in", metavar="FILE", help="continue from this saved state; add --new-segment after a gap"
     )
-    parser.add_argument(
+    state.add_argument(
         "--new-segment",
         action="store_true",
         help="INPUT starts a new segment: forget past outputs, keep rates and alarm",
     )
-    parser.add_argument(
+    state.add_argument(
         "--state-out",
-        metavar="F",
+        metavar="FILE",
         help="save the state here at the end, even if a live run is interrupted",
     )
     parser.add_argument(
@@ -135,6 +139,8 @@ def command(args: argparse.Namespace) -> int:
     if args.json and args.output == "-" and args.out_format not in (None, "jsonl"):
         raise UsageError(f"--json on standard output is JSON lines; --out-format is {args.out_format}")
     monitor = Monitor(_load_params(args))
+    if args.format is None:
+        expect_log(args.input)
     kinds = _input_format(args.input, args.format), format_of(args.output, args.out_format)
     check_target(args.output)
     if args.state_out is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..base.platforms import PLATFORMS
 from .common import answer, declare, given, need_files, note, progress
 from .record import add_recording_options, find_own_modules, recording_given
-from .words import OPTIONS, RECORDING, in_options, spoken
+from .words import OPTIONS, RECORDING, expect_model, in_options, spoken
 
 if TYPE_CHECKING:
     from .common import Subparsers
@@ -23,18 +23,20 @@ def add(subparsers: Subparsers) -> None:
         subparsers,
         "start",
         "record, fit, judge, report and export in one go",
-        "tcuq start model.tflite data.npz -o monitor/\n  tcuq start model.onnx pictures/ -o monitor/",
+        "tcuq start model.tflite data.npz -o monitor/\ntcuq start model.onnx pictures/ -o monitor/",
         command,
+        "tcuq live monitor/monitor.json /dev/ttyUSB0@115200",
+        about="Reads your model and examples, best with labels. Writes into FOLDER: report.html, which "
+        "shows how the monitor does on examples that it was not fitted to; monitor.json, its parameters; "
+        "firmware/, a package for your device; and README.md with the next steps.",
     )
-    add_recording_options(parser)
-    option = parser.add_argument
-    option("-o", "--out", metavar="FOLDER", required=True, help="where to write; made if it does not exist")
-    option(
-        "--steps",
-        type=int,
-        metavar="N",
-        help="inferences in all (default: as many as examples, at most 12,000)",
+    add_recording_options(
+        parser,
+        ("-o", "--out"),
+        {"metavar": "FOLDER", "help": "folder to write; made if it does not exist"},
+        "inferences in all (default: as many as examples, at most 12,000)",
     )
+    option = parser.add_argument_group("monitor and package").add_argument
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     option(
         "--run-length",
@@ -42,7 +44,7 @@ def add(subparsers: Subparsers) -> None:
         metavar="N",
         help="mean number of clean steps between false alarms (default: 10000)",
     )
-    option("--name", metavar="N", help="name of the C constant (default: monitor)")
+    option("--name", metavar="NAME", help="name of the C constant (default: monitor)")
     option(
         "--form",
         choices=tuple(PLATFORMS),
@@ -56,6 +58,7 @@ def command(args: argparse.Namespace) -> int:
     from ..recording.start import start
 
     need_files(args, "MODEL", "DATA", "--out")
+    expect_model(args.model, args.data)
     options = recording_given(args) | given(args, "steps", "budget", "run_length", "name", "form")
     find_own_modules()
     begin = time.monotonic()

@@ -18,20 +18,24 @@ def add(subparsers: Subparsers) -> None:
     parser = declare(
         subparsers,
         "tune",
-        "search settings of the published, one-head monitors that fit a device (LOG needs labels); the "
-        "default way is fit alone",
+        "search monitors with one head that fit into so many bytes; seldom needed, 'fit' is the way",
         "tcuq tune dev.npz -o monitor.json --max-bytes 512 --max-instructions 5000",
         command,
         "tcuq inspect monitor.json",
+        about="Reads a development log with labels. Writes the parameter file of the best monitor of the "
+        "published method that keeps to both limits. The monitors of tcuq fit need no search and are small "
+        "as they are: use tune when even they are too large, or to compare.",
     )
     add_shared(parser)
-    parser.add_argument("--max-bytes", type=int, metavar="N", required=True, help="RAM limit in bytes")
+    parser.add_argument(
+        "--max-bytes", type=int, metavar="N", required=True, help="most RAM of the monitor, in bytes"
+    )
     parser.add_argument(
         "--max-instructions",
         type=int,
         metavar="N",
         required=True,
-        help="limit on instructions for each step",
+        help="most instructions for each step",
     )
     parser.add_argument("--trials", type=int, metavar="N", help="settings to try (default: 60)")
 

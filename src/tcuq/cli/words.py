@@ -1,10 +1,13 @@
-"""Messages of the library in the words of the command line."""
+"""Messages in the words of the command line: those of the library, and on files of the wrong kind."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from .edge import UsageError
 
 OPTIONS = (
     "about",
@@ -99,3 +102,116 @@ def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(in_options(str(error), options)) from None
+
+
+MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth")
+"""How names of model files end; not all of these can be read."""
+
+LOGS = (".csv", ".npz", ".npy", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+"""How names of logs and of data end."""
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
+def expect_log(path: str, wanted: str = "a log", hint: str = "; JSON lines end in .jsonl") -> None:
+    """Refuse what by its name cannot be a log, and say how to get one.
+
+    Parameters
+    ----------
+    path : str
+        What was given.
+    wanted : str
+        What was expected.
+    hint : str
+        What to do with a JSON file, which is most likely one of parameters.
+
+    Examples
+    --------
+    >>> expect_log("dev.csv")
+    >>> expect_log("model.tflite")
+    Traceback (most recent call last):
+    ...
+    tcuq.cli.edge.UsageError: model.tflite: is a model, expected a log; make one with: tcuq record \
+model.tflite DATA -o dev.npz
+    """
+    record = "; make one with: tcuq record {} -o dev.npz" if wanted == "a log" else ""
+    if os.path.isdir(path):
+        way = record.format(f"MODEL {path}")
+        raise UsageError(
+            f"{path}: is a folder, expected {wanted}; name a file in it{way.replace(';', ', or')}"
+        )
+    if _ending(path) in MODELS:
+        raise UsageError(f"{path}: is a model, expected {wanted}{record.format(f'{path} DATA')}")
+    if _ending(path) == ".json":
+        raise UsageError(f"{path}: is a JSON file, expected {wanted}{hint}")
+
+
+def expect_params(path: str) -> None:
+    """Refuse what by its name cannot be a parameter file, and say how to get one.
+
+    Examples
+    --------
+    >>> expect_params("dev.npz")
+    Traceback (most recent call last):
+    ...
+    tcuq.cli.edge.UsageError: dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
+    """
+    with suppress(OSError), open(path, "rb") as file:
+        if file.read(1) == b"{":  # parameters under an odd name
+            return
+    if _ending(path) in MODELS:
+        way = f"tcuq start {path} DATA -o monitor/"
+        raise UsageError(f"{path}: is a model, expected a parameter file; make one with: {way}")
+    if _ending(path) in LOGS:
+        way = f"tcuq fit {path} -o monitor.json"
+        raise UsageError(f"{path}: is no parameter file; make one with: {way}")
+
+
+def expect_graph(path: str, hint: str = "") -> None:
+    """Refuse what by its name cannot be an int8 graph, and say how to get one.
+
+    Parameters
+    ----------
+    path : str
+        What was given.
+    hint : str
+        What to do with a JSON file.
+
+    Examples
+    --------
+    >>> expect_graph("kws.tflite")
+    Traceback (most recent call last):
+    ...
+    tcuq.cli.edge.UsageError: kws.tflite: is a model, expected a graph; make one with: tcuq device import \
+kws.tflite -o kws.npz
+    """
+    if _ending(path) in MODELS:
+        way = f"tcuq device import {path} -o {os.path.splitext(path)[0]}.npz"
+        raise UsageError(f"{path}: is a model, expected a graph; make one with: {way}")
+    if _ending(path) == ".json":
+        raise UsageError(f"{path}: is a JSON file, expected a graph (.npz), from tcuq device import{hint}")
+
+
+def expect_model(model: str, data: str) -> None:
+    """Refuse a model and data that are swapped, by their names, and models that must be given otherwise.
+
+    Examples
+    --------
+    >>> expect_model("data.npz", "model.tflite")
+    Traceback (most recent call last):
+    ...
+    tcuq.cli.edge.UsageError: MODEL is data.npz and DATA is model.tflite; did you swap them?
+    """
+    if _ending(data) in MODELS and (_ending(model) in LOGS or os.path.isdir(model)):
+        raise UsageError(f"MODEL is {model} and DATA is {data}; did you swap them?")
+    if _ending(model) in (".pt", ".pth"):
+        raise UsageError(
+            f"{model}: is a PyTorch file, expected module:name; load the model in a Python file, such as "
+            "net = ... in my_model.py, and pass my_model:net"
+        )
+    if _ending(model) == ".h5":
+        raise UsageError(
+            f"{model}: is an old Keras file, expected .keras; save it with model.save('x.keras')"
+        )

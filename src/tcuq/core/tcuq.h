@@ -28,6 +28,7 @@ extern "C" {
 /* Layout of the bytes that tcuq_save() writes. */
 #define TCUQ_STATE_VERSION 3u
 
+/* The most that params may ask for: classes, features, steps to look back. */
 #define TCUQ_MAX_CLASSES 1000
 #define TCUQ_MAX_FEATURES 256
 #define TCUQ_MAX_LAG 64
@@ -51,8 +52,9 @@ extern "C" {
 #define TCUQ_MAGNITUDE 14      /* root mean square of the features / 256 */
 #define TCUQ_DISTANCE 15       /* log of the squared distance of the features from the center of the class */
 #define TCUQ_DISBELIEF 16      /* log-odds against the class, from the belief at the learned persistence */
-#define TCUQ_SIGNAL_COUNT 17
+#define TCUQ_SIGNAL_COUNT 17   /* how many signals there are */
 
+/* Masks of signals: of one, of the profiles that `tcuq fit` offers, of all. */
 #define TCUQ_BIT(signal) (1uL << (signal)) /* long: an int may have 16 bits, a mask has 17 */
 #define TCUQ_PROFILE_PAPER 0x00Fu
 #define TCUQ_PROFILE_EXTENDED 0x7F3Au
@@ -140,14 +142,14 @@ enum tcuq_error {
 #define TCUQ_INSTANT_FIELD(name, type, low, high) TCUQ_ERR_INSTANT_##name,
 #define TCUQ_RULE(name, field, expected) TCUQ_ERR_RULE_##name,
 #include "tcuq_fields.h"
-    TCUQ_ERR_LAST_PARAM,
+    TCUQ_ERR_LAST_PARAM,   /* errors of parameters are below this */
     TCUQ_ERR_OTHER = -6,   /* a state of a monitor with other params */
     TCUQ_ERR_VERSION = -5, /* a state or params of another layout version */
     TCUQ_ERR_STATE = -4,   /* not a state, or damaged (checksum, ranges) */
     TCUQ_ERR_SIZE = -3,    /* a buffer is too small; a state too short for a header */
     TCUQ_ERR_SIGNALS = -2, /* a signal, or evidence, that this build leaves out is asked for */
     TCUQ_ERR_PARAMS = -1,  /* parameters are refused; tcuq_check() says which one */
-    TCUQ_OK = 0
+    TCUQ_OK = 0            /* no error */
 };
 
 /* One monitor. Fields are private: save and load instead of copying. */

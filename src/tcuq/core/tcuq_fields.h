@@ -56,7 +56,7 @@
 /* Fields of tcuq_params_t. */
 TCUQ_FIELD(version, uint16_t, TCUQ_PARAMS_VERSION, TCUQ_PARAMS_VERSION, 4) /* of this layout */
 TCUQ_FIELD(signals, uint32_t, 1, TCUQ_ALL_SIGNALS, 4)     /* mask of TCUQ_BIT()s in use */
-TCUQ_FIELD(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)
+TCUQ_FIELD(classes, uint16_t, 2, TCUQ_MAX_CLASSES, 4)     /* values of one posterior */
 TCUQ_FIELD(features, uint16_t, 0, TCUQ_MAX_FEATURES, 4)   /* not 0 when a signal reads features */
 TCUQ_FIELD(zero_point, int16_t, -128, 127, 4)             /* of the features */
 TCUQ_FIELD(lag_count, uint16_t, 0, TCUQ_MAX_LAG, 4)       /* 0 only when no signal looks back */
@@ -67,7 +67,7 @@ TCUQ_FIELD(doubt_mix, uint32_t, 0, 65536, 4)              /* Q0.16: share of con
 TCUQ_FIELD(blend, uint32_t, 0, 65536, 4)                  /* Q0.16: share of uncertainty in risk */
 TCUQ_FIELD(spread_scale, uint32_t, 1, 65536, 4)           /* 65536 / log2(classes) */
 TCUQ_FIELD(level_num, uint16_t, 1, 65535, 4)                /* level = level_num / level_den, below 1 */
-TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)
+TCUQ_FIELD(level_den, uint16_t, 2, 1000, 4)               /* of that many steps, level_num are to be flagged */
 TCUQ_FIELD(reference, uint16_t, 0, 65535, 2)              /* threshold at zero debt, Q0.16 */
 TCUQ_FIELD(anchor, uint16_t, 0, 65535, 2)                 /* a TCUQ_ANCHOR_ */
 TCUQ_FIELD(about, uint16_t, 0, 65535, 2)                  /* a TCUQ_ABOUT_ */
@@ -77,16 +77,16 @@ TCUQ_FIELD(slope, uint32_t, 0, 4294967295, 4)             /* threshold per unit 
 TCUQ_FIELD(steep_slope, uint32_t, 1, 4294967295, 4)       /* the same beyond the knee */
 TCUQ_FIELD(knee, int32_t, 0, 16777216, 4)                 /* debt where the steep slope starts */
 TCUQ_FIELD(budget_num, uint16_t, 0, 65535, 4)              /* budget = budget_num / budget_den, up to 1 */
-TCUQ_FIELD(budget_den, uint16_t, 1, 1000, 4)
+TCUQ_FIELD(budget_den, uint16_t, 1, 1000, 4)              /* of that many steps, budget_num may abstain */
 TCUQ_FIELD(burst, uint16_t, 1, 10000, 4)                  /* abstentions that may come at once */
 TCUQ_FIELD(rise_reference, uint16_t, 0, 65535, 4)         /* risk above this feeds the rise alarm, Q0.16 */
 TCUQ_FIELD(fall_reference, uint16_t, 0, 65535, 4)         /* risk below this feeds the fall alarm, Q0.16 */
-TCUQ_FIELD(reserved, uint16_t, 0, 0, 0)
+TCUQ_FIELD(reserved, uint16_t, 0, 0, 0)                   /* fills a word */
 TCUQ_FIELD(warmup, uint32_t, 0, 4294967295, 4)            /* steps that never abstain */
 TCUQ_FIELD(rise_limit, uint32_t, 0, 4294967295, 4)        /* the alarm is raised here; 0: this side is off */
 TCUQ_FIELD(rise_cap, uint32_t, 0, 1073741824, 4)          /* the sum stops growing here */
-TCUQ_FIELD(fall_limit, uint32_t, 0, 4294967295, 4)
-TCUQ_FIELD(fall_cap, uint32_t, 0, 1073741824, 4)
+TCUQ_FIELD(fall_limit, uint32_t, 0, 4294967295, 4)        /* as rise_limit, for the fall alarm */
+TCUQ_FIELD(fall_cap, uint32_t, 0, 1073741824, 4)          /* as rise_cap */
 TCUQ_LIST(centers, int8_t, -128, 127)                     /* clean mean features, class by class; or NULL */
 TCUQ_OPTIONAL(instant, tcuq_instant_t)                    /* head without a past; the persistence is learned */
 TCUQ_OPTIONAL(evidence, tcuq_evidence_t)                  /* summed by the rise alarm in place of risk */

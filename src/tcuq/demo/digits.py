@@ -32,6 +32,12 @@ class Classifier:
     ----------
     weights, biases : lists of two arrays
         From the input to the hidden layer, and from there to the ten classes.
+
+    Examples
+    --------
+    >>> classifier = Classifier([np.zeros((64, 32)), np.zeros((32, 10))], [np.zeros(32), np.zeros(10)])
+    >>> len(classifier.weights)
+    2
     """
 
     weights: list[Floats]
@@ -82,7 +88,20 @@ def shake(images: Floats, rng: np.random.Generator) -> Floats:
 
 
 def train(data: Split, seed: int) -> Classifier:
-    """Train on four jittered copies of each image."""
+    """Train on four jittered copies of each image.
+
+    Parameters
+    ----------
+    data : Split
+        Images and their digits.
+    seed : int
+        Of the random numbers: the same seed gives the same weights.
+
+    Returns
+    -------
+    Classifier
+        The trained network.
+    """
     rng = np.random.default_rng(seed)
     images = np.concatenate([jitter(data.images, rng) for _ in range(4)])
     digits = np.tile(data.digits, 4)
@@ -165,12 +184,15 @@ def make_log(
     Parameters
     ----------
     classifier : Classifier
+        From `train`.
     data : Split
         Where the images come from.
     corruptions : sequence
         One is drawn for each corrupted stretch.
     steps : int
+        Length of the stream, in steps.
     seed : int
+        Of the random numbers: the same seed gives the same stream.
 
     Returns
     -------

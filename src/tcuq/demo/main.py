@@ -41,7 +41,8 @@ def main(
     ----------
     out : path
         Folder for the files; made if missing.
-    seed : int
+    seed : int, default 0
+        Of the random numbers: the same seed gives the same files.
     progress : callable, optional
         Called with (done, total, text).
 

@@ -29,15 +29,21 @@ def sources(
     Parameters
     ----------
     params : Params
-    name : str
+        Of the monitor, from `tcuq.fit` or a file.
+    name : str, default "monitor"
         Name of the constant, and of its header and source.
-    form : str
+    form : str, default "c"
         "c" for plain C files in one folder, or the platform that the package is for: "arduino",
         "platformio", "zephyr", "espidf", "cmake", "micropython", "rust".
     logits_scale : float, optional
         Carry along a softmax for int8 logits of this scale.
     projection : IntegerProjection, optional
         Carry along a projection of wide features.
+
+    Returns
+    -------
+    dict of str to str
+        Text by path inside the package.
 
     Examples
     --------
@@ -89,18 +95,38 @@ def export(
     Parameters
     ----------
     params : Params
+        Of the monitor, from `tcuq.fit` or a file.
     folder : path
         Made when it does not exist; the folder around it must.
-    name, form, logits_scale, projection
-        As for `sources`.
-    force : bool
+    name : str, default "monitor"
+        Name of the C constant, and of its header and source.
+    force : bool, default False
         Replace files that are there already. A package of another form is never replaced: what it has and
         the new one has not would stay, and a compiler may take the old header.
+    form : str, default "c"
+        Package to write, one of `FORMS`: "c" for plain C files; see `sources`.
+    logits_scale : float, optional
+        Carry along a softmax for int8 logits of this scale.
+    projection : IntegerProjection, optional
+        Carry along a projection of wide features.
 
     Returns
     -------
     list of Path
         The files, sorted.
+
+    Raises
+    ------
+    ValueError
+        When a file exists already and `force` is False, or the folder holds a package of another form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = export(Params(classes=10), Path(folder) / "firmware", name="door")
+    >>> [file.name for file in files if file.name.startswith("door")]
+    ['door.c', 'door.h', 'door_selfcheck.c', 'door_selfcheck.h']
     """
     return put(sources(params, name, form, logits_scale, projection), folder, force, FORMS[form])
 
@@ -143,7 +169,27 @@ def put(
 
 
 def refuse_other_form(folder: Path, form: Form) -> None:
-    """Refuse a folder that holds the monitor as a package for another platform."""
+    """Refuse a folder that holds the monitor as a package for another platform.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a package shall be written.
+    form : Form
+        One of `FORMS`, by its name.
+
+    Raises
+    ------
+    ValueError
+        The message names what was found and what to do.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq.export import FORMS
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     refuse_other_form(Path(folder), FORMS["rust"])  # an empty folder is accepted
+    """
     found = [each for each in FORMS.values() if (folder / each.header).exists()]
     whole = [each for each in found if (folder / each.manifest).exists()]
     for other in (*whole, *found):

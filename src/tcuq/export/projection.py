@@ -29,10 +29,12 @@ class IntegerProjection:
 
     Parameters
     ----------
-    matrix : int8 array (outputs, inputs)
-    bias : int32 array (outputs,)
+    matrix : int8 array of shape (outputs, inputs)
+        Weights of each output.
+    bias : int32 array of shape (outputs,)
         Offset, both zero points and the half that makes rounding down round to the nearest.
-    shift : uint8 array (outputs,)
+    shift : uint8 array of shape (outputs,)
+        Bits that each output is shifted right by.
 
     Examples
     --------
@@ -74,13 +76,28 @@ def integer_projection(
 
     Parameters
     ----------
-    matrix : array (inputs, outputs)
+    matrix : array of shape (inputs, outputs)
         As of `tcuq.fitting.projection.Projection`: features @ matrix + offset.
-    offset : array (outputs,)
-    scale, zero_point : float, int
-        Of the wide int8 features, as the runtime that makes them says.
+    offset : array of shape (outputs,)
+        Added to each output; zeros where there is none.
+    scale : float
+        What one unit of the wide int8 features is worth, as the runtime that makes them says.
+    zero_point : int
+        The integer that stands for 0 in those.
     params : Params
         With as many features as there are outputs.
+
+    Returns
+    -------
+    IntegerProjection
+        Call it on int8 features, or pass it to `export`.
+
+    Examples
+    --------
+    >>> params = Params(classes=2, features=1, feature_scale=0.5)
+    >>> mean = integer_projection(np.full((4, 1), 0.25), np.zeros(1), 0.5, 0, params)
+    >>> mean(np.array([[2, 4, 6, 8]], np.int8)).tolist()
+    [[5]]
     """
     scale = number("scale of the wide features", scale, 1e-30, 1e30)
     zero_point = integer("zero_point of the wide features", zero_point, -128, 127)
@@ -152,6 +169,27 @@ def load_projection(path: str | Path, params: Params) -> IntegerProjection:
         Arrays `matrix` (inputs, outputs), `scale` and `zero_point` of the wide features, and `offset`
         (outputs,) where there is one.
     params : Params
+        Of the monitor that reads the outputs.
+
+    Returns
+    -------
+    IntegerProjection
+        What `export` takes.
+
+    Raises
+    ------
+    ValueError
+        For a file without these arrays, or of another shape.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> params = Params(classes=2, features=1, feature_scale=0.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "projection.npz"
+    ...     np.savez(path, matrix=np.full((4, 1), 0.25), scale=0.5, zero_point=0)
+    ...     load_projection(path, params).matrix.tolist()
+    [[64, 64, 64, 64]]
     """
     from ..io.npz import arrays_of
 

@@ -76,17 +76,23 @@ def fit(
         `Log.from_frame` reads it.
     clean : Log, path or data frame, optional
         Another log, of clean data only.
-    profile : {"standard", "paper", "extended"}
+    profile : {"standard", "paper", "extended"}, default "standard"
         Which signals; `signals` overrides it. "paper" is the published method, "extended" that of release
         0.1; both have one head, no answer beside the label and no expected accuracy.
     signals : sequence of str, optional
         With `disbelief` among them there are two heads, as in the standard profile.
-    lags, lag_weights, window, warmup, doubt_mix, budget, burst
-        See `Params`.
+    lags : sequence of int, default (1, 2, 4)
+        Steps to look back, each 1 to 64. See `Params`.
+    lag_weights : sequence of float, optional
+        One weight for each lag; default proportional to 1 / lag.
+    window : int, default 16
+        Longest lag that is allowed, 1 to 64; sets the default warm-up.
+    warmup : int, optional
+        First steps, which never abstain; default 4 x window.
     about : {"answer", "label"}, optional
         Whose errors are learned: those of the class to act on, or those of the top class of the posterior.
         Default the answer where there is one.
-    class_mix : bool
+    class_mix : bool, default False
         Correct beliefs by how often classes come in the log. See `InstantHead`: it helps where classes come
         as often in the field, and does harm where they do not.
     blend : float, optional
@@ -94,8 +100,14 @@ def fit(
     anchor : {"confidence", "belief"}, optional
         What `risk` leans on beside the uncertainty; default the belief where there is one, else the
         confidence.
+    doubt_mix : float, default 0.5
+        Share of confidence against margin in `doubt`, in [0, 1].
     level : float or "budget", optional
         Share of steps to flag; "budget" ties it to the budget. Default "budget" with two heads, else 0.1.
+    budget : float, default 0.15
+        Largest share of abstentions, in [0, 1].
+    burst : int, default 8
+        Abstentions that may come at once, on top of the budget, 1 to 10000.
     nonnegative : bool
         Keep coefficients at 0 or above. Free signs are the default: a collapsed network is
         suspiciously stable, and only a negative coefficient can say so.
@@ -103,18 +115,18 @@ def fit(
         With one head: shift the bias after the regression, which treats errors and correct steps as equally
         many, so that the mean uncertainty over the labeled steps is the share of errors among them. Default:
         True under the extended profile, else False. Two heads are calibrated always.
-    l2 : float
+    l2 : float, default 1.0
         Strength of the penalty on standardized signals.
-    run_length : int
+    run_length : int, default 10000
         Wanted mean number of clean steps between false alarms, 10 to 10,000,000.
-    seed : int
+    seed : int, default 0
         For the bootstrap and the shuffle.
     feature_scale, feature_zero_point : float, int, optional
         How float features become int8; chosen from the data when left out. For int8 features the
         zero point must be given, unless the log holds it.
-    use_features : bool
+    use_features : bool, default True
         False makes a posterior-only monitor from a log that has features.
-    alarm : {"evidence", "risk", "proved"}
+    alarm : {"evidence", "risk", "proved"}, default "evidence"
         With two heads: what the alarm sums. "evidence": a log-likelihood ratio of degraded against clean
         steps where the log has labels and `shifted`, else standardized deviations from clean steps.
         "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
@@ -126,13 +138,13 @@ def fit(
     risk_signals : sequence of str, optional
         Those of the signals that the uncertainty weighs; the others get a coefficient of 0 and serve the
         evidence alone. All by default.
-    explain : bool
+    explain : bool, default True
         False leaves out of the notes whether time helps, what each signal adds, what simple rules reach and
         how often the alarm comes on held-out steps, which takes most of the time of a fit. Nothing else
         depends on it. Of a log of more than 200,000 steps, some are looked at, drawn at random.
-    drop_unused : bool
+    drop_unused : bool, default True
         False keeps signals that end up with a coefficient of 0, and features that nothing reads.
-    logits : bool
+    logits : bool, default False
         The posteriors of `log` and `clean` are logits: softmax is applied first.
     logits_scale : float, optional
         What one unit of int8 logits is worth; needed with `logits` for those.
@@ -144,6 +156,12 @@ def fit(
     -------
     Params
         ``notes["fit"]`` holds the findings; `tcuq.fitting.fit_findings` says them in words.
+
+    Raises
+    ------
+    ValueError
+        For a log that cannot be read or is too short, and for options that do not go together; the message
+        says what to do.
 
     Examples
     --------

@@ -27,8 +27,10 @@ class Projection:
     Parameters
     ----------
     kind : str
-    matrix : array (width, kept)
-    offset : array (kept,)
+        As of `projection`.
+    matrix : array of shape (width, kept)
+        Features are multiplied by it.
+    offset : array of shape (kept,)
         Added afterwards.
 
     Examples
@@ -78,8 +80,9 @@ def projection(
         distance; narrow features are whitened too.
     clean : array (n, width)
         Clean development features; all but "pca" use their width alone.
-    kept : int
-    seed : int
+    kept : int, default 32
+        Features to keep.
+    seed : int, default 0
         Of "random".
     labels : array of n integers, optional
         Classes, by label or prediction; "whiten" needs them.

@@ -21,8 +21,22 @@ def fit_findings(params: Params, details: bool = False) -> str:
     ----------
     params : Params
         From `fit`.
-    details : bool
+    details : bool, default False
         Say also what each signal adds and what simple rules reach; with one head the former is always said.
+
+    Returns
+    -------
+    str
+        Several lines, as `tcuq fit` prints them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq import Log, fit
+    >>> rng = np.random.default_rng(0)
+    >>> log = Log.from_logits(rng.normal(0, 1, (400, 3)))
+    >>> print(fit_findings(fit(log, run_length=100)).splitlines()[0])
+    400 steps in 1 segment, all taken as clean: they set threshold and alarm.
     """
     found = params.notes.get("fit")
     if not found:
@@ -164,6 +178,23 @@ def tune_findings(params: Params) -> str:
     ----------
     params : Params
         From `tune`.
+
+    Returns
+    -------
+    str
+        Several lines, as `tcuq tune` prints them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq import Log, tune
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat(rng.integers(0, 3, 60), 10)
+    >>> logits = rng.normal(0, 1, (600, 3)) + 2.0 * np.eye(3)[truth]
+    >>> log = Log.from_logits(logits, labels=truth, segments=np.arange(600) // 60)
+    >>> params = tune(log, trials=1, run_length=100, explain=False)
+    >>> print(tune_findings(params).splitlines()[0])
+    1 setting tried, 1 of them within 1,024 bytes and 10,000 instructions a step.
     """
     found = params.notes.get("tune")
     if not found:

@@ -54,27 +54,46 @@ def tune(
     ----------
     log : Log, path or pandas.DataFrame
         With labels, and features if the monitor shall use them; see `fit`.
-    max_bytes : int
+    max_bytes : int, default 1024
         Most RAM (context and ring, 32-bit pointers).
-    max_instructions : int
+    max_instructions : int, default 10000
         Most instructions a step, as `tcuq.monitor.cost` estimates them.
-    trials : int
+    trials : int, default 60
         Settings to try, 1 to 100,000.
-    seed : int
+    seed : int, default 0
+        Of the random numbers: the same seed gives the same search.
     progress : callable, optional
         Called with (done, total, text).
-    budget : float
+    budget : float, default 0.15
         Share of abstentions; the level is chosen so that accepted steps err least under it.
-    **fit_options
+    **fit_options : any
         Passed to `fit`: clean, burst, warmup, nonnegative, calibrate, l2, run_length, feature_scale,
-        feature_zero_point, use_features, evidence, evidence_clip, explain, drop_unused, logits,
-        logits_scale. Settings without a signal that evidence is learned on are tried all the same:
-        `evidence="auto"` sums risk should one of them be chosen.
+        feature_zero_point, use_features, evidence, evidence_clip, explain, drop_unused, logits, logits_scale.
+        Settings without a signal that evidence is learned on are tried all the same: ``evidence="auto"`` sums
+        risk should one of them be chosen.
 
     Returns
     -------
     Params
         ``notes["tune"]`` holds what was tried and found.
+
+    Raises
+    ------
+    ValueError
+        For a log without labels, or limits that no monitor keeps to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq import Log
+    >>> from tcuq.monitor.cost import cost
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat(rng.integers(0, 3, 60), 10)
+    >>> logits = rng.normal(0, 1, (600, 3)) + 2.0 * np.eye(3)[truth]
+    >>> log = Log.from_logits(logits, labels=truth, segments=np.arange(600) // 60)
+    >>> params = tune(log, max_bytes=512, trials=2, run_length=100, explain=False)
+    >>> cost(params).ram_bytes <= 512
+    True
     """
     integer("max_bytes", max_bytes, 1, 10**9)
     integer("max_instructions", max_instructions, 1, 10**9)

@@ -90,7 +90,9 @@ class Commits:
         for attempt in range(ATTEMPTS):
             head = store.read_head(self.folder)
             if head is None:
-                raise ValueError(f"{self.folder} holds no fleet, expected a folder that a Fleet has written")
+                raise ValueError(
+                    f"{self.folder} holds no fleet, expected the folder of a Fleet (tcuq fleet run)"
+                )
             try:
                 self._options = {name: head[name] for name in ("hold", "bridge")}
                 if given is not None:

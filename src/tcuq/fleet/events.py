@@ -32,7 +32,9 @@ class Events:
     seqs : array of n integers
         Place of the inference since that start, from 0.
     probs : array of shape (n, L)
+        Posteriors, one row an event, as `Monitor.run` takes them.
     features : array of shape (n, d), optional
+        Features, one row an event; left out where the parameters use none.
     times : array of n numbers, optional
         Seconds since 1970 (UTC): when the device made it, or when it was received.
     version : str, optional
@@ -77,7 +79,18 @@ class Events:
         return len(self.devices)
 
     def some(self, which: Any) -> Events:
-        """Return some of the events: a slice, a mask or places."""
+        """Return some of the events: a slice, a mask or places.
+
+        Parameters
+        ----------
+        which : slice, array of integers or array of booleans
+            As an index of numpy.
+
+        Returns
+        -------
+        Events
+            In the order of `which`.
+        """
         return Events(
             self.devices[which],
             self.boots[which],
@@ -98,11 +111,23 @@ class Decided:
     version : str
         Name of the parameters.
     devices : array of n texts
-    boots, seqs : arrays of n integers
+        Whose step each row is.
+    boots : array of n integers
+        How often the device had started.
+    seqs : array of n integers
+        Place of the step since that start, from 0.
     times : array of n numbers
-        NaN where an event had none.
+        Seconds since 1970 (UTC); NaN where an event had none.
     steps : Steps
         One row an event.
+
+    Examples
+    --------
+    >>> from tcuq import Params
+    >>> from tcuq.fleet import Events, Lane
+    >>> decided = Lane("v1", Params(classes=2)).take(Events(["a", "b"], [0, 0], [0, 0], [[0.9, 0.1]] * 2))
+    >>> decided.version, decided.devices.tolist(), decided.steps["label"].tolist()
+    ('v1', ['a', 'b'], [0, 0])
     """
 
     version: str

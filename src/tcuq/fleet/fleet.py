@@ -53,16 +53,16 @@ class Fleet:
         Missing events that a monitor passes over; after more it forgets its past. Default 16.
     labels_per_day : int, optional
         Steps to have labeled a day, over all devices; default none.
-    random_share : float
+    random_share : float, default 0.2
         Share of the labels that are chosen at random.
-    seed : int
+    seed : int, default 0
         Of that choice.
-    keep_decisions : bool or int
+    keep_decisions : bool or int, default True
         Whether to keep decisions in the folder; a number keeps those of as many commits.
-    clock : callable
-        Tells seconds since 1970. A time more than a day after it is none: one wrong clock must not move the
-        whole fleet into the future.
-    read_only : bool
+    clock : callable, optional
+        Tells seconds since 1970; `time.time` by default. A time more than a day after it is none: one wrong
+        clock must not move the whole fleet into the future.
+    read_only : bool, default False
         Look at the last commit while another process may write.
 
     Attributes
@@ -145,7 +145,23 @@ class Fleet:
 
     @classmethod
     def open_read(cls, folder: str | Path) -> Fleet:
-        """Return the last commit of a folder, to look at; another process may go on writing."""
+        """Return the last commit of a folder, to look at; another process may go on writing.
+
+        Parameters
+        ----------
+        folder : path
+            As `Fleet` was given it.
+
+        Returns
+        -------
+        Fleet
+            To look at: it takes no events.
+
+        Raises
+        ------
+        ValueError
+            For a folder that holds no fleet.
+        """
         return cls(None, folder, read_only=True)
 
     @property
@@ -170,7 +186,15 @@ class Fleet:
         return {kind: total[kind] for kind in dict.fromkeys((*KINDS, *total)) if total[kind]}
 
     def refuse(self, kind: str, count: int = 1) -> None:
-        """Count what could not even be read as an event; the next commit keeps it."""
+        """Count what could not even be read as an event; the next commit keeps it.
+
+        Parameters
+        ----------
+        kind : str
+            What was wrong, in a word; the summary counts by it.
+        count : int, default 1
+            How many there were.
+        """
         more = integer("count", count, 0, 2**62)
         with self._alone():
             self._check()
@@ -225,7 +249,18 @@ class Fleet:
         return self._by_name.get(version) if isinstance(version, str) else None
 
     def flush(self, position: Any = None) -> list[Decided]:
-        """Release all that is held back, as at the end of the input, and commit."""
+        """Release all that is held back, as at the end of the input, and commit.
+
+        Parameters
+        ----------
+        position : JSON value, optional
+            Where the input stands, as of `take`.
+
+        Returns
+        -------
+        list of Decided
+            Decisions on the events that were held.
+        """
         return self._change(lambda: [lane.flush() for lane in self.lanes.values()], position)
 
     def adopt(
@@ -244,15 +279,17 @@ class Fleet:
         Parameters
         ----------
         device : str
+            Whose state it is.
         state : bytes
             As `Monitor.save` or the C package gives it.
         boot, seq : int
             The last event that the state has seen, seq -1 if none since that start; events up to there are
             not run again.
         version : str, optional
+            Name of its parameters; not needed where the fleet has only one set.
         position : JSON value, optional
             As of `take`.
-        commit : bool
+        commit : bool, default True
             False leaves the commit, and what it returns, to the next call: for many states at once.
 
         Returns
@@ -286,6 +323,11 @@ class Fleet:
 
     def commit(self, position: Any = None) -> list[Decided]:
         """Write what is not written yet: a commit that failed, or states adopted with ``commit=False``.
+
+        Parameters
+        ----------
+        position : JSON value, optional
+            Where the input stands, as of `take`.
 
         Returns
         -------
@@ -357,12 +399,34 @@ class Fleet:
             )
 
     def decisions(self, first: int = 0) -> Iterator[Decided]:
-        """Yield the decisions in the folder, from a commit on, one item a commit and version."""
+        """Yield the decisions in the folder, from a commit on, one item a commit and version.
+
+        Parameters
+        ----------
+        first : int, default 0
+            Number of the first commit to read.
+
+        Yields
+        ------
+        Decided
+            In the order in which they were made.
+        """
         for _, parts in self.commits(first):
             yield from parts
 
     def commits(self, first: int = 0) -> Iterator[tuple[int, list[Decided]]]:
-        """Yield the numbers of commits that have decisions, with these."""
+        """Yield the numbers of commits that have decisions, with these.
+
+        Parameters
+        ----------
+        first : int, default 0
+            Number of the first commit to read.
+
+        Yields
+        ------
+        tuple of int and list of Decided
+            Number of the commit, and its decisions.
+        """
         return self._commits.decisions(first)
 
     def summary(
@@ -377,11 +441,16 @@ class Fleet:
         ----------
         now : float, optional
             Seconds since 1970; default: the latest time in the fleet.
-        worst : int
+        worst : int, default 20
             Devices to list.
         baseline : pair of float, optional
             From and to, in seconds since 1970, when this fleet was healthy: what alarms are compared with, in
             place of what the fit found.
+
+        Returns
+        -------
+        dict
+            What `tcuq fleet status --json` prints.
         """
         return summarize(self.lanes, self.refused, self._commits.labels, now, worst, baseline)
 
@@ -392,6 +461,12 @@ class Fleet:
         ----------
         day : int, optional
             Days since 1970; default: the last day that is over, by the times of events.
+
+        Returns
+        -------
+        list of dict
+            A row for each step: `device`, `version`, `boot`, `seq` and more about it. Add a `label` to each
+            and hand them to `tell`.
         """
         choice = self._label_maker()
         with self._alone():
@@ -401,7 +476,19 @@ class Fleet:
         return rows
 
     def tell(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """Take true labels of steps that `labels` gave; see `Labels.tell`."""
+        """Take true labels of steps that `labels` gave; see `Labels.tell`.
+
+        Parameters
+        ----------
+        rows : iterable of mappings
+            Rows as `labels` gave them, each with its true `label`: a class, -1 where none is right, None
+            where it is not known.
+
+        Returns
+        -------
+        dict of str to int
+            Rows that were `told`, `unlabeled`, `unknown` or `bad`.
+        """
         choice = self._label_maker()
         with self._alone():
             found = choice.tell(map(self._with_class, rows))
@@ -416,7 +503,21 @@ class Fleet:
         return {**row, "label": "none of the classes"} if odd else row
 
     def accuracy(self, level: float = 0.95, day: int | None = None) -> dict[str, Any]:
-        """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`."""
+        """Return what labels say about the accuracy of the fleet, with an interval; see `Labels.accuracy`.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Chance that the interval covers the accuracy, at least.
+        day : int, optional
+            Days since 1970: the pick of that day alone; default: all of them.
+
+        Returns
+        -------
+        dict
+            `estimate` (None before there is a label), `interval`, `level`, `steps`, `days`, `asked`, `told`
+            and `errors_found`.
+        """
         return self._label_maker(read=True).accuracy(level, day)
 
     def _label_maker(self, read: bool = False) -> Labels:

@@ -53,9 +53,10 @@ class Lane:
     version : str
         Name of the parameters.
     params : Params
-    hold : int
+        Of the monitors.
+    hold : int, default 8
         Events that are held back a device.
-    bridge : int
+    bridge : int, default 16
         Missing events that a monitor passes over; after more it forgets its past, as after a new boot.
     labels : Labels, optional
         Who is offered each step as one to be labeled.
@@ -66,9 +67,10 @@ class Lane:
     ----------
     devices : list of str
         Names by slot.
-    tallies : Tallies
     refused : Counter
         Events that could not be taken, by kind.
+    tallies : Tallies
+        Counts by device, class and time.
 
     Examples
     --------
@@ -133,7 +135,18 @@ class Lane:
         return self._stale
 
     def slot(self, device: str) -> int | None:
-        """Return the slot of a device, None for one that was not heard of."""
+        """Return the slot of a device, None for one that was not heard of.
+
+        Parameters
+        ----------
+        device : str
+            Name of the device.
+
+        Returns
+        -------
+        int or None
+            Its place in `devices`.
+        """
         return self._slot_of.get(device)
 
     def take(self, events: Events, latest: float = LATEST) -> Decided:
@@ -142,8 +155,14 @@ class Lane:
         Parameters
         ----------
         events : Events
-        latest : float
+            Of this version, in the order of arrival.
+        latest : float, default 8589934592.0
             Seconds since 1970 after which a time can only be that of a wrong clock.
+
+        Returns
+        -------
+        Decided
+            Decisions on the released events.
         """
         self._stale = True
         good, rows, refused = checked(self.params, events, latest)
@@ -155,7 +174,13 @@ class Lane:
         return self._decide(self._order.take(slots, events.boots[good], events.seqs[good], rows))
 
     def flush(self) -> Decided:
-        """Release all that is held back, as at the end of the input."""
+        """Release all that is held back, as at the end of the input.
+
+        Returns
+        -------
+        Decided
+            Decisions on the events that were held.
+        """
         self._stale = True
         return self._decide(self._order.release_all())
 
@@ -164,6 +189,20 @@ class Lane:
 
         Events up to there that are held are released first, by the old state; those that come later are
         late. What is held and follows at once is released by the new state.
+
+        Parameters
+        ----------
+        device : str
+            Whose state it is.
+        state : bytes
+            As `Monitor.save` or the C package gives it.
+        boot, seq : int
+            The last event that the state has seen.
+
+        Returns
+        -------
+        Decided
+            Events that were held and became free.
 
         Raises
         ------
@@ -301,7 +340,13 @@ class Lane:
         return Steps.of(steps, self.params.names)
 
     def changed(self) -> Changes:
-        """Return what has changed since `settle`."""
+        """Return what has changed since `settle`.
+
+        Returns
+        -------
+        Changes
+            Which devices and which tallies.
+        """
         return Changes(self._settled, self._order.touched())
 
     def settle(self) -> None:
@@ -311,7 +356,18 @@ class Lane:
         self._stale = False
 
     def rows(self, changes: Changes) -> dict[str, npt.NDArray[Any]]:
-        """Return what must be kept of what has changed."""
+        """Return what must be kept of what has changed.
+
+        Parameters
+        ----------
+        changes : Changes
+            From `changed`.
+
+        Returns
+        -------
+        dict of str to array
+            What `restored` takes beside what `arrays` gave.
+        """
         slots = changes.touched.slots
         names, name_ends = packed(self.devices[changes.devices :])
         kept: dict[str, npt.NDArray[Any]] = {
@@ -328,7 +384,13 @@ class Lane:
         return kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything that `restored` needs."""
+        """Return everything that `restored` needs.
+
+        Returns
+        -------
+        dict of str to array
+            What NPZ files can hold.
+        """
         return self.rows(Changes(0, self._order.everything()))
 
     @classmethod
@@ -339,7 +401,24 @@ class Lane:
         arrays: Mapping[str, npt.NDArray[Any]] | Sequence[Mapping[str, npt.NDArray[Any]]],
         **options: Any,
     ) -> Lane:
-        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first."""
+        """Return a lane from what `arrays` gave, or from that and what `rows` gave later, oldest first.
+
+        Parameters
+        ----------
+        version : str
+            Name of the parameters.
+        params : Params
+            Of the monitors, the same as before.
+        arrays : mapping of str to array, or sequence of them
+            What `arrays` gave, then what `rows` gave.
+        **options : any
+            As of `Lane`: hold, bridge, labels, known.
+
+        Returns
+        -------
+        Lane
+            With all that it had seen.
+        """
         lane = cls(version, params, **options)
         tallies: dict[str, npt.NDArray[Any]] = {}
         for part in [arrays] if isinstance(arrays, Mapping) else arrays:

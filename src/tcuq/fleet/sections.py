@@ -297,9 +297,10 @@ def labels(summary: Mapping[str, Any]) -> str:
 
 
 def scrolled(name: str, head: str, rows: str) -> str:
-    """Return a table that scrolls sideways where it is too wide."""
+    """Return a table that scrolls sideways where it is too wide; keys scroll it as well."""
     return (
-        f'<div class="scroll"><table class="{name}"><thead><tr>{head}</tr></thead>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
+        f'<table class="{name}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
 

@@ -71,9 +71,11 @@ def decide_stream(
         seq); its `probs` are not read.
     params : Params or mapping of them
         One set, or several by the name of their version.
-    shards : int
+    shards : int, default 64
         Over how many lanes a version's devices are spread. It cannot change while a checkpoint is in use.
-    hold, bridge : int
+    hold : int, default 8
+        As of `Fleet`.
+    bridge : int, default 16
         As of `Fleet`.
 
     Returns
@@ -90,6 +92,12 @@ def decide_stream(
     seq): what is late within a micro-batch is put right and what is late beyond it is held or dropped, so
     that the decisions depend on where micro-batches begin. In both cases a restart repeats a micro-batch
     exactly.
+
+    Examples
+    --------
+    >>> decisions = decide_stream(events, Params.load("monitor.json"))  # doctest: +SKIP
+    >>> writer = decisions.writeStream.outputMode("append").format("parquet")  # doctest: +SKIP
+    >>> query = writer.option("checkpointLocation", "checkpoint").start("decisions")  # doctest: +SKIP
     """
     provider = df.sparkSession.conf.get(PROVIDER, "")
     if "RocksDB" not in provider:
@@ -120,15 +128,21 @@ def decide_table(
     df : pyspark.sql.DataFrame
         As of `decide_stream`, but not streaming.
     params : Params or mapping of them
-    shards : int
+        One set, or several by the name of their version.
+    shards : int, default 64
         Groups that the devices of a version are split into. Each is one call in the memory of one worker.
-    bridge : int
+    bridge : int, default 16
         As of `Fleet`.
 
     Returns
     -------
     pyspark.sql.DataFrame
         With the columns `DECISIONS`.
+
+    Examples
+    --------
+    >>> events = spark.read.parquet("events.parquet")  # doctest: +SKIP
+    >>> decide_table(events, Params.load("monitor.json")).write.parquet("decisions")  # doctest: +SKIP
     """
     if df.isStreaming:
         raise ValueError("df is a stream, expected a table; decide_stream takes streams")
@@ -154,10 +168,25 @@ def lanes(
     Parameters
     ----------
     session : pyspark.sql.SparkSession
+        The session, or another one that sees the checkpoint.
     checkpoint : str
         Folder that the query has as `checkpointLocation`. The query may run meanwhile.
-    params, hold, bridge
+    params : Params or mapping of them
         As `decide_stream` was given them.
+    hold : int, default 8
+        As `decide_stream` was given it.
+    bridge : int, default 16
+        As `decide_stream` was given it.
+
+    Returns
+    -------
+    list of Lane
+        One for each version and shard.
+
+    Examples
+    --------
+    >>> from tcuq.fleet.summary import summarize  # doctest: +SKIP
+    >>> found = summarize(lanes(spark, "checkpoint", Params.load("monitor.json")))  # doctest: +SKIP
     """
     job = _Job(_versions(params), hold, bridge, None)
     kept = (

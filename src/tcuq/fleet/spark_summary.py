@@ -19,6 +19,10 @@ def by_device(decisions: Any) -> Any:
     -------
     pyspark.sql.DataFrame
         `alarm`, `severity`, `boot` and `seq` are of the last step, means over all of them.
+
+    Examples
+    --------
+    >>> by_device(spark.read.parquet("decisions")).orderBy("severity").show()  # doctest: +SKIP
     """
     functions = needed("pyspark.sql.functions", "tcuq[spark]", "a fleet on Spark")
     place = functions.struct("boot", "seq")
@@ -48,7 +52,7 @@ def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
     ----------
     decisions : pyspark.sql.DataFrame
         With the columns `DECISIONS`.
-    worst : int
+    worst : int, default 20
         Devices to list, by their mean risk.
 
     Returns
@@ -56,6 +60,10 @@ def summary(decisions: Any, worst: int = 20) -> dict[str, Any]:
     dict
         Those entries of `Fleet.summary` that decisions tell: `devices`, `steps`, `alarm`, `versions`, `worst`
         and `classes`. Tests for the whole fleet need its lanes: ``summarize(lanes(...))``.
+
+    Examples
+    --------
+    >>> found = summary(spark.read.parquet("decisions"))  # doctest: +SKIP
     """
     functions = needed("pyspark.sql.functions", "tcuq[spark]", "a fleet on Spark")
     devices = by_device(decisions)

@@ -44,7 +44,7 @@ class Decoder:
 
     Parameters
     ----------
-    max_bytes : int
+    max_bytes : int, default 65536
         A longer line of text is dropped. Frames have a bound of their own, 4,115 bytes.
 
     Attributes
@@ -91,6 +91,12 @@ class Decoder:
         ----------
         chunk : bytes
             Any bytes; no content raises an exception.
+
+        Returns
+        -------
+        list
+            Complete items in the order of arrival: `PosteriorsFrame`, `DecisionsFrame`, `StateFrame` or
+            `Text`.
         """
         self._held += chunk
         items: list[Item] = []
@@ -106,6 +112,11 @@ class Decoder:
         cut : bool
             The line was lost: a last line without a newline may be half a one and is dropped. By default it
             is taken, as the last line of a file.
+
+        Returns
+        -------
+        list
+            What was still open, as of `push`.
 
         Examples
         --------
@@ -204,6 +215,16 @@ class Decoder:
 
 def is_text(line: bytes) -> bool:
     r"""Return whether bytes are a line of UTF-8 without control characters; an empty one is.
+
+    Parameters
+    ----------
+    line : bytes
+        A line without its end.
+
+    Returns
+    -------
+    bool
+        True for text.
 
     Examples
     --------

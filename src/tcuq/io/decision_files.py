@@ -77,6 +77,27 @@ def read_decisions(path: str | Path, format: str | None = None, *, limits: Limit
         One of `FORMATS`; it overrides the extension.
     limits : Limits, optional
         How large the file may be, as of `read_log`.
+
+    Returns
+    -------
+    Decisions
+        The decisions, with the fingerprint of their parameters.
+
+    Raises
+    ------
+    ValueError
+        The message names the file, the line where there is one, and what was expected.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq import Monitor, Params
+    >>> from tcuq.io import Decisions, write_decisions
+    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25], [0.5, 0.5]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
+    ...     read_decisions(f"{folder}/decisions.csv").steps["label"].tolist()
+    [0, 0]
     """
     kind, where = format_of(path, format), shown(path)
     with as_one_line():

@@ -76,11 +76,11 @@ class Decisions:
     ----------
     steps : array of `tcuq.STEP_DTYPE`
         As `Monitor.run` gives them.
-    first : int
+    first : int, default 0
         Number of the first step: 0 for a fresh monitor, else the steps that it had taken before.
     signals : array of shape (T, 17), optional
         As `Monitor.run` gives them, 0 where unused.
-    used : sequence of str
+    used : sequence of str, optional
         Names of the signals that are kept; empty without signals.
     numbers : array of T integers, optional
         Step numbers as a file gives them; by default they count up from `first`.
@@ -88,7 +88,7 @@ class Decisions:
         `Params.fingerprint` of the monitor; files of version 0.1 do not have it.
     names : sequence of str, optional
         Names of the classes; "" for a class whose name a file does not tell.
-    missing : sequence of str
+    missing : sequence of str, optional
         Columns of `NEWER` that a file did not have: `answer` is then the label, the others say nothing.
 
     Examples
@@ -135,6 +135,12 @@ class Decisions:
         Parameters
         ----------
         params : Params
+            That the decisions should have been made with.
+
+        Raises
+        ------
+        ValueError
+            When they were made with others.
         """
         if self.fingerprint not in (None, params.fingerprint):
             raise ValueError(
@@ -143,13 +149,25 @@ class Decisions:
             )
 
     def step_numbers(self) -> npt.NDArray[np.int64]:
-        """Return the number of each step."""
+        """Return the number of each step.
+
+        Returns
+        -------
+        array of T integers
+            From `first` on, or as the file had them.
+        """
         if self.numbers is not None:
             return self.numbers
         return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes."""
+        """Return the columns as arrays; `reason` as a code, 255 for none, and `names` of all classes.
+
+        Returns
+        -------
+        dict of str to array
+            What an NPZ file holds.
+        """
         found: dict[str, npt.NDArray[Any]] = {"step": self.step_numbers()}
         for name in self.columns[1:]:
             if name == "params":
@@ -164,7 +182,13 @@ class Decisions:
         return found
 
     def worded(self) -> dict[str, Any]:
-        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`."""
+        """Return the columns as a person reads them: `reason` as a name, `params` as text, `answer_name`.
+
+        Returns
+        -------
+        dict of str to column
+            What a table holds.
+        """
         columns: dict[str, Any] = dict(self.arrays())
         columns.pop("names", None)
         columns["reason"] = reason_names(self.steps["reason"])
@@ -175,7 +199,13 @@ class Decisions:
         return {name: columns[name] for name in self.columns}
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None."""
+        """Yield the columns of each step; `reason` as a name, "" for none, an unknown accuracy as None.
+
+        Yields
+        ------
+        tuple
+            Values in the order of `columns`.
+        """
         columns = {
             name: values.tolist() if isinstance(values, np.ndarray) else values
             for name, values in self.worded().items()
@@ -278,7 +308,20 @@ def write_decisions(path: str | Path, decisions: Decisions, format: str | None =
     path : path
         ``"-"`` is standard output.
     decisions : Decisions
+        What a monitor said; ``Decisions(steps)`` where you have steps.
     format : str, optional
         One of `FORMATS`; by default the extension tells.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tcuq import Monitor, Params
+    >>> from tcuq.io import Decisions
+    >>> steps = Monitor(Params(classes=2)).run([[0.75, 0.25]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_decisions(f"{folder}/decisions.csv", Decisions(steps))
+    ...     print(Path(folder, "decisions.csv").read_text(encoding="utf-8")[:37])
+    step,label,answer,risk,threshold,unce
     """
     put(path, encode_decisions(decisions, format_of(path, format)))

@@ -54,6 +54,14 @@ class PosteriorsFrame:
     probs : int8 array of shape (n, L)
         Posteriors as `tcuq_step` takes them: scale 1/256, zero point -128.
     features : int8 array of shape (n, d) or None
+        Features of the same steps, None where the parameters use none.
+
+    Examples
+    --------
+    >>> from tcuq.io.binary_frames import Decoder, encode_posteriors
+    >>> [frame] = Decoder().push(encode_posteriors(7, 1, 40, np.zeros((2, 10), dtype=np.int8)))
+    >>> frame.fingerprint, frame.boot, frame.first, frame.probs.shape, frame.features
+    (7, 1, 40, (2, 10), None)
     """
 
     fingerprint: int
@@ -69,10 +77,19 @@ class DecisionsFrame:
 
     Parameters
     ----------
-    fingerprint, boot, first
+    fingerprint, boot, first : int
         As of `PosteriorsFrame`.
     steps : array of `STEP_DTYPE`
         As `Monitor.run` would have given them, to the bit.
+
+    Examples
+    --------
+    >>> from tcuq import Monitor, Params
+    >>> from tcuq.io.binary_frames import Decoder, encode_decisions
+    >>> steps = Monitor(Params(classes=2)).run([[0.9, 0.1], [0.2, 0.8]])
+    >>> [frame] = Decoder().push(encode_decisions(7, 1, 40, steps, classes=2, horizon=0))
+    >>> frame.first, frame.steps["label"].tolist()
+    (40, [0, 1])
     """
 
     fingerprint: int
@@ -87,12 +104,19 @@ class StateFrame:
 
     Parameters
     ----------
-    fingerprint, boot
+    fingerprint, boot : int
         As of `PosteriorsFrame`.
     seq : int
         Number of the last step that is in it; -1 when the device has taken none since its start.
     state : bytes
         What `Monitor.load` takes.
+
+    Examples
+    --------
+    >>> from tcuq.io.binary_frames import Decoder, encode_state
+    >>> [frame] = Decoder().push(encode_state(7, 1, 41, b"state"))
+    >>> frame.seq, frame.state
+    (41, b'state')
     """
 
     fingerprint: int
@@ -103,7 +127,19 @@ class StateFrame:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text between frames, without its end."""
+    r"""A line of text between frames, without its end.
+
+    Parameters
+    ----------
+    line : bytes
+        The line; UTF-8 without control characters.
+
+    Examples
+    --------
+    >>> from tcuq.io.binary_frames import Decoder
+    >>> Decoder().push(b"battery low\n")
+    [Text(line=b'battery low')]
+    """
 
     line: bytes
 

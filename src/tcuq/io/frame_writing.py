@@ -37,10 +37,19 @@ def encode_posteriors(
 
     Parameters
     ----------
-    fingerprint, boot, first, probs, features
+    fingerprint, boot, first : int
         As of `PosteriorsFrame`.
-    size : int
+    probs : int8 array of shape (n, L)
+        As of `PosteriorsFrame`.
+    features : int8 array of shape (n, d), optional
+        As of `PosteriorsFrame`.
+    size : int, default 384
         Bytes of the device's buffer, so of a frame; raised to those of one step.
+
+    Returns
+    -------
+    bytes
+        One or more frames.
 
     Examples
     --------
@@ -76,12 +85,19 @@ def encode_decisions(
 
     Parameters
     ----------
-    fingerprint, boot, first, steps
+    fingerprint, boot, first : int
+        As of `DecisionsFrame`.
+    steps : array of `STEP_DTYPE`
         As of `DecisionsFrame`.
     classes, horizon : int
         Of the parameters; `Params.horizon`, in steps.
-    size : int
-        As for `encode_posteriors`.
+    size : int, default 384
+        Bytes of the device's buffer, as for `encode_posteriors`.
+
+    Returns
+    -------
+    bytes
+        One or more frames.
 
     Examples
     --------
@@ -137,10 +153,17 @@ def encode_state(fingerprint: int, boot: int, seq: int, state: bytes, size: int 
 
     Parameters
     ----------
-    fingerprint, boot, seq, state
+    fingerprint, boot, seq : int
         As of `StateFrame`.
-    size : int
-        As for `encode_posteriors`.
+    state : bytes
+        As of `StateFrame`.
+    size : int, default 384
+        Bytes of the device's buffer, as for `encode_posteriors`.
+
+    Returns
+    -------
+    bytes
+        One or more frames.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def read_log(
     limits: Limits | None = None,
     max_bytes: int | None = None,
 ) -> Log:
-    """Read a log of a classifier's outputs.
+    r"""Read a log of a classifier's outputs.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_log(
         first bad line is an error that names the line.
     params : Params, optional
         Of the monitor that will read the log: a log of another shape is refused.
-    logits : bool
+    logits : bool, default False
         What stands for posteriors in the file are logits: softmax is applied.
     logits_scale : float, optional
         What one unit of int8 logits is worth.
@@ -58,10 +58,25 @@ def read_log(
         In the text formats, the first valid row tells whether posteriors and features are int8
         (written as integers) or float; see `tcuq.io.values.written_int8`.
 
+    Raises
+    ------
+    ValueError
+        The message names the file, the line where there is one, and what was expected.
+
     Warns
     -----
     InputNote
         Where the file has columns that are not read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = "p0,p1,label\n0.9,0.1,0\n0.2,0.8,0\n"
+    ...     _ = Path(folder, "dev.csv").write_text(text, encoding="utf-8")
+    ...     log = read_log(f"{folder}/dev.csv")
+    >>> len(log), log.classes, log.errors().tolist()
+    (2, 2, [False, True])
     """
     kind, where = format_of(path, format), shown(path)
     given = limits_given(limits).but(file=max_bytes)

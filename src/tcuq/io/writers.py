@@ -41,6 +41,17 @@ def write_log(path: str | Path, log: Log) -> None:
         ``.npz``, or ``.parquet``, ``.arrow`` and ``.feather``, which need pyarrow. In tables posteriors and
         features are columns of lists; names and the scale of features are in the metadata.
     log : Log
+        What to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tcuq import Log
+    >>> from tcuq.io import read_log
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_log(f"{folder}/dev.npz", Log([[0.9, 0.1]], labels=[0]))
+    ...     read_log(f"{folder}/dev.npz").labels.tolist()
+    [0]
     """
     kind = log_format(path)
     put(path, encode_table(log_table(log), kind) if kind in TABLES else encode_log(log))

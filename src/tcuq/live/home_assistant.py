@@ -48,6 +48,8 @@ def discovery(node: str, title: str) -> dict[str, dict[str, Any]]:
         message: dict[str, Any] = {
             "name": sensor["name"],
             "unique_id": f"{node}_{key}",
+            # Of the entity: releases before 2025.10 read the second, those since 2026.4 the first alone.
+            "default_entity_id": f"{kind}.{node}_{key}",
             "object_id": f"{node}_{key}",
             "state_topic": f"tcuq/{node}/state",
             "value_template": f"{{{{ value_json.{key} }}}}",

@@ -24,7 +24,25 @@ MOST_BINS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Bins of confidence, each open below and closed above; NaN means for a bin without steps."""
+    """Bins of confidence, each open below and closed above; NaN means for a bin without steps.
+
+    Parameters
+    ----------
+    low, high : arrays of numbers
+        Ends of each bin, in [0, 1].
+    count : array of integers
+        Steps in each bin.
+    confidence : array of numbers
+        Mean confidence in each bin, NaN where there are no steps.
+    accuracy : array of numbers
+        Share of right steps in each bin, NaN where there are no steps.
+
+    Examples
+    --------
+    >>> table = reliability([0.5, 0.9, 0.8], [True, True, False], bins=2)
+    >>> table.low.tolist(), table.high.tolist(), table.count.tolist()
+    ([0.0, 0.5], [0.5, 1.0], [1, 2])
+    """
 
     low: Floats
     high: Floats
@@ -66,8 +84,15 @@ def nll(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
     Parameters
     ----------
-    probs : array of shape (n, L), in [0, 1]
-    labels : array of n integers, 0 to L - 1
+    probs : array of shape (n, L)
+        Posteriors, in [0, 1].
+    labels : array of n integers
+        True classes, 0 to L - 1.
+
+    Returns
+    -------
+    float
+        0 is best.
 
     Examples
     --------
@@ -85,8 +110,15 @@ def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
     Parameters
     ----------
-    probs : array of shape (n, L), in [0, 1]
-    labels : array of n integers, 0 to L - 1
+    probs : array of shape (n, L)
+        Posteriors, in [0, 1].
+    labels : array of n integers
+        True classes, 0 to L - 1.
+
+    Returns
+    -------
+    float
+        0 is best.
 
     Examples
     --------
@@ -103,6 +135,18 @@ def brier(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 def brier_per_class(probs: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Return `brier` divided by the number of classes.
 
+    Parameters
+    ----------
+    probs : array of shape (n, L)
+        Posteriors, in [0, 1].
+    labels : array of n integers
+        True classes, 0 to L - 1.
+
+    Returns
+    -------
+    float
+        0 is best.
+
     Examples
     --------
     >>> brier_per_class([[0.5, 0.5], [0.0, 1.0]], [0, 1])
@@ -117,10 +161,17 @@ def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BIN
 
     Parameters
     ----------
-    confidence : array of n numbers in [0, 1]
+    confidence : array of n numbers
+        The top confidence of each step, in [0, 1].
     right : array of n booleans
-    bins : int
+        Where the prediction is right.
+    bins : int, default 15
         The bins are (0, 1/bins], (1/bins, 2/bins], ...; a confidence of 0 goes into the first.
+
+    Returns
+    -------
+    Reliability
+        A row for each bin, for a reliability diagram.
 
     Examples
     --------
@@ -138,14 +189,21 @@ def reliability(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BIN
 
 
 def ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
-    """Return the expected calibration error: |accuracy - mean confidence| per bin, weighted by count.
+    """Return the expected calibration error: ``|accuracy - mean confidence|`` per bin, weighted by count.
 
     Parameters
     ----------
-    confidence : array of n numbers in [0, 1]
+    confidence : array of n numbers
+        The top confidence of each step, in [0, 1].
     right : array of n booleans
-    bins : int
+        Where the prediction is right.
+    bins : int, default 15
         Bins of equal width, as in `reliability`.
+
+    Returns
+    -------
+    float
+        In [0, 1], 0 is best.
 
     Examples
     --------
@@ -170,7 +228,14 @@ def adaptive_ece(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BI
     confidence : array of n numbers in [0, 1]
         The top confidence of each step.
     right : array of n booleans
-    bins : int
+        Where the prediction is right.
+    bins : int, default 15
+        Bins of equal mass, 1 or more.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Examples
     --------
@@ -193,9 +258,17 @@ def static_calibration_error(probs: npt.ArrayLike, labels: npt.ArrayLike, bins: 
 
     Parameters
     ----------
-    probs : array of shape (n, L), in [0, 1]
-    labels : array of n integers, at most L - 1
-    bins : int
+    probs : array of shape (n, L)
+        Posteriors, in [0, 1].
+    labels : array of n integers
+        True classes, at most L - 1; below 0: none of the classes.
+    bins : int, default 15
+        Bins of equal width, as in `reliability`.
+
+    Returns
+    -------
+    float
+        In [0, 1], 0 is best.
 
     Examples
     --------

@@ -24,9 +24,15 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
     Parameters
     ----------
-    predicted : array of n integers, 0 or more
+    predicted : array of n integers
+        Predicted classes, 0 or more.
     labels : array of n integers
-        Below 0: none of the classes, always an error.
+        True classes; below 0: none of the classes, always an error.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Examples
     --------
@@ -45,9 +51,17 @@ def macro_f1(predicted: npt.ArrayLike, labels: npt.ArrayLike, classes: int) -> f
 
     Parameters
     ----------
-    predicted : array of n integers, 0 to classes - 1
-    labels : array of n integers, at most classes - 1
+    predicted : array of n integers
+        Predicted classes, 0 to classes - 1.
+    labels : array of n integers
+        True classes, at most classes - 1; below 0: none of the classes.
     classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float
+        In [0, 1], 1 is best.
 
     Examples
     --------

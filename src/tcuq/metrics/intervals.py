@@ -16,7 +16,23 @@ MOST = 10_000_000
 
 
 class Interval(NamedTuple):
-    """A value on all steps, the interval of its resamples, and the resamples where it was undefined."""
+    """A value on all steps, the interval of its resamples, and the resamples where it was undefined.
+
+    Parameters
+    ----------
+    estimate : float
+        The value on all steps.
+    low, high : float
+        Ends of the interval of its resamples; NaN where none was defined.
+    undefined : int
+        Resamples for which the value was undefined, such as an AUROC without errors.
+
+    Examples
+    --------
+    >>> found = Interval(0.9, 0.85, 0.94, undefined=0)
+    >>> f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f})"
+    '0.90 (0.85 to 0.94)'
+    """
 
     estimate: float
     low: float
@@ -36,8 +52,13 @@ def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
         0 to n.
     n : int
         (0, 1) is returned for 0.
-    z : float
+    z : float, default 1.96
         Normal quantile, above 0: 1.96 for 95 %.
+
+    Returns
+    -------
+    tuple of float
+        Lower and upper end, in [0, 1].
 
     Examples
     --------
@@ -124,12 +145,15 @@ def block_bootstrap(
     statistic : callable
         Takes the resampled arrays, returns a number. NaN says undefined: such replicates are counted
         and left out.
-    arrays : sequence of arrays with the same first dimension T
+    arrays : sequence of arrays
+        What `statistic` takes; all have the same first dimension T.
     block : int
         1 to T; 1 is the plain bootstrap.
     replicates : int
+        Resamples to draw, 1 or more.
     rng : numpy.random.Generator
-    level : float
+        Where random numbers come from; the same seed gives the same interval.
+    level : float, default 0.95
         Share of the replicates in the interval, between 0 and 1. The ends are replicates themselves: the
         next ones outwards, so infinite values do no harm.
 
@@ -171,17 +195,29 @@ def paired_difference(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Interval:
-    """Return statistic(*first) - statistic(*second), with an interval from the same steps for both.
+    """Return ``statistic(*first) - statistic(*second)``, with an interval from the same steps for both.
 
     Two methods on one stream share its hard and easy parts; resampling them together cancels these.
 
     Parameters
     ----------
     statistic : callable
-        See `block_bootstrap`.
-    first, second : sequences of arrays, all with the same first dimension
-    block, replicates, rng, level
-        See `block_bootstrap`.
+        Takes the arrays of one method, returns a number; see `block_bootstrap`.
+    first, second : sequences of arrays
+        What `statistic` takes for either method; all have the same first dimension.
+    block : int
+        Consecutive steps that stay together; see `block_bootstrap`.
+    replicates : int
+        Resamples to draw, 1 or more.
+    rng : numpy.random.Generator
+        Where random numbers come from.
+    level : float, default 0.95
+        Share of the replicates in the interval, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Above 0 as a whole: the first method is larger beyond chance.
 
     Examples
     --------

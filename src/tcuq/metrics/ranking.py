@@ -17,7 +17,23 @@ NAN = float("nan")
 
 
 class RocCurve(NamedTuple):
-    """Points of a ROC curve, from the strictest threshold to the loosest."""
+    """Points of a ROC curve, from the strictest threshold to the loosest.
+
+    Parameters
+    ----------
+    threshold : array of k numbers
+        A step is called positive where its score is at least this; infinity first.
+    fpr : array of k numbers
+        False-positive rate, in [0, 1].
+    tpr : array of k numbers
+        True-positive rate, in [0, 1].
+
+    Examples
+    --------
+    >>> curve = roc_curve([0.1, 0.4, 0.8], [False, True, True])
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.0, 1.0], [0.0, 0.5, 1.0, 1.0])
+    """
 
     threshold: Floats
     fpr: Floats
@@ -25,7 +41,23 @@ class RocCurve(NamedTuple):
 
 
 class PrecisionRecallCurve(NamedTuple):
-    """Points of a precision-recall curve, from the strictest threshold to the loosest."""
+    """Points of a precision-recall curve, from the strictest threshold to the loosest.
+
+    Parameters
+    ----------
+    threshold : array of k numbers
+        A step is called positive where its score is at least this.
+    precision : array of k numbers
+        Share of positives among those steps, in [0, 1].
+    recall : array of k numbers
+        Share of the positives that are among those steps, in [0, 1].
+
+    Examples
+    --------
+    >>> curve = precision_recall_curve([0.1, 0.4, 0.8], [False, True, True])
+    >>> curve.threshold.tolist(), curve.recall.tolist()
+    ([0.8, 0.4, 0.1], [0.5, 1.0, 1.0])
+    """
 
     threshold: Floats
     precision: Floats
@@ -52,7 +84,9 @@ def auroc(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     Parameters
     ----------
     score : array of n numbers
+        High says positive.
     positive : array of n booleans
+        Which steps are positive, such as wrong predictions.
 
     Returns
     -------
@@ -80,6 +114,13 @@ def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     The sum, over the distinct scores from the highest down, of the precision at or above that score
     times the recall it adds. Tied scores are one threshold; nothing is interpolated.
 
+    Parameters
+    ----------
+    score : array of n numbers
+        High says positive.
+    positive : array of n booleans
+        Which steps are positive.
+
     Returns
     -------
     float
@@ -101,6 +142,11 @@ def average_precision(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
 def prevalence(positive: npt.ArrayLike) -> float:
     """Return the share of positives, which is also the average precision of a constant score.
 
+    Parameters
+    ----------
+    positive : array of n booleans
+        Which steps are positive.
+
     Returns
     -------
     float
@@ -121,6 +167,13 @@ def precision_lift(score: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     (average precision - prevalence) / (1 - prevalence): 1 for a perfect ranking, exactly 0 for a constant
     score, below 0 for a ranking that is worse. It makes streams of different prevalence comparable,
     as the average precision itself is not. A random ranking without ties has a mean slightly above 0.
+
+    Parameters
+    ----------
+    score : array of n numbers
+        High says positive.
+    positive : array of n booleans
+        Which steps are positive.
 
     Returns
     -------
@@ -145,9 +198,11 @@ def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95)
     Parameters
     ----------
     score : array of n numbers
+        High says positive.
     positive : array of n booleans
-    tpr : float
-        In [0, 1].
+        Which steps are positive.
+    tpr : float, default 0.95
+        True-positive rate that must be reached, in [0, 1].
 
     Returns
     -------
@@ -172,6 +227,18 @@ def fpr_at_tpr(score: npt.ArrayLike, positive: npt.ArrayLike, tpr: float = 0.95)
 
 def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
     """Return a point for each distinct score, after (0, 0) at threshold infinity.
+
+    Parameters
+    ----------
+    score : array of n numbers
+        High says positive.
+    positive : array of n booleans
+        Which steps are positive.
+
+    Returns
+    -------
+    RocCurve
+        From the strictest threshold to the loosest.
 
     Raises
     ------
@@ -199,6 +266,18 @@ def roc_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> RocCurve:
 
 def precision_recall_curve(score: npt.ArrayLike, positive: npt.ArrayLike) -> PrecisionRecallCurve:
     """Return a point for each distinct score; no point is made up at recall 0.
+
+    Parameters
+    ----------
+    score : array of n numbers
+        High says positive.
+    positive : array of n booleans
+        Which steps are positive.
+
+    Returns
+    -------
+    PrecisionRecallCurve
+        From the strictest threshold to the loosest.
 
     Raises
     ------

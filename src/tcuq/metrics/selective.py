@@ -19,7 +19,21 @@ from .inputs import Floats, flags, not_empty, numbers, same_length
 
 
 class RiskCoverage(NamedTuple):
-    """Share of the steps kept, and the error rate among them, safest first."""
+    """Share of the steps kept, and the error rate among them, safest first.
+
+    Parameters
+    ----------
+    coverage : array of n numbers
+        Share of the steps that are kept: 1/n, 2/n, ... 1.
+    error : array of n numbers
+        Error rate among the kept steps, in [0, 1].
+
+    Examples
+    --------
+    >>> curve = risk_coverage([0.1, 0.2, 0.3, 0.4], [False, False, False, True])
+    >>> curve.coverage.tolist(), curve.error.tolist()
+    ([0.25, 0.5, 0.75, 1.0], [0.0, 0.0, 0.0, 0.25])
+    """
 
     coverage: Floats
     error: Floats
@@ -33,6 +47,7 @@ def risk_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike) -> RiskCoverage:
     score : array of n numbers
         Low means safe.
     wrong : array of n booleans
+        Where the prediction is wrong.
 
     Returns
     -------
@@ -65,6 +80,18 @@ def aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
     of that number over all orders of the tied steps, since the even share is the mean share at each k
     and the area is linear in it. It lies between 0 and 1; a constant score gives the error rate.
 
+    Parameters
+    ----------
+    score : array of n numbers
+        Risk of each step; low means safe.
+    wrong : array of n booleans
+        Where the prediction is wrong.
+
+    Returns
+    -------
+    float
+        In [0, 1], lower is better.
+
     Examples
     --------
     >>> round(aurc([0.1, 0.2, 0.3, 0.4], [False, False, False, True]), 4)
@@ -78,6 +105,18 @@ def excess_aurc(score: npt.ArrayLike, wrong: npt.ArrayLike) -> float:
 
     The best score puts all errors last, and gives the mean of max(0, k - right) / k over k = 1 to n.
     This is the exact minimum, not the approximation for large n.
+
+    Parameters
+    ----------
+    score : array of n numbers
+        Risk of each step; low means safe.
+    wrong : array of n booleans
+        Where the prediction is wrong.
+
+    Returns
+    -------
+    float
+        0 for a perfect ranking.
 
     Examples
     --------
@@ -93,9 +132,17 @@ def risk_at_coverage(score: npt.ArrayLike, wrong: npt.ArrayLike, coverage: float
 
     Parameters
     ----------
-    score, wrong : arrays of n values
+    score : array of n numbers
+        Risk of each step; low means safe.
+    wrong : array of n booleans
+        Where the prediction is wrong.
     coverage : float
         In [0, 1]; below 1 / n it means one step.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Examples
     --------
@@ -116,9 +163,12 @@ def coverage_at_risk(score: npt.ArrayLike, wrong: npt.ArrayLike, risk: float) ->
 
     Parameters
     ----------
-    score, wrong : arrays of n values
+    score : array of n numbers
+        Risk of each step; low means safe.
+    wrong : array of n booleans
+        Where the prediction is wrong.
     risk : float
-        In [0, 1].
+        Allowed error rate, in [0, 1].
 
     Returns
     -------

@@ -22,7 +22,19 @@ def _events(name: str, values: npt.ArrayLike) -> Bools:
 
 
 def exceedance_deviation(flagged: npt.ArrayLike, level: float) -> float:
-    """Return |share of flagged steps - level|.
+    """Return ``|share of flagged steps - level|``.
+
+    Parameters
+    ----------
+    flagged : array of n booleans
+        Where the monitor flagged a step.
+    level : float
+        Wanted share of flagged steps, in [0, 1].
+
+    Returns
+    -------
+    float
+        0 is best.
 
     Examples
     --------
@@ -40,9 +52,11 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
 
     Parameters
     ----------
-    threshold : array of T finite numbers
-    stretches : slices with a start and a stop, none of them empty or overlapping
-        Steps in none of them are left out. `Log.pieces` gives such slices.
+    threshold : array of T numbers
+        Threshold of each step, finite.
+    stretches : iterable of slice
+        Stationary stretches with a start and a stop, none of them empty or overlapping. Steps in none of them
+        are left out. `Log.pieces` gives such slices.
 
     Returns
     -------
@@ -80,6 +94,18 @@ def threshold_spread(threshold: npt.ArrayLike, stretches: Iterable[slice]) -> fl
 def budget_excess(abstain: npt.ArrayLike, budget: float) -> float:
     """Return by how much the share of abstentions is above the budget, 0 when it is not.
 
+    Parameters
+    ----------
+    abstain : array of n booleans
+        Where the monitor abstained.
+    budget : float
+        Allowed share of abstentions, in [0, 1].
+
+    Returns
+    -------
+    float
+        0 or more.
+
     Examples
     --------
     >>> budget_excess([True, True, False, False], 0.25), budget_excess([False, False], 0.25)
@@ -90,6 +116,18 @@ def budget_excess(abstain: npt.ArrayLike, budget: float) -> float:
 
 def budget_utilization(abstain: npt.ArrayLike, budget: float) -> float:
     """Return the share of abstentions over the budget, which must be above 0; above 1 when overspent.
+
+    Parameters
+    ----------
+    abstain : array of n booleans
+        Where the monitor abstained.
+    budget : float
+        Allowed share of abstentions, above 0 and up to 1.
+
+    Returns
+    -------
+    float
+        1 when the budget is spent exactly.
 
     Examples
     --------
@@ -108,7 +146,14 @@ def worst_window(events: npt.ArrayLike, lengths: Sequence[int] | Ints) -> Ints:
     Parameters
     ----------
     events : array of T booleans
-    lengths : integers from 1 to T
+        Where something happened, such as an abstention.
+    lengths : sequence of int
+        Lengths of windows in steps, each 1 to T.
+
+    Returns
+    -------
+    array of integers
+        One number for each length.
 
     Examples
     --------
@@ -126,6 +171,18 @@ def worst_excess(events: npt.ArrayLike, rate: float) -> float:
 
     At most `burst`, up to rounding, for the abstentions of a monitor whose budget is `rate`. Below 0 only
     when nothing happened at all: then it is -rate, of one step.
+
+    Parameters
+    ----------
+    events : array of T booleans
+        Where something happened, such as an abstention.
+    rate : float
+        Allowed events a step, in [0, 1].
+
+    Returns
+    -------
+    float
+        Events above the rate, in the worst window.
 
     Examples
     --------
@@ -153,6 +210,13 @@ class Detection:
     false_onsets : int
         Times that the alarm went on at a clean step.
     clean_steps : int
+        Steps that are not shifted: what false alarms are counted over.
+
+    Examples
+    --------
+    >>> found = Detection(starts=(3, 9), delays=(2, None), already_raised=0, false_onsets=1, clean_steps=500)
+    >>> found.missed, found.run_length
+    (1, 500.0)
     """
 
     starts: tuple[int, ...]
@@ -203,10 +267,17 @@ def detection(
 
     Parameters
     ----------
-    alarm : array of T booleans or integers, on where not 0
-    shifted : array of T booleans or integers, shifted where not 0
+    alarm : array of T booleans or integers
+        The alarm is on where this is not 0.
+    shifted : array of T booleans or integers
+        The input is degraded where this is not 0.
     segments : array of T integers, optional
         As in `Log`: a shift ends, and another may begin, where the number changes. The alarm goes on.
+
+    Returns
+    -------
+    Detection
+        Delays, missed shifts and false alarms.
 
     Examples
     --------

@@ -24,6 +24,12 @@ class AlarmSide:
         Evidence (risk x steps) at which the alarm is raised, up to 16384.
     cap : float, optional
         Evidence stops growing here, which bounds the time to clear. Default: the limit.
+
+    Examples
+    --------
+    >>> side = AlarmSide(allowance=0.02, limit=5.0)
+    >>> round(side.limit, 3), side.cap == side.limit
+    (5.0, True)
     """
 
     allowance: float
@@ -47,10 +53,16 @@ class Alarm:
 
     Parameters
     ----------
-    mean : float
+    mean : float, default 0.0
         Mean risk on clean development data.
-    rise, fall : AlarmSide or None
-        Watch for risk above, below its clean mean; None switches a side off.
+    rise, fall : AlarmSide, optional
+        Watch for risk above, below its clean mean; None, the default, switches a side off.
+
+    Examples
+    --------
+    >>> alarm = Alarm(mean=0.1, rise=AlarmSide(allowance=0.02, limit=5.0))
+    >>> round(alarm.rise.limit, 3), alarm.fall is None
+    (5.0, True)
     """
 
     mean: float = 0.0
@@ -64,11 +76,23 @@ class Alarm:
         object.__setattr__(self, "mean", snap(number("alarm mean", self.mean, 0, 1), ONE))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `alarm` object of a parameter file."""
+        """Return the `alarm` object of a parameter file.
+
+        Returns
+        -------
+        dict
+            Plain numbers, ready for JSON.
+        """
         return asdict(self)
 
     def integers(self) -> dict[str, int]:
-        """Return the alarm fields of the core's `tcuq_params_t`."""
+        """Return the alarm fields of the core's `tcuq_params_t`.
+
+        Returns
+        -------
+        dict of str to int
+            Fixed-point numbers by the name of the C field.
+        """
         fields = {}
         for name, side, sign in (("rise", self.rise, 1), ("fall", self.fall, -1)):
             reference = 0 if side is None else round((self.mean + sign * side.allowance) * ONE)

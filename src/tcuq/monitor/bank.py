@@ -28,8 +28,9 @@ class Bank:
     Parameters
     ----------
     params : Params
-    count : int
-        Monitors to begin with.
+        Of the model that all devices run.
+    count : int, default 0
+        Monitors to begin with; `grow` adds more.
 
     Examples
     --------
@@ -55,7 +56,18 @@ class Bank:
         return self._core.sizes()[1]
 
     def grow(self, count: int) -> range:
-        """Add new monitors; return their slots."""
+        """Add new monitors; return their slots.
+
+        Parameters
+        ----------
+        count : int
+            How many to add, 0 or more.
+
+        Returns
+        -------
+        range
+            Slots of the new monitors.
+        """
         more = integer("count", count, 0, MOST)
         start = len(self)
         found = range(start, start + more)  # before: there is no way back when memory for it is missing
@@ -76,8 +88,10 @@ class Bank:
         slots : array of n integers
             Whose inference each row is; a slot may come several times.
         probs : array of shape (n, L)
+            Posteriors, one row an inference, as `Monitor.step` takes them.
         features : array of shape (n, d), optional
-        signals : bool
+            Features, one row an inference; ignored where the params use none.
+        signals : bool, default False
             Also return the signals.
 
         Returns
@@ -92,11 +106,30 @@ class Bank:
         return room.filled()
 
     def reset(self, slots: npt.ArrayLike, anew: bool = False) -> None:
-        """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything."""
+        """Forget past posteriors and features, as `Monitor.reset` does; `anew` forgets everything.
+
+        Parameters
+        ----------
+        slots : array of n integers
+            Which monitors.
+        anew : bool, default False
+            Also forget threshold, budget and alarm: the monitor is as new.
+        """
         self._core.reset(self._slots(slots), anew)
 
     def save_many(self, slots: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        """Return states, one a row, each as `Monitor.save` gives it."""
+        """Return states, one a row, each as `Monitor.save` gives it.
+
+        Parameters
+        ----------
+        slots : array of n integers
+            Which monitors.
+
+        Returns
+        -------
+        uint8 array of shape (n, bytes of a state)
+            What `load_many` takes, here or in another process.
+        """
         wanted = self._slots(slots)
         states = np.empty((len(wanted), self._core.sizes()[2]), dtype=np.uint8)
         self._core.save_many(wanted, states)
@@ -108,8 +141,14 @@ class Bank:
         Parameters
         ----------
         slots : array of n integers
+            Which monitors, in the order of `states`.
         states : uint8 array with one row a state, or bytes
             As `save_many` gives them, or what `Monitor.save` gave, one after the other.
+
+        Raises
+        ------
+        ValueError
+            For a state that is damaged or belongs to other parameters.
 
         Examples
         --------

@@ -26,6 +26,12 @@ class Cost:
     instructions : int
         Estimate for one step: a linear model fitted to counts of the core compiled by gcc -O2 for
         x86-64, within 10 % of the count on the configurations that the tests measure.
+
+    Examples
+    --------
+    >>> found = cost(Params(classes=10))
+    >>> found.ram_bytes, found.state_bytes
+    (156, 112)
     """
 
     ram_bytes: int
@@ -38,6 +44,16 @@ class Cost:
 
 def cost(params: Params) -> Cost:
     """Return what these parameters cost.
+
+    Parameters
+    ----------
+    params : Params
+        Of the monitor.
+
+    Returns
+    -------
+    Cost
+        RAM, size of a saved state, and work of one step.
 
     Examples
     --------

@@ -39,18 +39,18 @@ class EvidenceHead:
         Coefficients by signal name, in [-64, 64); a signal that is not named gets 0.
     offsets : sequence of float
         One a class, in [-128, 128).
-    clip : float
+    clip : float, default 4.0
         One step adds at most this much, and takes off at most this much; up to 256.
-    allowance : float
+    allowance : float, default 0.0
         Taken off at every step, after the clip; 0 to 256.
-    spread : float
-        Mean square of the difference between the evidence of neighboring clean steps. As far as it has been
-        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays
-        before a camera says the same again and again. 0 takes every step in full.
     bet : tuple of float, optional
         Base and slope: the alarm sums log(base + slope x evidence) in place of the evidence. Where the
         mean of base + slope x evidence, given the past, is at most 1 on clean data, false alarms come on
         average at most once in exp(limit) steps: proved, without independence.
+    spread : float, default 0.0
+        Mean square of the difference between the evidence of neighboring clean steps. As far as it has been
+        smaller of late, evidence for degradation counts less, down to a sixteenth: an object that stays
+        before a camera says the same again and again. 0 takes every step in full.
 
     Examples
     --------
@@ -116,7 +116,13 @@ class EvidenceHead:
         return (head_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_evidence_t`."""
+        """Return the fields of the core's `tcuq_evidence_t`.
+
+        Returns
+        -------
+        dict
+            Fixed-point numbers by the name of the C field.
+        """
         return {
             "clip": round(self.clip * ONE),
             "allowance": round(self.allowance * ONE),
@@ -128,7 +134,13 @@ class EvidenceHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `evidence` object of a parameter file."""
+        """Return the `evidence` object of a parameter file.
+
+        Returns
+        -------
+        dict
+            Plain numbers, ready for JSON.
+        """
         return {
             "coef": dict(self.coef),
             "offsets": list(self.offsets),
@@ -147,6 +159,11 @@ class EvidenceHead:
             As `Monitor.run` gives them.
         labels : array of T integers
             Classes that the parameters speak about: answers, or labels.
+
+        Returns
+        -------
+        array of T numbers
+            In nats; above 0 speaks for degraded input.
         """
         p = self.integers()
         units = np.round(np.asarray(signals) * ONE).astype(np.int64)

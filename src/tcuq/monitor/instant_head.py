@@ -26,14 +26,14 @@ class InstantHead:
     ----------
     coef : mapping of str to float
         Coefficients by signal name, in [-64, 64); a signal that is not named gets 0.
-    bias : float
+    bias : float, default 0.0
         In [-256, 256].
     class_mix : sequence of float, optional
         Share of each class in development, each above 0: turns the correction by class mix on. What a
         posterior says of a class is then divided by the square root of how much more often than that it has
         been saying so. It assumes that classes come as often in the field as in development; where one is
         truly rare or absent there, it does harm.
-    spread : float
+    spread : float, default 0.0
         How unlike neighboring steps of one answer were in development: the mean square of the difference of
         their doubts over their mean variance, 0 to 4. Streams whose steps differ less than that have a
         variety below 1. 0 for a variety of 1 on every stream.
@@ -76,7 +76,13 @@ class InstantHead:
         return (instant_from, (self.to_dict(),))
 
     def integers(self) -> dict[str, Any]:
-        """Return the fields of the core's `tcuq_instant_t`."""
+        """Return the fields of the core's `tcuq_instant_t`.
+
+        Returns
+        -------
+        dict
+            Fixed-point numbers by the name of the C field.
+        """
         shares = self.class_mix
         return {
             "bias": round(self.bias * ONE),
@@ -86,7 +92,13 @@ class InstantHead:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the `instant` object of a parameter file."""
+        """Return the `instant` object of a parameter file.
+
+        Returns
+        -------
+        dict
+            Plain numbers, ready for JSON.
+        """
         shares = self.class_mix
         return {
             "coef": dict(self.coef),

@@ -34,6 +34,8 @@ class Log:
     probs : array of shape (T, L)
         Posteriors: int8 (scale 1/256, zero point -128), uint8, or float.
     features : array of shape (T, d), optional
+        What the last layer of the network reads: int8, or float. Without them the monitor reads posteriors
+        alone.
     labels : array of T integers, optional
         True classes, 0 to L - 1; a value below 0 means none of the classes, which is always an error. With
         `names`, they may be names.
@@ -44,13 +46,18 @@ class Log:
         0 where the input is clean, 1 to 255 where it is known to be degraded: the kind of shift, if
         there are several. Marks what is clean for the fit, kinds to hold out, and the change points
         for the report. Afterwards `shifted` is boolean and `kinds` holds the integers.
-    notes : sequence of str
+    notes : sequence of str, optional
         Remarks on where the log came from, such as columns that were not read; `fit` repeats them.
     names : sequence of str, optional
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
     feature_scale, feature_zero_point : float, int, optional
         What one unit of int8 features is worth, and the integer that stands for 0; both or neither. `fit`
         reads them here unless it is told otherwise.
+
+    Raises
+    ------
+    ValueError
+        For arrays of different lengths, or labels outside the classes.
 
     See Also
     --------
@@ -143,12 +150,23 @@ class Log:
         ----------
         logits : array of shape (T, L)
             Float, or int8; see `tcuq.softmax`.
-        features, labels, segments, shifted
+        features : array of shape (T, d), optional
+            As of `Log`.
+        labels : array of T integers, optional
+            As of `Log`.
+        segments : array of T integers, optional
+            As of `Log`.
+        shifted : array of T booleans or integers, optional
             As of `Log`.
         scale : float, optional
             What one unit of int8 logits is worth.
         names : sequence of str, optional
             As of `Log`.
+
+        Returns
+        -------
+        Log
+            With posteriors from a softmax of the logits.
 
         Examples
         --------
@@ -176,7 +194,7 @@ class Log:
             Posteriors in p0, p1, ..., or as lists in a column probs. Optional: features in f0, f1, ..., or as
             lists in features; label, segment, shifted. A single p0 is a sigmoid output: the probability of
             class 1. Columns of other names are not read; `notes` names them.
-        logits : bool
+        logits : bool, default False
             The posteriors are logits.
         logits_scale : float, optional
             What one unit of int8 logits is worth.
@@ -184,6 +202,16 @@ class Log:
             Names of the classes; the column label may then hold names.
         feature_scale, feature_zero_point : float, int, optional
             As of `Log`. An Arrow table that `tcuq.io.write_log` wrote has these, and names, in its metadata.
+
+        Returns
+        -------
+        Log
+            One step a row, in the order of the frame.
+
+        Raises
+        ------
+        ValueError
+            Without columns of posteriors, or with values that no log can hold.
         """
         layout, found, details = read_frame(frame)
         probs = softmax(paired(found.probs), logits_scale) if logits else sigmoid_pairs(found.probs)
@@ -207,24 +235,52 @@ class Log:
         return 0 if self.features is None else int(self.features.shape[1])
 
     def predictions(self) -> npt.NDArray[np.int64]:
-        """Return the labels that the core gives: the largest int8 posterior, the lowest class on a tie."""
+        """Return the labels that the core gives: the largest int8 posterior, the lowest class on a tie.
+
+        Returns
+        -------
+        array of T integers
+            0 to L - 1.
+        """
         return np.asarray(np.argmax(quantize_probs(self.probs), axis=1), dtype=np.int64)
 
     def confidence(self) -> npt.NDArray[np.float64]:
-        """Return the largest posterior of each step, in [0, 1]."""
+        """Return the largest posterior of each step, in [0, 1].
+
+        Returns
+        -------
+        array of T numbers
+            The confidence of each step.
+        """
         top = self.probs.max(axis=1).astype(np.float64)
         if self.probs.dtype == np.int8:
             return np.asarray((top + 128) / 256)
         return np.asarray(top / 256 if self.probs.dtype == np.uint8 else top)
 
     def errors(self) -> npt.NDArray[np.bool_]:
-        """Return where the prediction is wrong; needs labels."""
+        """Return where the prediction is wrong; needs labels.
+
+        Returns
+        -------
+        array of T booleans
+            True where the prediction is not the label.
+
+        Raises
+        ------
+        ValueError
+            When the log has no labels.
+        """
         if self.labels is None:
             raise ValueError("labels are missing; errors cannot be told")
         return np.asarray(self.predictions() != self.labels)
 
     def pieces(self) -> list[slice]:
         """Return the segments as slices, in order.
+
+        Returns
+        -------
+        list of slice
+            One for each segment; all steps where there are no segments.
 
         Examples
         --------
@@ -238,7 +294,18 @@ class Log:
         return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
     def take(self, index: slice | npt.NDArray[Any]) -> Log:
-        """Return some of the steps, in the order given."""
+        """Return some of the steps, in the order given.
+
+        Parameters
+        ----------
+        index : slice or array of integers or booleans
+            Which steps, as an index of numpy.
+
+        Returns
+        -------
+        Log
+            With everything else of this log.
+        """
 
         def part(values: npt.NDArray[Any] | None) -> Any:
             return None if values is None else values[index]
@@ -256,7 +323,13 @@ class Log:
         )
 
     def change_points(self) -> list[int]:
-        """Return the steps at which a known shift begins, inside a segment or at its start."""
+        """Return the steps at which a known shift begins, inside a segment or at its start.
+
+        Returns
+        -------
+        list of int
+            Numbers of steps, rising; empty where no shift is known.
+        """
         if self.shifted is None:
             return []
         points = []

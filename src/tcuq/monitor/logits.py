@@ -85,6 +85,11 @@ def softmax_table(scale: float) -> npt.NDArray[np.uint16]:
     scale : float
         What one unit of the logits is worth, as the runtime that quantized them says.
 
+    Returns
+    -------
+    uint16 array
+        One value for each distance, from 0 to 255.
+
     Examples
     --------
     >>> softmax_table(0.5)[:3].tolist()
@@ -105,9 +110,15 @@ def posteriors(logits: npt.NDArray[Any], table: npt.NDArray[np.uint16]) -> npt.N
 
     Parameters
     ----------
-    logits : int8 array (T, L)
+    logits : int8 array of shape (T, L)
+        Outputs before the softmax.
     table : array of `ENTRIES` values
         From `softmax_table`.
+
+    Returns
+    -------
+    int8 array of shape (T, L)
+        What `Monitor.run` takes.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Monitor:
             apply `tcuq.softmax` first.
         features : array of d values, optional
             int8 in the scale of the params, or float. Ignored where the params use none.
-        signals : bool
+        signals : bool, default False
             Also return all signals in `Step.signals` (0 where unused).
 
         Returns
@@ -99,7 +99,8 @@ class Monitor:
             A log, or a data frame or Arrow table with the columns of one (see `Log.from_frame`), brings its
             own features; past outputs are forgotten where a new segment begins.
         features : array of shape (T, d), optional
-        signals : bool
+            One row a step; int8 in the scale of the params, or float. Ignored where the params use none.
+        signals : bool, default False
             Also return the signals.
 
         Returns
@@ -138,20 +139,64 @@ class Monitor:
 
         Threshold, budget, alarm and warm-up go on: the rates would not hold otherwise. So does what was
         learned of the stream: persistence, variety, severity and expected accuracy.
+
+        Examples
+        --------
+        >>> monitor = Monitor(Params(classes=2))
+        >>> monitor.reset()  # after the device slept, say
         """
         self._core.reset()
 
     def save(self, path: str | Path | None = None) -> bytes:
-        """Return the state as bytes, the same on every machine; write them to `path` if given."""
+        """Return the state, the same bytes on every machine.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write them to as well, whole or not at all.
+
+        Returns
+        -------
+        bytes
+            What `load`, and `tcuq_load` of the C package, take.
+
+        Examples
+        --------
+        >>> monitor = Monitor(Params(classes=2))
+        >>> len(monitor.save()) == monitor.params.state_bytes
+        True
+        """
         state = self._core.save()
         if path is not None:
             write_whole(path, state)
         return state
 
     def load(self, state: bytes | str | Path) -> Monitor:
-        """Take over a saved state (bytes, or a file that holds them); return self.
+        """Take over a saved state.
 
         A state that does not fit is refused and changes nothing.
+
+        Parameters
+        ----------
+        state : bytes or path
+            What `save` gave, or a file that holds it.
+
+        Returns
+        -------
+        Monitor
+            This monitor.
+
+        Raises
+        ------
+        ValueError
+            For a state that is damaged or belongs to other parameters.
+
+        Examples
+        --------
+        >>> params = Params(classes=2)
+        >>> state = Monitor(params).save()
+        >>> Monitor(params).load(state).save() == state
+        True
         """
         content = bytes(state) if isinstance(state, (bytes, bytearray, memoryview)) else read_limited(state)
         status = self._core.load(content)

@@ -68,67 +68,76 @@ class Params:
     ----------
     classes : int
         Number of classes, 2 to 1000.
-    features : int
+    features : int, default 0
         Number of features a step, 0 to 256; 0 for posterior-only operation.
-    feature_scale, feature_zero_point : float, int
-        How float features become int8, as in the runtime that makes them.
+    feature_scale : float, default 1.0
+        What one unit of int8 features is worth, as in the runtime that makes them.
+    feature_zero_point : int, default 0
+        The int8 value that stands for 0, as in the runtime that makes the features.
     signals : sequence of str, optional
         Signals in use. Default: profile ``"paper"``, without `instability` when there are no features.
-    lags : sequence of int
+    lags : sequence of int, default (1, 2, 4)
         Steps to look back, each 1 to 64.
     lag_weights : sequence of float, optional
         Weights of the lags in `divergence`; default proportional to 1 / lag.
-    window : int
-        Longest lag that is allowed, 1 to 64. It sets the default warm-up and cannot change the risk:
-        nothing older than the largest lag is ever read.
+    window : int, default 16
+        Longest lag that is allowed, 1 to 64. It sets the default warm-up and cannot change the risk: nothing
+        older than the largest lag is ever read.
     warmup : int, optional
         Steps that never abstain; default 4 x window.
-    doubt_mix : float
+    doubt_mix : float, default 0.5
         Share of confidence against margin in `doubt`, in [0, 1].
-    blend : float
+    blend : float, default 0.7
         Share of `uncertainty` in `risk`, in [0, 1]; the rest is how low the anchor is.
-    anchor : {"confidence", "belief"}
+    anchor : {"confidence", "belief"}, default "confidence"
         What the rest of `risk` leans on: the confidence of this posterior, or the belief in its label after
         the last few steps, which needs `instant` or the signal `disbelief_fast`.
-    about : {"label", "answer"}
-        What signals, uncertainty and risk speak of: the top class of this posterior, or the class to act on,
-        which needs `instant`.
     coef : mapping of str to float, optional
         Coefficient of each signal in use, in [-64, 64).
-    bias : float
+    bias : float, default -2.5
         In [-256, 256].
     clean_means : mapping of str to float, optional
         Mean of each signal on clean data; stands in while there is no past.
-    level : float
+    level : float, default 0.1
         Share of steps to flag, 0.001 to 0.999; the nearest fraction with a denominator up to 1000 is used.
-    reference : float
+    reference : float, default 0.5
         Threshold at zero debt, in [0, 1).
-    slope, steep_slope : float
-        Threshold per flag of debt near zero and beyond the knee, in risk.
-    knee : float
+    slope : float, default 0.006
+        Threshold per flag of debt near zero, in risk.
+    steep_slope : float, default 0.05
+        The same beyond the knee.
+    knee : float, default 10.0
         Debt, in flags, where the steep slope begins.
-    budget : float
+    budget : float, default 0.15
         Largest share of abstentions, in [0, 1].
-    burst : int
+    burst : int, default 8
         Abstentions that may come at once, 1 to 10000.
-    alarm : Alarm
-        The frozen side.
+    alarm : Alarm, optional
+        The frozen side; off by default.
     evidence : EvidenceHead, optional
         What the rise side of the alarm sums in place of risk. Its limit and cap then count evidence, `mean`
         and the allowance of that side are not used, and there is no fall side.
+    about : {"label", "answer"}, default "label"
+        What signals, uncertainty and risk speak of: the top class of this posterior, or the class to act on,
+        which needs `instant`.
     instant : InstantHead, optional
         Head for steps without a past. With it the monitor learns how long classes stay, goes over to `coef`
         and `bias` as far as they do, and answers with the class that it then believes in.
     centers : sequence of sequences of int, optional
         Mean features of each class on clean data, in int8 units; needed by the signal `distance`.
-    horizon : int
+    horizon : int, default 0
         Steps that the expected accuracy looks back, a power of two from 16 to 4096; 0 for none.
-    expected_start : float
+    expected_start : float, default 0.0
         Expected accuracy before the first step.
     names : sequence of str, optional
         Names of the classes, shown wherever a class is; up to 64 printable characters each.
-    notes : mapping
+    notes : mapping, optional
         Free text and figures about the fit; never read by the monitor.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range; the message names the field, the value and what was expected.
 
     Examples
     --------
@@ -348,18 +357,37 @@ class Params:
         return low / den, high / den
 
     def flag_bound(self, steps: int) -> float:
-        """Return the largest possible |flag rate - level| after so many steps, for any input.
+        """Return the largest possible ``|flag rate - level|`` after so many steps, for any input.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps, 1 or more.
+
+        Returns
+        -------
+        float
+            A share of the steps; it shrinks as 1 / steps.
 
         Examples
         --------
         >>> round(Params(classes=10).flag_bound(1000), 3)
         0.02
+        >>> Params(classes=10).flag_bound(0)
+        Traceback (most recent call last):
+        ...
+        ValueError: steps is 0, expected 1 to 9223372036854775807
         """
         low, high = self.debt_bounds
-        return max(-low, high) / steps
+        return max(-low, high) / integer("steps", steps, 1, 2**63 - 1)
 
     def integers(self) -> dict[str, Any]:
         """Return the fields of the core's `tcuq_params_t`, as integers; a copy that you may change.
+
+        Returns
+        -------
+        dict
+            Values by the name of the C field.
 
         Examples
         --------
@@ -369,15 +397,37 @@ class Params:
         return fresh(self._integers)
 
     def core(self) -> _core.Core:
-        """Return a fresh core monitor with these parameters."""
+        """Return a fresh core monitor with these parameters.
+
+        Returns
+        -------
+        tcuq._core.Core
+            The C monitor that `Monitor` wraps.
+        """
         return _core.Core(self._integers, self.feature_scale)
 
     def bank(self) -> _core.Bank:
-        """Return an empty bank of core monitors with these parameters."""
+        """Return an empty bank of core monitors with these parameters.
+
+        Returns
+        -------
+        tcuq._core.Bank
+            The C monitors that `Bank` wraps.
+        """
         return _core.Bank(self._integers, self.feature_scale)
 
     def replace(self, **changes: Any) -> Params:
         """Return a copy with some fields changed.
+
+        Parameters
+        ----------
+        **changes : any
+            Fields by name, as of `Params`.
+
+        Returns
+        -------
+        Params
+            Checked as a new one is.
 
         Examples
         --------
@@ -387,11 +437,23 @@ class Params:
         return replace(self, **changes)
 
     def to_json(self) -> str:
-        """Return the parameter file (SPEC.md section 14)."""
+        """Return the parameter file (SPEC.md section 14).
+
+        Returns
+        -------
+        str
+            JSON with a checksum.
+        """
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the parameter file."""
+        """Return the content of the parameter file.
+
+        Returns
+        -------
+        dict
+            What JSON can hold, with a checksum.
+        """
         return content_of(self)
 
     @classmethod
@@ -401,8 +463,19 @@ class Params:
         Parameters
         ----------
         content : mapping
-        sealed : bool
+            As `to_dict` gives it.
+        sealed : bool, default True
             Whether the checksum must be that of the content; False after an edit of your own.
+
+        Returns
+        -------
+        Params
+            The parameters.
+
+        Raises
+        ------
+        ValueError
+            For a field that is unknown, missing or out of range, or a checksum that does not fit.
 
         Examples
         --------
@@ -416,16 +489,60 @@ class Params:
 
     @classmethod
     def from_json(cls, text: str, sealed: bool = True) -> Params:
-        """Build from the text of a parameter file; `sealed` as for `from_dict`."""
+        """Build from the text of a parameter file.
+
+        Parameters
+        ----------
+        text : str
+            As `to_json` gives it.
+        sealed : bool, default True
+            As for `from_dict`.
+
+        Returns
+        -------
+        Params
+            The parameters.
+
+        Raises
+        ------
+        ValueError
+            As for `from_dict`, and for a text that is not JSON.
+        """
         return cls.from_dict(content_from(text), sealed)
 
     def save(self, path: str | Path) -> None:
-        """Write the parameter file, whole or not at all."""
+        """Write the parameter file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            File to write; ``monitor.json``, say.
+        """
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path, sealed: bool = True, *, limits: Limits | None = None) -> Params:
-        """Read a parameter file; `sealed` as for `from_dict`, `limits` for its bytes and its nesting."""
+        """Read a parameter file.
+
+        Parameters
+        ----------
+        path : path
+            As `save`, `tcuq fit` or `tcuq tune` wrote it.
+        sealed : bool, default True
+            As for `from_dict`.
+        limits : Limits, optional
+            How many bytes the file may have, and how deep it may be nested; see `tcuq.io.Limits`.
+
+        Returns
+        -------
+        Params
+            The parameters.
+
+        Raises
+        ------
+        ValueError
+            As for `from_dict`; the message names the file.
+        """
         try:
             text = read_limited(path, limits=limits).decode()
         except UnicodeDecodeError:

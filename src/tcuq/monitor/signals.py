@@ -49,6 +49,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "magnitude",
     ),
 }
+"""Sets of signals by the name that `fit` takes; without features, those that read features are left out."""
 
 STOCK_COEF = {
     "divergence": 1.5,

@@ -70,7 +70,14 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         Parameters
         ----------
         steps : array of `STEP_DTYPE`
+            As `Monitor.run` gives it.
         class_names : sequence of str, optional
+            Names of the classes; adds a column `answer_name` to tables.
+
+        Returns
+        -------
+        Steps
+            A view of the same memory.
         """
         if steps.dtype != STEP_DTYPE or steps.ndim != 1:
             raise TypeError(f"steps are {steps.dtype}, expected one row of tcuq.STEP_DTYPE a step")
@@ -107,6 +114,16 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         beside : pandas.DataFrame, optional
             The input of the run, or some of its columns. Its index is kept, and so are columns that are not
             read, such as times and devices; its label is called `true_label`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `tcuq.step_columns`, after those of `beside`.
+
+        Raises
+        ------
+        ValueError
+            When pandas is not installed; the message says what to type.
         """
         pandas = needed("pandas", "pandas", "a pandas data frame")
         index = getattr(beside, "index", None)
@@ -122,6 +139,16 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         ----------
         beside : polars.DataFrame, optional
             As of `to_pandas`.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of `tcuq.step_columns`, after those of `beside`.
+
+        Raises
+        ------
+        ValueError
+            When polars is not installed; the message says what to type.
         """
         polars = needed("polars", "polars", "a polars data frame")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -135,6 +162,16 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         ----------
         beside : pyarrow.Table, optional
             As of `to_pandas`.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of `tcuq.step_columns`, after those of `beside`.
+
+        Raises
+        ------
+        ValueError
+            When pyarrow is not installed; the message says what to type.
         """
         arrow = needed("pyarrow", "tcuq[tables]", "an Arrow table")
         columns: dict[str, Any] = {**self._kept(beside), **step_columns(self, self.class_names)}
@@ -179,6 +216,12 @@ class Steps(np.ndarray[Any, np.dtype[Any]]):
         log : Log, optional
             The input of the run: known shifts and wrong answers are shown too.
         title : str, optional
+            Written above the picture.
+
+        Returns
+        -------
+        StepsFigure
+            An SVG picture.
         """
         # The drawing belongs to the report, above this part; the package itself knows where that is.
         from .. import plot_steps
@@ -246,6 +289,7 @@ def step_columns(steps: npt.NDArray[Any], names: Sequence[str] | None = None) ->
     Parameters
     ----------
     steps : array of `STEP_DTYPE`
+        As `Monitor.run` gives it.
     names : sequence of str, optional
         Names of the classes, such as `Params.names`.
 

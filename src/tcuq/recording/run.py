@@ -58,7 +58,7 @@ def record(
         the input of the last fully connected layer. False leaves features out.
     posteriors : str, optional
         Name of the output with the posteriors, where a model has several outputs.
-    logits : bool
+    logits : bool, default False
         The model has no softmax: apply one.
     names : sequence of str, optional
         Names of the classes in the order of the model's outputs. A folder has them in alphabetical order.
@@ -67,13 +67,16 @@ def record(
         of an integer input; other data are taken as they are.
     input_shape : sequence of int, optional
         Shape of one input, where a folder is read for a model that does not say it.
-    x_name, y_name : str
-        Names of the arrays in an NPZ file. For an NPY file, `y_name` is a second NPY file.
-    batch : int
+    x_name : str, default "x"
+        Name of the array of inputs in an NPZ file.
+    y_name : str, optional
+        Name of the array of labels in an NPZ file; ``"y"`` by default, if it is there. For an NPY file, a
+        second NPY file.
+    batch : int, default 32
         Inputs that are run, and kept in memory, at once.
-    fast : bool
+    fast : bool, default False
         For int8 TFLite models: optimized kernels in place of the reference kernels. Bits may differ.
-    in_order : bool
+    in_order : bool, default False
         Read a folder by class and file name, in place of mixed.
     stream : bool or str, optional
         Arrange plain examples as a stream. True or "mixed": stretches of several paces. "dwell=16": a class

@@ -47,7 +47,8 @@ def render(
     signals : array of shape (T, 17), optional
         In registry order. Left out, they are computed again when both params and log are given.
     title : str, optional
-    first : int
+        Heading of the page.
+    first : int, default 0
         Number of the first step: above 0 for a monitor that had run before. Its debt there is not
         known, so the flag rate is then held against the bound for any n consecutive steps.
     names : sequence of str, optional
@@ -56,6 +57,7 @@ def render(
     Returns
     -------
     str
+        HTML with its styles and scripts.
 
     Examples
     --------
@@ -148,6 +150,25 @@ def write_report(
     names: Sequence[str] | None = None,
 ) -> None:
     """Write the report to a file, whole or not at all; see `render`.
+
+    Parameters
+    ----------
+    path : path
+        File to write, ``report.html``, say.
+    decisions : structured array of `tcuq.STEP_DTYPE`
+        As `Monitor.run` gives it.
+    params : Params, optional
+        Adds the bounds, the coefficients and the table of settings.
+    log : Log, optional
+        Of the same length; its labels, known shifts and segments are used where it has them.
+    signals : array of shape (T, 17), optional
+        In registry order; computed again when left out and both params and log are given.
+    title : str, optional
+        Heading of the page.
+    first : int, default 0
+        Number of the first step: above 0 for a monitor that had run before.
+    names : sequence of str, optional
+        Names of the classes; those of params or log go before.
 
     Examples
     --------

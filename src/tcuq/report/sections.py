@@ -51,7 +51,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") ->
         for row in rows
     )
     whole = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="scroll"><table class="{name}">{whole}</table></div>'
+    return (
+        '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
+        f'<table class="{name}">{whole}</table></div>'
+    )
 
 
 def keyed(key: str, words: str) -> str:

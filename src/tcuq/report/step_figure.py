@@ -36,6 +36,11 @@ class StepsFigure:
     ----------
     svg : str
         The picture. It needs no other file and follows the light or dark setting of the viewer.
+
+    Examples
+    --------
+    >>> StepsFigure("<svg></svg>")
+    StepsFigure: a notebook shows it, .save("steps.svg") writes it
     """
 
     def __init__(self, svg: str) -> None:
@@ -48,7 +53,18 @@ class StepsFigure:
         return 'StepsFigure: a notebook shows it, .save("steps.svg") writes it'
 
     def save(self, path: str | Path) -> None:
-        """Write the picture as an SVG file, whole or not at all."""
+        """Write the picture as an SVG file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it ends in ``.svg``.
+
+        Raises
+        ------
+        ValueError
+            For another extension.
+        """
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"{path}: a figure is written as .svg")
         write_whole(path, self.svg.encode())
@@ -64,10 +80,12 @@ def plot_steps(steps: npt.NDArray[Any], log: Log | None = None, title: str | Non
     log : Log, optional
         The input of the run: adds known shifts, segments and, with labels, wrong answers and true accuracy.
     title : str, optional
+        Written above the picture.
 
     Returns
     -------
     StepsFigure
+        A notebook shows it by itself; ``.save("steps.svg")`` writes it.
 
     Examples
     --------

@@ -31,12 +31,13 @@ class Network:
     Parameters
     ----------
     graph : Graph
-    compiler : str
+        From `tcuq.device.tflite.importing.import_model`, or made by hand.
+    compiler : str, default "cc"
         Command of a C compiler.
     flags : sequence of str
         Its options. The default asks for no vectors: gcc 12 for aarch64 breaks a loop of the kernels with
         them.
-    seed : int
+    seed : int, default 1
         First state of the generator of dropped values, 1 to 2**32 - 1; it goes on from run to run.
 
     Attributes

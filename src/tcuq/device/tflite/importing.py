@@ -23,10 +23,17 @@ class Imported:
     Parameters
     ----------
     graph : Graph
+        Tensors and steps, as `Network` takes them.
     operators : mapping of str to int
         How often the model has each operator.
     notes : list of str
         What the user should know.
+
+    Examples
+    --------
+    >>> found = import_model("model.tflite")  # doctest: +SKIP
+    >>> found.operators.most_common(1)  # doctest: +SKIP
+    [('CONV_2D', 4)]
     """
 
     graph: Graph
@@ -42,6 +49,7 @@ def import_model(
     Parameters
     ----------
     path : path
+        The ``.tflite`` file.
     name : str, optional
         Of the graph, a C identifier; made from that of the file by default.
     asked : Asked, optional
@@ -49,10 +57,20 @@ def import_model(
     limits : Limits, optional
         `model` is for the bytes of the file.
 
+    Returns
+    -------
+    Imported
+        The graph, and notes on what was left out.
+
     Raises
     ------
     ValueError
         In one line, naming the file, the operator and the tensor.
+
+    Examples
+    --------
+    >>> from tcuq.device.kernels.host import Network  # doctest: +SKIP
+    >>> network = Network(import_model("model.tflite").graph)  # doctest: +SKIP
     """
     path = Path(path)
     wanted = asked or Asked()

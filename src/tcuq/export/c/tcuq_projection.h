@@ -14,8 +14,8 @@ typedef struct {
     const int8_t *matrix; /* a row of `inputs` values for every output */
     const int32_t *bias;  /* one an output: offset, both zero points and the half of the rounding */
     const uint8_t *shift; /* one an output, 0..24 */
-    uint16_t inputs;
-    uint16_t outputs;
+    uint16_t inputs;      /* wide features */
+    uint16_t outputs;     /* features that the monitor reads */
 } tcuq_projection_t;
 
 /* Write features[k] = (bias[k] + sum of matrix[k][i] * wide[i]) / 2^shift[k], rounded down and

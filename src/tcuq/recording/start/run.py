@@ -73,33 +73,59 @@ def start(
 
     Parameters
     ----------
-    model, x, y
+    model : path, text or object
         As of `tcuq.record`.
+    x : path, text or array
+        Inputs, as of `tcuq.record`.
     out : path
         Folder to write: all files or, if anything fails, none.
-    stream, shifts
-        As of `tcuq.record`; by default both, as they suit the data.
+    y : array, optional
+        Labels, as of `tcuq.record`.
+    stream : bool or str, optional
+        As of `tcuq.record`; by default as it suits the data.
+    shifts : bool, str, callable or sequence, default True
+        As of `tcuq.record`.
     steps : int, optional
         Inferences in all; by default one an example, at most 12,000.
     seed : int, optional
         Of the split, the streams and the fit; default 0.
-    budget : float
-        Largest share of abstentions.
-    run_length : int
+    budget : float, default 0.15
+        Largest share of abstentions, 0 to 1.
+    run_length : int, default 10000
         Wanted mean number of clean steps between false alarms.
-    name, form
-        Of the package, as of `tcuq.export.export`.
-    force : bool
+    name : str, default "monitor"
+        Name of the C constant, as of `tcuq.export.export`.
+    form : str, default "c"
+        Package of the monitor in ``firmware``, as of `tcuq.export.export`.
+    force : bool, default False
         Replace files that are there already.
     progress : callable, optional
         Called with what is done, what there is to do, and a text.
-    **options
-        More of `tcuq.record`.
+    **options : any
+        More of `tcuq.record`: features, logits, names, scale, input_shape, batch and so on.
 
     Returns
     -------
     dict
         The figures; under ``"lines"`` about ten lines for a person.
+
+    Raises
+    ------
+    ValueError
+        For a model or data that cannot be read, and for a folder that holds files already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> def model(x):
+    ...     return np.exp(3 * x) / np.exp(3 * x).sum(1, keepdims=True)
+    >>> y = np.arange(600) % 3
+    >>> x = np.eye(3)[y] + np.random.default_rng(0).normal(0, 0.6, (600, 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = start(model, x, folder, y, run_length=100)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['README.md', 'decisions.csv', 'dev.npz', 'firmware', 'monitor.json', 'report.html', 'test.npz']
     """
     seed = integer("seed", 0 if seed is None else seed, 0, 2**31)
     target = check_folder(out, force)
@@ -131,11 +157,12 @@ def start(
 
     tell(0, 1, "writing")
     title = f"{session.model.info.name}: judged on held-out steps"
+    decisions = Decisions(decided, fingerprint=params.fingerprint, names=params.names)
     contents: dict[str, str | bytes] = {
         "monitor.json": params.to_json(),
         "dev.npz": encode_log(recorded.dev),
         "test.npz": encode_log(recorded.test),
-        "decisions.csv": encode_decisions(Decisions(decided, fingerprint=params.fingerprint), "csv"),
+        "decisions.csv": encode_decisions(decisions, "csv"),
         "report.html": render(decided, params, recorded.test, signals, title),
         "README.md": readme(found),
     }
