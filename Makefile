@@ -2,7 +2,7 @@
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py lab/pyproject.toml lab/setup.py tools/setup.sh $(wildcard src/tcuq/binding/* src/tcuq/core/*)
 
-.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply bench device results vectors tables sheets compare clean
+.PHONY: help demo test test-product test-slow test-spark fleet-demo check coverage fuzz fuzz-long hostile faults static prove mutants supply wheels registry bench device results pictures vectors tables sheets compare docs docs-links docs-check clean
 
 help:
 	@echo "make demo          set up, then train, fit, watch a stream of digits and write a report (out/demo)"
@@ -20,13 +20,19 @@ help:
 	@echo "make prove         prove that the core never overflows and never leaves its memory"
 	@echo "make mutants       change the core at every place and see whether the tests notice"
 	@echo "make supply        build the archives twice, compare, and list what is in them"
+	@echo "make registry      write the packages for Arduino, PlatformIO, ESP-IDF and Zephyr registries, and check them"
+	@echo "make wheels        build the archives of a release, install them without a compiler and a network, try them"
 	@echo "make bench         time the monitor beside its peers, and a bank of monitors"
 	@echo "make device        measure monitors and networks on emulated boards, compare with the stored figures"
 	@echo "make results       rewrite docs/RESULTS.md, docs/results and docs/results.html from lab/results"
+	@echo "make pictures      draw the pictures of the documentation again (docs/pictures)"
 	@echo "make vectors       rewrite the test vectors from the oracles"
 	@echo "make tables        rewrite the core's constant tables"
 	@echo "make sheets        draw every corruption again (docs/corruptions); mnist and speech need TCUQ_DATA"
 	@echo "make compare       compare our corruptions with the package imagecorruptions"
+	@echo "make docs          build the documentation site (out/site); warnings are errors, no network needed"
+	@echo "make docs-check    open every page of the site in Chromium: layout, links, keys, contrast (axe-core from npm)"
+	@echo "make docs-links    follow the links of the site that leave it; needs the network"
 	@echo "make clean         remove environments, builds and out/"
 
 demo: .venv/.demo
@@ -78,6 +84,14 @@ mutants: .venv/.test
 supply: .venv/.test
 	$(BIN)/python tools/supply.py
 
+registry: .venv/.test
+	rm -rf out/registry
+	$(BIN)/python tools/registry.py out/registry
+	$(BIN)/python tools/registry_check.py out/registry
+
+wheels: .venv/.test
+	$(BIN)/python tools/release_check.py
+
 test-product: check
 	$(PYTEST) -m "not slow and not spark" tests src
 
@@ -106,6 +120,10 @@ device: .venv/.device $(if $(TCUQ_DATA),.venv/.networks)
 
 results: .venv/.test
 	$(BIN)/tcuq-lab results --write
+	$(BIN)/python tools/pictures/make.py
+
+pictures: .venv/.test
+	$(BIN)/python tools/pictures/make.py
 
 vectors: .venv/.test
 	$(BIN)/python vectors/gen.py
@@ -124,6 +142,17 @@ sheets: .venv/.test
 
 compare: .venv/.compare
 	.venv-compare/bin/python lab/tools/compare_corruptions.py
+
+SPHINX := $(BIN)/python -m sphinx -j 2 -q -W --keep-going
+docs: .venv/.docs
+	$(SPHINX) -b html -d out/site-doctrees docs out/site
+	@echo "docs: open out/site/index.html"
+
+docs-check: docs
+	$(BIN)/python tools/site_check/run.py --get-axe out/site
+
+docs-links: .venv/.docs
+	$(SPHINX) -b linkcheck -d out/site-doctrees docs out/site-links
 
 # An environment of its own: the package needs an old setuptools.
 .venv/.compare: $(SOURCES)
@@ -159,6 +188,10 @@ compare: .venv/.compare
 # Networks on boards: PyTorch to read weights, and what corrupts pictures and sound.
 .venv/.networks: $(SOURCES)
 	sh tools/setup.sh lab
+	@touch $@
+
+.venv/.docs: $(SOURCES)
+	sh tools/setup.sh docs docs
 	@touch $@
 
 .venv/.bench: $(SOURCES)

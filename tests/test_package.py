@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from places import ROOT
 
 import tcuq
-from tcuq.io import read_log
 
 PACKAGE = ROOT / "src" / "tcuq"
 
@@ -137,92 +133,6 @@ def test_the_wheel_holds_the_product_alone(tmp_path: Path) -> None:
     assert not [name for name in modules if name.startswith("tcuq_lab")]
     assert len(modules) <= 350
     assert wheel.stat().st_size <= 1_100_000
-
-
-def test_the_demo_runs_and_keeps_its_promises(tmp_path: Path) -> None:
-    from tcuq.demo import main
-
-    calls = []
-    result = main(tmp_path, seed=0, progress=lambda *call: calls.append(call))
-    assert result["audit"] is True
-    assert result["abstained"] <= result["budget"]
-    assert abs(result["flagged"] - result["level"]) <= result["flag_bound"]
-    assert result["wrong_answers_sure"] < result["wrong_labels_sure"]
-    assert {path.name for path in tmp_path.iterdir()} == {Path(name).name for name in result["files"]}
-    assert calls[-1][:2] == (6, 6)
-    assert "ABSTAIN" in result["text"]
-    # The README quotes these figures.
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = {
-        name: f"{value:.1%}".replace("%", " %") for name, value in result.items() if type(value) is float
-    }
-    corrupted = f"{result['corrupted']:.0%}".replace("%", " %")
-    assert f"wrong on {shown['wrong_labels_clean']} of clean images" in readme
-    assert f"on {shown['wrong_labels']} of a stream in which {corrupted} are corrupted" in readme
-    sure = f"{1 - result['budget']:.0%}".replace("%", " %")
-    assert f"wrong on {shown['wrong_answers']}, and on {shown['wrong_answers_sure']} of the {sure}" in readme
-    assert f"({shown['wrong_labels_sure']} by confidence alone)" in readme
-    alarms = f"{result['shifts_alarmed']} of {result['shifts']} corrupted stretches"
-    assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
-    assert f"on for {shown['alarm_on_clean']} of the clean images" in readme
-
-
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of the README have been run."""
-    folder = tmp_path_factory.mktemp("readme")
-    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines() if line]
-    assert [line for line in lines if line.startswith("pip install")] and len(lines) >= 6
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for line in lines:
-        if not line.startswith("pip install"):
-            done = subprocess.run(
-                ["sh", "-c", line],
-                cwd=folder,
-                env={**os.environ, "PATH": path},
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, (line, done.stderr)
-    return folder
-
-
-def test_the_readme_runs_in_an_empty_folder(demo: Path) -> None:
-    assert {path.name for path in demo.iterdir()} == {
-        "demo",
-        "params.json",
-        "decisions.csv",
-        "report.html",
-        "firmware",
-    }
-
-
-def test_the_readme_runs_in_python(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(demo)
-    (block,) = blocks("README.md", "python")
-    names: dict[str, Any] = {}
-    exec(compile(block, "README.md", "exec"), names)
-    log = read_log("demo/test.npz")
-    said = {
-        names["on_inference"](*row).partition(" ")[0]
-        for row in zip(log.probs[:3000], log.features, strict=False)
-    }
-    assert said == {"class", "not", "degraded:"}
-
-
-def test_the_page_on_python_runs(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(demo / "demo" / "dev.npz", tmp_path / "dev.npz")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    for block in blocks("docs/PYTHON.md", "python"):
-        if "import pandas" in block and find_spec("pandas") is None:
-            continue
-        exec(compile(block, "docs/PYTHON.md", "exec"), names)
-    assert (tmp_path / "params.json").exists() and names["again"].save() == names["state"]
 
 
 def test_the_picture_of_the_design_shows_the_contracts() -> None:

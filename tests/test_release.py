@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import release_docs
+import release_notes
 from places import ROOT
 
 import tcuq
@@ -99,15 +102,77 @@ def test_versions_come_newest_first() -> None:
     assert numbers == sorted(set(numbers), reverse=True)
 
 
-def test_workflows_ask_for_no_more_than_they_need() -> None:
-    workflows = sorted((ROOT / ".github/workflows").glob("*.yml"))
-    assert [path.stem for path in workflows] == ["release", "test", "wheels"]
-    for path in workflows:
-        text = path.read_text(encoding="utf-8")
-        assert re.search(r"^permissions:( \{\}|\n  contents: read\n)", text, re.M), path
-        granted = set(re.findall(r"^ +([\w-]+): write\b", text, re.M))
-        assert granted == ({"id-token"} if path.stem == "release" else set()), path
-        jobs = text.split("\njobs:\n")[1]
-        assert jobs.count("timeout-minutes:") == jobs.count("runs-on:"), path
-        for action in re.findall(r"uses: (\S+)", text):
-            assert action.startswith("./") or re.search(r"@(v\d+(\.\d+)?|release/v\d+)$", action), action
+LOG = (
+    "# Changes\n\n## 1.10.0 - 2030-01-02\n\nLayout 4.\n\n- New ([page](docs/A.md#b)).\n\n"
+    "## 1.1.0\n\n- Old.\n\n## 1.0.0\n"
+)
+
+
+def test_notes_are_the_entry_of_one_version_with_absolute_links() -> None:
+    assert release_notes.notes(LOG, "1.1.0") == "- Old.\n"
+    assert release_notes.notes(LOG, "1.10.0") == (
+        "Layout 4.\n\n- New ([page](https://github.com/tcuq/tcuq/blob/v1.10.0/docs/A.md#b)).\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("1.1", "version is 1.1, expected one of CHANGELOG.md: 1.10.0, 1.1.0, 1.0.0"),
+        ("1.0.0", "CHANGELOG.md: the entry of 1.0.0 is empty"),
+    ],
+)
+def test_notes_of_no_version_are_refused(version: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        release_notes.notes(LOG, version)
+
+
+def test_the_notes_of_this_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert release_notes.main([f"v{tcuq.__version__}"]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) > 10 and "\n## " not in printed
+    links = re.findall(r"\]\(([^)\s]+)", printed)
+    assert links and all(link.startswith("https://github.com/tcuq/tcuq/blob/v") for link in links)
+    for arguments in (["9.9.9"], [], ["--help"]):
+        assert release_notes.main(arguments) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+
+
+def site(folder: Path, text: str) -> Path:
+    (folder / "_static").mkdir(parents=True)
+    (folder / "index.html").write_text(text)
+    (folder / "_static" / "style.css").write_text("")
+    return folder
+
+
+def test_every_version_has_a_folder_and_the_newest_is_led_to(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    for version in ("0.9.0", "0.10.0", "0.9.1"):
+        release_docs.place(site(tmp_path / version, version), pages, version)
+    assert json.loads((pages / "versions.json").read_text()) == ["0.10.0", "0.9.1", "0.9.0"]
+    for version in ("0.9.0", "0.10.0", "0.9.1"):
+        assert (pages / version / "index.html").read_text() == version
+        assert (pages / version / "_static" / "style.css").exists()
+    for page, target in (("index.html", "0.10.0/"), ("latest/index.html", "../0.10.0/")):
+        text = (pages / page).read_text()
+        assert f'url={target}"' in text and (pages / page).parent.joinpath(target, "index.html").exists()
+    assert (pages / ".nojekyll").exists()
+
+
+def test_a_version_that_comes_again_replaces_its_folder(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    (site(pages / "1.0", "old") / "gone.html").write_text("")
+    inside = tmp_path / "site"
+    site(inside / "1.0", "new")  # a folder of the version's name inside
+    assert release_docs.place(inside, pages, "1.0") == ["1.0"]
+    assert (pages / "1.0/index.html").read_text() == "new" and not (pages / "1.0/gone.html").exists()
+
+
+def test_a_site_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = site(tmp_path / "site", "")
+    for words in ([tmp_path, "1.0"], [made, "../1.0"], [made, "main"]):
+        assert release_docs.main([str(words[0]), str(tmp_path / "pages"), str(words[1])]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "pages").exists()
+    assert release_docs.main([str(made)]) == 2

@@ -122,6 +122,7 @@ def test_the_bill_names_what_is_needed() -> None:
 @pytest.mark.slow
 def test_two_builds_are_equal_byte_for_byte(tmp_path: Path) -> None:
     first, second = supply.twice(tmp_path)
-    assert [name.rpartition(".")[2] for name in sorted(first)] == ["whl", "gz"]
-    assert all(f"tcuq-{tcuq.__version__}" in name for name in first)
+    names = [(name.split("-")[0], name.rpartition(".")[2]) for name in sorted(first)]
+    assert names == [("tcuq", "whl"), ("tcuq", "gz"), ("tcuq_lab", "whl"), ("tcuq_lab", "gz")]
+    assert all(f"-{tcuq.__version__}" in name for name in first)
     assert first == second

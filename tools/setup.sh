@@ -5,6 +5,7 @@
 #   spark    the product with extras, and Java
 #   fleet    the product with extras, and an MQTT broker
 #   trust    the product with extras, and tools that analyze and prove C
+#   docs     the product with extras, and the lab without PyTorch: what the site is made from
 #   lab      the product and the lab, with PyTorch
 #   test     all of these, and the tools that some tests use
 # What cannot be installed is named; tests that need it skip themselves.
@@ -67,6 +68,7 @@ if [ "$kind" = test ]; then
     { have cmake && have ninja; } || fetch cmake ninja-build || true
     have cargo || fetch cargo || true
     have avr-gcc || fetch gcc-avr avr-libc || true
+    have x86_64-w64-mingw32-gcc || fetch gcc-mingw-w64-x86-64 || true
     have simavr || fetch simavr || true
     have chromium || fetch chromium || true
     # Both architectures must give the same bits: the other one runs in an emulator. Instruction counts are
@@ -82,6 +84,14 @@ fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 product=".${extras:+[$extras]}"
+if [ "$kind" = docs ]; then
+    # What is there needs no network.
+    .venv/bin/python -c 'import furo, myst_parser, numpydoc, sphinx, tcuq._core, tcuq_lab' 2>/dev/null && exit 0
+    # Together: the lab asks for this very version of the product.
+    install -e "$product" -e ./lab ||
+        { echo "setup: not installed: the tools of the site (pip install -e '$product' -e ./lab)" >&2; exit 2; }
+    exit 0
+fi
 if [ "$kind" != test ] && [ "$kind" != lab ]; then
     install -e "$product"
     exit 0
@@ -94,9 +104,9 @@ fi
 # Together: the lab asks for this very version of the product.
 install -e "$product" -e "./lab[vision,sound,plots]"
 if [ "$kind" = test ]; then
-    # What runs models that are recorded (the tests also write ONNX files), what has tables, and ways to devices. Not every platform
-    # has all of them.
-    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt; do
+    # What runs models that are recorded (the tests also write ONNX files), what has tables, ways to devices, and what builds the
+    # site. Not every platform has all of them.
+    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt sphinx myst-parser numpydoc furo; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
 fi

@@ -1,4 +1,4 @@
-"""Build the archives of the product twice, in different places, and say what is in them.
+"""Build the archives of product and lab twice, in different places, and say what is in them.
 
 `python tools/supply.py` fails when two builds differ in one byte. It writes the archives, their digests
 (`SHA256SUMS`) and a bill of materials (CycloneDX) into `out/supply`.
@@ -30,25 +30,35 @@ build_meta.build_sdist(target)
 build_meta.build_wheel(target)
 """
 # What is packed: what an earlier build left in a checkout is not.
-FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
+FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.egg-info")
+PACKAGES = {"tcuq": ".", "tcuq_lab": "lab"}  # with its folder
 
 
-def built(place: Path, mask: int, zone: str) -> dict[str, bytes]:
+def copied(place: Path) -> None:
+    """Copy what the archives are made of to a place."""
+    for package, folder in PACKAGES.items():
+        source = Path("src", package)
+        shutil.copytree(ROOT / folder / source, place / folder / source, ignore=LEFT_OUT)
+        for name in FILES:
+            shutil.copy(ROOT / folder / name, place / folder / name)
+
+
+def built(place: Path, mask: int = 0o022, zone: str = "UTC") -> dict[str, bytes]:
     """Build the archives from a copy of the checkout in a place, under a mask and a time zone."""
-    place.mkdir(parents=True)
-    for name in FILES:
-        shutil.copy(ROOT / name, place / name)
-    shutil.copytree(ROOT / "src" / "tcuq", place / "src" / "tcuq", ignore=LEFT_OUT)
+    copied(place)
     for path in (place, *place.rglob("*")):
         path.chmod(path.stat().st_mode & ~mask)
     target = place.parent / f"dist-{zone.replace('/', '-')}"
     environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
     environment |= {"TZ": zone, "PYTHONHASHSEED": str(mask)}
     command = [sys.executable, "-c", BUILD, str(target)]
-    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, umask=mask)
-    if done.returncode != 0:
-        raise SystemExit(f"supply: the build failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
+    for folder in PACKAGES.values():
+        done = subprocess.run(
+            command, cwd=place / folder, env=environment, capture_output=True, text=True, umask=mask
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"supply: the build failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
     return {path.name: path.read_bytes() for path in sorted(target.iterdir())}
 
 
@@ -132,9 +142,10 @@ def main(arguments: list[str] | None = None) -> int:
     out.mkdir(parents=True, exist_ok=True)
     for name, content in first.items():
         (out / name).write_bytes(content)
-    wheel = next(name for name in first if name.endswith(".whl"))
+    wheel = next(name for name in first if name.startswith("tcuq-") and name.endswith(".whl"))
     version = wheel.split("-")[1]
-    listed = json.dumps(bill(version, first, needs(out / wheel)), indent=2) + "\n"
+    ours = {name: content for name, content in first.items() if name.startswith("tcuq-")}
+    listed = json.dumps(bill(version, ours, needs(out / wheel)), indent=2) + "\n"
     sums = {**first, f"tcuq-{version}.cdx.json": listed.encode()}
     (out / f"tcuq-{version}.cdx.json").write_text(listed)
     (out / "SHA256SUMS").write_text("".join(f"{digest(content)}  {name}\n" for name, content in sums.items()))

@@ -229,28 +229,6 @@ def test_the_example_takes_logits_and_wide_features(tmp_path: Path) -> None:
     assert len(np.unique(got[:, 1])) > 50
 
 
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "EXPORT_C.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
-    monkeypatch.chdir(tmp_path)
-    found: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, "EXPORT_C.md", "exec"), found)
-    assert found["features"].shape == (500, 32)
-    assert np.ptp(found["features"], axis=0).min() > 20  # features that say something
-    if CC is None:
-        return
-    export(Params(classes=10), tmp_path / "c", "kws")
-    use = re.findall(r"```c\n(.*?)```", page, re.S)[0].replace(
-        "void on_inference", "static void on_inference"
-    )
-    calls = "int main(void) { int8_t p[10] = {0}; int s = start(); on_inference(p); return s; }\n"
-    (tmp_path / "c" / "use.c").write_text(use.replace("int start", "static int start") + calls)
-    files = sorted(file.name for file in (tmp_path / "c").glob("*.c") if file.name != "main.c")
-    subprocess.run([CC, *STRICT, *files, "-o", "use"], cwd=tmp_path / "c", check=True)
-    assert subprocess.run([tmp_path / "c" / "use"]).returncode == 0
-
-
 @pytest.mark.parametrize(
     "compiler", ["gcc -std=c99", "clang -std=c99", "g++ -x c++ -std=c++11", "clang++ -x c++"]
 )

@@ -377,19 +377,6 @@ def test_names_that_the_example_uses_inside_functions(tmp_path: Path, name: str)
 # The page.
 
 
-def test_code_on_the_page_compiles(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
-    whole, state = re.findall(r"```c\n(.*?)```", page, re.S)
-    folder = package(tmp_path / "p", "c", "plain")
-    given = "void uart_write(const uint8_t *bytes, size_t size);\nint start_frames(uint32_t boot);\n"
-    given += "void after_step(const tcuq_step_t *step);\nvoid every_second(void);\nvoid send_state(void);\n"
-    after = "static uint8_t state[KWS_STATE_BYTES];\nvoid send_state(void)\n{\n" + state + "}\n"
-    text = whole.replace('#include "tcuq_frame.h"\n', f'#include "tcuq_frame.h"\n{given}') + after
-    (tmp_path / "use.c").write_text(text)
-    command = [need("cc", "gcc"), *STRICT, f"-I{folder}", "-c", tmp_path / "use.c", "-o", tmp_path / "use.o"]
-    subprocess.run(command, check=True)
-
-
 def test_figures_on_the_page() -> None:
     page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
     table = {
@@ -413,13 +400,3 @@ def test_figures_on_the_page() -> None:
         found = [int(cell.replace(",", "")) for cell in table[f"{baud:,} baud"]]
         assert found == [int(baud / 10 / sizes[place]) for place in range(5)]
     assert sizes[1] <= 11 and int(table["115,200 baud"][1].replace(",", "")) >= 1000
-
-
-def test_python_on_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "FRAMES.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "recorded.bin").write_bytes(b"hello\n" + encode_posteriors(1, 1, 0, np.ones((9, 2), np.int8)))
-    names: dict[str, object] = {}
-    exec(compile(block, "docs/FRAMES.md", "exec"), names)
-    assert isinstance(names["item"], PosteriorsFrame)

@@ -77,6 +77,22 @@ def test_every_page_is_whole(name: str) -> None:
     assert not re.search(r"\b(nan|inf|None|undefined)\b", " ".join(tree.words))
 
 
+def test_what_scrolls_is_reached_by_keys_and_nothing_is_tiny() -> None:
+    page = render(CASES["three"], timelines(CASES["three"]["worst"]))
+    boxes = [found for _, found in Tree(page).tags if found.get("class") == "scroll"]
+    assert len(boxes) >= 3
+    assert all(found["tabindex"] == "0" and found["role"] and found["aria-label"] for found in boxes)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.S)
+    sizes = re.findall(r'(content: " [▲▼]"; )?font-size: ([\d.]+)px', style)
+    assert len(sizes) > 20 and min(float(size) for arrow, size in sizes if not arrow) >= 12
+
+
+def test_what_needs_a_server_or_a_pointer_is_not_printed() -> None:
+    (style,) = re.findall(r"<style>(.*?)</style>", render(CASES["healthy"]), re.S)
+    prints = style[style.rindex("@media print") :]
+    assert ".find, #matches, .read { display: none; }" in prints and "cursor" not in prints
+
+
 def test_what_is_not_known_is_a_dash() -> None:
     known = summary(40, trouble=True)
     for part in ("alarm", "labels"):

@@ -6,7 +6,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -93,7 +92,7 @@ def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.
     Path("raw.py").write_text("def net(x):\n    return x.reshape(len(x), -1)[:, :3] * 9 - 4\n")
     np.savez("far.npz", x=np.zeros((4, 2)), y=[0, 1, 2, 3])
     for args, said in (
-        (["m.pt", "data.npz"], "m.pt: extension '.pt' is unknown, expected .tflite, .onnx or .keras"),
+        (["m.pt", "data.npz"], "m.pt: is a PyTorch file, expected module:name"),
         (["m.tflite", "data.npz"], "m.tflite: No such file or directory"),
         (["no_such:net", "data.npz"], "MODEL is no_such:net; no_such cannot be imported: ModuleNotFound"),
         (["own_net:net", "gone.npz"], "gone.npz: No such file or directory"),
@@ -129,24 +128,8 @@ def test_the_command_offers_what_python_offers() -> None:
     assert set(RECORDING) == python - {"model", "x_name", "y_name"}
 
 
-def test_the_page_on_recording_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ai_edge_litert", "onnxruntime", "PIL", "sklearn", "torch"):
-        pytest.importorskip(name, reason=f"the page also shows what needs {name}")
+def test_the_page_on_recording_documents_the_options() -> None:
     page = (ROOT / "docs" / "RECORD.md").read_text(encoding="utf-8")
-    shutil.copy(MODELS / "int8.tflite", "model.tflite")
-    write_onnx(place / "model.onnx")
-    write_pictures(place / "photos")
-    Path("my_models.py").write_text(NET)
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
-    assert len(commands) == 4
-    for line in commands:
-        program, *args = line.split()
-        assert program == "tcuq" and main(args) == 0, line
-    names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", page, re.S):
-        exec(compile(block, "docs/RECORD.md", "exec"), names)
-        assert len(names["log"] if "log" in names else names["data"]["x"]) == 60
-    names["data"].close()  # the functions of the page keep it alive until the collector comes
     documented = set(re.findall(r"`(--[a-z-]+)", page))
     assert {
         "--features",

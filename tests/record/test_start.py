@@ -79,7 +79,8 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--name", "bar"]) == 0
+    names = ["--names", "left,middle,right"]
+    assert main(["start", "own_net:net", "data.npz", "-o", "out", "--name", "bar", *names]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert 9 <= len(lines) <= 12 and lines[0].startswith("Fitted on") and "Open out/report.html" in lines[-1]
@@ -97,6 +98,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     steps = watch(tcuq.Monitor(params), test)
     decided = read_decisions("out/decisions.csv")
     np.testing.assert_array_equal(decided.steps["abstain"], steps["abstain"])
+    assert decided.names == ("left", "middle", "right"), "as `tcuq run` writes them"
     decided.check_params(params)
     wrong = float((steps["answer"] != test.labels).mean())
     assert f"{wrong:.1%} with its answers" in out
@@ -371,25 +373,10 @@ def test_a_model_that_is_always_right_is_no_error(tmp_path: Path) -> None:
     assert found["notes"][1].startswith("the labels are left out of the fit: the log has 0 errors and ")
 
 
-@pytest.mark.usefixtures("bare_package")
-def test_the_page_on_starting_runs(place: Path) -> None:
-    pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+def test_the_page_on_starting_shows_what_the_command_says() -> None:
     page = (ROOT / "docs" / "START.md").read_text(encoding="utf-8")
-    shutil.copy(MODELS / "int8.tflite", "model.tflite")
-    x, y = bars(400, noise=0.85)
-    np.savez("stream.npz", x=x, y=y, segments=np.arange(400) // 50)
-    Path("my_shifts.py").write_text("def rain(x, rng):\n    return x + rng.uniform(0, 0.5, x.shape)\n")
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
-    assert len(commands) == 3
-    for line in commands:
-        program, *args = line.split()
-        assert program == "tcuq" and main([*args, "--quiet"]) == 0, line
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    names: dict[str, Any] = {}
-    exec(compile(code, "docs/START.md", "exec"), names)
-    names["data"].close()
-    assert names["found"]["seed"] == 1 and Path("python/monitor.json").is_file()
-    heads = [line.split("  ")[0] for line in page.split("```")[3].splitlines() if line.strip()]
+    (shown,) = re.findall(r"```text\n(Fitted on.*?)```", page, re.S)
+    heads = [line.split("  ")[0] for line in shown.splitlines() if line.strip()]
     wanted = {"Fitted on", "Judged on", "Wrong answers", "Ranks errors", "Abstains", "Alarm", "Verdict"}
     assert wanted <= set(heads), "the page shows what the command prints"
     listed = {each.partition("/")[0] for each in re.findall(r"`([\w./]+)`", page)}

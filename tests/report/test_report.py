@@ -10,52 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from report_logs import dwell_log, params_for
 from report_pages import check_whole, driven, opened, packed, unpack, value
 
-from tcuq import SIGNALS, STEP_DTYPE, Alarm, AlarmSide, Log, Params, __version__
+from tcuq import SIGNALS, STEP_DTYPE, Log, Params, __version__
 from tcuq.monitor.log import watch
 from tcuq.monitor.monitor import Monitor
 from tcuq.report import data as packing
 from tcuq.report import render, summary, write_report
-
-CLASSES, WIDTH = 6, 8
-
-
-def dwell_log(steps: int, seed: int = 7) -> Log:
-    """A class that stays for a while, then another; some stretches are degraded, and there are segments."""
-    rng = np.random.default_rng(seed)
-    stays = rng.integers(15, 90, size=steps // 15 + 1)
-    labels = np.repeat(rng.integers(0, CLASSES, size=len(stays)), stays)[:steps]
-    shifted = np.zeros(steps, dtype=bool)
-    for k in range(5):
-        start = int(steps * (0.13 + 0.19 * k))
-        shifted[start : start + max(1, int(steps * (0.03 + 0.012 * k)))] = True
-    logits = rng.normal(0, 1.0, size=(steps, CLASSES))
-    logits[np.arange(steps), labels] += np.where(shifted, 1.3, 4.2) + rng.normal(0, 0.9, size=steps)
-    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probs /= probs.sum(axis=1, keepdims=True)
-    centers = rng.normal(0, 30, size=(CLASSES, WIDTH))
-    features = centers[labels] + rng.normal(0, 1, size=(steps, WIDTH)) * np.where(shifted, 45, 12)[:, None]
-    segments = np.repeat(np.arange(4), -(-steps // 4))[:steps]
-    whole = np.clip(np.rint(features), -128, 127).astype(np.int8)
-    return Log(probs.astype(np.float32), whole, labels, segments, shifted)
-
-
-def params_for(log: Log) -> Params:
-    """Coefficients by hand; the alarm and the threshold are set from the clean steps."""
-    weights = (1.5, 0.8, 1.0, 3.0, 1.0, 0.5, 0.5, 0.5, -0.4, 1, 2, 1, 0.5, 0.5, -0.3)
-    coef = dict(zip(SIGNALS, weights, strict=False))
-    params = Params(classes=CLASSES, features=WIDTH, signals=tuple(coef), coef=coef)
-    assert log.shifted is not None
-    steps, signals = watch(Monitor(params), log, signals=True)
-    clean = steps["risk"][~log.shifted]
-    means = dict(zip(coef, signals[~log.shifted].mean(axis=0).tolist(), strict=False))
-    return params.replace(
-        clean_means=means,
-        reference=float(np.quantile(clean, 0.9)),
-        alarm=Alarm(float(clean.mean()), AlarmSide(0.08, 2.5), AlarmSide(0.06, 4.0)),
-        notes={"fit": "by hand <b>"},
-    )
 
 
 @pytest.fixture(scope="module")
@@ -362,6 +324,12 @@ def test_scripts_cannot_end_their_element(case: Any) -> None:
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", case[-1], re.S)
     assert len(scripts) == 4
     assert all("<!--" not in text and "<script" not in text for text in scripts)
+
+
+def test_tables_that_scroll_are_reached_by_keys(case: Any) -> None:
+    page = case[-1]
+    boxes = re.findall(r'<div class="scroll"[^>]*>', page)
+    assert boxes and all('tabindex="0" role="group" aria-label="Table"' in box for box in boxes)
 
 
 def test_render_is_repeatable(case: Any) -> None:
