@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all els
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .common import Parser
+    from .parser import Parser
 
 
 def build_parser() -> Parser:

@@ -5,21 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import (
-    FORMATS,
-    about,
-    add_log_options,
-    answer,
-    check_named,
-    declare,
-    need_files,
-    one_input,
-    read_run_log,
-)
+from .common import FORMATS, about, add_log_options, answer, check_named, need_files, one_input, read_run_log
+from .parser import declare
 from .words import expect_log, expect_params
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

@@ -10,10 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .edge import UsageError, tell
-from .parser import Parser as Parser
-from .parser import declare as declare
-from .parser import declare_group as declare_group
-from .parser import epilog as epilog
 from .words import spoken
 
 if TYPE_CHECKING:
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
     from ..io.decisions import Decisions
     from ..monitor.log import Log
     from ..monitor.params import Params
-    from .parser import Subparsers as Subparsers
+    from .parser import Parser
 
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")

@@ -6,10 +6,11 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from .common import answer, declare, need_files, progress
+from .common import answer, need_files, progress
+from .parser import declare
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

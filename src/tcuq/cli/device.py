@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, declare_group, note, print_json, progress, span
+from .common import answer, note, print_json, progress, span
 from .device_cost import MOST_STEPS
 from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
 from .edge import UsageError
 from .moved import add_device as add_moved
+from .parser import declare, declare_group
 from .words import expect_graph
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 STORED = "bench/monitors.json"
 """Figures of stock monitors, in a checkout."""

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, estimate, need_files
+from .common import answer, estimate, need_files
+from .parser import declare
 from .words import expect_graph
 
 if TYPE_CHECKING:
     from ..device.boards import Board
-    from .common import Subparsers
+    from .parser import Subparsers
 
 LEVELS = ("Os", "O2", "O3")
 MOST_STEPS = 100_000

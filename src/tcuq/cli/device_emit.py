@@ -6,12 +6,13 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, need_files, note
+from .common import answer, need_files, note
 from .edge import UsageError
+from .parser import declare
 from .words import expect_graph
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(actions: Subparsers) -> None:

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import answer, declare, need_files, note
+from .common import answer, need_files, note
 from .edge import UsageError
+from .parser import declare
 from .words import in_options, spoken
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 OPTIONS = ("softmax", "features", "posteriors")
 """Arguments whose option is spelled the same."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TextIO
 
-    from .common import Parser
+    from .parser import Parser
 
 
 SIGPIPE = 13

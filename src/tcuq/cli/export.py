@@ -6,11 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..base.platforms import PLATFORMS
-from .common import answer, declare, need_files
+from .common import answer, need_files
+from .parser import declare
 from .words import expect_params
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

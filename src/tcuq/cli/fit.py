@@ -12,7 +12,6 @@ from .common import (
     add_logits_options,
     answer,
     comma_list,
-    declare,
     given,
     logits_given,
     note,
@@ -20,12 +19,13 @@ from .common import (
     progress,
 )
 from .edge import UsageError
+from .parser import declare
 from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
     from ..monitor.params import Params
-    from .common import Parser, Subparsers
+    from .parser import Parser, Subparsers
 
 PATIENCE = 2.0
 """Seconds after which a fit shows how far it is."""

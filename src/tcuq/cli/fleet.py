@@ -13,16 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, declare_group, note, print_json
+from .common import answer, note, print_json
 from .edge import UsageError, tell
 from .fleet_folder import add_folder, clock, healthy, opened, versions
 from .fleet_labels import add as add_labels
 from .fleet_page import add as add_page
+from .parser import declare, declare_group
 
 if TYPE_CHECKING:
     from ..fleet.pump import Pumped
     from ..fleet.sources import Source
-    from .common import Subparsers
+    from .parser import Subparsers
 
 ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Signals that end a run after its commit."""

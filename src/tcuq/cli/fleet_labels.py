@@ -10,11 +10,12 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, note
+from .common import answer, note
 from .edge import UsageError
+from .parser import declare
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 COLUMNS = ("device", "version", "boot", "seq", "time", "risk", "answer", "answer_name", "part", "label")
 """Of the file of steps to label; `label` is empty, to be filled in."""

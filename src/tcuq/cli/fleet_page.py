@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, declare, note
+from .common import answer, note
 from .edge import UsageError
 from .fleet_folder import add_folder, clock, healthy
+from .parser import declare
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 FRESH = 2.0
 """Seconds for which what was read of a fleet serves all who look."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import about, declare, need_files, print_json
+from .common import about, need_files, print_json
 from .edge import UsageError
+from .parser import declare
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

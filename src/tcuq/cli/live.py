@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import about, add_logits_options, answer, declare, logits_given, need_files, note
+from .common import about, add_logits_options, answer, logits_given, need_files, note
 from .edge import UsageError
+from .parser import declare
 from .words import expect_params
 
 if TYPE_CHECKING:
     from ..live.inbox import Source
     from ..live.session import Session
     from ..monitor.params import Params
-    from .common import Subparsers
+    from .parser import Subparsers
 
 PORT = 8357
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .edge import UsageError
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 COMMANDS = ("data", "corrupt", "stream", "train", "reproduce", "results")
 

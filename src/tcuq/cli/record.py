@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, comma_list, declare, given, need_files, note, progress
+from .common import answer, comma_list, given, need_files, note, progress
 from .edge import UsageError
+from .parser import declare
 from .words import RECORDING, expect_model, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.log import Log
-    from .common import Parser, Subparsers
+    from .parser import Parser, Subparsers
 
 
 def fraction(text: str) -> float:

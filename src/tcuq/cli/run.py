@@ -6,24 +6,15 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from .common import (
-    FORMATS,
-    Skipped,
-    about,
-    add_logits_options,
-    declare,
-    logits_given,
-    need_files,
-    note,
-    print_json,
-)
+from .common import FORMATS, Skipped, about, add_logits_options, logits_given, need_files, note, print_json
 from .edge import Stopped, UsageError
+from .parser import declare
 from .words import expect_log, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
     from ..monitor.params import Params
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING
 
 from ..base.platforms import PLATFORMS
-from .common import answer, declare, given, need_files, note, progress
+from .common import answer, given, need_files, note, progress
+from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
 from .words import OPTIONS, RECORDING, expect_model, in_options, spoken
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 WORDS = tuple({*OPTIONS, *RECORDING})
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import declare, given, progress
+from .common import given, progress
 from .fit import add_shared, give, read_inputs
+from .parser import declare
 from .words import spoken
 
 if TYPE_CHECKING:
-    from .common import Subparsers
+    from .parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all els
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tcuq.cli.common import Parser
+    from tcuq.cli.parser import Parser
 
 
 def build_parser() -> Parser:

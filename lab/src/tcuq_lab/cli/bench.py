@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare, note, progress
+from tcuq.cli.common import answer, note, progress
 from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
     from ..bench.results import Result
     from ..bench.run import Outcome

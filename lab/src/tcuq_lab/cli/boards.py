@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, comma_list, declare, declare_group, note, progress
+from tcuq.cli.common import answer, comma_list, note, progress
 from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare, declare_group
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Parser, Subparsers
+    from tcuq.cli.parser import Parser, Subparsers
     from tcuq.device.graph.model import Graph
 
     from ..boards.lineup import Lineup

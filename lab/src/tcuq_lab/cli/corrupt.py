@@ -6,10 +6,11 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, declare_group, need_files, progress
+from tcuq.cli.common import answer, need_files, progress
+from tcuq.cli.parser import declare, declare_group
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Parser, Subparsers
+    from tcuq.cli.parser import Parser, Subparsers
 
     from ..corruptions import Suite
 

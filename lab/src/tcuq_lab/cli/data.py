@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, declare_group, note, progress
+from tcuq.cli.common import answer, note, progress
 from tcuq.cli.edge import complain
+from tcuq.cli.parser import declare, declare_group
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare, note
+from tcuq.cli.common import answer, note
+from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
 ABOUT = """\
 Every experiment of 'tcuq-lab reproduce' then runs from the files, without a GPU. Both commands must name

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare, note
+from tcuq.cli.common import answer, note
 from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
 TRY = "tcuq-lab reproduce answers --setting trial --task mnist --seed 0"
 ABOUT = """\

@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tcuq.cli.common import answer, declare
+from tcuq.cli.common import answer
 from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
 WIDEST = 160
 """Characters that are shown of a changed line: a row of a table may have a thousand."""

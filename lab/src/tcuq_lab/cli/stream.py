@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, comma_list, declare, declare_group, given, need_files, note
+from tcuq.cli.common import answer, comma_list, given, need_files, note
 from tcuq.cli.edge import UsageError, complain
+from tcuq.cli.parser import declare, declare_group
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Parser, Subparsers
+    from tcuq.cli.parser import Parser, Subparsers
 
     from ..streams.description import Description, Shift
     from ..streams.stream import Stream

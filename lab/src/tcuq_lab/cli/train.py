@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tcuq.cli.common import answer, declare, given, progress
+from tcuq.cli.common import answer, given, progress
 from tcuq.cli.edge import UsageError
+from tcuq.cli.parser import declare
 
 if TYPE_CHECKING:
-    from tcuq.cli.common import Subparsers
+    from tcuq.cli.parser import Subparsers
 
 
 def add(subparsers: Subparsers) -> None:
