@@ -1,8 +1,8 @@
-"""Tables and pictures that stay readable on a narrow page: what is wide is marked, the style does the rest."""
+"""Tables and pictures on a narrow page: what is wide is marked, the style does the rest."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +63,10 @@ def mark(app: Sphinx, doctree: document) -> None:
             for cell in column:
                 cell["classes"] += classes.split()
     for paragraph in doctree.findall(nodes.paragraph):
-        inside: list[Any] = [
-            one for one in paragraph.children if one.astext().strip() or isinstance(one, nodes.image)
-        ]
-        if inside and all(isinstance(one, nodes.image) for one in inside):
-            if not isinstance(paragraph.parent, nodes.entry):
-                paragraph["classes"].append("picture")
+        inside = [one for one in paragraph.children if isinstance(one, nodes.image) or one.astext().strip()]
+        pictures = [one for one in inside if isinstance(one, nodes.image)]
+        if pictures and pictures == inside and not isinstance(paragraph.parent, nodes.entry):
+            paragraph["classes"].append("picture")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
