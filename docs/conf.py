@@ -22,6 +22,7 @@ extensions = [
     "numpydoc",
     "tcuq_site",
     "site_keys",
+    "site_tables",
 ]
 exclude_patterns = ["_ext", "_static", "corruptions/head.md"]
 nitpicky = True

@@ -3,13 +3,16 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
 
 // What scrolls within its box must be reachable with the keyboard, and only that.
 function reachable() {
-  for (const box of document.querySelectorAll(".table-wrapper, .highlight pre, pre.literal-block")) {
-    if (box.scrollWidth > box.clientWidth) {
-      box.tabIndex = 0;
-      box.setAttribute("role", "region");
-      box.setAttribute("aria-label", box.matches("pre") ? "code, scrolls sideways" : "table, scrolls sideways");
-    } else if (box.hasAttribute("tabindex")) {
-      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+  const kinds = { table: ".table-wrapper", code: ".highlight pre, pre.literal-block", picture: ".picture" };
+  for (const [kind, query] of Object.entries(kinds)) {
+    for (const box of document.querySelectorAll(query)) {
+      if (box.scrollWidth > box.clientWidth) {
+        box.tabIndex = 0;
+        box.setAttribute("role", "region");
+        box.setAttribute("aria-label", `${kind}, scrolls sideways`);
+      } else if (box.hasAttribute("tabindex")) {
+        for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+      }
     }
   }
 }

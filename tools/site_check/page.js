@@ -2,6 +2,7 @@
 (() => {
   const MOST = 4; // places that are named a check
   const LEAST_TEXT = 12, LEAST_RAISED = 9; // px; the second for sub and sup
+  const LONG_CELL = 60, LEAST_COLUMN = 110; // letters of a sentence, px of its lines
   const PARTS = "table, pre, img, svg, video, canvas, iframe, math, .math, code, p, li, dt, dd, h1, h2, h3, h4, h5, h6";
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]";
   const NAVIGATION = "nav, [role=navigation], .sidebar-drawer";
@@ -102,6 +103,20 @@
       ...some("picture is missing", missing.map((one) => one.getAttribute("src") || named(one))),
       ...some("symbol is missing", uses.map((one) => one.getAttribute("href") || "use")),
     ];
+  };
+
+  const drawings = () => [...document.images].filter(shown)
+    .map((one) => [one.currentSrc, one.getBoundingClientRect().width]);
+
+  // A sentence of which a line holds a word or two is slow to read.
+  const tables = () => {
+    const range = document.createRange();
+    const narrow = [...document.body.querySelectorAll("td, th")].filter((cell) => {
+      if (!shown(cell) || cell.innerText.trim().length < LONG_CELL) return false;
+      range.selectNodeContents(cell);
+      return range.getBoundingClientRect().width < LEAST_COLUMN;
+    });
+    return some(`table squeezes sentences into less than ${LEAST_COLUMN} px`, narrow.map(named));
   };
 
   const headings = () => {
@@ -310,7 +325,7 @@
   const links = () => [...document.querySelectorAll(NAVIGATION)].flatMap((one) => [...one.querySelectorAll("a[href]")]);
 
   window.siteCheck = {
-    settle, unfold, overflow, boxes, pictures, headings, smallText, focus, focusable, pointerOnly, chooseTexts, chooseTargets, chosen, unhide, newly, here, walked, missed, restart, links,
+    settle, unfold, overflow, boxes, pictures, drawings, tables, headings, smallText, focus, focusable, pointerOnly, chooseTexts, chooseTargets, chosen, unhide, newly, here, walked, missed, restart, links,
     reached: () => links().filter((one) => shown(one) && onScreen(one)).length,
     first: (query) => [...document.querySelectorAll(query)].find(shown), CONTENT, SEARCH,
   };

@@ -12,13 +12,14 @@ from chromium import Tab
 
 from site_check import keys
 from site_check.axe import Axe
+from site_check.drawings import drawing_problems
 from site_check.problems import Problem
 
 WIDTHS = (390, 1280)
 HEIGHT, PHONE = 900, 600
 MODES = ("light", "dark")
 SCRIPT = (Path(__file__).with_name("page.js")).read_text(encoding="utf-8")
-LAYOUT = ("overflow", "boxes", "smallText")
+LAYOUT = ("overflow", "boxes", "tables", "smallText")
 # Elements are the same in both modes, their colors are not.
 ONCE_A_WIDTH = ("headings", "pointerOnly")
 EACH = ("pictures", "focus")
@@ -121,17 +122,18 @@ def page_problems(
             if mode != MODES[0]:
                 tab.media(prefers_color_scheme=mode)
                 tab.js("siteCheck.settle()")
-            for what in _looks(tab, width, mode, axe):
+            for what in _looks(tab, width, mode, axe, place):
                 yield Problem(name, str(width), mode, what)
     for what in event_problems(tab.events, place):
         yield Problem(name, "", "", what)
 
 
-def _looks(tab: Tab, width: int, mode: str, axe: Axe | None) -> list[str]:
+def _looks(tab: Tab, width: int, mode: str, axe: Axe | None, place: Place) -> list[str]:
     """Run the checks of what is drawn; both modes share the layout."""
     first = mode == MODES[0]
     checks = (*(LAYOUT if first else ()), *(ONCE_A_WIDTH if first else ()), *EACH)
     found: list[str] = tab.js("[" + ", ".join(f"siteCheck.{check}()" for check in checks) + "].flat()")
+    found += drawing_problems(tab.js("siteCheck.drawings()"), place.folder)
     if axe:
         found += axe.structure(tab) if first else []
         found += axe.targets(tab) if first and width < PHONE else []

@@ -17,7 +17,7 @@ from tcuq_lab.pages.first_tables import errors_table, helped, leads, read_errors
 from tcuq_lab.pages.grids import MOST_LINES, paged
 from tcuq_lab.pages.headline import LEFT, place
 from tcuq_lab.pages.numbers import around, beyond, cell, number
-from tcuq_lab.pages.overview_plot import overview
+from tcuq_lab.pages.overview_plot import WIDTH, overview
 from tcuq_lab.pages.questions import question_parts
 from tcuq_lab.pages.shortfalls import section, shortfalls, worse_types
 from tcuq_lab.reproduce.field.lines import Found, Line
@@ -230,7 +230,7 @@ def test_the_plot_is_svg_that_holds_every_stream(lines: list[Line]) -> None:
     moved = overview(field("answers", changed(lines, 0.001, row="tcuq answer", stream="class 4")))
     assert moved != text
     xs = [float(each) for each in re.findall(r'class="o" d="M([\d.]+) ', text)]
-    assert xs and all(0 < x < 1000 for x in xs) and all(math.isfinite(x) for x in xs)
+    assert xs and all(0 < x < WIDTH for x in xs) and all(math.isfinite(x) for x in xs)
 
 
 def test_every_question_has_its_variants() -> None:

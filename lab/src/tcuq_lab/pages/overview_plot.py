@@ -19,9 +19,12 @@ from .field import Field
 from .headline import LEFT, Place, place
 from .wording import named
 
-WIDTH, HEIGHT = 1000, 350
-TOP, BOTTOM, LEFT_EDGE, GAP = 84, 62, 46, 50
+WIDTH, HEIGHT = 760, 420
+"""A page shows it 700 px wide or a little more: letters of 13 px are at least 12 px there."""
+TOP, BOTTOM, LEFT_EDGE, GAP = 112, 84, 46, 50
 """Room above and below the panels, left of the first and between them."""
+LEGEND = (26.0, 300.0)
+"""Where the two columns of the legend begin."""
 SERIES = (
     ("confidence", "c", "confidence"),
     ("simple", "s", "best simple rule on that stream"),
@@ -31,18 +34,18 @@ SERIES = (
 """Entry of a place, class of the style, and what the legend calls it; ours comes last, on top."""
 SHIFT = {"c": -7.5, "s": -2.5, "d": 2.5, "o": 7.5}
 SHORT = {
-    "continuous sound": ("sound",),
-    "object 16": ("held", "object"),
+    "continuous sound": ("", "", "sound"),
+    "object 16": ("", "", "held", "object"),
     "heavy-tailed 16": ("heavy", "tail"),
-    "changing pace": ("", "unknown", "pace"),  # one line lower, beside the shorter word
+    "changing pace": ("", "", "unknown", "pace"),
 }
-"""Lines below the axis for streams that are not of a class dwell."""
+"""Lines below the axis for streams that are not of a class dwell; neighbors stand on other lines."""
 STYLE = """
 svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;--o:#0068a8}
 @media(prefers-color-scheme:dark){svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;
 --c:#a0acbb;--s:#ffa14f;--d:#d79be6;--o:#5bb6ee}}
-text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:var(--ink)}
-.t{font-size:16px;font-weight:600}.p{font-size:14px;font-weight:600}.m{fill:var(--mut);font-size:12px}
+text{font:13.5px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:var(--ink)}
+.t{font-size:16px;font-weight:600}.p{font-size:14.5px;font-weight:600}.m{fill:var(--mut);font-size:13.1px}
 .g{stroke:var(--line)}.e{text-anchor:end}.h{text-anchor:middle}
 .c{stroke:var(--c);fill:var(--bg)}.s{stroke:var(--s);fill:var(--s)}
 .d{stroke:var(--d);fill:var(--d)}.o{stroke:var(--o);fill:var(--o)}
@@ -68,7 +71,7 @@ def overview(field: Field | None) -> str:
         described = "Not run yet."
     else:
         body += _legend()
-        wide = (WIDTH - LEFT_EDGE - 16 - GAP * (len(tasks) - 1)) / len(tasks)
+        wide = (WIDTH - LEFT_EDGE - 24 - GAP * (len(tasks) - 1)) / len(tasks)
         said: list[str] = []
         for number, task in enumerate(tasks):
             places = [place(field, task, law, LEFT) for law in field.laws(task, LEFT)]
@@ -93,11 +96,11 @@ def _described(here: Place) -> str:
 
 
 def _legend() -> list[str]:
-    out, at = [], 26.0
-    for _, name, words in SERIES:
-        out.append(_mark(name, at, 48))
-        out.append(f'<text x="{at + 12:g}" y="52.5">{words}</text>')
-        at += 44 + 6.6 * len(words)
+    out = []
+    for number, (_, name, words) in enumerate(SERIES):
+        at, y = LEGEND[number % 2], 48 + 20 * (number // 2)
+        out.append(_mark(name, at, y))
+        out.append(f'<text x="{at + 12:g}" y="{y + 4.5:g}">{words}</text>')
     return out
 
 
@@ -135,15 +138,15 @@ def _panel(x: float, wide: float, task: str, places: Sequence[Place]) -> list[st
     for stream, middle in at.items():
         words = (str(CLASS_LAWS[stream]),) if stream in CLASS_LAWS else SHORT.get(stream, (stream,))
         for number, word in enumerate(words):
-            y = TOP + high + 18 + 14 * number
+            y = TOP + high + 18 + 15 * number
             out.append(f'<text class="m h" x="{middle:.1f}" y="{y}">{escape(word)}</text>')
     paced = [each for each in places if each.stream in CLASS_LAWS]
     if paced:
         ends = at[paced[0].stream] - slot / 3, at[paced[-1].stream] + slot / 3
         out.append(f'<path class="g" d="M{ends[0]:.1f} {TOP + high + 26}H{ends[1]:.1f}"/>')
-        out.append(
-            f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{TOP + high + 42}">steps that a class stays</text>'
-        )
+        for number, words in enumerate(("steps that a", "class stays")):
+            y = TOP + high + 43 + 15 * number
+            out.append(f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{y}">{words}</text>')
     for entry, name, _ in SERIES:
         points = [(at[each.stream] + SHIFT[name], getattr(each, entry)) for each in places]
         out += _series(name, points, {at[each.stream] + SHIFT[name] for each in paced}, up)

@@ -1,0 +1,75 @@
+"""Tables and pictures on a narrow page: what is wide is marked, the style does the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from docutils.nodes import document
+    from sphinx.application import Sphinx
+
+LONG, LONGER = 24, 90
+"""Letters of the longest cell of a column from which on its lines need room."""
+
+NAME, MANY = 20, 4
+"""Most letters of names that may stay in sight while a table of that many columns scrolls."""
+
+
+def column_classes(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return the class of each column, or nothing.
+
+    Parameters
+    ----------
+    columns : sequence
+        The texts of the cells of each column.
+
+    Examples
+    --------
+    >>> column_classes([["tcuq", "CUSUM"], ["x" * 30], ["x" * 200], [".993"]])
+    ['row-name', 'long', 'long longer', '']
+    >>> column_classes([["tcuq"], ["x" * 200]])
+    ['', 'long']
+    """
+    most = [max(map(len, cells), default=0) for cells in columns]
+    classes = []
+    for at, letters in enumerate(most):
+        if letters > LONGER and len(columns) > 2:
+            classes.append("long longer")
+        elif letters > LONG:
+            classes.append("long")
+        elif at == 0 and letters <= NAME and len(columns) >= MANY:
+            classes.append("row-name")
+        else:
+            classes.append("")
+    return classes
+
+
+def mark(app: Sphinx, doctree: document) -> None:
+    """Mark columns of tables, and paragraphs that are a picture."""
+    from docutils import nodes
+
+    for group in doctree.findall(nodes.tgroup):
+        rows = [
+            [cell for cell in row.children if isinstance(cell, nodes.entry)]
+            for row in group.findall(nodes.row)
+        ]
+        if len({len(row) for row in rows}) != 1:
+            continue  # a cell spans columns
+        columns = list(zip(*rows, strict=True))
+        named = column_classes([[cell.astext() for cell in column] for column in columns])
+        for column, classes in zip(columns, named, strict=True):
+            for cell in column:
+                cell["classes"] += classes.split()
+    for paragraph in doctree.findall(nodes.paragraph):
+        inside = [one for one in paragraph.children if isinstance(one, nodes.image) or one.astext().strip()]
+        pictures = [one for one in inside if isinstance(one, nodes.image)]
+        if pictures and pictures == inside and not isinstance(paragraph.parent, nodes.entry):
+            paragraph["classes"].append("picture")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", mark)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
