@@ -14,14 +14,15 @@ NO_EXAMPLE = {
     "Ood": "needs two datasets",
     "Shown": "needs a dataset",
     "Stream": "`build` shows it",
+    "Windows": "`windows` shows it",
     "inputs": "needs a dataset",
     "labels_for": "needs a dataset",
     "part_labels": "needs a dataset",
 }
-"""Public things of the streams without an example, and why."""
+"""Public things without an example, and why."""
 
 
-@pytest.mark.parametrize("name", ["bench", "corruptions", "data", "streams"])
+@pytest.mark.parametrize("name", ["audio", "bench", "corruptions", "data", "streams"])
 def test_every_public_docstring_is_complete_and_true(name: str) -> None:
     items = list(public(import_module(f"tcuq_lab.{name}")))
     assert len(items) > 5
