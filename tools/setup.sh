@@ -104,9 +104,9 @@ fi
 # Together: the lab asks for this very version of the product.
 install -e "$product" -e "./lab[vision,sound,plots]"
 if [ "$kind" = test ]; then
-    # What runs models that are recorded (the tests also write ONNX files), what has tables, ways to devices, and what builds the
-    # site. Not every platform has all of them.
-    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt sphinx myst-parser numpydoc furo; do
+    # What runs models that are recorded (the tests also write ONNX files), what has tables, ways to devices, what builds the
+    # site, and what executes notebooks. Not every platform has all of them.
+    for package in ai-edge-litert onnxruntime onnx pyarrow pandas polars pyserial paho-mqtt sphinx myst-parser numpydoc furo nbclient ipykernel; do
         install "$package" || echo "setup: not installed: $package (pip install $package); its tests are skipped" >&2
     done
 fi

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ assert said == {"class", "not", "degraded:"}, said
     ("docs/PYTHON.md", True): "assert again.save() == state",
     ("docs/FRAMES.md", False): "assert type(item).__name__ == 'PosteriorsFrame', item",
     ("docs/EXPORT_C.md", True): "assert np.ptp(features, axis=0).min() > 20  # features that say something",
+    ("examples/arduino/README.md", False): """
+import os
+assert os.path.isfile("tcuq_monitor/library.properties")
+""",
     ("docs/START.md", True): "import os; assert found['seed'] == 1 and os.path.isfile('python/monitor.json')",
 }
 """What holds when all blocks of a page have run, beyond that they did, in their Python."""
@@ -54,10 +59,20 @@ def test_every_block_says_what_happens_to_it(page: Page) -> None:
     assert page.problems == ()
 
 
+def folder_of(page: Page, folder: Path) -> Path:
+    """Return where a reader of a page is: with an example in a copy of its folder, else in an empty one."""
+    if not page.name.startswith("examples/"):
+        return folder
+    left = shutil.ignore_patterns("__pycache__", "made", "package")  # by someone who has tried them
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=left)
+    return (folder / page.name).parent
+
+
 @pytest.mark.parametrize(("page", "slow"), tiers())
 def test_blocks_do_as_the_page_says(page: Page, slow: bool, made: Made, tmp_path: Path) -> None:
-    with Reader(tmp_path) as reader:
-        left_out = run_page(page, reader, lambda names: made.bring(names, tmp_path), slow)
+    folder = folder_of(page, tmp_path)
+    with Reader(folder) as reader:
+        left_out = run_page(page, reader, lambda names: made.bring(names, folder), slow)
         if (page.name, slow) in AFTER:
             done = reader.python(AFTER[page.name, slow], "afterwards")
             assert done.status == 0, done.printed

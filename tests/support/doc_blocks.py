@@ -142,8 +142,8 @@ def parse(text: str, name: str) -> Page:
 
 
 def page_files() -> list[Path]:
-    """Return the pages of the documentation, from the README to the lab's."""
-    places = ("*.md", "docs/**/*.md", "lab/*.md", "examples/*.md")
+    """Return the pages of the documentation, from the README to the lab's and those of the examples."""
+    places = ("*.md", "docs/**/*.md", "lab/*.md", "examples/**/*.md")
     found = {path for place in places for path in ROOT.glob(place)}
     return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past
 

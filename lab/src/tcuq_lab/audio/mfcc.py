@@ -25,18 +25,24 @@ class FrontEnd:
 
     Parameters
     ----------
-    rate : int
+    rate : int, default 16000
         Samples a second.
-    window, stride, fft : int
-        Length of a frame, way between frames and length of the FFT, in samples.
-    mels : int
-        Triangles.
-    low, high : float
-        Outer edges of the first and last triangle in Hz.
-    offset : float
+    window : int, default 480
+        Length of a frame, in samples.
+    stride : int, default 320
+        Samples from the start of a frame to that of the next.
+    fft : int, default 512
+        Length of the FFT, in samples; at least `window`.
+    mels : int, default 40
+        Number of triangles.
+    low : float, default 20.0
+        Lower edge of the first triangle, in Hz.
+    high : float, default 4000.0
+        Upper edge of the last triangle, in Hz; at most half of `rate`.
+    offset : float, default 1e-06
         Added before the logarithm.
-    coefficients : int
-        Kept, from coefficient 0 on.
+    coefficients : int, default 10
+        Number of coefficients that are kept, from coefficient 0 on; at most `mels`.
 
     Examples
     --------
@@ -68,15 +74,38 @@ class FrontEnd:
         integer("coefficients", self.coefficients, 1, self.mels)
 
     def frames(self, samples: int) -> int:
-        """Return the number of whole frames in so many samples."""
+        """Return the number of whole frames in so many samples.
+
+        Parameters
+        ----------
+        samples : int
+            Length of a clip.
+
+        Returns
+        -------
+        int
+            0 for a clip that is shorter than a frame.
+        """
         return max(0, 1 + (samples - self.window) // self.stride)
 
     def hann(self) -> Floats:
-        """Return the window that every frame is multiplied with."""
+        """Return the window that every frame is multiplied with.
+
+        Returns
+        -------
+        array of `window` floats
+            From 0 to 1.
+        """
         return np.asarray(0.5 - 0.5 * np.cos(2 * np.pi * np.arange(self.window) / self.window))
 
     def triangles(self) -> Floats:
-        """Return the weight of each line of the spectrum in each mel bin, (fft // 2 + 1, mels)."""
+        """Return the weight of each line of the spectrum in each mel bin.
+
+        Returns
+        -------
+        float array (fft // 2 + 1, mels)
+            From 0 to 1; the first row, that of 0 Hz, is 0.
+        """
         lines = _mel(np.arange(self.fft // 2 + 1) * (self.rate / self.fft))[:, None]
         edges = np.linspace(_mel(self.low), _mel(self.high), self.mels + 2)
         up = (lines - edges[:-2]) / (edges[1:-1] - edges[:-2])
@@ -86,7 +115,13 @@ class FrontEnd:
         return np.asarray(weights)
 
     def cosines(self) -> Floats:
-        """Return the DCT-II as a matrix, (mels, coefficients)."""
+        """Return the DCT-II as a matrix.
+
+        Returns
+        -------
+        float array (mels, coefficients)
+            A row of logarithms times this matrix gives the coefficients.
+        """
         angles = np.outer(np.arange(self.mels) + 0.5, np.arange(self.coefficients)) * (np.pi / self.mels)
         return np.asarray(np.cos(angles) * np.sqrt(2 / self.mels))
 

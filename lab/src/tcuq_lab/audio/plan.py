@@ -22,7 +22,22 @@ _WORDS, _STRETCHES, _NOISE = range(3)  # each has random numbers of its own
 
 
 class Word(NamedTuple):
-    """A word in the sound: the clip that it comes from, and its voiced part's first sample and length."""
+    """A word in the sound.
+
+    Parameters
+    ----------
+    clip : int
+        Row of the clip that it comes from.
+    start : int
+        First sample of its voiced part, in the sound.
+    length : int
+        Samples of its voiced part.
+
+    Examples
+    --------
+    >>> next(SoundPlan(seed=1, seconds=4).words([3200, 4800]))
+    Word(clip=1, start=9770, length=4800)
+    """
 
     clip: int
     start: int
@@ -30,7 +45,22 @@ class Word(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of the sound: samples from `start` to `stop`, and 0 for clean or the number of the shift."""
+    """A part of the sound, clean or under one shift.
+
+    Parameters
+    ----------
+    start : int
+        Its first sample.
+    stop : int
+        The sample after its last.
+    shift : int
+        0 where it is clean, else the number of the shift in the plan, from 1.
+
+    Examples
+    --------
+    >>> list(SoundPlan(seed=1, seconds=4).stretches())
+    [Stretch(start=0, stop=64000, shift=0)]
+    """
 
     start: int
     stop: int
@@ -44,19 +74,24 @@ class SoundPlan:
     Parameters
     ----------
     seed : int
+        Of all choices; at least 0.
     seconds : int
-    mean_pause : float
+        Length of the sound.
+    mean_pause : float, default 0.6
         Seconds between words; pauses are even between a quarter and seven quarters of it.
-    hop : int
-        Samples from one window to the next.
-    snr_db : float
-        Power of the voiced parts, which are all made equally loud, above that of the noise.
-    shifts : sequence of (str, int)
+    hop : int, default 4000
+        Samples from one window to the next; at most a second, 16,000.
+    snr_db : float, default 20.0
+        Power of the voiced parts, which are all made equally loud, above that of the noise, in dB.
+    shifts : sequence of (str, int), default ()
         Kinds and severities of the suite speech_c; shifted stretches take them in turn. Without any, all is
         clean. Kinds that move words in time are refused.
-    mean_clean, mean_shifted : float
-        Seconds of a stretch; lengths are even between half and one and a half of it, the first is clean.
-    inside : float
+    mean_clean : float, default 60.0
+        Seconds of a clean stretch; lengths are even between half and one and a half of it. The first stretch
+        is clean.
+    mean_shifted : float, default 30.0
+        The same for a shifted stretch.
+    inside : float, default 0.8
         Share of a voiced part that must lie in a window for the window to have its label; of any other word
         no more than the rest may lie in it.
 
@@ -99,7 +134,13 @@ class SoundPlan:
         integer("number of shifts", len(self.shifts), 0, 255)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the description as what JSON can hold."""
+        """Return the description as what JSON can hold.
+
+        Returns
+        -------
+        dict
+            Every field by its name; `from_dict` takes it.
+        """
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return found | {"shifts": [list(shift) for shift in self.shifts]}
 
@@ -111,6 +152,11 @@ class SoundPlan:
         ----------
         values : mapping
             As `to_dict` gives it; all but seed and seconds may be left out.
+
+        Returns
+        -------
+        SoundPlan
+            With its fields checked.
         """
         if not isinstance(values, Mapping):
             raise ValueError(f"a sound plan is {values!r}, expected a mapping of its fields")
@@ -122,7 +168,7 @@ class SoundPlan:
 
     @property
     def samples(self) -> int:
-        """Length of the sound."""
+        """Length of the sound, in samples."""
         return self.seconds * RATE
 
     @property
@@ -131,7 +177,13 @@ class SoundPlan:
         return (self.samples - RATE) // self.hop + 1
 
     def stretches(self) -> Iterator[Stretch]:
-        """Give clean and shifted stretches by turns; each start but the first is a change point."""
+        """Give clean and shifted stretches by turns; each start but the first is a change point.
+
+        Yields
+        ------
+        Stretch
+            One after the other, from the first sample to the last.
+        """
         draw, start, turn = _Below(self.seed, _STRETCHES), 0, 0
         while start < self.samples:
             shifted = turn % 2 == 1
@@ -147,6 +199,11 @@ class SoundPlan:
         ----------
         lengths : sequence of int
             Samples of the voiced part of each clip.
+
+        Yields
+        ------
+        Word
+            In the order of their starts; words do not overlap.
         """
         draw, mean = _Below(self.seed, _WORDS), _samples(self.mean_pause)
         at = 0
@@ -165,6 +222,11 @@ class SoundPlan:
         ----------
         count : int
             Seconds of noise to choose from.
+
+        Yields
+        ------
+        int
+            From 0 to `count` - 1.
         """
         draw = _Below(self.seed, _NOISE)
         while True:

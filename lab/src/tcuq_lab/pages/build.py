@@ -21,6 +21,12 @@ def build_pages(folder: str | Path) -> dict[str, str]:
     ----------
     folder : path
         With result files, `paper.json`, `claims.json` and `targets.json`.
+
+    Returns
+    -------
+    dict of str to str
+        Text of each page by its path below `docs/`: `RESULTS.md`, `results/overview.svg`, `results/NAME.md`
+        for each experiment, `results.html`.
     """
     content = Content.of(folder)
     pages = {MARKDOWN: first_page(content), PLOT: overview(content.fields.get("answers"))}

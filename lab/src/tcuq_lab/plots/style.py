@@ -140,7 +140,28 @@ def same_steps(name: str, array: npt.NDArray[Any], steps: int) -> None:
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG or SVG, by the ending of the name, whole or not at all, and without a date."""
+    """Write a figure as PNG or SVG, by the ending of the name, whole or not at all, and without a date.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        As the functions of this package give it.
+    path : path
+        File to write; it ends in ``.png`` or ``.svg``.
+
+    Raises
+    ------
+    ValueError
+        For another ending.
+
+    Examples
+    --------
+    >>> from tcuq_lab.plots import severity_figure
+    >>> save_figure(severity_figure([1, 2], {"entropy": [0.9, 0.8]}, "accuracy"), "severity.pdf")
+    Traceback (most recent call last):
+    ...
+    ValueError: figure severity.pdf ends in '.pdf', expected .png or .svg
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in (".png", ".svg"):
         raise ValueError(f"figure {path} ends in {suffix!r}, expected .png or .svg")
