@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -263,3 +264,19 @@ def test_reasons_of_a_run_have_names() -> None:
 def test_the_refusal_of_a_state_names_the_version_that_is_read() -> None:
     module = importlib.import_module("tcuq.monitor.monitor")
     assert f"this release reads version {STATE_VERSION}" in module._LOAD_ERRORS[-5]
+
+
+def test_a_log_with_something_replaced_keeps_its_kinds_of_shift() -> None:
+    log = Log([[0.9, 0.1]] * 4, labels=[0, 1, 0, 1], shifted=[0, 2, 3, 0])
+    kept = replace(replace(log, labels=None), notes=("a note",))
+    assert kept.kinds.tolist() == [0, 2, 3, 0]
+    assert kept.take(slice(1, 3)).kinds.tolist() == [2, 3]
+    assert replace(log, shifted=[1, 0, 0, 5]).kinds.tolist() == [1, 0, 0, 5]
+    marked = replace(log, shifted=np.array([True, True, False, False]))
+    assert marked.kinds.tolist() == [1, 1, 0, 0]
+    cut = replace(log, probs=log.probs[:2], labels=None, shifted=[False, True])
+    assert cut.kinds.tolist() == [0, 1]
+    bare = replace(log, shifted=None)
+    assert bare.kinds is None and replace(bare, shifted=[True] * 4).kinds.tolist() == [1] * 4
+    with pytest.raises(ValueError, match="kinds"):
+        replace(log, kinds=[0, 0, 0, 0])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import tcuq
 from tcuq.cli import main
 from tcuq.io import InputNote, read_log, write_log
+from tcuq.recording.start import start
 
 PROBS = np.full((4, 2), 0.5)
 ROWS = np.arange(8, dtype=np.int8).reshape(4, 2)
@@ -88,3 +91,56 @@ def test_a_run_says_where_features_have_another_scale(
         assert main(args) == 0
         out, err = capsys.readouterr()
         assert len(json.loads(out)["notes"]) == notes and err.count("fit it again to a log") == notes
+
+
+def int8_model(x: Any) -> tuple[Any, Any]:
+    scores = np.exp(3 * x[:, :3])
+    return scores / scores.sum(1, keepdims=True), np.clip(np.round(x / 0.05) - 3, -128, 127).astype(np.int8)
+
+
+def examples() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 900)
+    return (np.eye(4)[y] + rng.normal(0, 0.6, (900, 4))).astype(np.float32), y
+
+
+def test_a_function_is_told_the_scale_of_its_int8_features(tmp_path: Path) -> None:
+    told: Any = {"feature_scale": 0.05, "feature_zero_point": -3}
+    x, y = examples()
+    log = tcuq.record(int8_model, x, y, **told)
+    assert log.features.dtype == np.int8
+    assert (log.feature_scale, log.feature_zero_point) == (0.05, -3)
+    with pytest.raises(ValueError, match="features are int8 and feature_zero_point is missing"):
+        start(int8_model, x, tmp_path / "a", y, run_length=100)
+    start(int8_model, x, tmp_path / "b", y, run_length=100, **told)
+    assert read_log(tmp_path / "b" / "dev.npz").feature_zero_point == -3
+    for model, options, said in [
+        (int8_model, {"feature_scale": 0.05}, "feature_scale and feature_zero_point go together; one is"),
+        (int8_model, told | {"feature_zero_point": 128}, "feature_zero_point is 128, expected -128 to 127"),
+        (int8_model, told | {"features": False}, "int8_model: its features are missing, expected int8 with"),
+        (lambda x: (int8_model(x)[0], x), told, "its features are float32, expected int8 with"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            tcuq.record(model, x, y, **options)
+
+
+def test_the_command_takes_and_asks_for_the_scale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "own_int8", SimpleNamespace(net=int8_model))
+    x, y = examples()
+    np.savez(tmp_path / "data.npz", x=x, y=y)
+    args = ["record", "own_int8:net", f"{tmp_path}/data.npz", "-o", f"{tmp_path}/dev.npz"]
+    assert main(args) == 0
+    assert "int8 of unknown scale; tell it with --feature-scale and --feature-z" in capsys.readouterr().out
+    assert main([*args, "--feature-scale", "1/20", "--feature-zero-point", "-3"]) == 0
+    assert "features: 4, int8 (scale 0.05, zero point -3)" in capsys.readouterr().out
+    assert main([*args, "--feature-scale", "1/20"]) == 2
+    assert "--feature-scale and --feature-zero-point go together" in capsys.readouterr().err
+
+
+def test_a_model_that_says_its_scale_is_not_told_another() -> None:
+    pytest.importorskip("ai_edge_litert.interpreter", reason="TFLite models need ai-edge-litert")
+    path = Path(__file__).parent / "models" / "int8.tflite"
+    with pytest.raises(ValueError, match=r"int8.tflite: has features of scale .*; leave out `feature_scale`"):
+        tcuq.record(path, np.zeros((2, 4)), feature_scale=0.5, feature_zero_point=0)

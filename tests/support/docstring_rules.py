@@ -160,7 +160,7 @@ def _parameters(item: Public) -> list[str] | None:
         if hasattr(thing, "_fields"):
             return list(thing._fields)
         if dataclasses.is_dataclass(thing):
-            return [field.name for field in dataclasses.fields(thing) if field.init]
+            return [field.name for field in dataclasses.fields(thing) if field.init and field.name[0] != "_"]
         if hasattr(thing, "n_sequence_fields") or not {"__init__", "__new__"} & set(vars(thing)):
             return None
     try:

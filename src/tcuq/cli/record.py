@@ -123,6 +123,13 @@ def add_recording_options(
         help="keep the softmax outputs alone",
     )
     option(
+        "--feature-scale",
+        type=fraction,
+        metavar="X",
+        help="what one unit of int8 features is worth, if MODEL is a function that returns some",
+    )
+    option("--feature-zero-point", type=int, metavar="N", help="with it: the integer that stands for 0")
+    option(
         "--posteriors",
         metavar="NAME",
         help="output with the softmax or logits, if the model has several outputs",
@@ -191,7 +198,7 @@ def recording_given(args: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = given(
         args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
     )
-    options |= given(args, "stream", "shifts", "seed")
+    options |= given(args, "feature_scale", "feature_zero_point", "stream", "shifts", "seed")
     if args.names is not None:
         options["names"] = read_names(args.names)
     return options | {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
@@ -264,7 +271,10 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
     if log.features is None:
         lines.append("features: none")
     elif log.feature_scale is None:
-        lines.append(f"features: {log.width}, {log.features.dtype}")
+        unknown = " of unknown scale; tell it with --feature-scale and --feature-zero-point"
+        lines.append(
+            f"features: {log.width}, {log.features.dtype}" + unknown * (log.features.dtype == "int8")
+        )
     else:
         format = f"scale {log.feature_scale:g}, zero point {log.feature_zero_point}"
         lines.append(f"features: {log.width}, {log.features.dtype} ({format})")

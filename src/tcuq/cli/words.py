@@ -50,6 +50,8 @@ _BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in n
 
 RECORDING = (
     "features",
+    "feature_scale",
+    "feature_zero_point",
     "posteriors",
     "logits",
     "names",

@@ -68,7 +68,7 @@ def as_log(source: Source, *, logits: bool = False, logits_scale: float | None =
         log = source
         if logits:
             probs = softmax(log.probs, logits_scale)
-            log = replace(log, probs=probs, shifted=log.kinds)
+            log = replace(log, probs=probs)
     elif isinstance(source, (str, Path)):
         from ..io import read_log
 

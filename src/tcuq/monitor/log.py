@@ -83,6 +83,8 @@ class Log:
     feature_scale: float | None = None
     feature_zero_point: int | None = None
     kinds: npt.NDArray[np.uint8] | None = field(init=False, default=None)
+    # What `dataclasses.replace` carries over: it gives `shifted` back as booleans, which know no kinds.
+    _kinds: npt.NDArray[np.uint8] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -118,8 +120,12 @@ class Log:
             odd = (shifted < 0) | (shifted > 255)
             if odd.any():
                 raise ValueError(f"shifted holds {shifted[odd][0]}, expected 0 to 255")
-            put(self, "kinds", shifted.astype(np.uint8))
-            put(self, "shifted", shifted > 0)
+            marks, kinds = np.asarray(shifted > 0), shifted.astype(np.uint8)
+            if self._kinds is not None and np.asarray(self.shifted).dtype == np.bool_:
+                kinds = self._kinds if np.array_equal(marks, self._kinds > 0) else kinds
+            put(self, "kinds", kinds)
+            put(self, "shifted", marks)
+        put(self, "_kinds", self.kinds)
 
     def _check_feature_format(self) -> None:
         if self.feature_scale is None and self.feature_zero_point is None:

@@ -33,6 +33,8 @@ def record(
     batch: int = 32,
     fast: bool = False,
     in_order: bool = False,
+    feature_scale: float | None = None,
+    feature_zero_point: int | None = None,
     stream: bool | str | None = None,
     shifts: Shifts = None,
     steps: int | None = None,
@@ -78,6 +80,9 @@ def record(
         For int8 TFLite models: optimized kernels in place of the reference kernels. Bits may differ.
     in_order : bool, default False
         Read a folder by class and file name, in place of mixed.
+    feature_scale, feature_zero_point : float, int, optional
+        For a function that returns int8 features: what one unit is worth, and the integer that stands for 0;
+        both or neither. A TFLite model says its own.
     stream : bool or str, optional
         Arrange plain examples as a stream. True or "mixed": stretches of several paces. "dwell=16": a class
         stays for 16 steps on average; "held=8": one example, shaken a little; "shuffled"; or a list of these
@@ -121,6 +126,8 @@ def record(
         "batch": batch,
         "fast": fast,
         "in_order": in_order,
+        "feature_scale": feature_scale,
+        "feature_zero_point": feature_zero_point,
     }
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):

@@ -16,7 +16,7 @@ from ..monitor.log import Log
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .inputs import Preparation, with_ones
-from .model import Array, Features, Info, Model
+from .model import Array, Features, Format, Info, Model
 from .opening import open_model
 from .outputs import features_of, numbers_of, posteriors, refuse_model
 
@@ -37,6 +37,8 @@ class Session:
     names : sequence of str, optional
     batch : int
         As of `tcuq.record`.
+    format : Format, optional
+        Of int8 features, where the user says it and not the model.
     """
 
     model: Model
@@ -45,12 +47,13 @@ class Session:
     logits: bool
     names: Sequence[str] | None
     batch: int
+    format: Format | None = None
 
     def log(self, data: Data | None = None, progress: Progress | None = None) -> Log:
         """Run the model over its data, or over others of the same kind, and return the log."""
         data, info = data or self.data, self.model.info
         prepare = Preparation(info, data.name, data.pixels, self.scale)
-        kept = _Kept(info, data, self.logits, self.names)
+        kept = _Kept(info, data, self.logits, self.names, self.format)
         if progress is not None:
             progress(0, data.total, "inferences")
         reset: Callable[[], None] | None = getattr(self.model, "reset", None)  # of one that keeps a state
@@ -80,12 +83,15 @@ def open_session(
     batch: int = 32,
     fast: bool = False,
     in_order: bool = False,
+    feature_scale: float | None = None,
+    feature_zero_point: int | None = None,
 ) -> Session:
     """Open a model and data; `tcuq.record` says what the arguments are."""
     size = integer("batch", batch, 1, 1_000_000)
     factor = None if scale is None else number("scale", scale, -1e30, 1e30)
     ready = open_model(model, features, posteriors, fast)
     info = ready.info
+    format = _told_format(info, feature_scale, feature_zero_point)
     if input_shape is not None:
         info.shape = tuple(integer("input_shape", each, 1, 1 << 30) for each in input_shape)
     texts = info.classes if info.classes and all(isinstance(each, str) for each in info.classes) else None
@@ -93,7 +99,20 @@ def open_session(
     take = data.take
     if take is not None:  # what befalls an input depends on its shape: pictures may lack their one channel
         data = replace(data, take=lambda places: with_ones(take(places), info.shape))
-    return Session(ready, data, factor, logits, names, size)
+    return Session(ready, data, factor, logits, names, size, format)
+
+
+def _told_format(info: Info, scale: float | None, zero_point: int | None) -> Format | None:
+    """Return the format of int8 features that the user says, for a model that does not say it."""
+    if scale is None and zero_point is None:
+        return None
+    if scale is None or zero_point is None:
+        raise ValueError("feature_scale and feature_zero_point go together; one is missing")
+    if info.features is not None:
+        raise ValueError(f"{info.name}: has features of {info.features}; leave out `feature_scale`")
+    return Format(
+        number("feature_scale", scale, 1e-30, 1e30), integer("feature_zero_point", zero_point, -128, 127)
+    )
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
@@ -119,8 +138,10 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
 class _Kept:
     """What has been recorded so far."""
 
-    def __init__(self, info: Info, data: Data, logits: bool, names: Sequence[str] | None) -> None:
-        self.info, self.data, self.logits = info, data, logits
+    def __init__(
+        self, info: Info, data: Data, logits: bool, names: Sequence[str] | None, told: Format | None
+    ) -> None:
+        self.info, self.data, self.logits, self.told = info, data, logits, told
         own = None if info.classes is None else [str(each) for each in info.classes]
         plain = own == [str(each) for each in range(len(own or ()))]
         self.names = names or data.names or (None if plain else own)
@@ -146,7 +167,8 @@ class _Kept:
             raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
         self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
-            rows, self.format = features_of(found.features, self.info.features)
+            self._refuse_told(str(found.features.dtype))
+            rows, self.format = features_of(found.features, self.told or self.info.features)
             self.features.append(rows)
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
@@ -160,6 +182,13 @@ class _Kept:
             raise ValueError(
                 f"{self.data.name}: has {len(self.names)} classes by name ({', '.join(self.names[:8])}), and "
                 f"{self.info.name} has {self.classes} outputs; pass `names` in the order of these"
+            )
+
+    def _refuse_told(self, kind: str) -> None:
+        """Refuse a scale that was told for what is not int8."""
+        if self.told is not None and kind != "int8":
+            raise ValueError(
+                f"{self.info.name}: its features are {kind}, expected int8 with `feature_scale`; leave it out"
             )
 
     def _numbers(self, labels: Array, count: int) -> Array:
@@ -196,6 +225,8 @@ class _Kept:
                     f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
                 )
             columns[key] = np.concatenate(parts) if parts else None
+        if not self.features:
+            self._refuse_told("missing")
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
         probs = np.concatenate(self.probs)

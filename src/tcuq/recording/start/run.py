@@ -211,7 +211,7 @@ def _fitted(log: Log, tell: Progress, **options: Any) -> Params:
             raise
         note = f"the labels are left out of the fit: {str(error).partition(' (')[0]}"
         try:
-            return fit(replace(log, labels=None, shifted=log.kinds, notes=(*log.notes, note)), **options)
+            return fit(replace(log, labels=None, notes=(*log.notes, note)), **options)
         except ValueError:
             raise error from None
 
