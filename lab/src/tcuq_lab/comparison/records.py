@@ -212,6 +212,15 @@ def load(path: str | Path) -> Results:
     ------
     ValueError
         When the file is not JSON, or not of this format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "results.json"
+    ...     save(path, [], seeds=[3], sizes={})
+    ...     load(path).about["seeds"]
+    [3]
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
