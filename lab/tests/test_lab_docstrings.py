@@ -25,7 +25,16 @@ NO_EXAMPLE = {
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("audio", 6), ("bench", 6), ("corruptions", 6), ("data", 6), ("pages", 1), ("plots", 5), ("streams", 6)],
+    [
+        ("audio", 6),
+        ("bench", 6),
+        ("comparison", 26),
+        ("corruptions", 6),
+        ("data", 6),
+        ("pages", 1),
+        ("plots", 5),
+        ("streams", 6),
+    ],
 )
 def test_every_public_docstring_is_complete_and_true(name: str, least: int) -> None:
     items = list(public(import_module(f"tcuq_lab.{name}")))

@@ -19,9 +19,11 @@ class Scores:
     Parameters
     ----------
     name : str
+        Of the method; not empty.
     risk : array of T finite numbers
         Higher is riskier.
     predictions : array of T integers
+        Predicted class at each step.
     evidence : array of T finite numbers, optional
         What alarms are given; the risk by default. Higher speaks for a change to the worse.
 
@@ -48,7 +50,18 @@ class Scores:
         put(self, "predictions", wholes(f"predictions of {self.name}", self.predictions))
 
     def check(self, steps: int) -> None:
-        """Refuse an answer of the wrong length."""
+        """Refuse an answer of the wrong length.
+
+        Parameters
+        ----------
+        steps : int
+            Steps of the stream.
+
+        Raises
+        ------
+        ValueError
+            When risk, predictions or evidence have another length.
+        """
         for what in ("risk", "predictions", "evidence"):
             found = len(getattr(self, what))
             if found != steps:
@@ -64,8 +77,15 @@ class JudgedStream:
     name : str
         Not one of those that records over all streams together have: pooled, dev, joint.
     truth : Truth
+        Labels and corruption types of its steps.
     answers : sequence of Scores
         One for each method, names differing.
+
+    Examples
+    --------
+    >>> stream = JudgedStream("fog", Truth([0, 1], [0, 1]), [Scores("mine", [0.1, 0.9], [0, 0])])
+    >>> stream.methods, stream.answer("mine").risk.tolist()
+    (['mine'], [0.1, 0.9])
     """
 
     name: str
@@ -90,7 +110,23 @@ class JudgedStream:
         return [answer.name for answer in self.answers]
 
     def answer(self, method: str) -> Scores:
-        """Return the answer of a method."""
+        """Return the answer of a method.
+
+        Parameters
+        ----------
+        method : str
+            Its name.
+
+        Returns
+        -------
+        Scores
+            Its answer on this stream.
+
+        Raises
+        ------
+        ValueError
+            When no method has this name.
+        """
         for answer in self.answers:
             if answer.name == method:
                 return answer

@@ -113,22 +113,43 @@ def interval(
 
     Parameters
     ----------
-    tests, clean_dev, settings
-        See `tcuq_lab.comparison.protocol.score_part`.
+    tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
+    clean_dev : sequence of JudgedStream
+        Clean development streams, with the same methods.
     methods : tuple of one or two names
-    metric, variant : str
-        As in the records, such as "drop_auprc" and "own/smoothed/all".
+        The method, or the two whose difference is asked for.
+    metric : str
+        As in the records, such as "drop_auprc".
+    variant : str
+        As in the records, such as "own/smoothed/all".
     rng : numpy.random.Generator
-    replicates : int
+        Draws the blocks.
+    settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+    replicates : int, default 1000
+        Resamples behind the interval.
     block : int, optional
-        Steps, at least the window; see the top of this module.
-    level : float
+        Steps of a block, at least the window. By default four mean lengths of a clean or shifted stretch,
+        but at least two windows and at most a quarter of the shortest stream.
+    level : float, default 0.95
+        Share of cases in which the interval is to hold the truth.
 
     Returns
     -------
     Record
         Of the stream "joint": the value is the mean of those of the streams in `score_part`, `n` the sum of
-        the judged steps there, of the first method.
+        the judged steps there, of the first method. `low` and `high` are the ends of the interval.
+
+    Examples
+    --------
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> pair = ("OTHER", "BASE")
+    >>> row = interval(tests, dev, pair, "drop_auroc", "own/smoothed/all", rng, replicates=50)
+    >>> row["method"], row["low"] <= row["value"] <= row["high"]
+    ('OTHER - BASE', True)
     """
     fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)
@@ -176,13 +197,40 @@ def delay_interval(
 
     Parameters
     ----------
-    tests, clean_dev, settings, replicates, level
-        See `interval`.
-    methods, statistics : tuples of one or two names
-        Each method with its statistic: the same for both, or the best of each.
+    tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
+    clean_dev : sequence of JudgedStream
+        Clean development streams, with the same methods.
+    methods : tuple of one or two names
+        The method, or the two whose difference, first - second, is asked for.
+    statistics : tuple of one or two names
+        The statistic of each method: the same for both, or the best of each.
     rng : numpy.random.Generator
-    group : str
+        Draws the changes.
+    settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+    group : str, default "all"
         "all", "seen" or "unseen" kinds.
+    replicates : int, default 1000
+        Resamples behind the interval.
+    level : float, default 0.95
+        Share of cases in which the interval is to hold the truth.
+
+    Returns
+    -------
+    Record
+        Of the stream "joint" and the metric "delay_mean", in steps: a miss costs the whole stretch.
+        `n` counts the changes; `low` and `high` are the ends of the interval.
+
+    Examples
+    --------
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> rules = ComparisonRules(run_length=200)
+    >>> row = delay_interval(tests, dev, ("BASE",), ("cusum",), rng, rules, replicates=50)
+    >>> row["metric"], row["variant"], row["low"] <= row["value"] <= row["high"]
+    ('delay_mean', 'cusum/all', True)
     """
     fixed = settings or ComparisonRules()
     methods_of(tests, clean_dev=clean_dev)

@@ -44,16 +44,17 @@ class ComparisonRules:
 
     Parameters
     ----------
-    base : str
+    base : str, default "BASE"
         Method whose predictions are the common ones.
-    seen : tuple of str
+    seen : tuple of str, default ()
         Kinds of shift that development saw.
-    m : int
+    m : int, default 100
         Steps of the accuracy window and of the smoothing.
-    run_length : float
+    run_length : float, default 1000.0
         Wanted clean steps per false alarm.
-    statistics : mapping of str to factory
-        Names have no "/", and none is "best".
+    statistics : mapping of str to factory, optional
+        Alarm statistics that every method gets, `STATISTICS` by default. Names have no "/", and none is
+        "best".
 
     Examples
     --------
@@ -132,9 +133,26 @@ def score_part(
     Parameters
     ----------
     tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
     clean_dev : sequence of JudgedStream
         Clean development streams, with the same methods.
     settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+
+    Returns
+    -------
+    list of Record
+        Of each stream; variants are predictions/smoothing/group, such as own/smoothed/all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> rows = score_part(tests, dev)
+    >>> [row["method"] for row in pick(rows, metric="drop_auroc", variant="own/smoothed/all")]
+    ['BASE', 'OTHER']
     """
     fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
@@ -180,10 +198,29 @@ def metric_part(
 
     Parameters
     ----------
-    tests, clean_dev, settings
-        See `score_part`.
+    tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
+    clean_dev : sequence of JudgedStream
+        Clean development streams, with the same methods.
     metrics : sequence of (str, str)
         Metric and variant, such as "drop_auprc" and "own/smoothed/all".
+    settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+
+    Returns
+    -------
+    list of Record
+        The same figures as those of `score_part`; streams on which a metric makes no sense have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> rows = metric_part(tests, dev, [("drop_auroc", "own/smoothed/all")])
+    >>> rows == pick(score_part(tests, dev), metric="drop_auroc", variant="own/smoothed/all")
+    True
     """
     fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
@@ -239,18 +276,33 @@ def delay_part(
 
     Parameters
     ----------
-    tests, clean_dev, settings
-        See `score_part`.
-    shifted_dev : sequence of JudgedStream
+    tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
+    clean_dev : sequence of JudgedStream
+        Clean development streams, with the same methods.
+    settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+    shifted_dev : sequence of JudgedStream, default ()
         Development streams with changes; the statistic that does best on them is reported again as "best".
-    clean_test : sequence of JudgedStream
+    clean_test : sequence of JudgedStream, default ()
         Clean test streams for the achieved run length. Without them there is only the figure from the clean
         stretches of the tests ("mixed").
 
     Returns
     -------
     list of Record
-        Variants are statistic/group. A record "chosen" names the best statistic and its delay on development.
+        Variants are statistic/group; delays and run lengths are in steps. A record "chosen" names the best
+        statistic and its delay on development.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> rows = delay_part(tests, dev, ComparisonRules(run_length=200))
+    >>> sorted({row["metric"] for row in rows})
+    ['delay_mean', 'delay_median', 'delay_p90', 'missed', 'run_length', 'run_length_dev']
     """
     fixed = settings or ComparisonRules()
     clean_only("clean_dev", clean_dev)
@@ -287,7 +339,36 @@ def evaluate(
     shifted_dev: Sequence[JudgedStream] = (),
     clean_test: Sequence[JudgedStream] = (),
 ) -> list[Record]:
-    """Return all records: `score_part` and `delay_part`."""
+    """Return all records: `score_part` and `delay_part`.
+
+    Parameters
+    ----------
+    tests : sequence of JudgedStream
+        Test streams, names differing, with the answers of every method.
+    clean_dev : sequence of JudgedStream
+        Clean development streams, with the same methods.
+    settings : ComparisonRules, optional
+        Base, window, run length and statistics; the defaults of `ComparisonRules` when left out.
+    shifted_dev : sequence of JudgedStream, default ()
+        Development streams with changes; the statistic that does best on them is reported again as "best".
+    clean_test : sequence of JudgedStream, default ()
+        Clean test streams for the achieved run length.
+
+    Returns
+    -------
+    list of Record
+        Those of `score_part`, then those of `delay_part`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tcuq_lab.comparison.coverage import made
+    >>> rng = np.random.default_rng(0)
+    >>> dev, tests = [made("day", 3000, rng, shifted=False)], [made("one", 2000, rng)]
+    >>> rows = evaluate(tests, dev, ComparisonRules(run_length=200))
+    >>> len(pick(rows, metric="drop_auroc", variant="own/plain/all")), len(same_against_same(rows))
+    (2, 10)
+    """
     methods_of(tests, clean_dev=clean_dev, shifted_dev=shifted_dev, clean_test=clean_test)
     return score_part(tests, clean_dev, settings) + delay_part(
         tests, clean_dev, settings, shifted_dev, clean_test
@@ -298,6 +379,20 @@ def same_against_same(
     records: Sequence[Record], metric: str = "delay_median", group: str = "all"
 ) -> dict[str, dict[str, float]]:
     """Return a table statistic -> method -> value over all streams: every method with the same statistic.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        Those of `delay_part` or `evaluate`.
+    metric : str, default "delay_median"
+        "delay_median", "delay_p90", "delay_mean", "missed" or "run_length".
+    group : str, default "all"
+        "all", "seen" or "unseen" kinds; "clean" or "mixed" for run lengths.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Delays and run lengths in steps.
 
     Examples
     --------
@@ -317,7 +412,29 @@ def same_against_same(
 def best_against_best(
     records: Sequence[Record], metric: str = "delay_median", group: str = "all"
 ) -> dict[str, tuple[str, float]]:
-    """Return a table method -> (statistic chosen on development, value on the tests)."""
+    """Return a table method -> (statistic chosen on development, value on the tests).
+
+    Parameters
+    ----------
+    records : sequence of Record
+        Those of `delay_part` or `evaluate`, with shifted development streams.
+    metric : str, default "delay_median"
+        See `same_against_same`.
+    group : str, default "all"
+        See `same_against_same`.
+
+    Returns
+    -------
+    dict of str to (str, float)
+        Empty where no statistic was chosen.
+
+    Examples
+    --------
+    >>> rows = [record("dev", "A", "chosen", "cusum", 10, 2),
+    ...         record("pooled", "A", "delay_median", "best/all", 12, 9)]
+    >>> best_against_best(rows)
+    {'A': ('cusum', 12.0)}
+    """
     _known_group(metric, group)
     chosen = {row["method"]: row["variant"] for row in pick(records, metric="chosen")}
     found = pick(records, stream="pooled", metric=metric, variant=f"best/{group}")

@@ -53,6 +53,12 @@ class Band:
         Mean and standard deviation (of the population) over all full windows.
     windows : int
         How many there were; they overlap, so they are far from independent.
+
+    Examples
+    --------
+    >>> band = Band(m=100, mu=0.9, sigma=0.02, windows=5000)
+    >>> round(band.limit, 2), band.most_right
+    (0.84, 84)
     """
 
     m: int
@@ -145,9 +151,18 @@ def windowed_accuracy(
     Parameters
     ----------
     right : array of T booleans
-    m : int
+        Whether the answer was right.
+    m : int, default 100
+        Steps of a window.
     segments : array of T integers, optional
+        Number of the independent segment of each step; one segment by default.
     judged : array of T booleans, optional
+        Steps whose answer counts; all by default.
+
+    Returns
+    -------
+    Windows
+        `value`, the accuracy after each step, NaN where the window is not full; `full`, where it is.
 
     Examples
     --------
@@ -169,9 +184,15 @@ def clean_band(
     ----------
     runs : sequence of arrays of booleans
         Where the answers are right, an array for each independent clean stream.
-    m : int
+    m : int, default 100
+        Steps of a window.
     judged : sequence of arrays of booleans, optional
         Steps of each run that count; all when left out.
+
+    Returns
+    -------
+    Band
+        Mean and spread over the full windows of all runs.
 
     Raises
     ------
@@ -205,9 +226,13 @@ def drop_events(
     Parameters
     ----------
     right : array of T booleans
+        Whether the answer was right.
     band : Band
+        Accuracy on clean streams and the steps of a window, as `clean_band` gives them.
     segments : array of T integers, optional
+        Number of the independent segment of each step; one segment by default.
     judged : array of T booleans, optional
+        Steps whose answer counts; all by default.
 
     Returns
     -------
@@ -262,8 +287,16 @@ def smooth(score: npt.ArrayLike, m: int = WINDOW, segments: npt.ArrayLike | None
     Parameters
     ----------
     score : array of T finite numbers
-    m : int
+        One a step, in any unit.
+    m : int, default 100
+        Steps of a window.
     segments : array of T integers, optional
+        Number of the independent segment of each step; one segment by default.
+
+    Returns
+    -------
+    array of T floats
+        In the unit of the score.
 
     Examples
     --------

@@ -106,10 +106,18 @@ def run_length(
     Parameters
     ----------
     statistic : Statistic
+        What watches the scores, such as a `Cusum`.
     runs : sequence of arrays
+        Finite scores on clean streams, an array for each.
     limit : float
+        Value of the statistic above which there is an alarm.
     judged : sequence of arrays of booleans, optional
         Steps of each run that count; all when left out.
+
+    Returns
+    -------
+    RunLength
+        The limit, the steps that count and the alarms at them; `value` is steps per alarm.
 
     Examples
     --------
@@ -164,10 +172,11 @@ def find_limit(
     Parameters
     ----------
     statistic : Statistic
+        What watches the scores, such as a `Cusum`.
     runs : sequence of arrays
         Scores on clean development streams.
-    wanted : float
-        At least 1; ten times as many clean steps are needed.
+    wanted : float, default 1000.0
+        Clean steps per alarm, at least 1; ten times as many clean steps are needed.
     judged : sequence of arrays of booleans, optional
         Steps of each run that count; all when left out.
 
@@ -180,6 +189,14 @@ def find_limit(
     ------
     ValueError
         When there are too few clean steps.
+
+    Examples
+    --------
+    >>> from tcuq_lab.detection.statistics import Cusum, Reference
+    >>> run = np.random.default_rng(0).normal(size=5000)
+    >>> found = find_limit(Cusum(Reference.of([run])), [run], wanted=100)
+    >>> found.steps, found.alarms, found.value >= 100
+    (5000, 50, True)
     """
     length = number("run length", wanted, 1, 1e9)
     scores = [finite("score", run) for run in runs]

@@ -33,8 +33,14 @@ class Truth:
         over every step. Accuracy windows count where all their steps are judged; clean scores, run lengths
         and false alarms where their own step is; a change where any step of its stretch is, and an alarm
         anywhere in that stretch finds it.
-    names : sequence of str
+    names : sequence of str, default ('clean',)
         Name of each kind, "clean" first; kinds beyond them go by their number.
+
+    Examples
+    --------
+    >>> truth = Truth([0, 1, -1], kinds=[0, 1, 2], names=("clean", "fog"))
+    >>> truth.right(np.array([0, 0, 0])).tolist(), [truth.name_of(kind) for kind in truth.kinds]
+    ([True, False, False], ['clean', 'fog', '2'])
     """
 
     labels: Ints
@@ -68,15 +74,43 @@ class Truth:
         return np.asarray(self.labels >= 0)
 
     def right(self, predictions: npt.NDArray[np.int64]) -> Bools:
-        """Return where predictions are right."""
+        """Return where predictions are right.
+
+        Parameters
+        ----------
+        predictions : array of T integers
+            Predicted class at each step.
+
+        Returns
+        -------
+        array of T booleans
+            False where the input is none of the classes.
+        """
         return np.asarray((predictions == self.labels) & self.known)
 
     def pieces(self) -> list[slice]:
-        """Return the independent segments."""
+        """Return the independent segments.
+
+        Returns
+        -------
+        list of slice
+            In order; together they are all steps.
+        """
         return pieces(len(self), self.segments)
 
     def name_of(self, kind: int) -> str:
-        """Return the name of a kind."""
+        """Return the name of a kind.
+
+        Parameters
+        ----------
+        kind : int
+            As in `kinds`; 0 is clean.
+
+        Returns
+        -------
+        str
+            Its number where it has no name.
+        """
         return self.names[kind] if kind < len(self.names) else str(kind)
 
     def members(self, group: str, seen: Iterable[str]) -> Ints:
@@ -84,6 +118,18 @@ class Truth:
 
         "seen" are those whose name development saw, "unseen" the others, leaving out kinds whose steps
         are none of the classes; "all" is everything.
+
+        Parameters
+        ----------
+        group : str
+            "all", "seen" or "unseen".
+        seen : iterable of str
+            Names of the kinds that development saw.
+
+        Returns
+        -------
+        array of integers
+            Kinds, rising, without 0.
         """
         known("group", group, GROUPS)
         kinds = np.unique(self.kinds[self.kinds > 0])
