@@ -124,7 +124,26 @@ def test_a_model_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "m.npz").write_bytes(b"x")
     place = str(tmp_path / "m.npz")
     assert main(["device", "import", place, "-o", place]) == 2
-    assert f"GRAPH and MODEL are both {place!r}; the model would be lost" in capsys.readouterr().err
+    assert f"GRAPH and MODEL are both {place!r}; one would be lost" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["fit"], ["tune", "--max-bytes", "512", "--max-instructions", "5000"]])
+def test_a_fit_writes_over_no_log_and_no_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    log, clean, model = (tmp_path / name for name in ("dev.npz", "clean.npz", "m.tflite"))
+    for place in (log, clean):
+        np.savez(place, probs=np.full((3, 2), 0.5))
+    model.write_bytes(b"  \x1c\0TFL3")
+    before = {place: place.read_bytes() for place in (log, clean, model)}
+    for place, said in (
+        (log, f"PARAMS and LOG are both {str(log)!r}; one would be lost"),
+        (clean, f"PARAMS and --clean are both {str(clean)!r}; one would be lost"),
+        (model, f"{model}: exists and is no parameter file; remove it, or name another with -o"),
+    ):
+        assert main([*command, str(log), "--clean", str(clean), "-o", str(place)]) == 2
+        assert said in capsys.readouterr().err
+    assert before == {place: place.read_bytes() for place in before}
 
 
 def test_a_log_with_a_note_is_run_and_the_note_is_told_once(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,23 @@ def one_input(args: argparse.Namespace, *names: str) -> None:
     taken = [name for name in names if _is_standard(args, name)]
     if len(taken) > 1:
         raise UsageError(f"{' and '.join(taken)} are both '-'; standard input can be read only once")
+
+
+def keep_apart(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
+    """Refuse to write over what is read, or two things to one place.
+
+    Parameters
+    ----------
+    read, written : mapping
+        Paths by their names on the command line; None and ``-`` are no files.
+    """
+    taken = {os.path.realpath(path): name for name, path in read.items() if path not in (None, "-")}
+    for name, path in written.items():
+        if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            continue
+        other = taken.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise UsageError(f"{name} and {other} are both {path!r}; one would be lost")
 
 
 def _is_standard(args: argparse.Namespace, name: str) -> bool:

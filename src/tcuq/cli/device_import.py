@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .common import answer, need_files, note
+from .common import answer, keep_apart, need_files, note
 from .edge import UsageError
 from .parser import declare
 from .words import in_options, spoken
@@ -70,8 +70,7 @@ def command(args: argparse.Namespace) -> int:
     if Path(args.output).suffix.lower() != ".npz":
         raise UsageError(f"GRAPH is {args.output}, expected a name that ends in .npz")
     check_target(args.output)
-    if Path(args.output).resolve() == Path(args.model).resolve():
-        raise UsageError(f"GRAPH and MODEL are both {args.output!r}; the model would be lost")
+    keep_apart({"MODEL": args.model}, {"GRAPH": args.output})
     asked = Asked(args.softmax, args.features, args.posteriors)
     with spoken(OPTIONS):
         made = import_model(args.model, args.name, asked)

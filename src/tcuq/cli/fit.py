@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,7 @@ from .common import (
     answer,
     comma_list,
     given,
+    keep_apart,
     logits_given,
     note,
     one_input,
@@ -150,6 +152,16 @@ SHARED = (
 )
 
 
+def _keep_others(path: str) -> None:
+    """Refuse to replace a file that is no parameter file: a model, a log, a picture."""
+    if path == "-" or not os.path.isfile(path):
+        return
+    with open(path, "rb") as file:
+        start = file.read(64).lstrip()
+    if start and not start.startswith(b"{"):
+        raise UsageError(f"{path}: exists and is no parameter file; remove it, or name another with -o")
+
+
 def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any]]:
     """Return the log and the shared options that were given, the clean log read."""
     from ..io import read_log
@@ -160,6 +172,8 @@ def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any]]:
     if args.output == "-" and args.json:
         raise UsageError("-o - prints the parameters on standard output, where --json prints the result")
     check_target(args.output)
+    keep_apart({"LOG": args.log, "--clean": args.clean}, {"PARAMS": args.output})
+    _keep_others(args.output)
     told = logits_given(args)
 
     def read(path: str, format: str | None) -> Log:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, comma_list, given, need_files, note, progress
-from .edge import UsageError
+from .common import answer, comma_list, given, keep_apart, need_files, note, progress
 from .parser import declare
 from .words import RECORDING, expect_model, in_options, spoken
 
@@ -221,8 +220,7 @@ def command(args: argparse.Namespace) -> int:
     expect_model(args.model, args.data)
     log_format(args.output)
     check_target(args.output)
-    if Path(args.output).resolve() in (Path(args.model).resolve(), Path(args.data).resolve()):
-        raise UsageError(f"LOG and an input are both {args.output!r}; one would be lost")
+    keep_apart({"MODEL": args.model, "DATA": args.data}, {"LOG": args.output})
     options = recording_given(args) | given(args, "steps")
     find_own_modules()
     marks = []

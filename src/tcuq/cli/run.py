@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
-from .common import FORMATS, Skipped, about, add_logits_options, logits_given, need_files, note, print_json
+from .common import (
+    FORMATS,
+    Skipped,
+    about,
+    add_logits_options,
+    keep_apart,
+    logits_given,
+    need_files,
+    note,
+    print_json,
+)
 from .edge import Stopped, UsageError
 from .parser import declare
 from .words import expect_log, in_options, spoken
@@ -102,21 +111,6 @@ def _load_params(args: argparse.Namespace) -> Params:
         raise ValueError(f"{error} (did you swap PARAMS and INPUT?)") from None
 
 
-def _keep_apart(args: argparse.Namespace) -> None:
-    """Refuse to write over what is read, or two things to one place; a state may replace its own."""
-    read = {"PARAMS": args.params, "INPUT": args.input}
-    outputs = {"OUT": args.output, "--state-out": args.state_out}
-    taken = {os.path.realpath(path): name for name, path in read.items() if path != "-"}
-    if args.state_in is not None and args.state_in != args.state_out:
-        taken[os.path.realpath(args.state_in)] = "--state-in"
-    for name, path in outputs.items():
-        if path is None or path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
-            continue
-        other = taken.setdefault(os.path.realpath(path), name)
-        if other != name:
-            raise UsageError(f"{name} and {other} are both {path!r}; one would be lost")
-
-
 def command(args: argparse.Namespace) -> int:
     """Run the monitor and write its decisions."""
     from ..base.limits import read_limited
@@ -126,7 +120,12 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "PARAMS", "--state-in", "--state-out")
     logits_given(args)
-    _keep_apart(args)
+    # A state may replace its own.
+    state = None if args.state_in == args.state_out else args.state_in
+    keep_apart(
+        {"PARAMS": args.params, "INPUT": args.input, "--state-in": state},
+        {"OUT": args.output, "--state-out": args.state_out},
+    )
     if args.json and args.output == "-" and args.out_format not in (None, "jsonl"):
         raise UsageError(f"--json on standard output is JSON lines; --out-format is {args.out_format}")
     monitor = Monitor(_load_params(args))
