@@ -199,6 +199,7 @@ def test_a_fit_that_was_kept_is_the_same_fit(tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_headlines_are_those_of_a_comparison_with_paired_differences(tmp_path: Path) -> None:
     rows = ["base", "mean_posterior"]
     pairs = {"pairs": [rows[::-1], ["base", "absent"]]}
@@ -226,6 +227,7 @@ def test_headlines_are_those_of_a_comparison_with_paired_differences(tmp_path: P
             assert row["value"] == row["low"] == row["high"] == 0
 
 
+@pytest.mark.slow
 def test_the_product_is_paired_with_the_first_row_on_unseen_kinds_alone(tmp_path: Path) -> None:
     rows = ["base", "tcuq_paper", {"method": "tcuq_standard", "label": "tcuq"}]
     kept = Graded(tmp_path)

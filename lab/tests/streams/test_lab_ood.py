@@ -205,8 +205,8 @@ def once():
     ("name", "counts"),
     [
         ("mnist", (55000, 5000, 10000)),
-        ("cifar10", (45000, 5000, 10000)),
-        ("tinyimagenet20", (5600, 800, 800)),
+        pytest.param("cifar10", (45000, 5000, 10000), marks=pytest.mark.slow),
+        pytest.param("tinyimagenet20", (5600, 800, 800), marks=pytest.mark.slow),
     ],
 )
 def test_parts_share_no_example(once, name, counts):

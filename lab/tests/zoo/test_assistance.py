@@ -88,6 +88,7 @@ def test_workers_change_nothing_and_a_second_run_trains_nothing(
     assert json.loads((words / "w" / "results.json").read_text())["networks"] == side
 
 
+@pytest.mark.slow
 def test_a_trial_is_not_taken_for_an_answer(words: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == 0
     (words / "w" / "results.json").unlink()
