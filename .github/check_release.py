@@ -31,8 +31,11 @@ def problem(tag: str, root: Path) -> str:
     version = found[1]
     if tag != f"v{version}":
         return f"tag is {tag}, expected v{version}: change src/tcuq/_version.py or the tag"
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        # Its site and its release page would be taken for the newest.
+        return f"version is {version}, expected X.Y.Z: candidates are not published"
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    entry = re.search(rf"^## {re.escape(version)}(?![\d.])([^\n]*)\n(.*?)(?=^## |\Z)", changes, re.M | re.S)
+    entry = re.search(rf"^## {re.escape(version)}(?![\w.])([^\n]*)\n(.*?)(?=^## |\Z)", changes, re.M | re.S)
     if entry is None:
         return f"CHANGELOG.md has no entry '## {version}': write what changes for users"
     if not re.fullmatch(r" - \d{4}-\d\d-\d\d", entry[1]):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,12 @@ def make_events(folder: Path, monitor: Path) -> None:
     logits = strength * np.eye(4)[rng.integers(0, 4, len(device))] + rng.normal(0, 1, (len(device), 4))
     probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     kept = np.flatnonzero(rng.random(len(device)) > 0.02)  # the network loses some
-    folder.mkdir(parents=True)
+    log = tcuq.Log(probs[device >= 10])
+    tcuq.fit(log, budget=0.1, run_length=1000).save(monitor)
+    # The folder gets its name last: stopped before, the next start makes it again.
+    making = folder.with_name(f"{folder.name}.making")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir()
     for number, rows in enumerate(np.array_split(kept, 4)):
         table = {
             "device": [f"device-{each:03d}" for each in device[rows]],
@@ -46,10 +52,9 @@ def make_events(folder: Path, monitor: Path) -> None:
             "probs": list(probs[rows].astype(np.float32)),
             "arrival": rows,
         }
-        pq.write_table(pa.table(table), folder / f"{number}.parquet")
-        os.utime(folder / f"{number}.parquet", (1e9 + number, 1e9 + number))  # Spark goes by their times
-    log = tcuq.Log(probs[device >= 10])
-    tcuq.fit(log, budget=0.1, run_length=1000).save(monitor)
+        pq.write_table(pa.table(table), making / f"{number}.parquet")
+        os.utime(making / f"{number}.parquet", (1e9 + number, 1e9 + number))  # Spark goes by their times
+    making.rename(folder)
 
 
 def start_session(arguments: argparse.Namespace) -> Any:
@@ -90,7 +95,7 @@ def read_events(session: Any, arguments: argparse.Namespace) -> Any:
             "device", "event.boot", "event.seq", "event.time", "event.probs", "offset as arrival"
         )
     """
-    return session.readStream.schema(EVENTS).option("maxFilesPerTrigger", 1).parquet(str(arguments.events))
+    return session.readStream.schema(EVENTS).option("maxFilesPerTrigger", 1).parquet(arguments.events)
 
 
 def main() -> None:
@@ -98,16 +103,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--events", type=Path, default=Path("events"), help="folder of Parquet files")
-    parser.add_argument("--monitor", type=Path, default=Path("monitor.json"), help="from tcuq fit")
+    parser.add_argument("--events", help="folder of Parquet files, or its address (default: made events)")
+    parser.add_argument("--monitor", type=Path, help="from tcuq fit; needed with --events")
     parser.add_argument("--out", default="decisions", help="folder of the table")
     parser.add_argument("--checkpoint", default="checkpoint", help="folder that a restart goes on from")
     parser.add_argument("--shards", type=int, default=8, help="see docs/SPARK.md")
     parser.add_argument("--master", default=None if "SPARK_ENV_LOADED" in os.environ else "local[2]")
     parser.add_argument("--keep-running", action="store_true", help="wait for more events")
     arguments = parser.parse_args()
-    if not arguments.events.exists():
-        make_events(arguments.events, arguments.monitor)
+    if (arguments.events is None) != (arguments.monitor is None):
+        parser.error("--events and --monitor go together; leave out both to watch made events")
+    if arguments.events is None:
+        arguments.events, arguments.monitor = "events", Path("monitor.json")
+        if not Path(arguments.events).exists():
+            make_events(Path(arguments.events), arguments.monitor)
+    for path in (arguments.events, arguments.monitor):
+        if "://" not in str(path) and not Path(path).exists():  # Spark itself reads hdfs:// and s3a://
+            parser.error(f"{path} does not exist; leave out --events and --monitor to watch made events")
     session = start_session(arguments)
     decisions = decide_stream(
         read_events(session, arguments), tcuq.Params.load(arguments.monitor), shards=arguments.shards

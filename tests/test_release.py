@@ -57,6 +57,8 @@ def test_a_release_that_agrees_is_let_through(check: ModuleType, root: Path) -> 
         ("v1.2.3", "CHANGELOG.md", "- New.", "", "is empty"),
         ("v1.2.3", "CITATION.cff", "1.2.3", "1.2.2", "CITATION.cff does not say"),
         ("v1.2.3", "src/tcuq/_version.py", "VERSION", "NUMBER", "names no VERSION"),
+        ("v1.2.3rc1", "src/tcuq/_version.py", "1.2.3", "1.2.3rc1", "expected X.Y.Z"),
+        ("v1.2.3", "CHANGELOG.md", "1.2.3", "1.2.3rc1", "no entry '## 1.2.3'"),
     ],
 )
 def test_a_release_that_disagrees_is_refused(

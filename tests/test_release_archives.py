@@ -193,6 +193,21 @@ def test_a_command_that_fails_ends_the_trial(tmp_path: Path, capsys: pytest.Capt
     assert release_smoke.main([str(page)]) == 2 and release_smoke.main([]) == 2
 
 
+def test_without_pillow_the_readers_model_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setattr(release_check, "find_spec", lambda name: None)
+    assert release_check.reader(tmp_path) == [] and not list(tmp_path.iterdir())
+
+
+def test_a_reader_has_a_model_and_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="Pillow is missing: pip install pillow")
+    (name,) = release_check.reader(tmp_path)
+    assert (tmp_path / name / "model.tflite").stat().st_size > 500
+    assert len(list((tmp_path / name / "pictures").rglob("*.png"))) == 420
+
+
 @pytest.mark.slow
 def test_archives_install_and_run_without_a_compiler_and_a_network(tmp_path: Path) -> None:
     pytest.importorskip(

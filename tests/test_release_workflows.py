@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import registry_check
+import release_check
 from places import ROOT
 
 FOLDER = ROOT / ".github" / "workflows"
@@ -96,11 +96,64 @@ def test_what_wheels_are_tested_with_is_there() -> None:
     assert wheels["build"][:2] == [f"cp{least}-*", "cp311-*"]  # 3.11 has the stable ABI
 
 
+def test_what_setup_would_install_is_installed_by_the_workflow() -> None:
+    """Tests skip themselves without these tools: nobody would notice that they never run."""
+    script = (ROOT / "tools" / "setup.sh").read_text(encoding="utf-8")
+    # The parts for tests: the first line of such a part names the kind, a line `fi` at the left ends it.
+    parts = re.findall(r"^if [^\n]*= test \][^\n]*\n(.*?)^fi$", script, re.M | re.S)
+    asked = {word for part in parts for line in re.findall(r"fetch ([^|}]+)", part) for word in line.split()}
+    asked = {re.sub(r'"libclang-rt-.*', "libclang-rt-18-dev", word) for word in asked}
+    assert {"gcc", "mosquitto", "clang-19", "qemu-user", "gcc-aarch64-linux-gnu"} <= asked
+    steps = "\n".join(step.get("run", "") for step in read(FOLDER / "test.yml")["jobs"]["test"]["steps"])
+    there = {
+        word for line in re.findall(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", steps) for word in line.split()
+    }
+    assert asked - there == {"chromium", "libc6-dev"}, "gcc brings libc6-dev; runners have a browser"
+
+
+def test_what_the_check_of_archives_lends_is_installed_by_the_workflow() -> None:
+    steps = [step.get("run", "") for step in read(FOLDER / "wheels.yml")["jobs"]["archives"]["steps"]]
+    (line,) = [line for text in steps for line in text.splitlines() if "twine" in line]
+    assert set(release_check.VISIBLE) <= set(line.split()), "else a part of the README is left out there"
+
+
+def need(name: str, package: str) -> str:
+    """Return a linter that pip installs, beside this Python or in PATH."""
+    found = registry_check.installed(name)
+    if found is None:
+        pytest.skip(f"{name} is missing: pip install {package}")
+    return found
+
+
+def test_workflows_keep_to_the_published_schema() -> None:
+    linter = need("check-jsonschema", "check-jsonschema")
+    command = [linter, "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("platform", "arch", "tags"),
+    [
+        ("linux", "x86_64", "manylinux_x86_64 musllinux_x86_64"),
+        ("linux", "aarch64", "manylinux_aarch64 musllinux_aarch64"),
+        ("macos", "x86_64", "macosx_x86_64"),
+        ("macos", "arm64", "macosx_arm64"),
+        ("windows", "AMD64", "win_amd64"),
+        ("windows", "ARM64", "win_arm64"),
+    ],
+)
+def test_cibuildwheel_builds_what_the_page_says(platform: str, arch: str, tags: str) -> None:
+    program = need("cibuildwheel", "cibuildwheel")
+    command = [program, "--platform", platform, "--archs", arch, "--print-build-identifiers", str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    wanted = {f"{python}-{tag}" for tag in tags.split() for python in ("cp310", "cp311", "cp314")}
+    assert set(done.stdout.split()) == wanted - {"cp310-win_arm64"}
+
+
 def test_the_linter_finds_nothing() -> None:
-    beside = Path(sys.executable).parent / "zizmor"
-    linter = str(beside) if beside.exists() else shutil.which("zizmor")
-    if linter is None:
-        pytest.skip("zizmor is missing: pip install zizmor")
+    linter = need("zizmor", "zizmor")
     command = [linter, "--offline", "--no-progress", "--quiet", "--config", str(ROOT / ".github/zizmor.yml")]
     done = subprocess.run([*command, str(FOLDER)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -54,6 +54,12 @@ class Result:
     said: str = ""
 
 
+def installed(name: str) -> str | None:
+    """Return the path of a program: beside this Python, where pip puts it, or in PATH."""
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    return beside or shutil.which(name)
+
+
 def _ran(command: Sequence[str | Path], folder: Path) -> tuple[int, str]:
     done = subprocess.run(
         [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=300
@@ -62,12 +68,12 @@ def _ran(command: Sequence[str | Path], folder: Path) -> tuple[int, str]:
 
 
 def _version(command: Sequence[str], folder: Path) -> str:
-    return _ran(command, folder)[1].splitlines()[-1].strip()
+    return (_ran(command, folder)[1].splitlines() or ["unknown version"])[-1].strip()
 
 
 def arduino_lint(folder: Path) -> Result:
     """Run arduino-lint as the Library Manager does for a new library."""
-    tool = shutil.which("arduino-lint")
+    tool = installed("arduino-lint")
     if tool is None:
         return Result("arduino-lint", None)
     status, said = _ran([tool, "--library-manager", "submit", "--compliance", "strict", "."], folder)
@@ -76,7 +82,7 @@ def arduino_lint(folder: Path) -> Result:
 
 def pio_pack(folder: Path) -> Result:
     """Pack as `pio pkg publish` does before it sends."""
-    tool = shutil.which("pio")
+    tool = installed("pio")
     if tool is None:
         return Result("pio pkg pack", None)
     version, remark = _version([tool, "--version"], folder), ""
@@ -92,7 +98,7 @@ def pio_pack(folder: Path) -> Result:
 
 def compote_pack(folder: Path) -> Result:
     """Pack as `compote component upload` does before it sends."""
-    tool = shutil.which("compote")
+    tool = installed("compote")
     if tool is None:
         return Result("compote component pack", None)
     with tempfile.TemporaryDirectory() as work:

@@ -115,9 +115,8 @@ def classify(energies: Floats) -> Floats:
     return np.asarray(exps / exps.sum())
 
 
-def watch(source: Source, monitor: tcuq.Monitor, steps: int) -> Counter[str]:
-    """Take one inference at a time, print a line when what to do changes, and count what was done."""
-    counts: Counter[str] = Counter()
+def watch(source: Source, monitor: tcuq.Monitor, steps: int, counts: Counter[str]) -> None:
+    """Take one inference at a time, print a line when the alarm changes, and count what was done."""
     last = ""
     for t in range(steps):
         step = monitor.step(classify(source.read()))
@@ -127,7 +126,6 @@ def watch(source: Source, monitor: tcuq.Monitor, steps: int) -> Counter[str]:
             word = "ALARM, do not act" if step.alarm else "the alarm has cleared"
             print(f"step {t}: {word} (answer {source.names[step.answer]}, risk {step.risk:.2f})", flush=True)
         last = action
-    return counts
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -141,11 +139,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--fit-steps", type=int, default=1500, help="inferences to fit on (default: 1500)")
     parser.add_argument("--steps", type=int, default=3000, help="inferences to watch (default: 3000)")
     args = parser.parse_args(argv)
+    counts: Counter[str] = Counter()
     try:
         source: Source = (args.source or MadePictures)()
+        # A camera takes about a minute, a microphone two and a half.
+        print(f"fitting on {args.fit_steps} inferences, keep things as they are ...", flush=True)
         clean = np.array([classify(source.read()) for _ in range(args.fit_steps)])
         params = tcuq.fit(tcuq.Log(clean), budget=0.1, run_length=10000)
-        counts = watch(source, tcuq.Monitor(params), args.steps)
+        print(f"watching {args.steps} inferences, Ctrl-C ends it ...", flush=True)
+        watch(source, tcuq.Monitor(params), args.steps, counts)
     except ImportError as error:
         print(f"watch_live: {error}; the docstring says what to install", file=sys.stderr)
         return 2
@@ -153,7 +155,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"watch_live: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 0
+        pass  # what was counted is printed all the same
     print(", ".join(f"{action} {counts[action]}" for action in ("act", "ask", "hold")))
     return 0
 

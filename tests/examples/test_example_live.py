@@ -84,7 +84,8 @@ def test_made_pictures_raise_the_alarm_while_a_hand_covers_the_lens(tmp_path: Pa
     command = [sys.executable, "-W", "error", str(LOOP), "--steps", "1300"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    first, second, counts = done.stdout.splitlines()
+    fitting, watching, first, second, counts = done.stdout.splitlines()
+    assert fitting.startswith("fitting on 1500 ") and watching.startswith("watching 1300 ")
     raised, cleared = (int(re.findall(r"step (\d+): ", line)[0]) for line in (first, second))
     assert "ALARM" in first and 500 <= raised < 520
     assert "has cleared" in second and 900 <= cleared < 950
@@ -103,6 +104,16 @@ def test_a_camera_and_a_microphone_are_watched(watch: Watch, option: str, stand_
     status, said, _ = watch(option, "--fit-steps", "500", "--steps", "260", **stand_ins)
     raised = [int(step) for step in re.findall(r"step (\d+): ALARM", said)]
     assert status == 0 and len(raised) == 1 and 200 <= raised[0] < 230, said
+
+
+def test_what_was_counted_is_told_after_ctrl_c(watch: Watch) -> None:
+    """A camera runs until its owner has seen enough."""
+    stopping = CV2.format(opened=True, pictures=10**6).replace(
+        "    def read(self):\n", "    def read(self):\n        if self.step == 620: raise KeyboardInterrupt\n"
+    )
+    status, said, wrong = watch("--camera", "--fit-steps", "500", cv2=stopping)
+    assert (status, wrong) == (0, "")
+    assert sum(map(int, re.findall(r"\d+", said.splitlines()[-1]))) == 120
 
 
 def test_a_source_that_is_not_there_is_one_line(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -117,6 +118,57 @@ def test_the_c_program_decides_as_python_does(desktop: Path) -> None:
         wanted.append(f"{action} {step.label} {step.alarm} {step.risk:.5f}")
     assert {line.split()[0] for line in wanted} == {"hold", "ask", "act"}
     assert (desktop / "decisions.txt").read_text().splitlines() == wanted
+
+
+def test_another_monitor_is_exported_again_even_an_older_file(desktop: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(desktop.parent, tmp_path / "examples")) / "desktop_c"
+    tcuq.Params(classes=6).save(folder / "own.json")
+    os.utime(folder / "own.json", (1e9, 1e9))
+    without = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+
+    def made(*options: str) -> str:
+        command = ["make", f"PYTHON={sys.executable}", "CC=gcc", *options, "watch"]
+        done = subprocess.run(command, cwd=folder, env=without, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "tcuq export" in made("PARAMS=own.json")
+    assert "define MONITOR_CLASSES 6u" in (folder / "package" / "monitor.h").read_text()
+    assert "export" not in made("PARAMS=own.json")
+    assert "tcuq export" in made()
+    assert "define MONITOR_CLASSES 4u" in (folder / "package" / "monitor.h").read_text()
+
+
+def test_the_spark_job_never_replaces_a_monitor_of_the_reader(tmp_path: Path) -> None:
+    """A misspelled folder is an error, not a reason to make events and to fit another monitor."""
+    own = tmp_path / "m.json"
+    own.write_text("mine")
+    for words in (["--events", "mispelled", "--monitor", "m.json"], ["--monitor", "m.json"]):
+        command = [sys.executable, str(EXAMPLES / "spark_fleet.py"), *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "leave out" in done.stderr, done.stderr
+        assert own.read_text() == "mine" and list(tmp_path.iterdir()) == [own]
+
+
+def test_events_of_the_spark_job_are_whole_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is missing: pip install pyarrow")
+    job, write = runpy.run_path(str(EXAMPLES / "spark_fleet.py")), parquet.write_table
+    events, monitor = tmp_path / "events", tmp_path / "monitor.json"
+
+    def stop(table: object, path: Path) -> None:
+        if path.name == "2.parquet":
+            raise KeyboardInterrupt
+        write(table, path)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(parquet, "write_table", stop)
+        job["make_events"](events, monitor)
+    assert not events.exists()
+    job["make_events"](events, monitor)
+    assert sorted(path.name for path in events.iterdir()) == [f"{each}.parquet" for each in range(4)]
+    assert tcuq.Params.load(monitor).classes == 4
 
 
 @pytest.mark.parametrize("line", ["0.5 0.5 0.5 0.5", "0.5 0.5", "2 -1 0 0", "1 0 0 x", "nan 0 0 1"])

@@ -12,7 +12,7 @@ import registry
 from cortex import HERE, compile_for_m4, link_for_m4, need, run_on_m4
 from places import ROOT
 from registry import LIBRARY, MONITOR, REGISTRIES, digest, main, packages
-from registry_check import LINTERS
+from registry_check import LINTERS, installed
 from registry_check import main as check
 from registry_rules import RULES
 
@@ -174,7 +174,7 @@ def test_the_check_ends_with_1_where_something_is_wrong(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    monkeypatch.setenv("PATH", "")  # linters have a test of their own
+    monkeypatch.setattr("registry_check.installed", lambda name: None)  # linters have a test of their own
     assert check([str(made)]) == 0
     assert capsys.readouterr().out.count("not installed") == len(LINTERS)
     out = Path(shutil.copytree(made, tmp_path / "out"))
@@ -182,6 +182,16 @@ def test_the_check_ends_with_1_where_something_is_wrong(
     assert check([str(out)]) == 1
     assert "espidf: rules: FAILED\nLICENSE is missing" in capsys.readouterr().out
     assert check([str(tmp_path / "none")]) == 2
+
+
+def test_a_linter_beside_this_python_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pip puts it: `make registry` runs the Python of an environment that nobody activated."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    assert installed("pio") is None
+    (tmp_path / "pio").write_text("#!/bin/sh\n")
+    (tmp_path / "pio").chmod(0o755)
+    assert installed("pio") == str(tmp_path / "pio")
 
 
 @pytest.mark.slow
