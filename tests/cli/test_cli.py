@@ -397,7 +397,8 @@ def test_export_writes_the_files(place, capsys):
     assert main(["export", "m.json", "c", "--name", "camera", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert sorted(found["files"]) == sorted(str(path) for path in Path("c").rglob("*") if path.is_file())
-    assert "exists; choose another folder" in refused(capsys, "export", "m.json", "c")
+    said = refused(capsys, "export", "m.json", "c")
+    assert "exists; choose another folder, or replace it with --force" in said and "force=" not in said
     assert main(["export", "m.json", "c", "--force"]) == 0
     assert (
         "try it: cd c && cc -std=c99 main.c monitor.c monitor_selfcheck.c tcuq.c tcuq_beliefs.c tcuq_error.c "

@@ -334,7 +334,13 @@ def test_emitting_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert f"| flash, of 1,048,576 | {found['flash']:,} |" in readme
     assert f"| stack, static bound for every input | {found['stack_bound']:,} |" in readme
     assert main(["device", "emit", *where]) == 2
-    assert "exists; choose another folder, or replace it with --force" in capsys.readouterr().err
+    assert "exists; choose another folder, or replace it with --force\n" in capsys.readouterr().err
+    assert main(["device", "emit", *where, "--force", "--name", "kws"]) == 0
+    assert main(["device", "emit", "--help"]) == 0
+    texts = [capsys.readouterr().out]
+    texts += [Path(file).read_text() for file in found["files"] if not file.endswith((".c", ".h"))]
+    folders = re.findall(r"-B (\S+) -DCMAKE_TOOLCHAIN_FILE|--qemu (\S+)/", "\n".join(texts))
+    assert len(folders) >= 5 and {"".join(each) for each in folders} == {"build-board"}
     assert main(["device", "emit", *where, "--force", "--board", "none"]) == 0
 
 

@@ -363,7 +363,9 @@ def test_what_is_there_stays_unless_forced(tmp_path):
     folder = tmp_path / "c"
     folder.mkdir()
     (folder / "tcuq.c").write_text("mine")
-    with pytest.raises(ValueError, match=r"tcuq\.c: exists; choose"):
+    with pytest.raises(
+        ValueError, match=r"tcuq\.c: exists; choose another folder, or replace it with `force=True`"
+    ):
         export(CASES["posteriors"], folder)
     assert os.listdir(folder) == ["tcuq.c"] and (folder / "tcuq.c").read_text() == "mine"
     (folder / "other.txt").write_text("mine")

@@ -251,9 +251,9 @@ def test_a_single_shift_of_ones_own_is_in_both_parts(place: Path, capsys: pytest
 def test_an_existing_folder_is_kept_unless_forced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
-    assert "out: exists and is not empty; choose another folder" in refused(
-        capsys, "own_net:net", "data.npz", "-o", "out"
-    )
+    said = refused(capsys, "own_net:net", "data.npz", "-o", "out")
+    assert "out: exists and is not empty; choose another folder, or replace files with --force" in said
+    assert "force=" not in said
     assert main(["start", "own_net:net", "data.npz", "-o", "out", "--force", "--steps", "400"]) == 0
     assert {each.name for each in Path("out").iterdir()} == FILES | {"mine.txt"}
     assert Path("out/mine.txt").read_text() == "mine"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .common import answer, need_files, note
 from .edge import UsageError
 from .parser import declare
-from .words import expect_graph
+from .words import expect_graph, spoken
 
 if TYPE_CHECKING:
     from .parser import Subparsers
@@ -23,7 +23,8 @@ def add(actions: Subparsers) -> None:
         "write network and monitor as one C package for a board",
         "tcuq device emit model.npz monitor.json -o firmware --name door",
         command,
-        "cmake -S firmware -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake\ncmake --build build",
+        "cmake -S firmware -B build-board -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake\n"
+        "cmake --build build-board",
     )
     option = parser.add_argument
     option("graph", metavar="GRAPH", help="int8 graph (.npz), from tcuq device import")
@@ -50,7 +51,6 @@ def command(args: argparse.Namespace) -> int:
     """Write the package and say what its image takes."""
     from ..device.emit.application import MOST_STORED, Application, load_inputs
     from ..device.emit.package import emit, flashed_board
-    from ..device.firmware.image import TooLarge
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
@@ -60,10 +60,8 @@ def command(args: argparse.Namespace) -> int:
     graph = load_graph(args.graph)
     stored = None if args.inputs is None else load_inputs(args.inputs, graph)[:MOST_STORED]
     application = Application(graph, Params.load(args.params), args.name, stored)
-    try:
+    with spoken():
         done = emit(application, args.out, on, args.force)
-    except TooLarge as error:
-        raise UsageError(str(error)) from None
     found: dict[str, Any] = {"files": [str(file) for file in done.files], "name": args.name}
     found["board"] = None if on is None else on.name
     lines = [f"{len(done.files)} files in {args.out}; read {args.out}/README.md"]

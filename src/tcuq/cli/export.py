@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..base.platforms import PLATFORMS
 from .common import answer, need_files
 from .parser import declare
-from .words import expect_params
+from .words import expect_params, spoken
 
 if TYPE_CHECKING:
     from .parser import Subparsers
@@ -64,7 +64,8 @@ def command(args: argparse.Namespace) -> int:
     expect_params(args.params)
     params = Params.load(args.params)
     projection = None if args.projection is None else load_projection(args.projection, params)
-    files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
+    with spoken():
+        files = export(params, args.folder, args.name, args.force, args.form, args.logits_scale, projection)
     contents = Contents(params, args.name, args.logits_scale, projection)
     hints = FORMS[args.form].hints(contents, args.folder)
     found = {

@@ -44,6 +44,9 @@ OPTIONS = (
 )
 """Arguments of `fit` and `tune` whose option is spelled the same, with dashes."""
 
+_SPELLED = {"use_features": "--posterior-only", "force": "--force"}
+"""Options of their own name, or of several commands."""
+
 _QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
 _BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w`])")
 
@@ -83,12 +86,14 @@ def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     '--level budget ties them; pass --logits; --feature-zero-point is missing'
     >>> in_options("`use_features=False`, or mark steps with `shifted`")
     '--posterior-only, or mark steps with `shifted`'
+    >>> in_options("out/tcuq.c: exists; replace it with `force=True`")
+    'out/tcuq.c: exists; replace it with --force'
     """
 
     def quoted(match: re.Match[str]) -> str:
         name, value = match.group(1), match.group(2)
-        if name == "use_features":
-            return "--posterior-only"
+        if name in _SPELLED:
+            return _SPELLED[name]
         if name not in options:
             return match.group(0)
         option = f"--{name.replace('_', '-')}"

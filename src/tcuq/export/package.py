@@ -162,7 +162,7 @@ def put(
     present = sorted(file for file in texts if (target / file).exists())
     if present and not force:
         raise ValueError(
-            f"{target / present[0]}: exists; choose another folder, or replace it with --force (force=True)"
+            f"{target / present[0]}: exists; choose another folder, or replace it with `force=True`"
         )
     write_folder(target, texts)
     return sorted(target / file for file in texts)

@@ -1,7 +1,7 @@
 """Send inputs to a board over its UART, or to the emulator, and print what it answers.
 
     python3 feed.py /dev/ttyUSB0 inputs.npz
-    python3 feed.py --qemu build/app.elf inputs.npz --out decisions.csv
+    python3 feed.py --qemu build-board/app.elf inputs.npz --out decisions.csv
 
 An input goes out as the letters TQ, its length in bytes (four bytes, lowest first), the bytes, and their
 CRC-32 (likewise). The answer is one line. TR forgets the last inputs (a gap in the stream), TI

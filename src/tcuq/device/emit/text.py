@@ -210,7 +210,7 @@ def linker_script(board: Board, wide: bool = False) -> str:
 
 
 _TOOLCHAIN = """\
-# For the {title}: cmake -S . -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake
+# For the {title}: cmake -S . -B build-board -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(CMAKE_C_COMPILER arm-none-eabi-gcc)
@@ -289,8 +289,9 @@ def cmake(application: Application, board: Board | None) -> str:
             linking=" ".join(LINKING),
         )
         board_text = (
-            f"# For the {board.title}, into build/{name}.elf, .bin and .hex:\n"
-            "#   cmake -S . -B build -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake && cmake --build build\n"
+            f"# For the {board.title}, into build-board/{name}.elf, .bin and .hex:\n"
+            "#   cmake -S . -B build-board -DCMAKE_TOOLCHAIN_FILE=board/toolchain.cmake\n"
+            "#   cmake --build build-board\n"
         )
     return _CMAKE.format(
         version=VERSION,

@@ -183,8 +183,7 @@ def check_folder(out: str | Path, force: bool) -> Path:
     refuse_fixed(target.resolve())
     if target.is_dir() and any(target.iterdir()) and not force:
         raise ValueError(
-            f"{target}: exists and is not empty; choose another folder, or replace files with --force "
-            "(force=True)"
+            f"{target}: exists and is not empty; choose another folder, or replace files with `force=True`"
         )
     return target
 
