@@ -50,6 +50,10 @@ def mark(app: Sphinx, doctree: document) -> None:
     """Mark columns of tables, and paragraphs that are a picture."""
     from docutils import nodes
 
+    def text(cell: nodes.entry) -> str:
+        """Return the text of a cell; a picture needs the room of a sentence."""
+        return "x" * LONGER if next(iter(cell.findall(nodes.image)), None) else cell.astext()
+
     for group in doctree.findall(nodes.tgroup):
         rows = [
             [cell for cell in row.children if isinstance(cell, nodes.entry)]
@@ -58,14 +62,19 @@ def mark(app: Sphinx, doctree: document) -> None:
         if len({len(row) for row in rows}) != 1:
             continue  # a cell spans columns
         columns = list(zip(*rows, strict=True))
-        named = column_classes([[cell.astext() for cell in column] for column in columns])
+        named = column_classes([[text(cell) for cell in column] for column in columns])
         for column, classes in zip(columns, named, strict=True):
             for cell in column:
                 cell["classes"] += classes.split()
     for paragraph in doctree.findall(nodes.paragraph):
         inside = [one for one in paragraph.children if isinstance(one, nodes.image) or one.astext().strip()]
         pictures = [one for one in inside if isinstance(one, nodes.image)]
-        if pictures and pictures == inside and not isinstance(paragraph.parent, nodes.entry):
+        if not pictures or pictures != inside:
+            continue
+        if isinstance(paragraph.parent, nodes.entry):
+            for picture in pictures:
+                picture["width"] = "100%"  # Sphinx links what it scales to its full size
+        else:
             paragraph["classes"].append("picture")
 
 

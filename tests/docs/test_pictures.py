@@ -170,6 +170,17 @@ def test_the_film_is_small_and_short() -> None:
             assert film.format == "WEBP" and film.size[0] >= 900 and 40 <= film.n_frames <= 60
 
 
+@pytest.mark.parametrize("name", ["report", "live", "fleet"])
+def test_pictures_of_our_pages_are_light_and_dark(name: str) -> None:
+    images = pytest.importorskip("PIL.Image")
+    light, dark = (ROOT / "docs" / f"{name}{end}.png" for end in ("", "-dark"))
+    with images.open(light) as one, images.open(dark) as other:
+        assert one.size == other.size and one.size[0] <= 1000
+        corners = [sum(picture.convert("RGB").getpixel((2, 2))) for picture in (one, other)]
+    assert corners[0] > 600 and corners[1] < 150
+    assert light.stat().st_size + dark.stat().st_size < 300_000
+
+
 def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted(CONCEPTS.glob("*.md"))]
 

@@ -20,6 +20,7 @@ import site_c_page
 import site_commands
 import site_header
 import site_links
+import site_tables
 import site_versions
 from places import ROOT
 
@@ -45,7 +46,7 @@ PACKAGES = [
 
 
 @pytest.mark.parametrize(
-    "module", [site_api, site_c_page, site_commands, site_header, site_links, site_versions]
+    "module", [site_api, site_c_page, site_commands, site_header, site_links, site_tables, site_versions]
 )
 def test_examples_in_docstrings_of_the_extension(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
@@ -325,6 +326,19 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(site: Path, pages: dic
         assert not re.search(
             r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", style.read_text(encoding="utf-8")
         ), style
+
+
+@pytest.mark.slow
+def test_wide_tables_and_pictures_are_marked(site: Path) -> None:
+    page = (site / "concepts" / "monitor.html").read_text(encoding="utf-8")
+    assert re.search(r'<p class="picture"><img [^>]*step\.svg', page)
+    assert re.search(r'<p class="picture"><img [^>]*class="only-light"[^>]*report\.png', page)
+    assert re.search(r'<td class="[^"]*\blong longer\b', (site / "CLAIMS.html").read_text(encoding="utf-8"))
+    assert re.search(
+        r'<td class="[^"]*\brow-name\b', (site / "results/alarms.html").read_text(encoding="utf-8")
+    )
+    sheets = (site / "corruptions" / "README.html").read_text(encoding="utf-8")
+    assert re.search(r'<a [^>]*href="../_images/mnist_c\.png"><img', sheets)
 
 
 @pytest.mark.slow

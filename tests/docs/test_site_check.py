@@ -16,6 +16,7 @@ from made_site import FAULTS, PAGE, write_site
 from report_logs import dwell_log, params_for
 from site_check import axe as axe_core
 from site_check import keys, run
+from site_check.drawings import drawing_problems, smallest
 from site_check.links import Page, Site
 from site_check.problems import Problem, lines
 from site_check.visit import Place, event_problems, page_problems
@@ -71,6 +72,17 @@ def test_what_the_browser_reports() -> None:
     ]
     assert Place("file:///a/b.html", Path("/a")).refusal("file:///ab/c.js")
     assert not Place("file:///a/b.html", Path("/a")).refusal("file:///a/c/d.js")
+
+
+def test_letters_of_drawings_shrink_with_them(tmp_path: Path) -> None:
+    assert smallest('<svg width="100"><text>a</text></svg>') == 0.16
+    assert smallest('<svg viewBox="0,0,400,9"><style>text{font:600 20px a}</style><text>a</text>') == 0.05
+    assert smallest('<svg viewBox="0 0 9 9"><path/></svg>') is None
+    path = tmp_path / "a b.svg"
+    path.write_text('<svg viewBox="0 0 100 9"><text style="font-size: 4px">a</text></svg>')
+    shown = [(path.as_uri(), 250.0), (path.as_uri(), 300.0), ("data:image/svg+xml,x", 1.0)]
+    assert drawing_problems(shown, tmp_path) == ["letters of 10.0 px, expected 12: a b.svg"]
+    assert drawing_problems(shown, None) == [] == drawing_problems(shown, tmp_path / "other")
 
 
 def test_a_problem_is_one_line() -> None:

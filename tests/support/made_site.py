@@ -83,7 +83,7 @@ FAULTS = (
           '<text y="40" font-size="30">a</text></svg></main>', "text of 7.5 px, expected 12"),
     Fault("shrunk", END, '<img src="words.svg" alt="Words" width="300"></main>',
           "390+1280 light: letters of 6.0 px, expected 12: words.svg"),
-    Fault("squeezed", "<td>", f'<td style="white-space: normal"><div style="width: 70px">{WORDS}</div></td><td>',
+    Fault("squeezed", "<td>", f'<td style="white-space: normal"><p style="width: 70px">{WORDS}</td><td>',
           "table squeezes sentences"),
     Fault("unseen-focus", "a { color: #0645ad; }", "a { color: #0645ad; } a:focus { outline: none; }",
           "focus cannot be seen"),
@@ -120,7 +120,7 @@ def write_site(folder: Path, faults: tuple[Fault, ...] = ()) -> Path:
     folder.with_name("secret.svg").write_text("<svg/>")
     square = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><path d="M0 0h2v2H0z"/></svg>'
     (folder / "dot.svg").write_text(square)
-    words = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 80"><text y="40" font-size="16">a</text></svg>'
+    words = square.replace("0 0 2 2", "0 0 800 80").replace("</svg>", '<text font-size="16">a</text></svg>')
     (folder / "words.svg").write_text(words)
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
     (folder / "search.html").write_text(PAGE.replace("</main>", RESULTS), encoding="utf-8")

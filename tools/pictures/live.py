@@ -9,21 +9,24 @@ extra `dev`. The page shows the time of day, so the files of two runs differ.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from pictures.style import PICTURES, ROOT
+from chromium import Browser, Tab, browser_path
+
+from pictures.style import PICTURES
 
 FIRST, START, END, BY = 3390, 3720, 4640, 20
 """Steps of the demo's test stream: history, then what is filmed, and how many come between two frames. Half
@@ -32,8 +35,6 @@ of the film shows a corrupted stretch (3856 to 4354)."""
 WIDE, HIGH, MILLISECONDS = 1280, 850, 160
 SHOWN, LIMIT = 920, 1_300_000
 """Pixels across in the file, and its most bytes."""
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def lines(folder: Path) -> list[bytes]:
@@ -50,48 +51,55 @@ def lines(folder: Path) -> list[bytes]:
     return sent
 
 
-def film(demo: Path, folder: Path) -> dict[str, list[Image.Image]]:
-    """Return the frames of the light and of the dark page."""
-    sys.path.insert(0, str(ROOT / "tests" / "support"))
-    from devtools import Browser
-
+@contextlib.contextmanager
+def served(demo: Path, folder: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Run `tcuq live` with the demo's monitor; yield its address, and where steps are written to."""
     command = [sys.executable, "-m", "tcuq", "live", str(demo / "params.json"), "-", "--port", "0"]
     command += ["--folder", str(folder / "kept"), "--title", "Digits at the gate"]
     told = folder / "told.txt"
     with told.open("wb") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
     assert process.stdin is not None
-    browser = None
     try:
-        url = address(told, process)
-        browser = Browser(folder / "profile")
-        steps = lines(demo)
-        process.stdin.write(b"".join(steps[: START - FIRST]))
-        process.stdin.flush()
-        tabs: dict[str, Any] = {}
-        for form in ("light", "dark"):
-            tabs[form] = tab = browser.tab()
-            tab.size(WIDE, HIGH)
-            tab.media(prefers_color_scheme=form)
-            tab.open(url)
-        frames: dict[str, list[Image.Image]] = {"light": [], "dark": []}
-        for sent in range(START - FIRST, len(steps) + 1, BY):
-            for form, tab in tabs.items():
-                tab.wait(f"Number(document.documentElement.dataset.to) === {sent - 1}", 20)
-                tab.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                shot = folder / "shot.png"
-                tab.screenshot(shot)
-                with Image.open(shot) as taken:
-                    size = SHOWN, round(HIGH * SHOWN / WIDE)
-                    frames[form].append(taken.convert("RGB").resize(size, Image.Resampling.LANCZOS))
-            process.stdin.write(b"".join(steps[sent : sent + BY]))
-            process.stdin.flush()
-        return frames
+        yield address(told, process), process.stdin
     finally:
-        if browser is not None:
-            browser.close()
         process.terminate()
         process.wait(timeout=20)
+
+
+def send(device: IO[bytes], steps: list[bytes]) -> None:
+    """Let the device send steps."""
+    device.write(b"".join(steps))
+    device.flush()
+
+
+def film(demo: Path, folder: Path) -> dict[str, list[Image.Image]]:
+    """Return the frames of the light and of the dark page."""
+    browser = Browser(folder / "profile")
+    try:
+        with served(demo, folder) as (url, device):
+            steps = lines(demo)
+            send(device, steps[: START - FIRST])
+            tabs: dict[str, Tab] = {}
+            for form in ("light", "dark"):
+                tabs[form] = tab = browser.tab()
+                tab.size(WIDE, HIGH)
+                tab.media(prefers_color_scheme=form)
+                tab.open(url)
+            frames: dict[str, list[Image.Image]] = {"light": [], "dark": []}
+            for sent in range(START - FIRST, len(steps) + 1, BY):
+                for form, tab in tabs.items():
+                    tab.wait(f"Number(document.documentElement.dataset.to) === {sent - 1}", 20)
+                    tab.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                    shot = folder / "shot.png"
+                    tab.screenshot(shot)
+                    with Image.open(shot) as taken:
+                        size = SHOWN, round(HIGH * SHOWN / WIDE)
+                        frames[form].append(taken.convert("RGB").resize(size, Image.Resampling.LANCZOS))
+                send(device, steps[sent : sent + BY])
+            return frames
+    finally:
+        browser.close()
 
 
 def address(told: Path, process: subprocess.Popen[bytes]) -> str:
@@ -123,7 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--demo", type=Path, help="what `tcuq demo` left (default: run it)")
     given = parser.parse_args()
-    if not any(map(shutil.which, BROWSERS)):
+    if browser_path() is None:
         print("chromium is missing: apt-get install chromium", file=sys.stderr)
         raise SystemExit(2)
     with tempfile.TemporaryDirectory() as name:

@@ -19,7 +19,7 @@ def smallest(text: str) -> float | None:
 
     Examples
     --------
-    >>> smallest('<svg viewBox="0 0 700 90"><style>text{font:16px Arial}</style><text font-size="14">a</text>')
+    >>> smallest('<svg viewBox="0 0 700 90"><style>text{font:16px a}</style><text font-size="14">a</text>')
     0.02
     >>> smallest('<svg width="10"><path d="M0 0"/></svg>')
     """
