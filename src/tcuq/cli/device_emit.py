@@ -7,7 +7,6 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, need_files, note
-from .edge import UsageError
 from .parser import declare
 from .words import expect_graph, spoken
 
