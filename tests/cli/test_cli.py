@@ -155,7 +155,7 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["export", "m.json", "m.json"], "m.json: is a file"),
         (["export", "m.json", "c", "--form", "rusty"], "--form: invalid choice: 'rusty'"),
         (["export", "m.json", "c", "--form", "arduino", "--name", "loop"], "name is 'loop'"),
-        (["export", "m.json", "c", "--logits-scale", "0"], "logits_scale is 0, expected 1e-06 to 1000"),
+        (["export", "m.json", "c", "--logits-scale", "0"], "--logits-scale is 0, expected 1e-06 to 1000"),
         (["export", "m.json", "c", "--logits-scale", "x"], "--logits-scale: 'x', expected a number"),
         (["export", "m.json", "c", "--projection", "-"], "--projection is '-'; a file name is needed"),
         (["export", "m.json", "c", "--projection", "missing"], "missing: No such file"),
