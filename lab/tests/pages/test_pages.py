@@ -65,6 +65,18 @@ def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
     assert all(len(text.splitlines()) <= MOST_LINES for name, text in pages.items() if name.endswith(".md"))
 
 
+def test_the_first_page_says_what_it_lost_before_it_explains() -> None:
+    heads = re.findall(r"^## (.*)", (DOCS / MARKDOWN).read_text(encoding="utf-8"), re.MULTILINE)
+    assert heads == [
+        "Where it does not help",
+        "What the paper claims and what we found",
+        "A page for each experiment",
+        "Targets",
+        "How to read the tables",
+        "How it was run",
+    ]
+
+
 @pytest.mark.slow
 def test_pages_of_a_whole_run_are_short_and_small(folder: Path) -> None:
     for name in ("severity", "literal", "selective", "calibration", "exits", "promises", "ablation"):

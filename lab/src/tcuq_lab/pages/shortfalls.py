@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..reproduce.field.lines import Line
-from .field import ALL_TYPES, ANSWER, CONFIDENCE, EQUAL, NO_LABELS, RISK, SIMPLE, TYPE, Field, direction
+from .field import ALL_TYPES, ANSWER, CONFIDENCE, DEEP, EQUAL, NO_LABELS, RISK, SIMPLE, TYPE, Field, direction
 from .grids import grid
 from .headline import AGAINST, AUROC, COLUMNS, LEFT, SEEN, all_places, called
 from .numbers import beyond, cell, number, short
@@ -93,9 +93,9 @@ def section(fields: Mapping[str, Field]) -> list[str]:
         for row, words in ((RISK, "fitted with labels"), (NO_LABELS, "fitted without labels")):
             out.append(_rivals(f"{title}, ours {words}", fields["alarms"], row, f"{DELAY}{EQUAL}"))
     if "accuracy" in fields:
-        out.append(
-            _rivals("Expected accuracy of the label, mean distance", fields["accuracy"], RISK, ACCURACY)
-        )
+        title = "Expected accuracy, mean distance, ours fitted with `about='label'`"
+        out.append(_rivals(title, fields["accuracy"], RISK, ACCURACY))
+        out += _one_pass(fields["accuracy"])
     return out
 
 
@@ -161,6 +161,50 @@ def _rivals(title: str, field: Field, row: str, column: str) -> str:
         by.setdefault(rival, []).append(_group(field, task, column, pairs))
     said = "; ".join(f"`{rival}` on {listed(parts)}" for rival, parts in by.items())
     return f"{title}: the best rival is better on {len(found)} of {asked} streams: {said}."
+
+
+def closer(field: Field, ours: str, rival: str) -> dict[str, list[Line]]:
+    """Return where a rival's expected accuracy is closer than ours, by task, as paired differences.
+
+    Parameters
+    ----------
+    field : Field
+    ours, rival : str
+        Rows.
+    """
+    found = {}
+    for task in field.tasks:
+        gaps = [field.pair(task, law, ours, rival, ACCURACY) for law in field.laws(task, ACCURACY)]
+        found[task] = [gap for gap in gaps if gap is not None and gap.value > 0]
+    return found
+
+
+def _one_pass(field: Field) -> list[str]:
+    """Return how often the best estimate of one network is closer than ours, for both of our fits."""
+    rivals = dict.fromkeys(
+        row for task in field.tasks for row in field.rivals(task, ACCURACY) if DEEP not in row
+    )
+    parts = []
+    for ours, words in ((RISK, "`about='label'`"), (ANSWER, "the default, `about='answer'`")):
+        laws = {
+            task: sum(field.look(task, law, ours, ACCURACY) is not None for law in field.laws(task, ACCURACY))
+            for task in field.tasks
+        }
+        counts = {row: closer(field, ours, row) for row in rivals}
+        if not any(laws.values()) or not counts:
+            continue
+        most = max(counts, key=lambda row: sum(map(len, counts[row].values())))
+        gaps = [gap for each in counts[most].values() for gap in each]
+        where = listed(f"{named(task)} {len(each)} of {laws[task]}" for task, each in counts[most].items())
+        parts.append(
+            f"than {words}: `{most}` on {len(gaps)} of {sum(laws.values())} streams ({where}), on "
+            f"{sum(map(beyond, gaps))} of them beyond the interval"
+            if gaps
+            else f"than {words}: none on any of {sum(laws.values())} streams"
+        )
+    if not parts:
+        return []
+    return [f"Of the estimates that need one network and one pass, closer most often {'; '.join(parts)}."]
 
 
 def _group(field: Field, task: str, column: str, pairs: Sequence[tuple[Line, Line]]) -> str:
