@@ -27,7 +27,7 @@ from tcuq_lab.pages.headline import LEFT, place
 from tcuq_lab.pages.numbers import around, beyond, cell, number
 from tcuq_lab.pages.overview_plot import WIDTH, overview
 from tcuq_lab.pages.questions import question_parts
-from tcuq_lab.pages.shortfalls import section, shortfalls, worse_types
+from tcuq_lab.pages.shortfalls import section, shortfalls, worse_laws, worse_types
 from tcuq_lab.reproduce.field.lines import Found, Line
 
 TASKS = ("mnist", "speech_commands")
@@ -145,6 +145,17 @@ def test_types_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
     assert [line.stream for line in worse_types(field("answers", given))["mnist"]] == ["type frost"]
     assert "than the network's label on frost **+.020** (.010 to .030)." in "\n".join(
         section({"answers": field("answers", given)})
+    )
+
+
+def test_laws_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
+    row = {"row": "tcuq answer - base", "fit": "untold", "column": "errors"}
+    better = [line._replace(value=-0.01) if line.row == row["row"] else line for line in lines]
+    assert worse_laws(field("answers", better)) == []
+    given = changed(better, 0.02, 0.01, stream="object 16", task="mnist", **row)
+    assert (
+        "Our answer is wrong more often than the network's label on MNIST object 16 **+.020**"
+        in "\n".join(section({"answers": field("answers", given)}))
     )
 
 

@@ -46,14 +46,26 @@ def worse_types(field: Field) -> dict[str, list[Line]]:
 
     A difference that prints as 0 is none.
     """
-    found = {}
-    for task in field.tasks:
-        streams = [each for each in field.streams(task, ERRORS) if each.startswith(TYPE) or each == ALL_TYPES]
-        gaps = [field.pair(task, stream, ANSWER, CONFIDENCE, ERRORS) for stream in streams]
-        worse = [gap for gap in gaps if gap is not None and gap.value >= SEEN]
-        if worse:
-            found[task] = sorted(worse, key=lambda gap: -gap.value)
-    return found
+    return {
+        task: worse
+        for task in field.tasks
+        if (worse := _worse(field, task, [s for s in field.streams(task, ERRORS) if _of_types(s)]))
+    }
+
+
+def worse_laws(field: Field) -> list[Line]:
+    """Return the laws, of all corruption types mixed, on which answers have more errors than labels."""
+    return [gap for task in field.tasks for gap in _worse(field, task, field.laws(task, ERRORS))]
+
+
+def _of_types(stream: str) -> bool:
+    return stream.startswith(TYPE) or stream == ALL_TYPES
+
+
+def _worse(field: Field, task: str, streams: Sequence[str]) -> list[Line]:
+    gaps = [field.pair(task, stream, ANSWER, CONFIDENCE, ERRORS) for stream in streams]
+    worse = [gap for gap in gaps if gap is not None and gap.value >= SEEN]
+    return sorted(worse, key=lambda gap: -gap.value)
 
 
 def behind(field: Field, ours: str, column: str) -> list[tuple[Line, Line]]:
@@ -123,6 +135,12 @@ def _answers(field: Field) -> list[str]:
         ]
         head = ["", *(f"{heads[column]}: {name}" for column in COLUMNS for name in AGAINST)]
         out.append(grid(head, rows, len(head) - 1))
+    laws = [
+        f"{named(gap.task)} {called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}"
+        for gap in worse_laws(field)
+    ]
+    if laws:
+        out.append(f"Our answer is wrong more often than the network's label on {listed(laws)}.")
     worse = worse_types(field)
     for task, gaps in worse.items():
         names = listed(f"{_called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}" for gap in gaps)
