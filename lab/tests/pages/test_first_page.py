@@ -12,14 +12,22 @@ from made_field import accuracy, alarms, answers, changed, questions
 from tcuq_lab.pages.field import SIMPLE, Field
 from tcuq_lab.pages.field_answers import accuracy as accuracy_answer
 from tcuq_lab.pages.field_answers import questions as questions_answer
-from tcuq_lab.pages.first_alarms import BETWEEN, MOST_ROWS, alarm_rows, alarm_table, harder_table, read_harder
+from tcuq_lab.pages.first_alarms import (
+    BETWEEN,
+    MOST_ROWS,
+    alarm_rows,
+    alarm_table,
+    alarm_title,
+    harder_table,
+    read_harder,
+)
 from tcuq_lab.pages.first_tables import errors_table, helped, leads, read_errors, unlabeled
 from tcuq_lab.pages.grids import MOST_LINES, paged
 from tcuq_lab.pages.headline import LEFT, place
 from tcuq_lab.pages.numbers import around, beyond, cell, number
 from tcuq_lab.pages.overview_plot import WIDTH, overview
 from tcuq_lab.pages.questions import question_parts
-from tcuq_lab.pages.shortfalls import section, shortfalls, worse_types
+from tcuq_lab.pages.shortfalls import section, shortfalls, worse_laws, worse_types
 from tcuq_lab.reproduce.field.lines import Found, Line
 
 TASKS = ("mnist", "speech_commands")
@@ -140,28 +148,53 @@ def test_types_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
     )
 
 
+def test_laws_on_which_answers_are_worse_are_named(lines: list[Line]) -> None:
+    row = {"row": "tcuq answer - base", "fit": "untold", "column": "errors"}
+    better = [line._replace(value=-0.01) if line.row == row["row"] else line for line in lines]
+    assert worse_laws(field("answers", better)) == []
+    given = changed(better, 0.02, 0.01, stream="object 16", task="mnist", **row)
+    assert (
+        "Our answer is wrong more often than the network's label on MNIST object 16 **+.020**"
+        in "\n".join(section({"answers": field("answers", given)}))
+    )
+
+
 def test_rivals_of_alarm_and_accuracy_that_are_better_are_named() -> None:
     delays, distances = list(alarms(("mnist",))), list(accuracy(("mnist",)))
     for row in ("tcuq", "tcuq no labels"):
         delays = changed(delays, 2.0, row=row, column="delay (equal)")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
     assert "\n".join(section(both)).count("no rival is better on any of 7 streams") == 3
+    assert "than `about='label'`: none on any of 7 streams; than" in section(both)[-1]
     delays = changed(delays, 1.5, row="CUSUM", column="delay (equal)", stream="class 4")
     delays = changed(delays, 1.0, row="tcuq", column="delay (equal)", stream="class 4")
     delays = changed(delays, math.inf, row="tcuq no labels", column="delay (equal)", stream="class 1")
     distances = changed(distances, 0.001, row="DoC", stream="object 16")
     both = {"alarms": field("alarms", delays), "accuracy": field("accuracy", distances)}
-    labeled, bare, near = section(both)[1:]
+    labeled, bare, near, single = section(both)[1:]
     assert labeled.endswith("ours fitted with labels: no rival is better on any of 7 streams.")
     assert "fitted without labels: the best rival is better on 2 of 7 streams" in bare
     assert "`CUSUM` on MNIST class 4 (by 0.5)" in bare and "(ours never on shuffled, " in bare
     assert "better on 1 of 7 streams: `DoC` on MNIST object 16 (by " in near
+    assert "than `about='label'`: `DoC` on 1 of 7 streams (MNIST 1 of 7), on 0 of them beyond" in single
 
 
 def test_a_rival_that_is_better_everywhere_is_said_once() -> None:
     distances = changed(list(accuracy(("mnist",))), 0.001, row="DoC")
-    (said,) = section({"accuracy": field("accuracy", distances)})[1:]
+    said, single = section({"accuracy": field("accuracy", distances)})[1:]
+    assert "`DoC` on 7 of 7 streams (MNIST 7 of 7)" in single
     assert "`DoC` on MNIST all 7 streams (by " in said
+
+
+def test_an_estimate_of_one_network_that_is_closer_is_said_for_both_fits() -> None:
+    given = [line for line in accuracy(("mnist",)) if line.row in ("tcuq", "ATC")]
+    more = [line._replace(row="tcuq answer", value=0.9) for line in given if line.row == "tcuq"]
+    gap = {"value": 0.01, "low": 0.005, "high": 0.015}
+    pairs = [line._replace(row="tcuq answer - ATC", **gap) for line in more]
+    five = [line._replace(row="ATC, deep", value=0.0001) for line in given if line.row == "ATC"]
+    said = section({"accuracy": field("accuracy", [*given, *more, *pairs, *five])})[-1]
+    assert "deep" not in said
+    assert "than the default, `about='answer'`: `ATC` on 7 of 7 streams (MNIST 7 of 7), on 7 of them" in said
 
 
 def test_the_page_of_accuracy_names_rivals_of_one_pass_and_our_own_variants() -> None:
@@ -213,8 +246,14 @@ def test_the_alarm_table_has_ours_the_best_and_the_plainest() -> None:
     found = field("alarms", slow)
     assert alarm_rows(found)[:3] == ["tcuq", "tcuq no labels", "EWMA"]
     rows = cells(alarm_table(found))[:MOST_ROWS]
-    assert rows[0][0] == "**ours**, fitted with labels" and rows[-1][0] == "`windowed mean` (the plainest)"
+    assert (
+        rows[0][0] == "**ours**, fitted with labels, `about='label'`"
+        and rows[-1][0] == "`windowed mean` (the plainest)"
+    )
     assert all(len(row[1].split(BETWEEN)) == len(TASKS) for row in rows)
+    came = changed(slow, 7.2, row="tcuq", column="false per 10,000")
+    title = alarm_title(field("alarms", came))
+    assert "asked for 5 false alarms per 10,000 clean steps" in title and f"7{BETWEEN}7 came" in title
     (line,) = [row for row in rows if row[0] == "`e-detector`"] or [
         ["", "", "", "", "", f"never{BETWEEN}never"]
     ]

@@ -24,8 +24,12 @@ from tcuq_lab.pages.build import HTML, MARKDOWN
 from tcuq_lab.pages.content import Content
 from tcuq_lab.pages.first_page import PLOT
 from tcuq_lab.pages.grids import MOST_LINES
+from tcuq_lab.pages.headline import all_places
 from tcuq_lab.pages.load import load_found
+from tcuq_lab.pages.numbers import beyond, number
+from tcuq_lab.pages.shortfalls import closer, shortfalls, worse_laws
 from tcuq_lab.pages.verdicts import CANNOT, FAILS, HOLDS, MIXED, NOT_RUN
+from tcuq_lab.reproduce.field.lines import Line
 
 RESULTS, DOCS = LAB / "results", ROOT / "docs"
 INPUTS = ("paper.json", "claims.json", "targets.json")
@@ -63,6 +67,50 @@ def test_the_pages_of_the_repository_are_what_its_results_give() -> None:
     assert HTML in (ROOT / ".gitignore").read_text()
     assert len(pages[HTML].encode()) < MOST_HTML and len(pages[PLOT].encode()) < MOST_PLOT
     assert all(len(text.splitlines()) <= MOST_LINES for name, text in pages.items() if name.endswith(".md"))
+
+
+def test_the_first_page_says_what_it_lost_before_it_explains() -> None:
+    heads = re.findall(r"^## (.*)", (DOCS / MARKDOWN).read_text(encoding="utf-8"), re.MULTILINE)
+    assert heads == [
+        "Where it does not help",
+        "What the paper claims and what we found",
+        "A page for each experiment",
+        "Targets",
+        "How to read the tables",
+        "How it was run",
+    ]
+
+
+def test_the_page_of_limits_has_the_figures_of_the_results() -> None:
+    said = " ".join((DOCS / "concepts" / "when_not.md").read_text(encoding="utf-8").split())
+    fields = Content.of(RESULTS).fields
+    answers, estimates = fields["answers"], fields["accuracy"]
+    found = shortfalls(answers)
+    gaps = [gap for each in found for gap in each.gaps.values()]
+    asked = sum(len(place.gaps) for place in all_places(answers))
+    assert f"{len(gaps)} of {asked}, in {sum(map(beyond, gaps))} of them beyond" in said
+
+    def closer_on(rival: str, *tasks: str) -> list[Line]:
+        return [gap for task in tasks for gap in closer(estimates, "tcuq answer", rival)[task]]
+
+    hard = closer_on("ATC", "speech_commands", "cifar10")
+    settled = sum(map(beyond, hard))
+    assert f"plain ATC was closer on {len(hard)} of 14 streams, in {settled} of them beyond" in said
+    assert len(closer_on("ATC, deep", "speech_commands", "cifar10")) == 14 and not closer_on("ATC", "mnist")
+    left = "errors at 90 %"
+    filters = [
+        (
+            answers.look("cifar10", stream, "belief_told", left, "told"),
+            answers.look("cifar10", stream, "tcuq answer", left),
+        )
+        for stream in ("class 16", "class 64")
+    ]
+    (near, ours), (nearer, behind) = [[number(left, each.value) for each in pair if each] for pair in filters]
+    assert f"class 16: {near}, ours {ours}; class 64: {nearer}, ours {behind} (within the interval)" in said
+    gap = answers.pair("cifar10", "class 64", "tcuq answer", "belief_told", left, second_fit="told")
+    assert gap is not None and not beyond(gap)
+    (held,) = [gap for gap in worse_laws(answers) if gap.stream == "object 16"]
+    assert f"On MNIST object 16 by {number('errors', held.value)}." in said
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def test_a_page_that_is_too_large_leaves_figures_to_others(
     whole = viewer(content)
     assert "Only in docs/results" not in whole and '"told"' in whole
     size = len(whole)
-    for most, words in ((size - 1, "differences"), (1, "fits of a told or another pace.")):
+    for most, words in ((size - 1, "differences"), (1, "fits of the same or another pace.")):
         monkeypatch.setattr("tcuq_lab.pages.viewer.MOST_BYTES", most)
         page = viewer(content)
         assert len(page) < size and re.search(rf"Only in docs/results: .*{words}", page)

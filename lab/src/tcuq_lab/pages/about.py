@@ -101,14 +101,16 @@ STREAMS = """- **class N**: every step shows another example; a class stays N st
 **continuous sound**: windows of one second slide over words, 0.2 s apart.
 - **heavy-tailed 16**: most runs of a class are short, a few very long. **unknown pace**: the dwell changes \
 between 2, 8 and 32 every 250 steps (`changing pace` in result files).
-- Half of the steps of a stream are clean, half are in segments with one corruption type at one severity. \
-**type X**: shuffled, one corruption type, one severity after the other. **clean**: no corruption.
-- Fits: **untold**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
-else is said); **told**, \
-on the pace of the test stream; **other**, on another pace. Corruption types of the test are in none of them.
-- Rows: `tcuq` is our risk of the network's label, `tcuq answer` our own answer, `tcuq no labels` ours \
-fitted without labels, `tcuq 0.1` the older profile, `base` the network's confidence, `deep` the ensemble \
-of five."""
+- Half of the steps of a stream are clean, half are in segments with one corruption type at one severity, \
+the level of the corruption from 1 to 5. **type X**: shuffled, one corruption type, \
+one severity after the other. **clean**: no corruption.
+- Fits: **mixed paces**, on a development stream that mixes dwells of 1, 4, 16 and 64 (shown where nothing \
+else is said; `untold` in result files); **same pace**, fitted on the pace of the test stream (`told`); \
+**other pace**, on another one (`other`). Corruption types of the test are in none of them.
+- Rows: `tcuq` is the standard monitor fitted with `about='label'`: its risk is that of the network's label. \
+`tcuq answer` is the default, `about='answer'`: it judges its own answer. `tcuq no labels` is fitted \
+without labels (for label error AUROC with `about='label'`). `tcuq 0.1` is the older profile, `base` the \
+network's confidence, `deep` the ensemble of five."""
 """How to read streams, fits and rows."""
 
 ASKS = {

@@ -8,7 +8,7 @@ from ..reproduce.field.plan import CHANGING
 from .about import PARAGRAPHS, STREAMS
 from .field import EQUAL, OTHER_NETWORKS, PAGED, Field
 from .field_answers import ANSWERS
-from .field_tables import by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
+from .field_tables import FIT_NAMES, by_column, by_stream, is_clean, pairs, plain_streams, told_worth, types
 from .first_alarms import ALARM_STREAM, alarm_rows
 from .first_tables import INTERVALS
 from .grids import MADE, page, paged
@@ -21,8 +21,8 @@ BACK = "[All results](../RESULTS.md)."
 ALARM_COLUMNS = ("found", "delay", "clean on", "costly on", "shifted on", "clears")
 RATES = ("false per 10,000", "run length ratio")
 FITS = (
-    "Figures are fitted on a development stream that mixes paces (untold). Below them: fitted on the very "
-    "pace of the test stream (told), and on another pace (other). Bold: the best of its column. "
+    "Figures are fitted on a development stream that mixes paces. Below them: fitted on the pace of the test "
+    "stream (same pace), and on another one (other pace). Bold: the best of its column. "
     f"\u00b1: the longer side of a 95 % interval. {INTERVALS}"
 )
 
@@ -85,7 +85,7 @@ def _summary(name: str, field: Field) -> Iterator[Sequence[str]]:
             if table:
                 yield [
                     f"## What knowing the pace is worth: {column}",
-                    "Means over streams, told / untold / other.",
+                    f"Means over streams, {' / '.join(FIT_NAMES.values())}.",
                     table,
                 ]
         for column in _shared(field):

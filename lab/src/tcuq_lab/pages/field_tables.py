@@ -13,6 +13,8 @@ from .wording import named
 
 FITS = ("told", "other")
 """Fits that stand below the one of changing pace."""
+FIT_NAMES = {"told": "same pace", UNTOLD: "mixed paces", "other": "other pace"}
+"""What pages call the fits of result files."""
 
 
 def fitted_cell(field: Field, task: str, stream: str, row: str, column: str, best: float | None) -> str:
@@ -20,7 +22,11 @@ def fitted_cell(field: Field, task: str, stream: str, row: str, column: str, bes
     mine = field.fit_of(task, row, column)
     line = field.found.get(task, stream, row, mine, column)
     others = {fit: field.found.get(task, stream, row, fit, column) for fit in FITS if fit != mine}
-    more = [f"{fit}{SPACE}{number(column, each.value)}" for fit, each in others.items() if each]
+    more = [
+        f"{FIT_NAMES[fit].replace(' ', SPACE)}{SPACE}{number(column, each.value)}"
+        for fit, each in others.items()
+        if each
+    ]
     first = around(line, bold=line is not None and line.value == best)
     return "<br>".join(text for text in (first, *more) if text)
 
@@ -30,7 +36,7 @@ def named_row(field: Field, task: str, row: str, column: str) -> str:
     networks = field.networks(task, column)
     most, mine = max(networks.values(), default=0), networks.get(row, 0)
     few = f" [{mine} of {most} networks]" if 0 < mine < most else ""
-    told = " (told)" if field.fit_of(task, row, column) == "told" else ""
+    told = f" ({FIT_NAMES['told']})" if field.fit_of(task, row, column) == "told" else ""
     return f"`{row}`{told}{few}"
 
 

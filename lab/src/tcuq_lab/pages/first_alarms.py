@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..reproduce.field.alarming.limits import RUN_LENGTH
 from ..reproduce.field.lines import Line
 from ..reproduce.field.plan import CHANGING, UnitPlan
 from .field import CLEAN, EQUAL, NO_LABELS, RISK, Field
@@ -20,10 +21,11 @@ ALARM_COLUMNS = {
     "costly on": "alarm on, shifts that cost 10 points or more",
     "found": "of those, found",
     "delay": "median delay, steps",
-    "false per 10,000": "false alarms per 10,000 clean steps",
+    "false per 10,000": "false alarms that came per 10,000 clean steps",
 }
 """Columns of the alarm's table and their headings; false alarms are those of clean time of the stream."""
-ON_CLEAN = ("false per 10,000", "run length ratio")
+FALSE = "false per 10,000"
+ON_CLEAN = (FALSE, "run length ratio")
 MOST_ROWS = 12
 BETWEEN = "\u202f/\u202f"
 """Tasks of one cell; narrow spaces that do not break, so that seven columns have room."""
@@ -31,7 +33,7 @@ WHOLE = 9.95
 """Delays from which decimals are left to the page of the alarms; false alarms have none here."""
 PLAINEST = ("windowed mean", "window mean", "mean", "window")
 """Names of the plainest alarm there is, by which its row is found."""
-CALLED = {RISK: "**ours**, fitted with labels", NO_LABELS: "**ours**, without labels"}
+CALLED = {RISK: "**ours**, fitted with labels, `about='label'`", NO_LABELS: "**ours**, without labels"}
 EXPLAINED = {
     "CUSUM, deep": "a CUSUM of the confidence of the ensemble of five, five passes a step",
     "e-detector, limit from theory": "its limit comes from a proof for independent steps, not from data",
@@ -108,19 +110,33 @@ def _rough(column: str, line: Line | None) -> str:
     return f"{line.value:.2f}".replace("0.", ".", 1) if line.value < 1 else f"{line.value:.2f}"
 
 
+def alarm_title(field: Field) -> str:
+    """Return what the table is, and the rate of false alarms that its limits were asked for."""
+    asked = 10_000 / RUN_LENGTH
+    came = BETWEEN.join(
+        _rough(FALSE, alarm_look(field, task, ALARM_STREAM, RISK, FALSE)) for task in field.tasks
+    )
+    return (
+        f"the alarm, asked for {asked:g} false alarms per 10,000 clean steps (ours, fitted with labels: "
+        f"{came} came)"
+    )
+
+
 def read_alarms(field: Field) -> str:
     """Return what the columns of the table are."""
     tasks = " / ".join(map(named, field.tasks))
     rows = alarm_rows(field)
     explained = "; ".join(f"`{row}`: {words}" for row, words in EXPLAINED.items() if row in rows)
     return (
-        f"Each cell: {tasks}, on streams of {ALARM_STREAM}. Limits come from development data alone; the "
-        "false alarms that came out stand beside every delay. Cost is counted in points of accuracy. A shift "
+        f"Each cell: {tasks}, on streams of {ALARM_STREAM}. Limits come from development data alone, "
+        f"for a run length of {RUN_LENGTH:,} clean steps; the false alarms that came out stand beside every "
+        "delay. Cost is counted in points of accuracy. A shift "
         "that is never found counts as an infinite delay. Rivals are ordered by their delay "
         "at equal false-alarm rates, which the page of the [alarms](results/alarms.md) shows"
         + (f", with {len(rows) - MOST_ROWS} more. " if len(rows) > MOST_ROWS else ". ")
         + (f"{explained[0].upper()}{explained[1:]}. " if explained else "")
-        + "Fitted with labels: with true classes, and marks of which steps are shifted."
+        + "Fitted with labels: with true classes, and marks of which steps are shifted; with "
+        "`about='label'`, where the default is `about='answer'`."
     )
 
 

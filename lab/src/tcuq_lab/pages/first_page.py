@@ -1,4 +1,4 @@
-"""docs/RESULTS.md: whether it works, on one screen; then where it does not, targets, claims, and links."""
+"""docs/RESULTS.md: whether it works, on one screen; then where it does not, claims, links, and targets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .about import ASKS, PARAGRAPHS, STREAMS
 from .claim_lines import section as claims_section
 from .content import SIZES, Content, claimed, size
 from .field import PAGED, SIMPLE, Field
-from .first_alarms import alarm_table, harder_table, read_alarms, read_harder
-from .first_tables import TITLE, errors_table, helped, leads, read_errors, unlabeled
+from .first_alarms import alarm_table, alarm_title, harder_table, read_alarms, read_harder
+from .first_tables import CAPTION, TITLE, errors_table, helped, leads, read_errors, unlabeled
 from .grids import MADE, grid, page
 from .headline import called
 from .numbers import number, span
@@ -21,6 +21,7 @@ from .wording import lasting, listed, named
 PLOT = "results/overview.svg"
 FOLDER = "results"
 NOT_RUN = "Not run yet."
+FURTHER = "What the words mean: [how to read the tables](#how-to-read-the-tables)."
 INTERACTIVE = "Interactive version: run `make results` and open `docs/results.html`."
 
 
@@ -33,17 +34,20 @@ def first_page(content: Content) -> str:
     """
     answers, alarms = content.fields.get("answers"), content.fields.get("alarms")
     out = ["# Results", MADE, _lead(answers), f"![Errors left by task and stream]({PLOT})"]
-    out += ["**Table 1: " + TITLE + "**", errors_table(answers) if answers else NOT_RUN]
-    out += ["**Table 2: the alarm**", alarm_table(alarms) if alarms else NOT_RUN]
-    out += ["## How to read the tables", STREAMS]
-    out += [f"**Table 1.** {read_errors()}", unlabeled(answers)] if answers else []
-    out += [f"**Table 2.** {read_alarms(alarms)}"] if alarms else []
+    out += ["**Table 1: " + TITLE + "**", errors_table(answers) if answers else NOT_RUN, CAPTION]
+    out += [f"**Table 2: {alarm_title(alarms)}**" if alarms else "**Table 2: the alarm**"]
+    out += [alarm_table(alarms) if alarms else NOT_RUN]
+    out += [f"{FURTHER} [Targets](#targets), one verdict for each task: {met(content)}."]
     out += shortfalls_section(content.fields)
+    out += [unlabeled(answers)] if answers else []
     out += _harder(alarms) if alarms else []
-    out += targets_section(content)
     found = claimed(content.found, content.fields)
     out += claims_section(content.claims_judged, found, content.paper, content.claims.about)
     out += _pages(content)
+    out += targets_section(content)
+    out += ["## How to read the tables", STREAMS]
+    out += [f"**Table 1.** {read_errors()}"] if answers else []
+    out += [f"**Table 2.** {read_alarms(alarms)}"] if alarms else []
     out += _run(content)
     return page(out)
 
@@ -74,14 +78,18 @@ def _harder(alarms: Field) -> list[str]:
     return ["The alarm on harder streams:", harder, read_harder(alarms)] if harder else []
 
 
-def targets_section(content: Content) -> list[str]:
-    """Return every target with its verdict for each task."""
-    judged = content.targets_judged
+def met(content: Content) -> str:
+    """Return how many targets are met and missed."""
     count: dict[str, int] = {}
-    for each in judged:
+    for each in content.targets_judged:
         word = each.words.partition(",")[0]
         count[word] = count.get(word, 0) + 1
-    said = ", ".join(f"{word} {number_}" for word, number_ in count.items())
+    return ", ".join(f"{word} {number_}" for word, number_ in count.items())
+
+
+def targets_section(content: Content) -> list[str]:
+    """Return every target with its verdict for each task."""
+    judged, said = content.targets_judged, met(content)
     tasks = list(dict.fromkeys(task for each in judged for task in each.target.tasks))
     rows = []
     cells = {(each.target.name, each.task): _verdict(each) for each in judged}

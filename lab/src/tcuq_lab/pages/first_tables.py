@@ -13,6 +13,11 @@ from .wording import listed, named
 
 MOST_ROWS = 12
 TITLE = f"errors left at 90 % coverage (lower is better) and {AUROC} (higher is better)"
+CAPTION = (
+    "Ours are two fits of the standard monitor: errors left are those of the default, `about='answer'` (row "
+    "`tcuq answer`), AUROC that of `about='label'` (row `tcuq`)."
+)
+"""Which monitor a figure of ours belongs to."""
 SHORT = {LEFT: "errors left", AUROC: "AUROC"}
 INTERVALS = (
     "Intervals are made from stretches of the test streams, drawn again: they speak of other stretches of "
@@ -54,7 +59,8 @@ def read_errors() -> str:
         "**Errors left**: the share of wrong answers among the 90 % of steps that a method trusts most. "
         f"**{AUROC}**: does the score rank errors of the plain network's label above its right answers. "
         "One rule: by errors left every method is judged by its own answers, ours by `tcuq answer`; by AUROC "
-        "all are asked about the same events, ours with the risk of `tcuq`. **Ours** was fitted with "
+        "all are asked about the same events, ours with the risk of `tcuq`, which is fitted for the label "
+        "(`about='label'`, not the default). **Ours** was fitted with "
         "labels of a development stream that mixes paces; in brackets: the difference to confidence. "
         "**Without labels**: fitted on that stream and on clean steps, both without labels "
         "(`tcuq no labels`; figures on the page of the [answers](results/answers.md)). **Confidence**: the "

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..reproduce.field.lines import Line
-from .field import ALL_TYPES, ANSWER, CONFIDENCE, EQUAL, NO_LABELS, RISK, SIMPLE, TYPE, Field, direction
+from .field import ALL_TYPES, ANSWER, CONFIDENCE, DEEP, EQUAL, NO_LABELS, RISK, SIMPLE, TYPE, Field, direction
 from .grids import grid
 from .headline import AGAINST, AUROC, COLUMNS, LEFT, SEEN, all_places, called
 from .numbers import beyond, cell, number, short
@@ -46,14 +46,26 @@ def worse_types(field: Field) -> dict[str, list[Line]]:
 
     A difference that prints as 0 is none.
     """
-    found = {}
-    for task in field.tasks:
-        streams = [each for each in field.streams(task, ERRORS) if each.startswith(TYPE) or each == ALL_TYPES]
-        gaps = [field.pair(task, stream, ANSWER, CONFIDENCE, ERRORS) for stream in streams]
-        worse = [gap for gap in gaps if gap is not None and gap.value >= SEEN]
-        if worse:
-            found[task] = sorted(worse, key=lambda gap: -gap.value)
-    return found
+    return {
+        task: worse
+        for task in field.tasks
+        if (worse := _worse(field, task, [s for s in field.streams(task, ERRORS) if _of_types(s)]))
+    }
+
+
+def worse_laws(field: Field) -> list[Line]:
+    """Return the laws, of all corruption types mixed, on which answers have more errors than labels."""
+    return [gap for task in field.tasks for gap in _worse(field, task, field.laws(task, ERRORS))]
+
+
+def _of_types(stream: str) -> bool:
+    return stream.startswith(TYPE) or stream == ALL_TYPES
+
+
+def _worse(field: Field, task: str, streams: Sequence[str]) -> list[Line]:
+    gaps = [field.pair(task, stream, ANSWER, CONFIDENCE, ERRORS) for stream in streams]
+    worse = [gap for gap in gaps if gap is not None and gap.value >= SEEN]
+    return sorted(worse, key=lambda gap: -gap.value)
 
 
 def behind(field: Field, ours: str, column: str) -> list[tuple[Line, Line]]:
@@ -93,9 +105,9 @@ def section(fields: Mapping[str, Field]) -> list[str]:
         for row, words in ((RISK, "fitted with labels"), (NO_LABELS, "fitted without labels")):
             out.append(_rivals(f"{title}, ours {words}", fields["alarms"], row, f"{DELAY}{EQUAL}"))
     if "accuracy" in fields:
-        out.append(
-            _rivals("Expected accuracy of the label, mean distance", fields["accuracy"], RISK, ACCURACY)
-        )
+        title = "Expected accuracy, mean distance, ours fitted with `about='label'`"
+        out.append(_rivals(title, fields["accuracy"], RISK, ACCURACY))
+        out += _one_pass(fields["accuracy"])
     return out
 
 
@@ -123,6 +135,12 @@ def _answers(field: Field) -> list[str]:
         ]
         head = ["", *(f"{heads[column]}: {name}" for column in COLUMNS for name in AGAINST)]
         out.append(grid(head, rows, len(head) - 1))
+    laws = [
+        f"{named(gap.task)} {called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}"
+        for gap in worse_laws(field)
+    ]
+    if laws:
+        out.append(f"Our answer is wrong more often than the network's label on {listed(laws)}.")
     worse = worse_types(field)
     for task, gaps in worse.items():
         names = listed(f"{_called(gap.stream)} {cell(gap, signed=True, bold=beyond(gap))}" for gap in gaps)
@@ -161,6 +179,50 @@ def _rivals(title: str, field: Field, row: str, column: str) -> str:
         by.setdefault(rival, []).append(_group(field, task, column, pairs))
     said = "; ".join(f"`{rival}` on {listed(parts)}" for rival, parts in by.items())
     return f"{title}: the best rival is better on {len(found)} of {asked} streams: {said}."
+
+
+def closer(field: Field, ours: str, rival: str) -> dict[str, list[Line]]:
+    """Return where a rival's expected accuracy is closer than ours, by task, as paired differences.
+
+    Parameters
+    ----------
+    field : Field
+    ours, rival : str
+        Rows.
+    """
+    found = {}
+    for task in field.tasks:
+        gaps = [field.pair(task, law, ours, rival, ACCURACY) for law in field.laws(task, ACCURACY)]
+        found[task] = [gap for gap in gaps if gap is not None and gap.value > 0]
+    return found
+
+
+def _one_pass(field: Field) -> list[str]:
+    """Return how often the best estimate of one network is closer than ours, for both of our fits."""
+    rivals = dict.fromkeys(
+        row for task in field.tasks for row in field.rivals(task, ACCURACY) if DEEP not in row
+    )
+    parts = []
+    for ours, words in ((RISK, "`about='label'`"), (ANSWER, "the default, `about='answer'`")):
+        laws = {
+            task: sum(field.look(task, law, ours, ACCURACY) is not None for law in field.laws(task, ACCURACY))
+            for task in field.tasks
+        }
+        counts = {row: closer(field, ours, row) for row in rivals}
+        if not any(laws.values()) or not counts:
+            continue
+        most = max(counts, key=lambda row: sum(map(len, counts[row].values())))
+        gaps = [gap for each in counts[most].values() for gap in each]
+        where = listed(f"{named(task)} {len(each)} of {laws[task]}" for task, each in counts[most].items())
+        parts.append(
+            f"than {words}: `{most}` on {len(gaps)} of {sum(laws.values())} streams ({where}), on "
+            f"{sum(map(beyond, gaps))} of them beyond the interval"
+            if gaps
+            else f"than {words}: none on any of {sum(laws.values())} streams"
+        )
+    if not parts:
+        return []
+    return [f"Of the estimates that need one network and one pass, closer most often {'; '.join(parts)}."]
 
 
 def _group(field: Field, task: str, column: str, pairs: Sequence[tuple[Line, Line]]) -> str:

@@ -1,5 +1,6 @@
 // Figures are chosen by experiment, task, stream and figure; what is shown stands in the address, so that it can be sent.
 var all = JSON.parse(document.getElementById("data").textContent);
+var FITS = { told: "same pace", untold: "mixed paces", other: "other pace" };
 var CHOICES = ["experiment", "task", "stream", "column"];
 var at = {};
 CHOICES.concat(["order", "fits", "pairs", "rows", "title", "question", "command", "note", "axis"]).forEach(function (name) {
@@ -108,7 +109,7 @@ function draw(one, table) {
   at.rows.textContent = "";
   rows.forEach(function (row) {
     var line = make("tr", "", /^tcuq/.test(row.name) ? "ours" : "");
-    var head = make("th", row.name + (row.fit && (at.fits.checked || row.fit !== "untold") ? ", " + row.fit : ""));
+    var head = make("th", row.name + (row.fit && (at.fits.checked || row.fit !== "untold") ? ", " + (FITS[row.fit] || row.fit) : ""));
     head.scope = "row";
     var cell = make("td"), track = make("div", "", "track");
     if (least < 0 && most > 0) {

@@ -25,11 +25,11 @@ from .wording import NAMES, sense
 
 MOST_BYTES = 390_000
 LEFT_OUT = (
-    ("other fits", "fits of a told or another pace outside of answers"),
+    ("other fits", "fits of the same or another pace outside of answers"),
     ("other pairs", "differences outside of answers"),
     ("types", "streams of one corruption type"),
     ("pairs", "differences"),
-    ("fits", "fits of a told or another pace"),
+    ("fits", "fits of the same or another pace"),
 )
 """What is left to the other pages, in this order, until the page is small enough."""
 NEVER = 10**15
@@ -119,7 +119,7 @@ def _controls() -> str:
     )
     parts.append(
         '<label class="check"><input type="checkbox" id="fits"> also fitted on the pace of '
-        "the stream (told) and on another (other)</label>"
+        "the stream (same pace) and on another (other pace)</label>"
         '<label class="check"><input type="checkbox" id="pairs"> differences of two methods</label>'
     )
     return f'<form id="choice" aria-label="What to show">{"".join(parts)}</form>'
