@@ -134,6 +134,53 @@ def test_data_of_another_scale_are_refused() -> None:
     assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
 
 
+def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
+    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; set `scale`"
+    with pytest.raises(ValueError, match=said):
+        tcuq.record(MODELS / "int8.tflite", X / 255)
+    dim = tcuq.record(MODELS / "int8.tflite", X / 50)  # little light, and no other scale
+    assert dim.notes == ()
+    same = tcuq.record(MODELS / "int8.tflite", np.full_like(X, 0.001))  # no scale makes these vary
+    assert same.notes == ()
+
+
+def with_float_input(path: Path) -> Path:
+    """Write int8.tflite with a float input that the model quantizes itself."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    model = schema.ModelT.InitFromPackedBuf((MODELS / "int8.tflite").read_bytes(), 0)
+    graph = model.subgraphs[0]
+    code, given, step = schema.OperatorCodeT(), schema.TensorT(), schema.OperatorT()
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.QUANTIZE
+    given.name, given.shape, given.type = "floats", graph.tensors[graph.inputs[0]].shape, 0
+    step.opcodeIndex, step.outputs = len(model.operatorCodes), np.array(graph.inputs, np.int32)
+    step.inputs = np.array([len(graph.tensors)], np.int32)
+    model.operatorCodes.append(code)
+    graph.tensors.append(given)
+    graph.operators.insert(0, step)
+    graph.inputs = step.inputs
+    for each in model.signatureDefs or []:
+        each.inputs[0].tensorIndex = int(step.inputs[0])
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path.write_bytes(builder.Output())
+    return path
+
+
+def test_an_int8_model_with_a_float_input_has_a_range_as_well(tmp_path: Path) -> None:
+    path, plain = with_float_input(tmp_path / "edge.tflite"), tcuq.record(MODELS / "int8.tflite", X)
+    log = tcuq.record(path, X)
+    np.testing.assert_array_equal(log.probs, plain.probs)
+    assert log.notes == ()
+    pixels = np.round(255 * X).astype(np.uint8)
+    with pytest.raises(ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `scale`"):
+        tcuq.record(path, pixels)
+    assert tcuq.record(path, pixels, scale=1 / 255).notes == ()
+    with pytest.raises(ValueError, match=r"edge.tflite takes 0 to 0.9999: .*; set `scale`"):
+        tcuq.record(path, X, scale=1 / 255)
+
+
 @pytest.mark.parametrize("resource", [False, True], ids=["variable tensor", "resource variable"])
 @pytest.mark.parametrize("batch", [1, 3, 32])
 def test_a_model_with_a_state_forgets_it_at_a_new_segment(tmp_path: Path, resource: bool, batch: int) -> None:

@@ -260,6 +260,8 @@ def _facts(log: Log) -> dict[str, Any]:
 
 
 def _text(path: str, found: dict[str, Any], log: Log) -> str:
+    from ..recording.agreement import by_chance
+
     each = 1000 * found["seconds"] / len(log)
     lines = [
         f"{path}: {len(log):,} inferences, {log.classes} classes, {found['bytes']:,} bytes; {each:.2f} ms an "
@@ -280,6 +282,7 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
         lines.append("labels: none; a fit without labels learns less")
     else:
         lines.append(f"labels: {100 * found['accuracy']:.1f} % of the predictions are right")
-        if found["accuracy"] * log.classes < 1:
-            lines[-1] += ", less than by chance; are the classes in the order of the outputs (--names)?"
+        hint = by_chance(log)
+        if hint is not None:
+            lines[-1] += f", {in_options(hint, RECORDING)}"
     return "\n".join(lines)

@@ -12,6 +12,9 @@ from .model import Array, Format, Info
 ODD_SCALE = 0.05
 """Share of values outside the input's range from which on a note is made."""
 
+FEW_STEPS = 2.55
+"""Steps of an integer input, 1 % of those of int8, below which data that vary have another scale."""
+
 
 def quantized(x: Array, format: Format, dtype: Any) -> tuple[Array, float]:
     """Return numbers as integers of a model's input, and the share that lies outside of its range.
@@ -54,6 +57,7 @@ class Preparation:
     def __init__(self, info: Info, name: str, pixels: bool, scale: float | None) -> None:
         self._info, self._name, self._pixels, self._scale = info, name, pixels, scale
         self._noted = False
+        self._lowest, self._highest = np.inf, -np.inf
 
     def __call__(self, x: Array) -> Array:
         """Return a batch as the model takes it."""
@@ -70,6 +74,10 @@ class Preparation:
         dtype = np.dtype(info.input)
         if dtype.kind in "iu":
             return self._indices(shaped, dtype)
+        if info.inside is not None:
+            numbers = shaped.astype(dtype) * dtype.type(1 if factor is None else factor)
+            self._fitted(numbers, *info.inside)
+            return np.asarray(numbers)
         if factor is not None:
             return np.asarray(shaped.astype(dtype) * dtype.type(factor))
         if shaped.dtype == np.uint8:
@@ -94,17 +102,35 @@ class Preparation:
             # The range of pixels on the whole range of the input, whatever numbers that stands for.
             return (x.astype(np.int16) + (np.iinfo(dtype).min if dtype == np.int8 else 0)).astype(dtype)
         numbers = x if self._scale is None else x.astype(np.float32) * np.float32(self._scale)
+        return self._fitted(numbers, format, dtype)
+
+    def _fitted(self, numbers: Array, format: Format, dtype: Any) -> Array:
+        """Return numbers as integers; refuse, or note, those far outside of what the integers stand for."""
         found, share = quantized(numbers, format, dtype)
-        limits = np.iinfo(dtype)
-        low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
+        self._lowest = min(self._lowest, float(numbers.min()))
+        self._highest = max(self._highest, float(numbers.max()))
         if share >= ODD_SCALE:
             much = f"{100 * share:.0f} % of the values"
-            said = f"{much} lie outside {low:.4g} to {high:.4g}, which the model takes"
+            said = f"{much} lie outside {_ends(format, dtype)}, which the model takes"
             hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `scale`"
             if share >= WRONG_SCALE:
                 raise ValueError(f"{self._name}: {said}: {hint}")
             self._note(f"{said}: {hint} if that is not meant")
         return found
+
+    def finish(self) -> None:
+        """Refuse data that all lie in a tiny part of an integer input's range: they have another scale."""
+        info = self._info
+        format, dtype = (
+            (info.quantized, info.input) if info.quantized is not None else info.inside or (None, 0)
+        )
+        if format is None or not 0 < (self._highest - self._lowest) / format.scale < FEW_STEPS:
+            return
+        raise ValueError(
+            f"{self._name}: all values lie between {self._lowest:.4g} and {self._highest:.4g}, and "
+            f"{info.name} takes {_ends(format, dtype)}: to it they are nearly all the same; set `scale`, or "
+            "convert them"
+        )
 
     def _note(self, text: str) -> None:
         if not self._noted:
@@ -129,6 +155,12 @@ class Preparation:
             hint = f"; x.reshape(-1, {', '.join(map(str, shape))}) if that is what they are"
         shown = f"({', '.join(map(str, wanted))}{',' if len(wanted) == 1 else ''})"
         raise ValueError(f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}")
+
+
+def _ends(format: Format, dtype: Any) -> str:
+    limits = np.iinfo(dtype)
+    low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
+    return f"{low:.4g} to {high:.4g}"
 
 
 def with_ones(x: Array, shape: tuple[int | None, ...] | None) -> Array:

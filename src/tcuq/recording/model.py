@@ -62,6 +62,8 @@ class Info:
         What the input is made of.
     quantized : Format, optional
         Of an integer input.
+    inside : tuple of Format and numpy dtype, optional
+        Of the integers that the model makes of a float input first of all.
     probs, features : Format, optional
         Of integer posteriors and features.
     classes : sequence, optional
@@ -74,6 +76,7 @@ class Info:
     shape: tuple[int | None, ...] | None = None
     input: Any = np.float32
     quantized: Format | None = None
+    inside: tuple[Format, Any] | None = None
     probs: Format | None = None
     features: Format | None = None
     classes: Sequence[Any] | None = None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..base.checks import integer, number
 from ..monitor.class_names import numbered
 from ..monitor.log import Log
+from .agreement import order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .inputs import Preparation, with_ones
@@ -64,6 +65,7 @@ class Session:
                 kept.add(piece, self.model, prepare)
             if progress is not None:
                 progress(kept.count, data.total, "inferences")
+        prepare.finish()
         return kept.log()
 
 
@@ -145,7 +147,7 @@ class _Kept:
         own = None if info.classes is None else [str(each) for each in info.classes]
         plain = own == [str(each) for each in range(len(own or ()))]
         self.names = names or data.names or (None if plain else own)
-        self.count, self.classes = 0, 0
+        self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
         self.labels: list[Array] = []
@@ -197,6 +199,7 @@ class _Kept:
             raise ValueError(f"{where}: y has shape {labels.shape}, expected one class an input")
         try:
             if labels.dtype.kind in "UO" and self.names is not None:
+                self.by_name = True
                 return numbered(labels.astype(str), self.names)
             found = labels if self.data.folder else numbers_of(labels, self.info.classes)
         except ValueError as error:
@@ -237,7 +240,7 @@ class _Kept:
             said = f"{strangers:,} of {self.count:,} labels are below 0"
             notes.append(f"{said}: inputs of none of the classes, on which every answer counts as wrong")
         try:
-            return Log(
+            log = Log(
                 probs,
                 segments=self.data.segments,
                 shifted=self.data.shifted,
@@ -247,3 +250,13 @@ class _Kept:
             )
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
+        hint = self._order(log)
+        return log if hint is None else replace(log, notes=(*log.notes, hint))
+
+    def _order(self, log: Log) -> str | None:
+        """Return a note where classes seem to have another order than the outputs."""
+        if log.labels is None:
+            return None
+        clean = slice(None) if log.shifted is None else ~log.shifted
+        names = self.names if self.by_name else None
+        return order_note(log.labels[clean], log.predictions()[clean], log.classes, names)

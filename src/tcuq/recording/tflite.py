@@ -59,6 +59,7 @@ class TFLite:
         info = self.info
         info.shape = tuple(int(each) for each in self._input["shape"][1:])
         info.input, info.quantized = np.dtype(self._input["dtype"]), format_of(self._input)
+        info.inside = self._inside()
         info.probs = format_of(self._output)
         self._resources = any(op["op_name"] == "VAR_HANDLE" for op in self._runner._get_ops_details())
         self._features = None if features is False else self._choose_features(features)
@@ -79,6 +80,17 @@ class TFLite:
                 f"{first_line(error)}"
             ) from None
         return found
+
+    def _inside(self) -> tuple[Format, Any] | None:
+        """Return what a float input becomes at once in a model that is int8 inside."""
+        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
+        for op in self._runner._get_ops_details():
+            if op["op_name"] == "QUANTIZE" and int(op["inputs"][0]) == int(self._input["index"]):
+                made = tensors[int(op["outputs"][0])]
+                format = format_of(made)
+                if self.info.quantized is None and format is not None:
+                    return format, np.dtype(made["dtype"])
+        return None
 
     def _choose_output(self, name: str | None) -> dict[str, Any]:
         found: list[dict[str, Any]] = self._runner.get_output_details()

@@ -19,6 +19,7 @@ from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report.page import render
+from ..agreement import by_chance
 from ..session import Progress, Session, open_session
 from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
@@ -274,6 +275,9 @@ def _findings(
         **judge(params, test, decided, seed, recorded.stay),
         "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
     }
+    hint = by_chance(recorded.dev)
+    if hint is not None:
+        found["notes"].append(f"the model is {hint}")
     if test.kinds is not None:
         rows = by_part(test, decided, test.kinds)
         found["by_kind"] = {_kind_name(number, recorded.kinds): row for number, row in rows.items()}
