@@ -205,6 +205,8 @@ def test_pictures_of_a_page_exist_and_say_what_they_show(page: Path) -> None:
 
 def test_every_drawing_is_shown_somewhere() -> None:
     addresses = {Path(address).name for page in pages() for _, address in shown(page)}
+    # The site shows the light or the dark form of what a page names.
+    addresses |= {name.replace(".svg", f"{end}.svg") for name in addresses for end in ("-light", "-dark")}
     unused = {path.name for path in PICTURES.iterdir() if path.suffix in (".svg", ".webp")} - addresses
     assert not unused
 

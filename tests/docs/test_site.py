@@ -331,7 +331,7 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(site: Path, pages: dic
 @pytest.mark.slow
 def test_wide_tables_and_pictures_are_marked(site: Path) -> None:
     page = (site / "concepts" / "monitor.html").read_text(encoding="utf-8")
-    assert re.search(r'<p class="picture"><img [^>]*step\.svg', page)
+    assert re.search(r'<p class="picture"><img [^>]*step-light\.svg', page)
     assert re.search(r'<p class="picture"><img [^>]*class="only-light"[^>]*report\.png', page)
     assert re.search(r'<td class="[^"]*\blong longer\b', (site / "CLAIMS.html").read_text(encoding="utf-8"))
     assert re.search(

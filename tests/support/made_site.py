@@ -82,7 +82,7 @@ FAULTS = (
     Fault("drawn-small", END, '<svg viewBox="0 0 800 80" width="200" height="20">'
           '<text y="40" font-size="30">a</text></svg></main>', "text of 7.5 px, expected 12"),
     Fault("shrunk", END, '<img src="words.svg" alt="Words" width="300"></main>',
-          "390+1280 light: letters of 6.0 px, expected 12: words.svg"),
+          "390+1280 light+dark: letters of 6.0 px, expected 12: words.svg"),
     Fault("squeezed", "<td>", f'<td style="white-space: normal"><p style="width: 70px">{WORDS}</td><td>',
           "table squeezes sentences"),
     Fault("unseen-focus", "a { color: #0645ad; }", "a { color: #0645ad; } a:focus { outline: none; }",

@@ -89,7 +89,7 @@ def draw() -> Drawing:
 
 def files() -> dict[str, str]:
     """Return the files of the picture."""
-    return forms("architecture", draw(), readme=True)
+    return forms("architecture", draw())
 
 
 if __name__ == "__main__":

@@ -226,23 +226,23 @@ def _toward(start: Point, end: Point, most: float) -> Point:
     return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
 
 
-def forms(name: str, drawing: Drawing, *, readme: bool = False) -> dict[str, str]:
+def forms(name: str, drawing: Drawing) -> dict[str, str]:
     """Return the files of a picture by their names.
+
+    One follows what the reader's system prefers. GitHub and our site have a theme of their own, which may
+    differ: they choose between a light and a dark one.
 
     Parameters
     ----------
     name : str
     drawing : Drawing
-    readme : bool
-        Also a light and a dark one: GitHub chooses between two files by the theme of its reader.
 
     Returns
     -------
     dict
         Name of each file, and its text.
     """
-    wanted = FORMS if readme else {"auto": ""}
-    return {f"{name}{end}.svg": drawing.svg(form) for form, end in wanted.items()}
+    return {f"{name}{end}.svg": drawing.svg(form) for form, end in FORMS.items()}
 
 
 def write(files: dict[str, str], folder: Path = PICTURES) -> None:

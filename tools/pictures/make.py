@@ -3,7 +3,8 @@
     python tools/pictures/make.py            all drawings, from stored figures: a second
     python tools/pictures/make.py --check    says which differ from their programs, and exits with status 1
 
-`stream.py` runs the demo for new figures, and `live.py` films the live page; both are programs of their own.
+Programs of their own: `stream.py` runs the demo for new figures, `live.py` films the live page, and
+`screens.py` takes pictures of our pages.
 """
 
 from __future__ import annotations

@@ -277,7 +277,9 @@ def test_the_command_writes_and_checks(
     assert "nothing written; run 'tcuq-lab results --write'" in capsys.readouterr().out
     assert main(["results", "--write", *where]) == 0
     assert {path.name for path in out.iterdir()} == {MARKDOWN, HTML, "results"}
-    assert {"drop.md", "answers.md", "overview.svg"} <= {path.name for path in (out / "results").iterdir()}
+    assert {"drop.md", "answers.md", "overview.svg", "overview-dark.svg", "overview-light.svg"} <= {
+        path.name for path in (out / "results").iterdir()
+    }
     assert main(["results", "--check", *where]) == 0
     place = {"task": "mnist", "dwell": 1.0, "row": "base", "column": "AUPRC, unseen kinds"}
     before = (out / "results/drop.md").read_text()

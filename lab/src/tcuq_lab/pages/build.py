@@ -8,7 +8,7 @@ from .content import Content
 from .field_pages import field_pages
 from .first_page import PLOT, first_page
 from .older_pages import older_pages
-from .overview_plot import overview
+from .overview_plot import COLORS, overview
 from .viewer import viewer
 
 MARKDOWN, HTML, FOLDER = "RESULTS.md", "results.html", "results"
@@ -29,7 +29,10 @@ def build_pages(folder: str | Path) -> dict[str, str]:
         for each experiment, `results.html`.
     """
     content = Content.of(folder)
-    pages = {MARKDOWN: first_page(content), PLOT: overview(content.fields.get("answers"))}
+    answers = content.fields.get("answers")
+    pages = {MARKDOWN: first_page(content), PLOT: overview(answers)}
+    for form in COLORS:
+        pages[PLOT.replace(".svg", f"-{form}.svg")] = overview(answers, form)
     for name, text in {**field_pages(content.fields), **older_pages(content)}.items():
         pages[f"{FOLDER}/{name}"] = text
     return {**pages, HTML: viewer(content)}

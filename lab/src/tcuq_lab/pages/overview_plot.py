@@ -1,8 +1,8 @@
 """The plot of the first screen: errors left by task and stream, as an SVG that no library draws.
 
-The same figures give the same bytes everywhere. Colors change with the reader's light or dark theme, and the
-ground is drawn too, so that a page with another ground than its theme says does no harm. Series differ in
-shape as well as in color.
+The same figures give the same bytes everywhere. Colors change with what the reader's system prefers; a page
+with a theme of its own shows the light or the dark form. The ground is drawn too. Series differ in shape as
+well as in color.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ SHORT = {
     "changing pace": ("", "", "unknown", "pace"),
 }
 """Lines below the axis for streams that are not of a class dwell; neighbors stand on other lines."""
+COLORS = {
+    "light": "svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;"
+    "--o:#0068a8}",
+    "dark": "svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;--c:#a0acbb;--s:#ffa14f;--d:#d79be6;"
+    "--o:#5bb6ee}",
+}
 STYLE = """
-svg{--bg:#fff;--ink:#18202b;--mut:#586374;--line:#dce1e8;--c:#586374;--s:#b85a00;--d:#7a2a8c;--o:#0068a8}
-@media(prefers-color-scheme:dark){svg{--bg:#151b23;--ink:#e8ecf2;--mut:#a0acbb;--line:#323c49;
---c:#a0acbb;--s:#ffa14f;--d:#d79be6;--o:#5bb6ee}}
 text{font:13.5px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:var(--ink)}
 .t{font-size:16px;font-weight:600}.p{font-size:14.5px;font-weight:600}.m{fill:var(--mut);font-size:13.1px}
 .g{stroke:var(--line)}.e{text-anchor:end}.h{text-anchor:middle}
@@ -54,13 +57,22 @@ path{stroke-width:1.6}path.l{fill:none}.l.c{stroke-dasharray:3 3}.l.d{stroke-das
 """
 
 
-def overview(field: Field | None) -> str:
+def style(form: str) -> str:
+    """Return the style of a form: ``light``, ``dark``, or ``auto``, which follows the reader's system."""
+    if form == "auto":
+        return f"\n{COLORS['light']}\n@media(prefers-color-scheme:dark){{{COLORS['dark']}}}{STYLE}"
+    return f"\n{COLORS[form]}{STYLE}"
+
+
+def overview(field: Field | None, form: str = "auto") -> str:
     """Return the plot; one that says so where there are no figures.
 
     Parameters
     ----------
     field : Field, optional
         Of the experiment `answers`.
+    form : {"auto", "light", "dark"}
+        Colors.
     """
     title = "Errors left among the 90 % of steps that a method trusts most"
     body = [f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="var(--bg)"/>']
@@ -81,7 +93,9 @@ def overview(field: Field | None) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" role="img" aria-labelledby="t d"><title id="t">{title}</title>'
-        f'<desc id="d">{escape(described)}</desc><style>{STYLE}</style>\n' + "\n".join(body) + "\n</svg>\n"
+        f'<desc id="d">{escape(described)}</desc><style>{style(form)}</style>\n'
+        + "\n".join(body)
+        + "\n</svg>\n"
     )
 
 
