@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
+from checkout_files import entries
 from hypothesis import settings
+from places import ROOT
 
 # Our C asks for no memory. The search for leaks takes seconds a run, and rights that containers withhold.
 os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
@@ -15,3 +19,12 @@ collect_ignore = ["support/memory_cases.py", "support/memory_cases_params.py"]
 # Time is asked for where it is promised; a machine that stalls for a moment is no counterexample.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="module")
+def untouched() -> Iterator[None]:
+    """Fail where the tests of a module leave a file in the checkout."""
+    before = entries(ROOT)
+    yield
+    left = sorted(entries(ROOT) - before)
+    assert not left, f"files were left in the checkout: {', '.join(left)}"

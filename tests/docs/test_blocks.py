@@ -13,8 +13,8 @@ from doc_runner import Reader, missing, run_page, setups_of, unprinted
 from places import ROOT
 from setups import SETUPS, Made
 
+pytestmark = pytest.mark.usefixtures("untouched")
 PAGES = documentation()
-
 
 AFTER = {
     ("README.md", False): """

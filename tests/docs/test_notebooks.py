@@ -9,10 +9,12 @@ from typing import Any
 
 import notebooks
 import pytest
+from checkout_files import entries
 from notebook_runner import execute, lacking
 from test_tutorials import PAGES, WANTED, need_packages
 from tutorial_runner import blocks_of, masked, missing_lines
 
+pytestmark = pytest.mark.usefixtures("untouched")
 SLOW = ("vibration",)
 """Those that take longer than ten seconds."""
 
@@ -86,3 +88,15 @@ def test_a_cell_that_prints_something_else_is_found(tmp_path: Path) -> None:
     page.write_text("```python\na = 2\n```\n\n```python\nprint(a, 'pears')\n```\n\n```text\n2 pears\n```\n")
     assert unsaid(page, [{"printed": ""}, {"printed": "3 pears\n"}]) == []
     assert unsaid(page, [{"printed": "2 pears\n"}, {"printed": "2 plums\n"}]) == ["# pears"]
+
+
+def test_a_file_that_is_left_in_a_checkout_is_seen(tmp_path: Path) -> None:
+    for name in ("docs/tutorials/a.md", "examples/b.py", "docs/build/c.html", "lab/d.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    before = entries(tmp_path)
+    assert before == {"docs", "examples", "lab", "docs/tutorials/a.md", "examples/b.py"}
+    for name in ("stuck.svg", "docs/tutorials/stuck.svg", "docs/__pycache__/a.pyc", ".coverage"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert entries(tmp_path) - before == {"stuck.svg", "docs/tutorials/stuck.svg"}

@@ -14,6 +14,7 @@ from places import ROOT
 from tiny_models import MODELS
 from tutorial_runner import blocks_of, masked, missing_lines, run_page
 
+pytestmark = pytest.mark.usefixtures("untouched")
 PAGES = ROOT / "docs" / "tutorials"
 WANTED = {
     "keyword_spotter": ("sklearn",),
