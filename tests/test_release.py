@@ -162,6 +162,36 @@ def test_every_version_has_a_folder_and_the_newest_is_led_to(tmp_path: Path) -> 
     assert (pages / ".nojekyll").exists()
 
 
+def test_every_page_of_every_version_lists_all_versions(tmp_path: Path) -> None:
+    """Also pages of an old version, which was made before the newer ones were known."""
+    jinja2 = pytest.importorskip("jinja2", reason="jinja2 is missing: pip install jinja2")
+    sidebar = jinja2.Template((ROOT / "docs/_templates/versions.html").read_text(encoding="utf-8"))
+    pages, known = tmp_path / "pages", [{"version": "0.1.0", "url": "https://x.org/tree/v0.1.0/docs"}]
+    for version in ("0.2.0", "0.10.0"):
+        known.insert(0, {"version": version, "url": f"https://x.org/tree/v{version}/docs"})
+        made = site(tmp_path / version, "")
+        (made / "results").mkdir()
+        for name in ("index.html", "results/deep.html"):
+            (made / name).write_text(
+                f"<p>é</p>{sidebar.render(tcuq_versions=known, release=version)}", "utf-8"
+            )
+        for _ in range(2):  # placed again, nothing is listed twice
+            release_docs.place(made, pages, version)
+    for page in pages.glob("0.*/**/*.html"):
+        text = page.read_text(encoding="utf-8")
+        own = page.relative_to(pages).parts[0]
+        assert text.startswith("<p>é</p>") and re.findall(r">(0[\d.]+)<", text) == [
+            "0.10.0",
+            "0.2.0",
+            "0.1.0",
+        ]
+        assert f"<strong>{own}</strong> (these pages)" in text
+        one, old = re.findall(r'href="([^"]+)"', text)
+        other = {"0.2.0": "0.10.0", "0.10.0": "0.2.0"}[own]
+        assert (page.parent / one).resolve() == (pages / other / "index.html").resolve()
+        assert old == "https://x.org/tree/v0.1.0/docs", "that version has no folder"
+
+
 def test_a_version_that_comes_again_replaces_its_folder(tmp_path: Path) -> None:
     pages = tmp_path / "pages"
     (site(pages / "1.0", "old") / "gone.html").write_text("")

@@ -106,12 +106,16 @@ def test_pages_load_nothing_from_elsewhere() -> None:
 
 def test_the_bill_names_what_is_needed() -> None:
     archives = {"tcuq-1.whl": b"wheel", "tcuq-1.tar.gz": b"source"}
-    asked = ["numpy>=1.24", 'pyarrow>=14; extra == "tables"', 'pyarrow>=15; extra == "spark"']
+    spark = ['pyarrow>=15; extra == "spark"', 'numpy<3; extra == "spark"']
+    asked = ["numpy>=1.24", 'pyarrow>=14; extra == "tables"', *spark]
     found = supply.bill("1", archives, asked)
     assert [(part["name"], part["scope"]) for part in found["components"]] == [
         ("numpy", "required"),
         ("pyarrow", "optional"),
     ]
+    # Every requirement is told, and one without an extra decides.
+    told = [each["value"] for part in found["components"] for each in part["properties"]]
+    assert sorted(told) == sorted(asked)
     assert found["dependencies"] == [{"ref": "pkg:pypi/tcuq@1", "dependsOn": ["pkg:pypi/numpy"]}]
     assert found == supply.bill("1", archives, asked)
     assert (

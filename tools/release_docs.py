@@ -3,8 +3,8 @@
     python tools/release_docs.py out/site pages 0.2.0
 
 `pages` is what is published. `VERSION/` becomes the new site, `latest/` leads to the newest release, and
-`versions.json` names all of them, newest first. Other versions are left alone. Exit status: 0; 2 with one
-line.
+`versions.json` names all of them, newest first. The list of versions in the sidebar of every page leads to
+these folders; nothing else of other versions is changed. Exit status: 0; 2 with one line.
 """
 
 from __future__ import annotations
@@ -36,6 +36,43 @@ def order(version: str) -> tuple[int, ...]:
     ['0.9.1', '0.10.0']
     """
     return tuple(map(int, version.split(".")))
+
+
+# What docs/_templates/versions.html writes.
+LIST = re.compile(r'(<div class="versions">.*?<ul>)(.*?)(</ul>)', re.S)
+ITEM = re.compile(r"<li>.*?>(\d+(?:\.\d+)+\w*)<.*?</li>", re.S)
+
+
+def relisted(page: str, up: str, version: str, versions: list[str]) -> str:
+    """Return a page whose list of versions leads to their folders.
+
+    Parameters
+    ----------
+    page : str
+        HTML. A version that it lists and that has no folder keeps its link, at the end.
+    up : str
+        The way from the page to the folder of all versions, such as ``../``.
+    version, versions : str, list of str
+        That of the page, and all that have a folder, newest first.
+
+    Examples
+    --------
+    >>> page = '<div class="versions"><ul><li><a href="x">0.1.0</a></li></ul></div>'
+    >>> relisted(page, "../", "0.2.0", ["0.3.0", "0.2.0"]).count("<li>")
+    3
+    """
+
+    def made(found: re.Match[str]) -> str:
+        others = [item[0] for item in ITEM.finditer(found[2]) if item[1] not in versions]
+        ours = [
+            f"<li><strong>{each}</strong> (these pages)</li>"
+            if each == version
+            else f'<li><a href="{up}{each}/index.html">{each}</a></li>'
+            for each in versions
+        ]
+        return found[1] + "\n    " + "\n    ".join([*ours, *others]) + "\n  " + found[3]
+
+    return LIST.sub(made, page)
 
 
 def place(site: Path, pages: Path, version: str) -> list[str]:
@@ -73,6 +110,13 @@ def place(site: Path, pages: Path, version: str) -> list[str]:
     (pages / "latest" / "index.html").write_text(FORWARD.format(target=f"../{newest}/", version=newest))
     (pages / "index.html").write_text(FORWARD.format(target=f"{newest}/", version=newest))
     (pages / "versions.json").write_text(json.dumps(versions) + "\n")
+    for each in versions:
+        for path in (pages / each).rglob("*.html"):
+            before = path.read_text(encoding="utf-8")
+            up = "../" * (len(path.relative_to(pages).parts) - 1)
+            after = relisted(before, up, each, versions)
+            if after != before:
+                path.write_text(after, encoding="utf-8")
     (pages / ".nojekyll").touch()  # folders such as _static are published as they are
     return versions
 

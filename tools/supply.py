@@ -88,19 +88,20 @@ def bill(version: str, archives: dict[str, bytes], required: list[str]) -> dict[
     whether the product needs it or an extra does.
     """
     us = f"pkg:pypi/tcuq@{version}"
-    parts: list[dict[str, Any]] = []
+    asked: dict[str, list[str]] = {}
     for text in sorted(required):
-        name = re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]
-        part = {
+        asked.setdefault(re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0], []).append(text)
+    parts: list[dict[str, Any]] = [
+        {
             "type": "library",
             "name": name,
             "purl": f"pkg:pypi/{name.lower()}",
             "bom-ref": f"pkg:pypi/{name.lower()}",
-            "scope": "optional" if "extra ==" in text else "required",
-            "properties": [{"name": "requirement", "value": text}],
+            "scope": "optional" if all("extra ==" in text for text in texts) else "required",
+            "properties": [{"name": "requirement", "value": text} for text in texts],
         }
-        if all(part["bom-ref"] != other["bom-ref"] for other in parts):
-            parts.append(part)
+        for name, texts in asked.items()
+    ]
     main = {
         "type": "library",
         "name": "tcuq",
