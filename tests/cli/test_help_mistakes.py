@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcuq import Params
+from tcuq import Monitor, Params
 from tcuq.cli import main
+from tcuq.io import Decisions, write_decisions
 
 
 @pytest.fixture
@@ -68,6 +69,8 @@ RECORD = "make one with: tcuq record"
             "report pictures -o r.html",
             "is a folder, expected decisions, as tcuq run writes them; name a file in it",
         ),
+        ("run dev.npz dev.npz", "dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o"),
+        ("report dev.npz -o r.html", "This is a log; `tcuq run` makes decisions of it"),
         ("audit monitor.json dev.npz", "(did you swap DECISIONS and PARAMS?)"),
         ("audit dev.npz data.npz", "make one with: tcuq fit data.npz -o monitor.json"),
         (
@@ -107,3 +110,20 @@ def test_parameters_under_an_odd_name_are_read(place: Path, capsys: pytest.Captu
     Path("monitor.json").rename("monitor.npz")
     assert main(["export", "monitor.npz", "fw"]) == 0
     assert "fw/monitor.c" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "npz", "parquet"])
+@pytest.mark.usefixtures("place")
+def test_decisions_in_place_of_a_log(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    steps = Monitor(Params(classes=3)).run(np.full((4, 3), 1 / 3))
+    write_decisions(f"decisions.{kind}", Decisions(steps))
+    capsys.readouterr()
+    for line in (f"run monitor.json decisions.{kind}", f"fit decisions.{kind} -o new.json"):
+        assert main(line.split()) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and "Is '" not in err
+        assert (
+            ". These are decisions, as `tcuq run` writes them; pass the log that they were made from" in err
+        )

@@ -55,7 +55,7 @@ def typed(block: str, folder: Path) -> str:
     print(done.stdout + done.stderr, flush=True)
     if done.returncode:
         raise Lost(f"status {done.returncode}: {block.strip()}")
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def follow(folder: Path, readme: Path = PAGES / "README.md") -> None:

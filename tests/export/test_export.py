@@ -133,6 +133,8 @@ def test_the_host_program_refuses_bad_rows(tmp_path):
         done = subprocess.run([program], input=text, capture_output=True, text=True)
         assert done.returncode == status
         assert ("row 1: expected 5 integers in -128 to 127" in done.stderr) == (status == 2)
+        steps = re.search(r"SELFCHECK_STEPS (\d+)u", (tmp_path / "c" / "monitor_selfcheck.h").read_text())[1]
+        assert done.stderr.startswith(f"self-check passed: {steps} steps\n") and done.stdout == ""
 
 
 @needs_cc

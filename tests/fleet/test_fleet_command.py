@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -191,7 +193,9 @@ def test_a_signal_ends_a_run_after_its_commit(
     finally:
         process.kill()
     assert process.returncode == 0, err
-    assert out.startswith("took 200 events") and out.count("\n") == 1 and err == ""
+    assert out.startswith("took 200 events") and out.count("\n") == 1
+    kept = "decisions are kept in fleet; Ctrl-C ends this"
+    assert err == f"tcuq: waiting for events of events.jsonl; {kept}\n"
 
 
 def test_labels_are_asked_for_and_told_while_the_fleet_runs(
@@ -388,3 +392,28 @@ def test_a_package_that_is_missing_loses_no_file(
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "pip install 'tcuq[tables]'" in err
     assert said(capsys, *order)["events"] == 6
+
+
+def test_waiting_says_where_from_and_where_to_without_a_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tcuq.cli import fleet
+    from tcuq.fleet.mqtt_client import Address
+
+    def said_of(source: str, out: str | None, quiet: bool = False) -> str:
+        args = Namespace(
+            source=source, out=out, folder="kept", follow=False, quiet=quiet, program="tcuq", json=False
+        )
+        ends = [
+            SimpleNamespace(address=Address.of(each)) if str(each).startswith("mqtt:") else SimpleNamespace()
+            for each in (source, out)
+        ]
+        fleet._tell_begin(args, ends[0], None if out is None else ends[1])
+        return capsys.readouterr().err
+
+    text = said_of("mqtt://joe:secret@there/plant/+/steps", "mqtt://joe:secret@there/out/{device}")
+    assert text.startswith("tcuq: waiting for events of mqtt://there:1883/plant/+/steps; decisions are kept")
+    assert "in kept and go to mqtt://there:1883/out/{device}; Ctrl-C ends" in text and "secret" not in text
+    assert "of standard input; decisions are kept in kept and go to folder;" in said_of("-", "folder")
+    assert said_of("events.jsonl", None) == ""
+    assert said_of("-", None, quiet=True) == ""

@@ -11,6 +11,11 @@ LONGEST, MOST = 64, 40
 """Characters of a name, and number of names, that are compared with those that may have been meant."""
 
 
+_POSTERIORS = {"p0", "p", "probs"}
+_DECIDED = {"risk", "threshold", "abstain", "alarm"}
+"""Columns that only a log has, and those that decisions always have: one is easily taken for the other."""
+
+
 class InputNote(UserWarning):
     """Something about an input that you may want to know; it is read all the same.
 
@@ -107,6 +112,13 @@ def guess(names: Sequence[str], missing: str) -> str:
     --------
     >>> guess(["prob", "label"], "probs")
     ". Is 'prob' meant to be 'probs'?"
+    >>> guess(["step", "answer", "risk", "threshold", "abstain", "alarm"], "p0")
+    '. These are decisions, as `tcuq run` writes them; pass the log that they were made from'
     """
+    found = set(names)
+    if missing in _POSTERIORS and found >= _DECIDED:
+        return ". These are decisions, as `tcuq run` writes them; pass the log that they were made from"
+    if missing in ("step", "label", *_DECIDED) and found & _POSTERIORS and not found & _DECIDED:
+        return ". This is a log; `tcuq run` makes decisions of it"
     near = meant(missing, [name for name in names[: 25 * MOST] if len(name) <= LONGEST])
     return "" if near is None else f". Is {near!r} meant to be {missing!r}?"

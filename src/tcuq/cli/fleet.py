@@ -22,6 +22,7 @@ from .parser import declare, declare_group
 
 if TYPE_CHECKING:
     from ..fleet.pump import Pumped
+    from ..fleet.sinks import Sink
     from ..fleet.sources import Source
     from .parser import Subparsers
 
@@ -122,13 +123,19 @@ def run_fleet(args: argparse.Namespace) -> int:
     options = {"hold": args.hold, "labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
     given = {name: value for name, value in options.items() if value is not None}
     devices = None if args.closed is None else _names(args.closed)
-    sink = None
+    sink: Sink | None = None
     with opened(args, params, devices, given) as fleet, _stopped_by_signals(source):
         for remark in getattr(fleet, "remarks", ()):
             note(args, remark)
         bar = _Progress(args, fleet, source)
 
-        def idle() -> None:
+        waits = True
+
+        def idle() -> None:  # the source is open by now
+            nonlocal waits
+            if waits:
+                _tell_begin(args, source, sink)
+            waits = False
             answer_requests(fleet)
             bar.look()
 
@@ -166,6 +173,16 @@ def run_fleet(args: argparse.Namespace) -> int:
         note(args, "the input did not come to its end, so the events that are held stay held")
     answer(args, _found(done, seen, lost), _line(done, seen, lost))
     return 0
+
+
+def _tell_begin(args: argparse.Namespace, source: Source, sink: Sink | None) -> None:
+    """Say what is waited for, where that may take forever: the log of a service must not stay empty."""
+    address = getattr(source, "address", None)  # without a password that stands in SOURCE
+    if address is None and args.source != "-" and not args.follow:
+        return
+    where = "standard input" if args.source == "-" else str(address or args.source)
+    out = "" if sink is None else f" and go to {getattr(sink, 'address', args.out)}"
+    note(args, f"waiting for events of {where}; decisions are kept in {args.folder}{out}; Ctrl-C ends this")
 
 
 def _found(done: Pumped, devices: int, lost: list[int]) -> dict[str, Any]:

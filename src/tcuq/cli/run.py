@@ -18,7 +18,7 @@ from .common import (
 )
 from .edge import Stopped, UsageError
 from .parser import declare
-from .words import expect_log, in_options, spoken
+from .words import expect_log, expect_params, in_options, spoken
 
 if TYPE_CHECKING:
     from ..monitor.monitor import Monitor
@@ -107,6 +107,7 @@ def _load_params(args: argparse.Namespace) -> Params:
         try:
             Params.load(args.input)
         except (ValueError, OSError):
+            expect_params(args.params)
             raise error from None
         raise ValueError(f"{error} (did you swap PARAMS and INPUT?)") from None
 

@@ -85,7 +85,7 @@ def arrays_of(
             if key not in members:
                 names = ", ".join(needed if accepted is None else accepted[:6])
                 hint = guess(list(members), key)
-                has = f"; it has {', '.join(list(members)[:6])}" if members else ""
+                has = f"; it has {', '.join(list(members)[:6])}" if members and not hint else ""
                 if key == "probs" and "x" in members:
                     has += ": are these inputs? `tcuq record` runs a model over them"
                 raise ValueError(f"{where}: array {key!r} is missing, expected {names}{hint}{has}")
