@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import wave
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_models import MODELS, bars, write_pictures
 
 import tcuq
 from tcuq.recording.graph_bytes import fields, nodes, tail_output
@@ -48,6 +50,53 @@ def write_model(path: Path, steps: list[Any], inputs: Any, outputs: Any, constan
     model = make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=9)
     path.write_bytes(model.SerializeToString())
     return path
+
+
+class TestOutputs:
+    def test_posteriors_are_no_logits(self) -> None:
+        refused("its outputs are posteriors already; leave out `logits`", thirds, X, logits=True)
+        refused("posteriors already", lambda x: thirds(x).astype(np.float16), X, logits=True, batch=3)
+        one_row = tcuq.record(thirds, X[:4], logits=True)  # too few rows to tell
+        assert one_row.classes == 3
+        logits = tcuq.record(lambda x: x, X, logits=True)
+        assert logits.probs.shape == (10, 4) and logits.notes == ()
+
+    def test_int8_posteriors_are_no_logits(self) -> None:
+        pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
+        x = bars(20)[0]
+        for name in ("int8", "sigmoid", "float"):
+            refused("posteriors already; leave out `logits`", MODELS / f"{name}.tflite", x, logits=True)
+
+    def test_an_autoencoder_is_asked_whether_it_is_a_classifier(self) -> None:
+        x = np.random.default_rng(0).uniform(0, 0.3, (20, 640)).astype(np.float32)  # rows sum to about 100
+        said = "has no softmax, and it has as many outputs as inputs, 640. Is it a classifier?"
+        refused(said, lambda x: x, x)
+        log = tcuq.record(lambda x: x, x, logits=True)
+        assert any("as many outputs as inputs, 640. Is it a classifier?" in each for each in log.notes)
+        refused(r"they sum to 9\d.\d\d on average.* Are these logits\?", lambda x: x[:, :630], x)
+        refused("Are these percentages", lambda x: 100 * thirds(x), x)
+        refused("Are these percentages", lambda x: np.round(100 * thirds(x)).astype(np.int8), x)
+
+    def test_names_that_do_not_go_with_the_outputs(self, tmp_path: Path) -> None:
+        pytest.importorskip("PIL", reason="pictures need Pillow: pip install 'tcuq[pictures]'")
+        names = [f"c{each:02}" for each in range(9)]
+        write_pictures(tmp_path / "some")
+        for each in names:
+            shutil.copytree(tmp_path / "some" / "left", tmp_path / "all" / each)
+        said = (
+            rf"all: has 9 classes by name \({', '.join(names)}\), and \w+ has only 3 outputs. Is it the model"
+        )
+        refused(said, thirds, tmp_path / "all", input_shape=(8, 8))
+        ten = [*names, "c09"]
+
+        def tens(x: Any) -> Any:
+            return np.full((len(x), 10), 0.1)
+
+        said = "and tens has 10 outputs; pass `names` in the order of these, one an output"
+        refused(said, tens, tmp_path / "all", input_shape=(8, 8))
+        assert tcuq.record(tens, tmp_path / "all", input_shape=(8, 8), names=ten).classes == 10
+        refused("outputs; pass `names` in the", thirds, tmp_path / "all", input_shape=(8, 8), names=ten)
+        refused("is no class, expected one of .*, ...$", tens, tmp_path / "all", names=[*"abcdefghij"])
 
 
 SOFTMAX: Any = ("Softmax", ["x"], "shares", {})
@@ -249,6 +298,13 @@ class TestTorch:
 
 
 class TestData:
+    def test_paths_that_do_not_exist(self, tmp_path: Path) -> None:
+        for each in ("nowhere", "nowhere.npz", "nowhere.npy"):
+            with pytest.raises(FileNotFoundError, match=f"No such file or directory: '.*{each}'"):
+                tcuq.record(thirds, tmp_path / each)
+        refused("nowhere: No such file or directory", tmp_path / "nowhere", X)
+        refused(r"is a folder, expected a model file \(.tflite, .onnx or .keras\)", tmp_path, X)
+
     def test_files_that_hold_something_else(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "x.npy").write_bytes(b"no array")
         refused(

@@ -155,6 +155,14 @@ def mass_note(probs: npt.NDArray[Any]) -> str | None:
     return f"{count} do not sum to 1 (mean sum {_average(probs):.2f}); are these percentages or logits?"
 
 
+def _percentages(probs: npt.NDArray[Any]) -> bool:
+    """Tell whether most rows sum to about 100; whole numbers are off by half a percent a class at most."""
+    whole = probs.dtype.kind != "f" or bool((probs == np.floor(probs)).all())
+    tolerance = max(2, probs.shape[1] / 2) if whole else 2
+    sums = probs.sum(axis=1, dtype=np.float64)
+    return bool(probs.min() >= 0 and abs(float(np.median(sums)) - 100) <= tolerance)
+
+
 def refuse_logits(probs: npt.NDArray[Any]) -> None:
     """Refuse a log of which most rows cannot come from a softmax, and say what to do.
 
@@ -177,7 +185,7 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
     if 2 * int(odd.sum()) <= len(probs):
         return
     rows = f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax"
-    if abs(float(np.median(probs.sum(axis=1, dtype=np.float64))) - 100) <= max(2, probs.shape[1] / 2):
+    if _percentages(probs):
         raise ValueError(f"{rows}: most sum to about 100. Are these percentages? Divide them by 100.")
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,8 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
 
 def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
     kind, where = path.suffix.lower(), shown(path)
+    if not kind and not path.exists():  # a folder that is not there
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", where)
     if kind not in (".npz", ".npy"):
         raise ValueError(
             f"{where}: extension {kind!r} is unknown, expected .npz, .npy, a folder of class folders, "

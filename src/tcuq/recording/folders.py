@@ -58,7 +58,8 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     names = tuple(asked.names) if asked.names is not None else tuple(each.name for each in folders)
     unknown = [each.name for each in folders if each.name not in names]
     if unknown:
-        raise ValueError(f"{where}/{unknown[0]}: is no class, expected one of {', '.join(names[:8])}")
+        some = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+        raise ValueError(f"{where}/{unknown[0]}: is no class, expected one of {some}")
     found = {
         each: sorted(file for file in each.rglob("*") if file.suffix.lower() in (*PICTURES, *SOUNDS))
         for each in folders

@@ -9,6 +9,7 @@ from typing import Any
 
 from .model import Features, Model, first_line, needed
 
+READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
 
 
@@ -35,12 +36,12 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
             model = referred(str(model), "MODEL")
         else:
             kind = path.suffix.lower()
-            if kind not in (".tflite", ".onnx", ".keras"):
-                raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
             if path.is_dir():
-                raise ValueError(f"{path}: is a folder, expected a model file")
-            if not path.exists():
+                raise ValueError(f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name")
+            if not path.exists() and kind in ("", *READ):
                 raise ValueError(f"{path}: No such file or directory")
+            if kind not in READ:
+                raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
             return _from_file(path, kind, features, posteriors, fast)
     return _from_object(model, features)
 

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..monitor.logits import paired, softmax
-from ..monitor.quantize import refuse_logits, two_classes
+from ..monitor.quantize import odd_sums, refuse_logits, two_classes
 from .model import Array, Format
 
 KEPT = {np.dtype(np.int8): Format(1 / 256, -128), np.dtype(np.uint8): Format(1 / 256, 0)}
 """Formats of posteriors that a log holds as they are."""
+
+
+ENOUGH = 8
+"""Rows that sum to 1 from which on outputs are posteriors and no logits."""
+
+MANY = 32
+"""Outputs from which on as many of them as inputs look like an autoencoder."""
 
 
 def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
@@ -54,6 +61,39 @@ def posteriors(raw: Array, format: Format | None, logits: bool) -> Array:
             "Are these logits? Pass `logits=True`."
         )
     return two_classes(raw)
+
+
+def are_posteriors(raw: Array, format: Format | None) -> bool:
+    """Tell whether outputs of a model went through a softmax, or an int8 sigmoid, already.
+
+    Examples
+    --------
+    >>> are_posteriors(np.array([[0.25, 0.75]]), None), are_posteriors(np.array([[0.25, 0.5]]), None)
+    (True, False)
+    >>> are_posteriors(np.array([[-128, 127]], np.int8), Format(1 / 256, -128))
+    True
+    """
+    kept = format is not None and KEPT.get(raw.dtype) == format
+    if raw.shape[1] == 1:
+        return kept
+    numbers = raw if kept or format is None else format.numbers(raw)
+    return (kept or numbers.dtype.kind == "f") and not odd_sums(numbers).any()
+
+
+def like_inputs(outputs: int, inputs: int) -> str:
+    """Ask whether a model is a classifier, where it gives as many numbers as it takes.
+
+    Examples
+    --------
+    >>> like_inputs(640, 640)
+    'it has as many outputs as inputs, 640. Is it a classifier? Autoencoders have no posteriors to watch'
+    >>> like_inputs(10, 640)
+    ''
+    """
+    if outputs != inputs or outputs < MANY:
+        return ""
+    said = f"it has as many outputs as inputs, {outputs}"
+    return f"{said}. Is it a classifier? Autoencoders have no posteriors to watch"
 
 
 def refuse_model(probs: Array, name: str) -> None:
@@ -100,6 +140,6 @@ def numbers_of(labels: Array, classes: Sequence[Any] | None) -> Array:
     values = labels.tolist()
     for each in values:
         if each not in known and not (isinstance(each, (int, float)) and each < 0):
-            shown = ", ".join(map(str, list(known)[:8]))
+            shown = ", ".join(map(str, list(known)[:8])) + ", ..." * (len(known) > 8)
             raise ValueError(f"y holds {each!r}, expected one of the model's classes: {shown}")
     return np.array([known.get(each, -1) for each in values], np.int64)

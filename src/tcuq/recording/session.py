@@ -13,13 +13,13 @@ import numpy.typing as npt
 from ..base.checks import integer, number
 from ..monitor.class_names import numbered
 from ..monitor.log import Log
-from .agreement import order_note
+from .agreement import SHOWN, order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
 from .inputs import Preparation, with_ones
 from .model import Array, Features, Format, Info, Model
 from .opening import open_model
-from .outputs import features_of, numbers_of, posteriors, refuse_model
+from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""
@@ -146,12 +146,14 @@ class _Kept:
         self.info, self.data, self.logits, self.told = info, data, logits, told
         own = None if info.classes is None else [str(each) for each in info.classes]
         plain = own == [str(each) for each in range(len(own or ()))]
+        self.given = names is not None
         self.names = names or data.names or (None if plain else own)
         self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
         self.labels: list[Array] = []
         self.format = info.features
+        self.twice = logits
 
     def add(self, part: Batch, model: Model, prepare: Preparation) -> None:
         """Run one batch."""
@@ -163,7 +165,7 @@ class _Kept:
         except ValueError as error:
             raise ValueError(f"{self.info.name}: {error}") from None
         if not self.count:
-            self._first(probs)
+            self._first(probs, int(np.prod(part.x.shape[1:])))
         if probs.shape[1] != self.classes:
             changed = f"{self.classes} classes, then {probs.shape[1]}"
             raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
@@ -175,15 +177,31 @@ class _Kept:
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
         self.count += len(part.x)
+        self.twice = self.twice and are_posteriors(found.probs, self.info.probs)
+        if self.twice and self.count >= ENOUGH:
+            raise ValueError(f"{self.info.name}: its outputs are posteriors already; leave out `logits`")
 
-    def _first(self, probs: Array) -> None:
+    def _first(self, probs: Array, inputs: int) -> None:
         """Refuse at the first batch what would be refused at the end."""
         self.classes = probs.shape[1]
-        refuse_model(probs, self.info.name)
+        doubt = like_inputs(self.classes, inputs)
+        try:
+            refuse_model(probs, self.info.name)
+        except ValueError:
+            if doubt:
+                raise ValueError(f"{self.info.name}: has no softmax, and {doubt}") from None
+            raise
+        if self.logits and doubt:
+            self.info.notes.append(f"{self.info.name}: {doubt}")
         if self.names is not None and len(self.names) != self.classes:
+            some = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
+            said = (
+                f"{self.data.name}: has {len(self.names)} classes by name ({some}), and {self.info.name} has "
+            )
+            if len(self.names) > self.classes and not self.given:
+                raise ValueError(f"{said}only {self.classes} outputs. Is it the model for these data?")
             raise ValueError(
-                f"{self.data.name}: has {len(self.names)} classes by name ({', '.join(self.names[:8])}), and "
-                f"{self.info.name} has {self.classes} outputs; pass `names` in the order of these"
+                f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
             )
 
     def _refuse_told(self, kind: str) -> None:

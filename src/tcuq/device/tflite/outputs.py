@@ -14,6 +14,8 @@ from .model import Operator
 WIDEST = 256
 """Features of a log at most."""
 MOST_CLASSES = 32_000
+MANY = 32
+"""Outputs from which on as many of them as inputs look like an autoencoder."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,14 @@ def _posteriors(made: Made, name: str, code: str, asked: Asked) -> tuple[str | N
         asked.notes.append(f"outputs are {tensor.size} sigmoids, not posteriors: a monitor cannot read them")
         return None, name
     if 1 < tensor.size == tensor.shape[-1]:
-        asked.notes.append(
-            "the model has no softmax: its output is `logits`. For a monitor, add one (`softmax`)"
-        )
+        said = "the model has no softmax: its output is `logits`. For a monitor, add one (`softmax`)"
+        given = made.tensors[made.names[made.model.inputs[0]]]
+        if tensor.size == given.size >= MANY:
+            said = (
+                f"the model has no softmax, and as many outputs as inputs, {tensor.size}. A monitor needs a "
+                "classifier: it cannot watch an autoencoder"
+            )
+        asked.notes.append(said)
         return "logits", made.vector(name)
     return None, name
 
