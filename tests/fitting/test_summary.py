@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,16 @@ def test_too_few_clean_steps_set_no_alarm_of_any_kind() -> None:
 
 def test_own_signals_are_called_so() -> None:
     assert lines_of(made(), signals=("odds", "disbelief"))[1].startswith("Chosen: own signals (odds, ")
+
+
+def test_the_line_says_why_the_alarm_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "as deviations from clean steps, as labels are missing;" in lines_of(made(labels=False))[3]
+    bare = replace(made(), shifted=None)
+    assert "as deviations from clean steps, as no step is marked as shifted;" in lines_of(bare)[3]
+    assert ", learned from shifts;" in lines_of(made(kinds=2), explain=False)[3]
+    scores = {"learned": 0.7, "learned without magnitude": 0.8, "deviations": 0.9}
+    found = "deviations", ("odds",), {"left_out": scores, "chosen": "deviations"}
+    monkeypatch.setattr("tcuq.fitting.stages.alarm.choose_evidence", lambda *given: found)
+    line = lines_of(made(kinds=2), explain=False)[3]
+    assert "better than learned evidence (AUROC 0.900, not 0.800);" in line
+    assert ", learned from shifts;" in lines_of(made(kinds=2), explain=False, evidence=True)[3]

@@ -90,6 +90,7 @@ def test_from_a_model_and_data_to_a_judged_monitor(place: Path, capsys: pytest.C
     readme = Path("out/README.md").read_text()
     assert "\n".join(lines[:-1]) in readme and "**The degradations are generic." in readme
     assert "| `firmware/` | the monitor as C files in one folder, with" in readme
+    assert "`tcuq export own.json firmware --name bar --force`" in readme and "-o monitor.json" not in readme
 
     dev, test = read_log("out/dev.npz"), read_log("out/test.npz")
     assert (len(dev), len(test)) == (600, 400) and dev.kinds is not None and test.kinds is not None
@@ -174,7 +175,9 @@ def test_shifts_without_room_are_told(place: Path, capsys: pytest.CaptureFixture
     assert "the stream is too short to show " in err and "; more --steps make room" in err
 
 
-def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tflite_model(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
     for model, scaled in (("int8", False), ("logits", True)):
         shutil.copy(MODELS / f"{model}.tflite", "m.tflite")
@@ -184,6 +187,16 @@ def test_a_tflite_model(place: Path, capsys: pytest.CaptureFixture[str]) -> None
         log = read_log(f"{model}/dev.npz")
         assert log.probs.dtype == np.int8 and log.feature_scale is not None
         assert Path(model, "firmware", "tcuq_softmax.c").exists() is scaled
+        # What its README says to do writes the same files again.
+        said = re.search(r"`tcuq (export own.json firmware .*)`", Path(model, "README.md").read_text())
+        assert said is not None
+        before = {each: each.read_bytes() for each in Path(model, "firmware").glob("*.*")}
+        shutil.copy(Path(model, "monitor.json"), Path(model, "own.json"))
+        with monkeypatch.context() as patch:
+            patch.chdir(model)
+            assert main(said[1].split()) == 0
+        assert before == {each: each.read_bytes() for each in Path(model, "firmware").glob("*.*")}
+        capsys.readouterr()
 
 
 @pytest.mark.usefixtures("bare_package")

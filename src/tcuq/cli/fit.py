@@ -95,6 +95,21 @@ def add_shared(parser: Parser) -> Groups:
     learning = parser.add_argument_group("how the monitor is learned (the defaults are good)")
     add = learning.add_argument
     add(
+        "--evidence",
+        action="store_const",
+        const=True,
+        help="learn the alarm from degraded stretches, whatever else would be chosen; LOG needs label and "
+        "shifted (default: profile standard learns it where that carries over to kinds of shift left out in "
+        "turn, and says why if not; paper and extended sum risk)",
+    )
+    add(
+        "--evidence-auto",
+        action="store_const",
+        const="auto",
+        dest="evidence",
+        help="as --evidence where LOG allows it, else an alarm on risk, with a note",
+    )
+    add(
         "--evidence-clip",
         type=float,
         metavar="X",
@@ -113,19 +128,6 @@ def add_shared(parser: Parser) -> Groups:
     )
     one_head = parser.add_argument_group("for monitors with one head (profiles paper and extended)")
     add = one_head.add_argument
-    add(
-        "--evidence",
-        action="store_const",
-        const=True,
-        help="learn the alarm from degraded stretches; LOG needs label and shifted",
-    )
-    add(
-        "--evidence-auto",
-        action="store_const",
-        const="auto",
-        dest="evidence",
-        help="as --evidence where LOG allows it, else an alarm on risk, with a note",
-    )
     add(
         "--calibrate",
         action=argparse.BooleanOptionalAction,

@@ -128,11 +128,14 @@ def fit(
         False makes a posterior-only monitor from a log that has features.
     alarm : {"evidence", "risk", "proved"}, default "evidence"
         With two heads: what the alarm sums. "evidence": a log-likelihood ratio of degraded against clean
-        steps where the log has labels and `shifted`, else standardized deviations from clean steps.
+        steps where the log has labels and `shifted` and that finds kinds of shift left out in turn best, else
+        standardized deviations from clean steps.
         "proved": what a bet against clean data earns; `run_length` then holds without independence, as long
         as the mean of the score given the past stays at its clean level, at several times the delay.
     evidence : bool or "auto", optional
-        With one head: True makes the alarm sum that ratio in place of risk, "auto" where the log allows it.
+        True makes the alarm sum that ratio whatever else would be chosen, without an allowance for steps that
+        repeat each other; "auto" where the log allows it, else risk; False risk. By default one head sums
+        risk, and two heads do as `alarm` says.
     evidence_clip : float, optional
         Most that one step adds to that sum, or takes off. Default 3, or 2 for deviations; 4 with one head.
     risk_signals : sequence of str, optional

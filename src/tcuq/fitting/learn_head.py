@@ -150,7 +150,8 @@ def learn_head(
     target = np.arange(len(x)) >= taught.sum()
     coef, offsets = regression(x, answers, target, classes, l2)
     warnings = [
-        f"coefficient of {name} in the evidence is held at {value:.0f}, the most that the core stores"
+        f"coefficient of {name} in the evidence is held at {value:.0f}, the most that the core stores; the "
+        "others are fitted to that, so there is nothing to do"
         for name, value in zip(names, coef, strict=True)
         if abs(value) > COEF_LIMIT - 0.1
     ]

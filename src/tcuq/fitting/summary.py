@@ -66,10 +66,7 @@ def _alarm(params: Params, found: Mapping[str, Any]) -> str:
     what = "risk"
     if params.evidence is not None:
         names = ", ".join(params.evidence.coef)
-        learned = "from" not in found["evidence"]
-        what = f"evidence from {names}, " + (
-            "learned from shifts" if learned else "as deviations from clean steps"
-        )
+        what = f"evidence from {names}, {_source(found['evidence'])}"
     proved = (found.get("evidence") or {}).get("proved")
     if proved:
         level = found["evidence"]["bet"]["level"]
@@ -84,6 +81,21 @@ def _alarm(params: Params, found: Mapping[str, Any]) -> str:
         times = elsewhere["false_alarms"]
         text += f"; {times} came in {elsewhere['steps']:,} held-out clean steps"
     return f"{text}."
+
+
+def _source(evidence: Mapping[str, Any]) -> str:
+    """Say what the evidence was made from and, where it is not learned, why."""
+    if "from" not in evidence:
+        return "learned from shifts"
+    text = "as deviations from clean steps"
+    scores = evidence.get("left_out")
+    if scores:
+        learned = max(score for name, score in scores.items() if name != "deviations")
+        return (
+            f"{text}, which find kinds of shift left out in turn better than learned evidence (AUROC "
+            f"{scores['deviations']:.3f}, not {learned:.3f})"
+        )
+    return f"{text}, as {evidence['why']}" if "why" in evidence else text
 
 
 def _accuracy(params: Params, found: Mapping[str, Any]) -> str:

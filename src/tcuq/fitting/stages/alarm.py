@@ -101,13 +101,13 @@ def _support(count: int, summed: Summed, run_length: int, two_heads: bool) -> li
     """Return a note where there are too few clean steps for the run length."""
     if count < FEWEST:
         return [f"no alarm is set: {count} clean steps are too few, {FEWEST} are needed"]
-    shown = count // (SUPPORT * summed.sides)
-    if summed.choose is _proved_alarm or count >= SUPPORT * summed.sides * run_length:
+    enough = SUPPORT * summed.sides * run_length
+    if summed.choose is _proved_alarm or count >= enough:
         return []
     if two_heads:
         return [
-            f"{count:,} clean steps can show one false alarm in {shown:,}: the alarm limit for one in "
-            f"{run_length:,} is extrapolated, and false alarms may come several times as often"
+            f"{count:,} clean steps are too few to check one false alarm in {run_length:,} ({enough:,} would "
+            "do): several times as many may come"
         ]
     return [
         f"{count:,} clean steps are too few to check a rate of one false alarm in {run_length:,}: the "
@@ -189,8 +189,9 @@ def _best_evidence(threshold: Threshold) -> Summed:
     """Return learned evidence where it can be learned and carries over, else deviations from clean steps."""
     signals = threshold.heads.signals
     log, clean_log = signals.reading.log, signals.reading.clean.log
-    if log.labels is None or why_not(log, clean_log, signals.params.signals):
-        return deviation_sum(threshold)
+    missing = why_not(log, clean_log, signals.params.signals)
+    if missing:
+        return deviation_sum(threshold, missing)
     clean = clean_log, signals.clean
     try:
         degraded, taught = taught_steps((log, signals.table), clean, signals.reading.clean.runs)
@@ -210,14 +211,16 @@ def _best_evidence(threshold: Threshold) -> Summed:
     return replace(found, findings={"evidence": {**found.findings["evidence"], **scores}})
 
 
-def deviation_sum(threshold: Threshold) -> Summed:
-    """Sum standardized deviations from clean steps; needs no labels."""
+def deviation_sum(threshold: Threshold, why: str | None = None) -> Summed:
+    """Sum standardized deviations from clean steps; needs no labels. Why nothing is learned, is kept."""
     signals = threshold.heads.signals
     reading = signals.reading
     clip = reading.options.alarm.evidence_clip or DEVIATION_CLIP
     head, findings = deviation_head(
         signals.params.classes, signals.params.signals, signals.clean, reading.clean.runs, clip
     )
+    if why is not None:
+        findings["why"] = why
     return Summed(_added(threshold, head), _evidence_alarm, 1, head, {"evidence": findings})
 
 

@@ -39,14 +39,15 @@ agrees.
 3. Record a stream of your own, as the device will see it: `tcuq record MODEL stream.npz -o own.npz`. \
 Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
 `tcuq report own.csv -o own.html --params monitor.json --log own.npz`.
-4. Fit again with that stream, if you have labels for it: `tcuq fit own.npz -o monitor.json`. It \
-learns the pace and the shifts of your device, which a made stream can only guess.
-5. Set how often the monitor may abstain and how rare false alarms must be: \
-`tcuq fit dev.npz -o monitor.json --budget 0.1 --run-length 50000`.
+4. Fit again, with how often the monitor may abstain and how rare false alarms must be: \
+`tcuq fit own.npz -o own.json --budget 0.1 --run-length 50000`, if you have labels for that stream. It \
+learns the pace and the shifts of your device, which a made stream can only guess. Else fit `dev.npz`.
+5. Then `firmware/` is out of date, as it holds `monitor.json`. Write it again: \
+`{export}`.
 {network}{notes}"""
 
 NETWORK = """6. If the model is int8, put the network itself on the board as well: \
-`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board/`.
+`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz own.json -o board`.
 """
 
 MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
@@ -67,6 +68,7 @@ def readme(found: Mapping[str, Any]) -> str:
     """
     notes = "".join(f"- {each}\n" for each in found["notes"])
     return PAGE.format(
+        export=_export(found),
         network=NETWORK if str(found["model"]).endswith(".tflite") else "",
         model=found["model"],
         package=PLATFORMS[found["form"]],
@@ -79,6 +81,16 @@ def readme(found: Mapping[str, Any]) -> str:
         tables=_tables(found),
         notes=f"\n## Notes\n\n{notes}" if notes else "",
     )
+
+
+def _export(found: Mapping[str, Any]) -> str:
+    """Return the command that writes ``firmware`` as it was written, of other parameters."""
+    words = [f"tcuq export own.json firmware --name {found['name']}"]
+    if found["form"] != "c":
+        words.append(f"--form {found['form']}")
+    if found["logits_scale"] is not None:
+        words.append(f"--logits-scale {found['logits_scale']!r}")
+    return " ".join([*words, "--force"])
 
 
 def _judged(found: Mapping[str, Any]) -> str:

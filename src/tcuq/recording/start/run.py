@@ -153,8 +153,9 @@ def start(
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
-    found = _findings(session, recorded, params, decided, seed) | {"form": form}
     scale = _logits_scale(session, recorded.dev)
+    found = _findings(session, recorded, params, decided, seed)
+    found |= {"form": form, "name": name, "logits_scale": scale}
 
     tell(0, 1, "writing")
     title = f"{session.model.info.name}: judged on held-out steps"
