@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -151,6 +152,16 @@ def one_input(args: argparse.Namespace, *names: str) -> None:
     taken = [name for name in names if _is_standard(args, name)]
     if len(taken) > 1:
         raise UsageError(f"{' and '.join(taken)} are both '-'; standard input can be read only once")
+
+
+def keep_inputs(args: argparse.Namespace, *names: str) -> None:
+    """Refuse to write the output over what is read; names are as for `need_files`."""
+    if not os.path.isfile(args.output):
+        return
+    for name in names:
+        path = getattr(args, name.strip("-").replace("-", "_").lower())
+        if path not in (None, "-") and os.path.exists(path) and os.path.samefile(path, args.output):
+            raise UsageError(f"{name} and -o are both {args.output!r}, which would be lost; name another")
 
 
 def _is_standard(args: argparse.Namespace, name: str) -> bool:

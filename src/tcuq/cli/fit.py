@@ -14,6 +14,7 @@ from .common import (
     comma_list,
     declare,
     given,
+    keep_inputs,
     logits_given,
     note,
     one_input,
@@ -160,6 +161,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Log, dict[str, Any]]:
     if args.output == "-" and args.json:
         raise UsageError("-o - prints the parameters on standard output, where --json prints the result")
     check_target(args.output)
+    keep_inputs(args, "LOG", "--clean")
     told = logits_given(args)
 
     def read(path: str, format: str | None) -> Log:

@@ -11,6 +11,7 @@ from .common import (
     answer,
     check_named,
     declare,
+    keep_inputs,
     need_files,
     one_input,
     read_run_log,
@@ -53,6 +54,7 @@ def command(args: argparse.Namespace) -> int:
     need_files(args, "--output", "--params")
     one_input(args, "DECISIONS", "--log")
     check_target(args.output)
+    keep_inputs(args, "DECISIONS", "--params", "--log")
     if args.format is None:
         hint = "; parameters are given with --params"
         expect_log(args.decisions, "decisions, as tcuq run writes them", hint)

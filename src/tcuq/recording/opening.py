@@ -36,6 +36,8 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
         else:
             kind = path.suffix.lower()
             if kind not in (".tflite", ".onnx", ".keras"):
+                if kind == ".py":
+                    raise ValueError(f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
                 raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
             if path.is_dir():
                 raise ValueError(f"{path}: is a folder, expected a model file")
