@@ -115,8 +115,8 @@ def test_every_command_has_help_with_an_example_and_common_options(capsys, comma
         (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10"], "--max-instructions"),
         (["tune", "in.npz", "-o", "p.json", "--max-bytes", "10", "--max-instructions", "10"], "10"),
         (["run", "missing.json", "in.csv"], "missing.json: No such file"),
-        (["run", ".", "in.csv"], "Is a directory"),
-        (["run", "in.csv", "in.csv"], "in.csv: not JSON"),
+        (["run", ".", "in.csv"], "is a folder, expected a parameter file; name a file in it"),
+        (["run", "in.csv", "in.csv"], "in.csv: is no parameter file; make one with: tcuq fit in.csv"),
         (["run", "in.csv", "m.json"], "(did you swap PARAMS and INPUT?)"),
         (["run", "in.npz", "m.json"], "(did you swap PARAMS and INPUT?)"),
         (

@@ -26,7 +26,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("nohead.csv").write_text("0.9,0.1\n0.2,0.8\n")
     Path("semicolons.csv").write_text("p0;p1\n0,9;0,1\n")
     Path("logits.csv").write_text("p0,p1\n2.5,-1.0\n")
-    Path("void.csv").write_text("")
+    for name in ("void.csv", "void.json", "net.py"):
+        Path(name).write_text("")
     return tmp_path
 
 
@@ -69,6 +70,18 @@ RECORD = "make one with: tcuq record"
             "report pictures -o r.html",
             "is a folder, expected decisions, as tcuq run writes them; name a file in it",
         ),
+        ("fit dev.npz -o dev.npz", "PARAMS and LOG are both 'dev.npz'; one would be lost"),
+        ("fit nohead.csv -o ./dev.npz --clean dev.npz", "PARAMS and --clean are both './dev.npz'; one would"),
+        ("report void.csv -o void.csv", "OUT.html and DECISIONS are both 'void.csv'; one would be lost"),
+        ("report void.csv -o r.html", "void.csv: is empty, expected decisions, as `tcuq run` writes them"),
+        ("run monitor.json dev.npz -o no/d.csv", "no/d.csv: folder no does not exist; make it first"),
+        ("run empty dev.npz", "empty: is a folder, expected a parameter file; name a file in it"),
+        ("run void.json dev.npz", "void.json: is empty, expected a parameter file, from tcuq fit"),
+        ("export empty fw", "empty: is a folder, expected a parameter file; name a file in it"),
+        ("inspect empty", "empty: is a folder, expected a parameter file or a saved state"),
+        ("inspect dev.npz", "is neither a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq"),
+        ("fleet run dev.npz e.jsonl --folder f", "dev.npz: is no parameter file; make one with: tcuq fit"),
+        ("record net.py data.npz -o dev2.npz", "net.py: is a Python file; pass net:NAME of a model in it"),
         ("run dev.npz dev.npz", "dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o"),
         ("report dev.npz -o r.html", "This is a log; `tcuq run` makes decisions of it"),
         ("audit monitor.json dev.npz", "(did you swap DECISIONS and PARAMS?)"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .edge import UsageError
+from .words import expect_params
 
 
 def add_folder(parser: Any) -> None:
@@ -53,6 +54,7 @@ def versions(texts: list[str]) -> Any:
     found: dict[str, Params] = {}
     for text in texts:
         name, path = _name_and_path(text)
+        expect_params(path)
         loaded = Params.load(path)
         if name is None:
             if len(texts) == 1:

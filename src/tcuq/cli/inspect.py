@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from .common import about, need_files, print_json
@@ -42,6 +43,8 @@ def command(args: argparse.Namespace) -> int:
     from ..report.describe import describe_params, describe_state, render
 
     need_files(args, "FILE")
+    if os.path.isdir(args.file):
+        raise UsageError(f"{args.file}: is a folder, expected a parameter file or a saved state")
     content = read_limited(args.file)
     if content[:4] == b"TCUQ":
         if args.seal:
@@ -55,7 +58,8 @@ def command(args: argparse.Namespace) -> int:
         found = describe_params(params)
     else:
         raise ValueError(
-            f"{args.file}: is neither a parameter file (JSON) nor a saved state (begins with TCUQ)"
+            f"{args.file}: is neither a parameter file (JSON, from tcuq fit) nor a saved state (from tcuq "
+            "run --state-out)"
         )
     if args.json:
         print_json({"file": args.file, **found})

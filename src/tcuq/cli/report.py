@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .common import FORMATS, add_log_options, answer, check_named, need_files, one_input, read_run_log
+from .common import (
+    FORMATS,
+    add_log_options,
+    answer,
+    check_named,
+    keep_apart,
+    need_files,
+    one_input,
+    read_run_log,
+)
 from .parser import declare
 from .words import expect_log, expect_params
 
@@ -45,6 +54,8 @@ def command(args: argparse.Namespace) -> int:
     need_files(args, "--output", "--params")
     one_input(args, "DECISIONS", "--log")
     check_target(args.output)
+    read = {"DECISIONS": args.decisions, "--params": args.params, "--log": args.log}
+    keep_apart(read, {"OUT.html": args.output})
     if args.format is None:
         hint = "; parameters are given with --params"
         expect_log(args.decisions, "decisions, as tcuq run writes them", hint)

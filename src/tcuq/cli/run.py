@@ -101,6 +101,8 @@ def _input_format(path: str, chosen: str | None) -> str:
 def _load_params(args: argparse.Namespace) -> Params:
     from ..monitor.params import Params
 
+    if os.path.isdir(args.params):
+        expect_params(args.params)
     try:
         return Params.load(args.params)
     except ValueError as error:

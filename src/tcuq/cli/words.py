@@ -165,9 +165,15 @@ def expect_params(path: str) -> None:
     ...
     tcuq.cli.edge.UsageError: dev.npz: is no parameter file; make one with: tcuq fit dev.npz -o monitor.json
     """
-    with suppress(OSError), open(path, "rb") as file:
-        if file.read(1) == b"{":  # parameters under an odd name
-            return
+    if os.path.isdir(path):
+        raise UsageError(f"{path}: is a folder, expected a parameter file; name a file in it")
+    if os.path.isfile(path):  # what is read from a pipe is gone
+        with suppress(OSError), open(path, "rb") as file:
+            begin = file.read(1)
+            if begin == b"{":  # parameters under an odd name
+                return
+            if not begin:
+                raise UsageError(f"{path}: is empty, expected a parameter file, from tcuq fit")
     if _ending(path) in MODELS:
         way = f"tcuq start {path} DATA -o monitor/"
         raise UsageError(f"{path}: is a model, expected a parameter file; make one with: {way}")

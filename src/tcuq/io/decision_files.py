@@ -175,6 +175,8 @@ def _coded(name: str, values: npt.NDArray[Any]) -> list[int]:
 
 def _known_columns(names: list[str], where: str) -> list[str]:
     """Return the columns that are read, in the order of the file; note the others, refuse a missing one."""
+    if not names:
+        raise ValueError(f"{where}: is empty, expected decisions, as `tcuq run` writes them")
     for name in COLUMNS:
         if name not in names:
             raise ValueError(

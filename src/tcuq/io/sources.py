@@ -267,7 +267,7 @@ def check_target(path: str | Path) -> None:
     if target.exists() and not target.is_file():
         return  # a device or pipe is written in place
     if not target.parent.is_dir():
-        raise ValueError(f"{path}: folder {target.parent} does not exist")
+        raise ValueError(f"{path}: folder {target.parent} does not exist; make it first")
     if not os.access(target.parent, os.W_OK):
         raise ValueError(f"{path}: folder {target.parent} cannot be written to")
 

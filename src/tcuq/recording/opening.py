@@ -40,6 +40,8 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
                 raise ValueError(f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name")
             if not path.exists() and kind in ("", *READ):
                 raise ValueError(f"{path}: No such file or directory")
+            if kind == ".py":
+                raise ValueError(f"{path}: is a Python file; pass {path.stem}:NAME of a model in it")
             if kind not in READ:
                 raise ValueError(f"{path}: extension {kind!r} is unknown, expected {ENDINGS}, or module:name")
             return _from_file(path, kind, features, posteriors, fast)

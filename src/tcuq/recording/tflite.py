@@ -67,6 +67,8 @@ class TFLite:
             info.features = format_of(self._features)
 
     def _load(self, litert: Any, content: bytes, kind: Any) -> Any:
+        if not content:
+            raise ValueError(f"{self.info.name}: is empty, expected a TFLite model")
         try:
             found = litert.Interpreter(
                 model_content=content,
