@@ -131,9 +131,9 @@ def verdict(found: Mapping[str, Any]) -> str:
     if found["gain_low"] > 0:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
-    fewer = _points(-found["gain"])
-    interval = f" (95% interval {points[0]:+.1f} to {points[1]:+.1f})" * any((fewer, *points))
-    same = f"{fewer:+.1f} points fewer errors" if fewer else "as many errors"
+    gained = _points(-found["gain"])
+    interval = f" (95% interval {points[0]:+.1f} to {points[1]:+.1f})" * any((gained, *points))
+    same = f"{gained:+.1f} points fewer errors" if gained else "as many errors"
     return f"no better than confidence, as far as these steps tell: {same} among the surest {kept}{interval}"
 
 
