@@ -344,6 +344,17 @@ def test_emitting_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["device", "emit", *where, "--force", "--board", "none"]) == 0
 
 
+def test_a_folder_with_a_slash_is_named_without_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = graph_of()
+    save_graph(tmp_path / "g.npz", graph)
+    fitting(graph).save(tmp_path / "p.json")
+    where = [str(tmp_path / "g.npz"), str(tmp_path / "p.json"), "-o", f"{tmp_path / 'out'}/"]
+    assert main(["device", "emit", *where, "--board", "none"]) == 0
+    assert f"read {tmp_path / 'out' / 'README.md'}\n" in capsys.readouterr().out
+
+
 def test_without_a_compiler_the_files_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

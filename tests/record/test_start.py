@@ -24,7 +24,7 @@ from tcuq.recording.shifts import choose
 from tcuq.recording.start import start
 from tcuq.recording.start.judge import judge
 from tcuq.recording.start.parts import plan_parts, split_examples, split_kinds, steps_for
-from tcuq.recording.start.words import summary, verdict
+from tcuq.recording.start.words import _during, summary, verdict
 from tcuq.recording.streams import paces_of
 
 NET = "from tiny_models import bar_net as net\ndef loud(x, rng):\n    return x * 3\n"
@@ -328,6 +328,12 @@ def test_words_are_honest_where_the_monitor_adds_nothing() -> None:
     assert better.startswith("better than confidence: 2.0 points fewer errors among the surest 90%")
     same = verdict(base | {"gain": 0.002, "gain_low": -0.01, "gain_high": 0.02})
     assert same.startswith("no better than confidence") and "(95% interval -2.0 to +1.0)" in same
+    even = verdict(base | {"gain": 0.0, "gain_low": 0.0, "gain_high": 0.0003})
+    assert (
+        even == "no better than confidence, as far as these steps tell: as many errors among the surest 90%"
+    )
+    wide = verdict(base | {"gain": 0.0001, "gain_low": -0.01, "gain_high": 0.02})
+    assert wide.endswith("tell: as many errors among the surest 90% (95% interval -2.0 to +1.0)")
     worse = verdict(base | {"gain": 0.02, "gain_low": 0.01, "gain_high": 0.03})
     assert worse.startswith("WORSE than confidence: 2.0 points more errors")
 
@@ -369,6 +375,26 @@ def test_words_do_not_round_away_what_was_asked_or_measured() -> None:
     text = "\n".join(summary(found | {"alarm_on_clean": 0.04, "alarm_on_shifted": None, "delay_median": 5.0}))
     assert "4% of clean steps (it takes time" in text and "shifted steps" not in text
     assert "after 5 steps (median)" in text
+
+
+def test_an_alarm_that_clean_steps_inherit_is_told_from_false_ones() -> None:
+    found: dict[str, Any] = {"alarm_on_shifted": 0.8, "alarm_on_clean": 0.36, "false_alarms": 0}
+    assert (
+        _during(found)
+        == "80% of shifted steps, 36% of clean ones (raised before them; it takes time to clear)"
+    )
+    for other in ({"false_alarms": 2}, {"alarm_on_clean": 0.0}):
+        assert _during(found | other).endswith(" of clean ones (it takes time to clear)")
+
+
+def test_no_alarm_says_how_to_get_one(tmp_path: Path) -> None:
+    x, _ = bars(400, noise=0.9)
+    found = start(bar_net, x, tmp_path / "few")
+    line = next(each for each in found["lines"] if each.startswith("Alarm"))
+    assert line.endswith(
+        "none: too few clean steps to set one; pass more examples, or show yours more often (--steps 1600)"
+    )
+    assert start(bar_net, x, tmp_path / "more", steps=1600)["has_alarm"]
 
 
 @pytest.mark.usefixtures("bare_package")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, note, print_json, progress, span
+from .common import answer, energy, note, print_json, progress, span
 from .device_cost import MOST_STEPS
 from .device_cost import add as add_cost
 from .device_emit import add as add_emit
@@ -244,7 +244,7 @@ def render(found: Mapping[str, Any]) -> str:
         lines.append(
             f"{entry['board']:<12} {entry['name']:<27} {entry['level']:<5} {more['flash']:>6,} "
             f"{more['ram']:>5,} {mean:>24} {span([cycles.get('least'), cycles.get('most')], ',.0f'):>15} "
-            f"{span(cycles.get('microjoules', [None, None]), '.2f'):>12}"
+            f"{span(*energy(cycles.get('microjoules', [None, None]))):>12}"
         )
     for held in found["goals"]:
         words = [

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import answer, estimate, need_files
+from .common import answer, energy, estimate, need_files
 from .parser import declare
 from .words import expect_graph
 
@@ -149,5 +149,5 @@ def _counts(region: dict[str, Any], unit: str) -> list[str]:
     return [
         f"  instructions  {counts['mean']:,.0f} {unit} ({counts['least']:,} to {counts['most']:,}), counted",
         f"  cycles        {estimate(spans, ',.0f', unit)}",
-        f"  energy        {estimate(joules, '.2f', f'microjoules {unit}')}",
+        f"  energy        {estimate(*energy(joules), f'microjoules {unit}')}",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, need_files, note
@@ -63,7 +64,7 @@ def command(args: argparse.Namespace) -> int:
         done = emit(application, args.out, on, args.force)
     found: dict[str, Any] = {"files": [str(file) for file in done.files], "name": args.name}
     found["board"] = None if on is None else on.name
-    lines = [f"{len(done.files)} files in {args.out}; read {args.out}/README.md"]
+    lines = [f"{len(done.files)} files in {args.out}; read {Path(args.out) / 'README.md'}"]
     if done.missing:
         note(args, f"not built, so sizes are unknown: {done.missing}")
     if done.figures is not None and on is not None:

@@ -22,7 +22,7 @@ def summary(found: Mapping[str, Any]) -> list[str]:
     rows.append(("Abstains", f"on {found['abstained']:.1%} of the steps (budget {share(found['budget'])})"))
     rows.append(("Alarm", alarm_words(found)))
     if found.get("alarm_on_shifted") or found.get("alarm_on_clean"):
-        rows.append(("  on during", _during(found["alarm_on_shifted"], found["alarm_on_clean"])))
+        rows.append(("  on during", _during(found)))
     if "expected_off" in found:
         rows.append(
             (
@@ -47,10 +47,12 @@ def share(part: float) -> str:
     return f"{100 * part:.6g}%"
 
 
-def _during(shifted: float | None, clean: float | None) -> str:
+def _during(found: Mapping[str, Any]) -> str:
+    shifted, clean = found["alarm_on_shifted"], found["alarm_on_clean"]
     parts = [] if shifted is None else [f"{shifted:.0%} of shifted steps"]
     if clean is not None:
-        parts.append(f"{clean:.0%} of clean {'ones' if parts else 'steps'} (it takes time to clear)")
+        before = "raised before them; " * (bool(parts) and clean > 0 and not found["false_alarms"])
+        parts.append(f"{clean:.0%} of clean {'ones' if parts else 'steps'} ({before}it takes time to clear)")
     return ", ".join(parts)
 
 
@@ -84,7 +86,8 @@ def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 def alarm_words(found: Mapping[str, Any]) -> str:
     """Say when the alarm came and when it should not have come."""
     if not found["has_alarm"]:
-        return "none: too few clean steps to set one"
+        more = f", or show yours more often (--steps {2 * (found['fit_steps'] + found['steps'])})"
+        return f"none: too few clean steps to set one; pass more examples{more * found['made']}"
     if "shifts" not in found:
         return f"on during {found['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
     times = f"{found['false_alarms']} false alarm{'s' * (found['false_alarms'] != 1)}"
@@ -128,9 +131,10 @@ def verdict(found: Mapping[str, Any]) -> str:
     if found["gain_low"] > 0:
         more = f"{100 * found['gain']:.1f} points more errors among the surest {kept}"
         return f"WORSE than confidence: {more} ({interval}); use the alarm, and confidence to abstain"
-    interval = f"95% interval {points[0]:+.1f} to {points[1]:+.1f}"
-    same = f"{_points(-found['gain']):+.1f} points fewer errors among the surest {kept}"
-    return f"no better than confidence, as far as these steps tell: {same} ({interval})"
+    gained = _points(-found["gain"])
+    interval = f" (95% interval {points[0]:+.1f} to {points[1]:+.1f})" * any((gained, *points))
+    same = f"{gained:+.1f} points fewer errors" if gained else "as many errors"
+    return f"no better than confidence, as far as these steps tell: {same} among the surest {kept}{interval}"
 
 
 def _points(share: float) -> float:
