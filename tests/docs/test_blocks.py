@@ -30,6 +30,12 @@ assert said == {"class", "not", "degraded:"}, said
 import os
 assert os.path.isfile("tcuq_monitor/library.properties")
 """,
+    ("docs/RECORD.md", True): """
+params = monitor.params  # the page fits others after it
+again = tcuq.Monitor(params).run(tcuq.record("model.tflite", data["x"][:20], data["y"][:20]))
+monitor = tcuq.Monitor(params)
+assert [on_frame(frame).risk for frame in data["x"][:20]] == [row["risk"] for row in again]
+""" if shutil.which("cc") else "",
     ("docs/START.md", True): "import os; assert found['seed'] == 1 and os.path.isfile('python/monitor.json')",
 }
 """What holds when all blocks of a page have run, beyond that they did, in their Python."""
@@ -281,3 +287,5 @@ def test_the_demo_runs_and_keeps_its_promises(made: Made) -> None:
     assert f"{alarms}, after {result['delay_median']:.0f} steps (median)" in readme
     on = f"{result['alarm_on_shifted']:.0%}".replace("%", " %")
     assert f"on for {on} of the corrupted and {shown['alarm_on_clean']} of the clean images" in readme
+    assert f"{shown['expected_clean']} on clean images (true: {shown['accuracy_clean']})" in readme
+    assert f"{shown['expected_shifted']} on corrupted ones (true: {shown['accuracy_shifted']})" in readme

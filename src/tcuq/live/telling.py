@@ -43,6 +43,8 @@ _ALARMS = {
     2: "ALARM: the risk has fallen below what is normal",
     3: "ALARM: the risk has risen, and fallen",
 }
+_EVIDENCE = "ALARM: evidence of a degradation has added up"
+"""What 1 means where the monitor sums evidence in place of risk; it has no other side then."""
 
 
 class Telling:
@@ -143,7 +145,7 @@ class Telling:
         for place in changes[-MOST_CHANGES:]:
             level = int(levels[place + 1])
             kind = "alarm" if level else "cleared"
-            text = _ALARMS[level] if level else "the alarm has ended"
+            text = (_EVIDENCE if self._params.evidence else _ALARMS[level]) if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
             self.remarks.now(kind, text, first + place)
             told = {**self._facts(first + place, steps[place], times[place]), "event": kind, "text": text}

@@ -42,12 +42,12 @@ Then try the monitor on it: `tcuq run monitor.json own.npz -o own.csv` and \
 4. Fit again, with how often the monitor may abstain and how rare false alarms must be: \
 `tcuq fit own.npz -o own.json --budget 0.1 --run-length 50000`, if you have labels for that stream. It \
 learns the pace and the shifts of your device, which a made stream can only guess. Else fit `dev.npz`.
-5. Then `firmware/` is out of date, as it holds `monitor.json`. Write it again: \
+5. After a new fit `firmware/` is out of date: it holds `monitor.json`. Write it again: \
 `{export}`.
 {network}{notes}"""
 
 NETWORK = """6. If the model is int8, put the network itself on the board as well: \
-`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz own.json -o board`.
+`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board` (after a new fit, `own.json`).
 """
 
 MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
