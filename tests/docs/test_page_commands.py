@@ -15,6 +15,8 @@ import pytest
 from doc_blocks import documentation, page_files
 from places import ROOT
 
+PYTHONS = ("python", "python3")
+"""Names of Python, in whichever folder."""
 ROWS = {"tcuq 0.1", "tcuq answer"}
 """Names of rows in tables of results."""
 
@@ -80,7 +82,7 @@ def test_commands_that_are_not_run_exist() -> None:
                 if words[0] == "make" and "-C" not in words:  # in a folder of another project
                     targets = re.findall(r"^([\w-]+):", (start / "Makefile").read_text(), re.M)
                     assert set(words[1:]) <= set(targets), (block.place, line)
-                if words[0] == "python":
+                if Path(words[0]).name in PYTHONS and words[1] != "-m":
                     assert (start / words[1]).is_file(), (block.place, line)
 
 

@@ -31,6 +31,8 @@ from places import ROOT
 
 RUN = ("sh", "python")
 COMPILED = ("c", "cpp")
+SHOWN = ("text", "json")
+"""Languages that need no mark: words, and JSON, which tests/docs/test_page_commands.py reads."""
 MARKS = ("run", "slow", "not run", "fails", "until", "needs", "prints", "compiles")
 OF_A_PAGE = ("run", "slow")
 ALIASES = {"bash": "sh", "shell": "sh", "zsh": "sh", "py": "python", "python3": "python", "c++": "cpp"}
@@ -142,8 +144,11 @@ def parse(text: str, name: str) -> Page:
 
 
 def page_files() -> list[Path]:
-    """Return the pages of the documentation, from the README to the lab's and those of the examples."""
-    places = ("*.md", "docs/**/*.md", "lab/*.md", "examples/**/*.md")
+    """Return the pages of the documentation: the README's, the lab's, those of examples and proofs.
+
+    Pages of the site below docs/project are these files once more.
+    """
+    places = ("*.md", "docs/**/*.md", "lab/*.md", "lab/benchmark/*.md", "examples/**/*.md", "proofs/*.md")
     found = {path for place in places for path in ROOT.glob(place)}
     return sorted(path for path in found if path.name != "CHANGELOG.md")  # which speaks of the past
 
@@ -214,6 +219,12 @@ def _end_of(lines: list[str], start: int, fence: str) -> int:
     return len(lines)
 
 
+def _unmarked(block: Block) -> bool:
+    """Return whether a block is in a language that no test runs, and does not say so."""
+    known = {"", *RUN, *COMPILED, *SHOWN, *ALIASES}
+    return block.language.lower() not in known and "not run" not in block.marks
+
+
 def _problems(block: Block, before: Block | None, own: Mapping[str, str]) -> Iterator[str]:
     """Give what is wrong with a block, in words."""
     marks = block.marks
@@ -232,8 +243,10 @@ def _problems(block: Block, before: Block | None, own: Mapping[str, str]) -> Ite
         yield "is marked as not run and as something else, expected one of both"
     if "not run" in marks and not marks["not run"]:
         yield "is not run for no reason, expected a few words"
-    if block.language == "c" and not {"compiles", "not run"} & set(marks):
-        yield "is C without a mark, expected compiles or not run"
+    if block.language in COMPILED and not {"compiles", "not run"} & set(marks):
+        yield f"is {'C' if block.language == 'c' else 'C++'} without a mark, expected compiles or not run"
+    elif _unmarked(block):
+        yield f"is {block.language}, which nothing runs, expected the mark not run with a reason"
     if "compiles" in marks and block.language not in COMPILED:
         yield f"the language is {block.language}, expected C or C++ that compiles"
     if {"fails", "until", "needs", "run"} & set(marks) and block.language not in (*RUN, *COMPILED):

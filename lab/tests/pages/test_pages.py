@@ -111,6 +111,11 @@ def test_the_page_of_limits_has_the_figures_of_the_results() -> None:
     assert gap is not None and not beyond(gap)
     (held,) = [gap for gap in worse_laws(answers) if gap.stream == "object 16"]
     assert f"On MNIST object 16 by {number('errors', held.value)}." in said
+    for name, words in (("vibration", "after the fault"), ("keyword_spotter", "keyword tutorial")):
+        figures = re.findall(r"(\d+\.\d) %", said[said.index(f"{name}.md") :])[:2]
+        shown = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+        assert words in said and len(figures) == 2
+        assert f"{figures[1]}% of the labels, {figures[0]}% of the answers" in shown
 
 
 @pytest.mark.slow
