@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LONG, LONGER = 24, 90
 """Letters of the longest cell of a column from which on its lines need room."""
 
-NAME, MANY = 20, 4
+NAME, MANY = 28, 4
 """Most letters of names that may stay in sight while a table of that many columns scrolls."""
 
 
@@ -35,12 +35,12 @@ def column_classes(columns: Sequence[Sequence[str]]) -> list[str]:
     most = [max(map(len, cells), default=0) for cells in columns]
     classes = []
     for at, letters in enumerate(most):
-        if letters > LONGER and len(columns) > 2:
+        if at == 0 and letters <= NAME and len(columns) >= MANY:
+            classes.append("row-name")
+        elif letters > LONGER and len(columns) > 2:
             classes.append("long longer")
         elif letters > LONG:
             classes.append("long")
-        elif at == 0 and letters <= NAME and len(columns) >= MANY:
-            classes.append("row-name")
         else:
             classes.append("")
     return classes
@@ -51,8 +51,11 @@ def mark(app: Sphinx, doctree: document) -> None:
     from docutils import nodes
 
     def text(cell: nodes.entry) -> str:
-        """Return the text of a cell; a picture needs the room of a sentence."""
-        return "x" * LONGER if next(iter(cell.findall(nodes.image)), None) else cell.astext()
+        """Return what a cell counts as: a picture needs room as a sentence does, a heading may wrap more."""
+        if next(iter(cell.findall(nodes.image)), None):
+            return "x" * LONGER
+        said = cell.astext()
+        return said[: len(said) // 2] if isinstance(cell.parent.parent, nodes.thead) else said
 
     for group in doctree.findall(nodes.tgroup):
         rows = [

@@ -335,7 +335,7 @@ def test_wide_tables_and_pictures_are_marked(site: Path) -> None:
     assert re.search(r'<p class="picture"><img [^>]*class="only-light"[^>]*report\.png', page)
     assert re.search(r'<td class="[^"]*\blong longer\b', (site / "CLAIMS.html").read_text(encoding="utf-8"))
     assert re.search(
-        r'<td class="[^"]*\brow-name\b', (site / "results/alarms.html").read_text(encoding="utf-8")
+        r'<td class="[^"]*\brow-name\b', (site / "FLEET_NUMBERS.html").read_text(encoding="utf-8")
     )
     sheets = (site / "corruptions" / "README.html").read_text(encoding="utf-8")
     assert re.search(r'<a [^>]*href="../_images/mnist_c\.png"><img', sheets)
