@@ -35,7 +35,9 @@ params = monitor.params  # the page fits others after it
 again = tcuq.Monitor(params).run(tcuq.record("model.tflite", data["x"][:20], data["y"][:20]))
 monitor = tcuq.Monitor(params)
 assert [on_frame(frame).risk for frame in data["x"][:20]] == [row["risk"] for row in again]
-""" if shutil.which("cc") else "",
+"""
+    if shutil.which("cc")
+    else "",
     ("docs/START.md", True): "import os; assert found['seed'] == 1 and os.path.isfile('python/monitor.json')",
 }
 """What holds when all blocks of a page have run, beyond that they did, in their Python."""

@@ -145,7 +145,8 @@ class Telling:
         for place in changes[-MOST_CHANGES:]:
             level = int(levels[place + 1])
             kind = "alarm" if level else "cleared"
-            text = (_EVIDENCE if self._params.evidence else _ALARMS[level]) if level else "the alarm has ended"
+            raised = _EVIDENCE if self._params.evidence else _ALARMS.get(level, "")
+            text = raised if level else "the alarm has ended"
             self.counts["alarms"] += level > 0
             self.remarks.now(kind, text, first + place)
             told = {**self._facts(first + place, steps[place], times[place]), "event": kind, "text": text}

@@ -117,8 +117,8 @@ def _learned(signals: Signals, weighed: tuple[str, ...]) -> tuple[Params, dict[s
     _need_both(target)
     coef, bias = fit_logistic(used, target, how.l2, 0.0 if how.nonnegative else -COEF_LIMIT)
     notes = tuple(
-        f"coefficient of {name} is held at {value:.0f}, the most that the core stores; the others are fitted "
-        "to that, so there is nothing to do"
+        f"coefficient of {name} is held at {value:.0f}, the most that the core stores; the others are "
+        "fitted to that, so there is nothing to do"
         for name, value in zip(weighed, coef, strict=True)
         if abs(value) > COEF_LIMIT - 0.1
     )

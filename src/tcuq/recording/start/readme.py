@@ -47,7 +47,8 @@ learns the pace and the shifts of your device, which a made stream can only gues
 {network}{notes}"""
 
 NETWORK = """6. If the model is int8, put the network itself on the board as well: \
-`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board` (after a new fit, `own.json`).
+`tcuq device import MODEL -o network.npz`, then `tcuq device emit network.npz monitor.json -o board` \
+(after a new fit, `own.json`).
 """
 
 MADE = """The streams are made of your examples: stretches in which a class stays, one example is held, or \
