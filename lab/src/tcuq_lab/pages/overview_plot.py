@@ -144,9 +144,9 @@ def _panel(x: float, wide: float, task: str, places: Sequence[Place]) -> list[st
     if paced:
         ends = at[paced[0].stream] - slot / 3, at[paced[-1].stream] + slot / 3
         out.append(f'<path class="g" d="M{ends[0]:.1f} {TOP + high + 26}H{ends[1]:.1f}"/>')
-        for number, words in enumerate(("steps that a", "class stays")):
+        for number, line in enumerate(("steps that a", "class stays")):
             y = TOP + high + 43 + 15 * number
-            out.append(f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{y}">{words}</text>')
+            out.append(f'<text class="m h" x="{sum(ends) / 2:.1f}" y="{y}">{line}</text>')
     for entry, name, _ in SERIES:
         points = [(at[each.stream] + SHIFT[name], getattr(each, entry)) for each in places]
         out += _series(name, points, {at[each.stream] + SHIFT[name] for each in paced}, up)
