@@ -513,7 +513,7 @@ def test_every_integer_of_the_core_survives_six_decimals(tmp_path_factory, units
 HEAD = ",".join(COLUMNS)
 FINE = "0,1,0.250000,0.500000,0.250000,0,0,1,doubt"
 BAD_DECISIONS = [
-    ("", "column 'step' is missing"),
+    ("", "is empty, expected decisions, as `tcuq run` writes them"),
     (HEAD + "\n", "holds no steps"),
     (HEAD + ",doubt\n", "column 'low_mass' is missing, expected beside signals"),
     (HEAD.replace("risk,", "") + "\n", "column 'risk' is missing"),

@@ -118,7 +118,8 @@ def test_a_model_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
     content = (MODELS / "int8.tflite").read_bytes()
     for size in (0, 10, 1000, len(content) - 600):
         (tmp_path / "cut.tflite").write_bytes(content[:size])
-        with pytest.raises(ValueError, match=r"^cut.tflite: is no TFLite model .*truncated") as caught:
+        said = r"^cut.tflite: is (no TFLite model .*truncated|empty, expected a TFLite model)"
+        with pytest.raises(ValueError, match=said) as caught:
             tcuq.record(tmp_path / "cut.tflite", X[:5])
         assert "\n" not in str(caught.value)
 

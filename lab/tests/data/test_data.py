@@ -518,7 +518,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind != "endless":
             self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
-        self.wfile.write(rest[: len(rest) // 2] if kind == "cut" else rest)
+        with contextlib.suppress(ConnectionError):  # of a reader who has seen enough; socketserver would tell it
+            self.wfile.write(rest[: len(rest) // 2] if kind == "cut" else rest)
 
     def log_message(self, *_):
         pass
