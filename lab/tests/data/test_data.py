@@ -518,7 +518,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if kind != "endless":
             self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
-        with contextlib.suppress(ConnectionError):  # of a reader who has seen enough; socketserver would tell it
+        with contextlib.suppress(ConnectionError):  # of a reader who has left
             self.wfile.write(rest[: len(rest) // 2] if kind == "cut" else rest)
 
     def log_message(self, *_):
