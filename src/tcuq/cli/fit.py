@@ -155,8 +155,8 @@ SHARED = (
 
 
 def _keep_others(path: str) -> None:
-    """Refuse to replace a file that is no parameter file: a model, a log, a picture."""
-    if path == "-" or not os.path.isfile(path):
+    """Refuse to replace a file that neither is nor is called a parameter file: a model, a log, a picture."""
+    if path == "-" or path.lower().endswith(".json") or not os.path.isfile(path):
         return
     with open(path, "rb") as file:
         start = file.read(64).lstrip()
