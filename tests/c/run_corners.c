@@ -262,8 +262,8 @@ static void two_classes(void)
     }
 }
 
-/* A label of no class in the ring, where no posterior tells which it was: it is saved as 0. */
-static void damaged_label(void)
+/* A prediction of no class in the ring, where no posterior tells which it was: it is saved as 0. */
+static void damaged_prediction(void)
 {
     static const int8_t probs[CLASSES] = {-128, -128, 100, -128, -128, -128, -128, -128, -128, -128};
     tcuq_params_t p = params_of(TCUQ_BIT(TCUQ_FLIPS));
@@ -329,7 +329,7 @@ static void damaged_beliefs(void)
     NEED(joints == 0x10000000u);
     memcpy(ring, old, sizeof old);
     tcuq_step(&m, probs, NULL, &out, signals);
-    NEED(out.label == 0u);
+    NEED(out.prediction == 0u);
     /* Back by itself: the same step again and again gives what a monitor without the error gives. */
     for (i = 0; i < 100u; i++) {
         tcuq_step(&m, probs, NULL, &out, signals);
@@ -349,7 +349,7 @@ int main(void)
         verify_leaves();
     }
     if (has(TCUQ_BIT(TCUQ_FLIPS))) {
-        damaged_label();
+        damaged_prediction();
     }
     if (has(TCUQ_BIT(TCUQ_SPREAD_FAST))) {
         damaged_mean();

@@ -240,7 +240,7 @@ def test_a_rule_of_your_own(tmp_path: Path) -> None:
         '#include "rule.h"\n#include "shares.h"\n'
         "int rule_start(void) { return 0; }\n"
         "void rule_step(const int8_t *probs, const int8_t *features, decision_t *out)\n"
-        "{ (void)features; out->score = shares[rule_top(probs, &out->label) & PLAN_MASK]; }\n"
+        "{ (void)features; out->score = shares[rule_top(probs, &out->prediction) & PLAN_MASK]; }\n"
     )
     header = "#include <stdint.h>\nextern const uint16_t shares[2];\n"
     shares = '#include "shares.h"\nconst uint16_t shares[2] = {700u, 900u};\n'

@@ -229,7 +229,7 @@ static void alarm(tcuq_t *m, const uint16_t *signals, tcuq_step_t *out)
     out->severity = 0;
     if ((TCUQ_EVIDENCE) && p->evidence != NULL) {
         const tcuq_evidence_t *head = p->evidence;
-        excess = evidence_of(head, used(p), signals, p->about == TCUQ_ABOUT_ANSWER ? out->answer : out->label);
+        excess = evidence_of(head, used(p), signals, p->about == TCUQ_ABOUT_ANSWER ? out->answer : out->prediction);
         m->severity = moved(clipped(m->severity, head->clip), excess, SEVERITY_SHIFT, 0);
         out->severity = m->severity;
         if (head->spread != 0u) {

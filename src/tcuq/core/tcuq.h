@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tcuq: a label-free monitor for a frozen classifier, in integers.
  *
- * Call tcuq_step() after every inference. It says whether to trust the label
+ * Call tcuq_step() after every inference. It says whether to trust the prediction
  * (abstain), whether the stream as a whole has changed for the worse (alarm),
  * and why (reason). SPEC.md defines every bit of what it computes.
  *
@@ -37,14 +37,14 @@ extern "C" {
  * TCUQ_SIGNALS is tested by the preprocessor, to which an enum is 0.) */
 #define TCUQ_DIVERGENCE 0    /* Jensen-Shannon divergence from lagged posteriors */
 #define TCUQ_INSTABILITY 1   /* (1 - cosine to lagged features) / 2 */
-#define TCUQ_FLIPS 2         /* share of lagged labels that differ from this one */
+#define TCUQ_FLIPS 2         /* share of lagged predictions that differ from this one */
 #define TCUQ_DOUBT 3         /* low confidence and low margin, mixed */
-#define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this label, rate 1/4 */
+#define TCUQ_SURPRISE_FAST 4 /* 1 - mean of past posteriors at this prediction, rate 1/4 */
 #define TCUQ_SURPRISE_SLOW 5 /* the same at rate 1/16 */
 #define TCUQ_SPREAD_FAST 6   /* normalized entropy of that mean, rate 1/4 */
 #define TCUQ_SPREAD_SLOW 7   /* the same at rate 1/16 */
 #define TCUQ_DISPLACEMENT 8  /* (1 - cosine to the mean past feature, rate 1/16) / 2 */
-#define TCUQ_ODDS 9          /* log-odds against the label, from this posterior */
+#define TCUQ_ODDS 9          /* log-odds against the prediction, from this posterior */
 #define TCUQ_DISBELIEF_FAST 10 /* the same from a Bayes filter, switch probability 1/4 */
 #define TCUQ_DISBELIEF_SLOW 11 /* the same with switch probability 1/16 */
 #define TCUQ_STRAIN_FAST 12    /* mean of past odds, rate 1/16 */
@@ -94,7 +94,7 @@ extern "C" {
 #define TCUQ_ANCHOR_BELIEF 1u     /* the belief in it: the mixed one, or the fast one without `instant` */
 
 /* Values of tcuq_params_t.about: what signals, uncertainty and risk speak of. */
-#define TCUQ_ABOUT_LABEL 0u
+#define TCUQ_ABOUT_PREDICTION 0u
 #define TCUQ_ABOUT_ANSWER 1u /* needs `instant` */
 
 /* Bits of tcuq_step_t.alarm. */
@@ -176,8 +176,8 @@ typedef struct {
 typedef struct {
     int32_t threshold;    /* compared with risk; may lie outside 0..65535 */
     int32_t severity;     /* slow mean of the evidence, Q16.16: how bad, to rank devices by; 0 without evidence */
-    uint16_t label;       /* class with the largest posterior, lowest index on a tie */
-    uint16_t answer;      /* class to act on: label, or what the last steps make more likely */
+    uint16_t prediction;  /* class with the largest posterior, lowest index on a tie */
+    uint16_t answer;      /* class to act on: prediction, or what the last steps make more likely */
     uint16_t risk;        /* Q0.16 */
     uint16_t uncertainty; /* Q0.16 */
     uint16_t persistence; /* Q0.16: 0 where neighboring steps have nothing to do with each other; 0 without `instant` */

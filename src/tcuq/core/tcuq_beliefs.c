@@ -294,7 +294,7 @@ uint32_t tcuq_internal_persist(tcuq_t *m, const layout_t *at, const int8_t *prob
         now = share_of(&experts[CLASS_MIX].by, prior_of(mix_of, 6, of.even) * said);
         number_put(number, 0, (uint32_t)moved((int32_t)mix_of, (int32_t)now, MIX_SHIFT, 0));
         belief = saturate(belief >> 15);
-        of_label = i == out->label ? belief : of_label;
+        of_label = i == out->prediction ? belief : of_label;
         if (i == 0u || belief > best) {
             best = belief;
             answer = i;

@@ -391,7 +391,7 @@ uint32_t tcuq_internal_read(tcuq_t *m, const int8_t *probs, const int8_t *featur
     if (uses(p, TCUQ_FEATURE_SIGNALS)) {
         read_features(&now, features, p);
     }
-    out->label = now.kept.label;
+    out->prediction = now.kept.label;
     out->low_mass = now.kept.mass < 128u ? 1u : 0u;
     out->answer = now.kept.label;
     out->persistence = 0;

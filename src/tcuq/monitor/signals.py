@@ -81,7 +81,7 @@ STOCK_STEADY = ({"disbelief": EVEN_ODDS}, -EVEN_ODDS / 2)
 DESCRIPTION = {
     "divergence": "the posterior differs from recent ones",
     "instability": "the features point elsewhere than recently",
-    "flips": "the label differs from recent labels",
+    "flips": "the prediction differs from recent predictions",
     "doubt": "low confidence or a close second class",
     "surprise_fast": "the last few posteriors did not expect this class",
     "surprise_slow": "the longer past did not expect this class",
