@@ -158,11 +158,11 @@ def test_shuffled_steps_stay_in_their_stretch_and_keep_their_rows(unit):
 def test_steps_without_a_true_class_are_shown_but_not_judged(full):
     unit = MadeUnit(3)
     judge = Judge(unit, ["class 16"])
-    judge.label("tcuq", full)
+    judge.prediction("tcuq", full)
     before = judge.figures[Key("class 16", "tcuq", "untold", LABEL_AUROC)].value
     unit.pausing("test class 16", 2)
     other = Judge(unit, ["class 16"])
-    other.label("tcuq", full)
+    other.prediction("tcuq", full)
     shown, log = unit.shown("test class 16"), unit.log("test class 16", labels=False)
     kept, risk = shown.judged, said(full, log)["risk"]
     wrong = log.probs.argmax(axis=1) != shown.labels

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A vote: the share of the last PLAN_LAST labels, this one among them, that differ from it; PLAN_WEIGHT (Q0.16) of
+/* A vote: the share of the last PLAN_LAST predictions, this one among them, that differ from it; PLAN_WEIGHT (Q0.16) of
  * the doubt orders equal votes. */
 #include "rule.h"
 
