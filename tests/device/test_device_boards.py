@@ -21,7 +21,7 @@ from tcuq.device.boards import board, names
 from tcuq.device.cost.bench import made_stream
 from tcuq.device.emulate.emulator import emulate
 from tcuq.device.firmware.build import build
-from tcuq.device.firmware.decision import Label, Rule, Watch
+from tcuq.device.firmware.decision import Prediction, Rule, Watch
 from tcuq.device.firmware.firmware import Firmware, plan_source
 from tcuq.device.firmware.image import TooLarge, symbols_of
 from tcuq.device.graph.model import Graph, Tensor
@@ -196,7 +196,7 @@ def test_a_monitor_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert params.ring_bytes - 65536 < over < params.ring_bytes - 65536 + 4096
 
 
-@pytest.mark.parametrize("rule", [Label(), Watch(Params(classes=10))], ids=type)
+@pytest.mark.parametrize("rule", [Prediction(), Watch(Params(classes=10))], ids=type)
 def test_the_firmware_is_clean_for_another_compiler(rule: Rule, tmp_path: Path) -> None:
     device_programs.no_warnings_from_clang(rule, [HARNESS], tmp_path)
 
