@@ -389,7 +389,8 @@ static void trial(const tcuq_params_t *p, const flip_t *flips, unsigned count, i
         need(over <= high - low + room && -over <= high - low, "the flag rate left its bound");
         need(p->budget_den * abstained <= (int64_t)p->burst * p->budget_den + (int64_t)p->budget_num * t,
              "abstentions left their bound");
-        need(a.out.alarm <= 3u && a.out.prediction == b.out.prediction && a.out.answer < CLASSES, "a step says what none can");
+        need(a.out.alarm <= 3u && a.out.prediction == b.out.prediction && a.out.answer < CLASSES,
+             "a step says what none can");
         /* Beliefs that differ by a unit may answer otherwise where two classes tie, and then the signals
          * speak of another class for once, and means of them for a while. */
         since = a.out.answer == b.out.answer ? since + 1u : 0u;

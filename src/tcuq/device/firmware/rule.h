@@ -14,7 +14,7 @@ typedef tcuq_step_t decision_t;
 #else
 typedef struct {
     uint16_t prediction; /* class with the largest posterior, lowest index on a tie */
-    uint16_t score; /* large where the prediction is doubtful, Q0.16 */
+    uint16_t score;      /* large where the prediction is doubtful, Q0.16 */
 } decision_t;
 #endif
 
