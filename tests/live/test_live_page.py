@@ -346,7 +346,7 @@ def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: 
     assert rows[0]["expected_accuracy"] == "0.875" and rows[0]["time"] == "2023-11-14T22:13:20.000Z"
     late = rows[-1]
     assert (late["risk"], late["abstain"], late["alarm"], late["reason"]) == ("0.75", "1", "2", "odds")
-    assert late["label_name"] == '\'=cmd|"x"'  # no table program runs it
+    assert late["prediction_name"] == '\'=cmd|"x"'  # no table program runs it
     tab.click('[data-act="png"]')
     picture = saved(tmp_path, "png").read_bytes()
     width, height = (int.from_bytes(picture[k : k + 4], "big") for k in (16, 20))
