@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from .limits import LEAST_NESTING, Limits, limits_given
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A string without an end reaches to the end of the text: each place is looked at once, whatever the text.
+_STRINGS = re.compile(r'"(?:[^"\\]+|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _OTHERS = re.compile(r"[^][{}]+")
 
 
@@ -22,11 +25,8 @@ def depth_of(text: str) -> int:
     >>> depth_of('{"a": [[1], [2]], "b": "[[[["}')
     3
     """
-    depth = most = 0
-    for bracket in _OTHERS.sub("", _STRINGS.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        most = max(most, depth)
-    return most
+    brackets = _OTHERS.sub("", _STRINGS.sub("", text))
+    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
 
 
 def check_depth(text: str, limits: Limits | None = None) -> None:

@@ -36,7 +36,7 @@ class Limits:
         Bytes of a file in JSON: parameters, the session of `tcuq live`, a fleet's HEAD.
     model : int, default 67108864
         Bytes of an int8 TFLite file or graph that becomes C.
-    message : int, default 16777216
+    message : int, default 1048576
         Bytes of an MQTT message.
     waiting : int, default 268435456
         Bytes of MQTT messages that wait to be taken.
@@ -65,7 +65,7 @@ class Limits:
     inputs: int = 1 << 36
     document: int = 1 << 24
     model: int = 1 << 26
-    message: int = 1 << 24
+    message: int = 1 << 20
     waiting: int = 1 << 28
     fields: int = 10_000
     nesting: int = 64
