@@ -128,7 +128,7 @@ def test_a_state_that_cannot_be_saved_leaves_the_one_before(tmp_path, monkeypatc
     session.take([Chunk(json_lines(steps_of(10)))])
     before = (tmp_path / "session.json").read_text()
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tcuq.live.folder.write_whole", refuse)
