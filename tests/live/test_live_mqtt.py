@@ -102,7 +102,7 @@ def test_the_first_message_comes_again_after_a_kill(tmp_path, broker, device, co
         session = Session(PARAMS, tmp_path / "kept", "mqtt")
         source = open_source(f"{broker.url}/line/1")
         if not number:
-            session._acknowledge = lambda kept: None  # killed before it could
+            session._acknowledge = lambda: True  # killed before it could
         thread = threading.Thread(target=watched, args=(session, source, stop[-1][1]), daemon=True)
         thread.start()
         assert wait_until(lambda wanted=number: broker.subscriptions() > wanted)

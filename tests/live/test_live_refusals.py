@@ -326,6 +326,18 @@ def test_steps_of_other_parameters_and_keys_of_ones_own_are_noted_once(tmp_path:
     assert sum("humidity" in text for text in notes) == 1
 
 
+def test_the_reason_of_steps_left_out_is_theirs(tmp_path: Path) -> None:
+    """A broken line after them gave its own."""
+    told: list[Any] = []
+    session = begun(tmp_path, told=told)
+    [probs] = steps_of(1).tolist()
+    session.take([Chunk(json.dumps({"probs": probs, "params": "00000000"}).encode() + b"\nnoise\n")])
+    session.close()
+    texts = [text for _, text, _ in told]
+    assert any("left out: made with parameters 00000000" in text for text in texts)
+    assert any("could not be read: " in text and "noise" in text for text in texts)
+
+
 def test_late_steps_are_counted(tmp_path: Path) -> None:
     probs = steps_of(20)
     session = begun(tmp_path, json_lines(probs[:5], 1) + json_lines(probs[10:], 1, 10))

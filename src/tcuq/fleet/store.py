@@ -186,6 +186,7 @@ def read_head(folder: Path) -> dict[str, Any] | None:
 def _check_head(path: Path, head: Mapping[str, Any]) -> None:
     """Refuse a HEAD whose values have other types than this package writes."""
     kinds: dict[str, Any] = {"commit": int, "refused": dict, "hold": int, "bridge": int, "versions": list}
+    kinds["decisions"] = int
     entry = {"name": str, "fingerprint": str, "params": str, "files": list, "feature_scale": (int, float)}
     file = {"name": str, "bytes": int}
 

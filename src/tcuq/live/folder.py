@@ -179,6 +179,10 @@ class Folder:
         """Hand the logs to the system: a decision is never there before the step that it is about."""
         return self.received.flush() and self.decisions.flush()
 
+    def sync(self) -> bool:
+        """Wait until the disk has what was flushed; tell whether it does."""
+        return self.received.sync() and self.decisions.sync()
+
     def save(self, saved: Saved, state: bytes) -> None:
         """Save a state, after the logs that it belongs to.
 
@@ -189,7 +193,7 @@ class Folder:
         """
         if not self.flush():
             raise self.error or OSError("the logs cannot be written")
-        if not (self.received.sync() and self.decisions.sync()):
+        if not self.sync():
             raise self.error or OSError("the logs cannot be written")
         saved.received, saved.decisions = self.received.size, self.decisions.size
         saved.state = base64.b64encode(state).decode()

@@ -156,17 +156,19 @@ class Session:
                 self._acks.append(item.ack)
         self._take(got, at)
         self._tell_reading()
-        self._acknowledge(self.folder.flush())
+        self._acknowledge()
         if self.step - self.stream.saved_at >= self._save_every:
             self.stream.save()
         return ended
 
-    def _acknowledge(self, kept: bool) -> None:
-        """Tell a broker what is kept; what waits for room on the disk is told when it is written."""
+    def _acknowledge(self) -> bool:
+        """Write the logs, and tell a broker what the disk has; what waits for room is told later."""
+        kept = self.folder.flush() and (not self._acks or self.folder.sync())
         if kept:
             acks, self._acks = self._acks, []
             for ack in acks:
                 ack()
+        return kept
 
     def _take(self, got: list[Got], at: int | None) -> None:
         self.stream.take_names(self.reading.names)
@@ -199,7 +201,7 @@ class Session:
             text = f"could not be read: {reading.why}"
             self.telling.remarks.often("broken", text, self.step, broken)
         if others and not self._told_others:
-            self._remark("note", f"steps are left out: {reading.why}")
+            self._remark("note", f"steps are left out: {reading.other}")
         counts["broken"] += broken
         counts["others"] += others
         self._told_broken, self._told_others = reading.broken, reading.others
@@ -215,8 +217,7 @@ class Session:
     def tick(self) -> None:
         """Do what is due: joined remarks, and writing what could not be written before."""
         self.telling.remarks.flush()
-        wrote = self.folder.flush()
-        self._acknowledge(wrote)
+        wrote = self._acknowledge()
         self.telling.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True
