@@ -278,9 +278,9 @@ def _csv_word(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6f}"
-    value = csv_name(value)
+    name = csv_name(value)
     # A name is printable, so only commas and quotes could be taken for something else.
-    return '"' + value.replace('"', '""') + '"' if "," in value or '"' in value else value
+    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:

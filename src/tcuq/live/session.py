@@ -36,7 +36,6 @@ class Session:
         What is kept, and where a session that was ended goes on.
     source : str
         Name of the source.
-    title : str, optional
     save_every : int
         Steps between two saved states.
     softmax : callable, optional
@@ -61,7 +60,6 @@ class Session:
         folder: str | Path,
         source: str,
         *,
-        title: str | None = None,
         save_every: int = 1000,
         softmax: Softmax | None = None,
         tell: Sequence[Tell] = (),
@@ -77,18 +75,18 @@ class Session:
         self._acks: list[Callable[[], None]] = []
         try:
             saved = self.folder.saved
-            self.telling = Telling(params, self._about(title or source), tell, saved.counts, saved.alarm)
+            self.telling = Telling(params, self._about(), tell, saved.counts, saved.alarm)
             self.stream = Stream(params, self.folder, key or source, self.telling, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:
             self.folder.close()
             raise
 
-    def _about(self, title: str) -> dict[str, Any]:
+    def _about(self) -> dict[str, Any]:
         params, saved = self.params, self.folder.saved
         names = params.names or checked_names(saved.names, params.classes)
         return {
-            "title": title,
+            "title": self.source,
             "source": self.source,
             "names": None if names is None else list(names),
             "classes": params.classes,
