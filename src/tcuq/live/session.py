@@ -177,6 +177,11 @@ class Session:
         if kind in ("lost", "ended"):
             got = got + self.reading.end(kind == "ended", time.time())
         self._take(got, at)
+        if kind == "refused":
+            self.telling.counts["broken"] += 1
+            self.telling.remarks.often("broken", event.text, self.step)
+            self.telling.refresh()
+            return
         if kind in ("lost", "ended"):
             self.telling.connected = False
             self.stream.interrupted()
