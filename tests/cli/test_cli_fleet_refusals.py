@@ -61,7 +61,6 @@ def test_options_that_cannot_be(work: Path, capsys: pytest.CaptureFixture[str]) 
     assert "PARAMS is '=m.json', expected NAME=FILE" in refused(capsys, "run", "=m.json", *RUN[2:])
     assert run(*RUN, "--quiet", "--flush", "--labels-per-day", "5") == 0
     assert "no device is called 'nobody'" in refused(capsys, "status", "f", "--device", "nobody")
-    assert "--worst is 0, expected 1 to 200" in refused(capsys, "page", "f", "-o", "p.html", "--worst", "0")
     assert "--healthy is now then, expected two times" in refused(
         capsys, "status", "f", "--healthy", "now", "then"
     )

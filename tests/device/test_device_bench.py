@@ -25,7 +25,7 @@ from tcuq.device.cost.cycles import cycles
 from tcuq.device.cost.measure import measure, overhead
 from tcuq.device.cost.stored import grown, load
 from tcuq.device.emulate.agree import digest, words
-from tcuq.device.emulate.emulator import emulate, plugin
+from tcuq.device.emulate.emulator import command_of, emulate, plugin
 from tcuq.device.firmware.build import Levels, build
 from tcuq.device.firmware.decision import Watch
 from tcuq.device.firmware.firmware import SEED, Firmware, posteriors
@@ -105,23 +105,27 @@ def test_the_plugin_also_counts_a_whole_program(kept: Path, tmp_path: Path) -> N
     """As counts of x86-64 on other machines use it: everything, reset and harness included."""
     rows = made_stream(CLASSES, FEATURES, 20)
     image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
-    (tmp_path / "input.bin").write_bytes(rows.tobytes())
-    command = [
-        path_of("qemu-system-arm"),
-        "-M",
-        SMALL.emulated.machine,
-        "-display",
-        "none",
-        "-kernel",
-        image.path,
-    ]
-    command += ["-semihosting-config", "enable=on,target=native", "-plugin", plugin(kept)]
+    command = [*command_of(image, rows.tobytes(), tmp_path), "-plugin", str(plugin(kept))]
     runs = [
-        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60) for _ in range(2)
+        subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        for _ in range(2)
     ]
     totals = [int(run.stderr.split()[-1]) for run in runs]
     counts = emulate(image, rows.tobytes(), counted=True, kept=kept).counts
     assert totals[0] == totals[1] > sum(sum(each.instructions) for each in counts.values())
+
+
+def test_what_runs_in_the_emulator_reaches_no_file(kept: Path, tmp_path: Path) -> None:
+    """Semihosting would open any file of this computer; a breakpoint that asks for it is a fault here."""
+    image = build(Firmware("f", shape=(CLASSES, FEATURES)), SMALL, tmp_path / "build", kept=kept)
+    command = " ".join(command_of(image, b"", tmp_path))
+    assert "semihosting" not in command and "-nic none" in command
+    listing = subprocess.run(
+        [path_of("arm-none-eabi-objdump"), "-d", image.path], capture_output=True, text=True, check=True
+    )
+    assert "<harness_exit>" in listing.stdout and "bkpt" not in listing.stdout
 
 
 def test_counts_are_those_of_the_listing(kept: Path, tmp_path: Path) -> None:

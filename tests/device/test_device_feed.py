@@ -51,6 +51,11 @@ def test_lines_come_whole(ends: Ends) -> None:
         ends.link.line()
 
 
+def test_control_characters_of_a_board_do_not_reach_the_terminal(ends: Ends) -> None:
+    ends.says("a\x1b[2J b\n")
+    assert ends.link.line() == "a?[2J b"
+
+
 def test_what_goes_wrong_is_said(ends: Ends) -> None:
     ends.says("selfcheck -200\n")
     with pytest.raises(ValueError, match="the board's selfcheck -200, expected 0"):

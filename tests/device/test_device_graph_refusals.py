@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tcuq.device.graph.check import check
 from tcuq.device.graph.model import Graph, Tensor
 from tcuq.device.graph.steps import Concat, Dense, Drop, Pool, Softmax, View
 from tcuq.device.graph.storage import HEADER, load_graph, save_graph
+from tcuq.device.kernels.checked import cases
 
 INT32 = np.int32
 
@@ -218,3 +220,26 @@ def test_files_that_hold_no_graph(change: Any, message: str, tmp_path: Path) -> 
     with pytest.raises(ValueError, match=message) as error:
         load_graph(stored(tmp_path / "g.npz", change))
     assert "\n" not in str(error.value) and "g.npz" in str(error.value)
+
+
+def test_text_in_the_place_of_a_number_becomes_no_code() -> None:
+    """A graph file may say anything; what a step says becomes arguments in C."""
+    text = "0); system(0"
+    seen = set()
+    for case in cases():
+        for number, step in enumerate(case.graph.steps):
+            for each in fields(step):
+                value = getattr(step, each.name)
+                if isinstance(value, np.ndarray) or (type(step), each.name) in seen:
+                    continue
+                seen.add((type(step), each.name))
+                wrongs = [
+                    text,
+                    *([(text, *value[1:]), (*value[:-1], text)] if isinstance(value, tuple) else []),
+                ]
+                for wrong in wrongs:
+                    steps = list(case.graph.steps)
+                    steps[number] = replace(step, **{each.name: wrong})
+                    with pytest.raises(ValueError):
+                        check(replace(case.graph, steps=steps))
+    assert {type(step) for case in cases() for step in case.graph.steps} <= {kind for kind, _ in seen}

@@ -1,4 +1,4 @@
-"""The live loop, with made pictures and with stand-ins for OpenCV and sounddevice; Home Assistant."""
+"""The live loop, with made pictures and with stand-ins for OpenCV and sounddevice."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from places import ROOT
 
-from tcuq.live.home_assistant import discovery, state_of
-
 LOOP = ROOT / "examples" / "live_loop" / "watch_live.py"
-HOME = ROOT / "examples" / "home_assistant"
-NODE = "tcuq_1a2b3c4d"
 Watch = Callable[..., tuple[int, str, str]]
 
 CV2 = """\
@@ -128,44 +123,6 @@ def test_a_source_that_is_not_there_is_one_line(watch: Watch, monkeypatch: pytes
     assert said.endswith("; the docstring says what to install\n")
     status, _, said = watch("--fit-steps", "0")
     assert status == 2 and said.startswith("watch_live: ") and said.count("\n") == 1
-
-
-def read_yaml(file: str) -> Any:
-    yaml = pytest.importorskip("yaml", reason="no YAML reader: pip install pyyaml")
-    return yaml.safe_load((HOME / file).read_text(encoding="utf-8"))
-
-
-def test_home_assistant_files_name_what_is_published() -> None:
-    published = {each["default_entity_id"]: each for each in discovery(NODE, "Front door").values()}
-    named: dict[str, set[str]] = {}
-    for file in ("configuration.yaml", "dashboard.yaml"):
-        read_yaml(file)
-        text = (HOME / file).read_text(encoding="utf-8")
-        named[file] = set(re.findall(r"\b((?:binary_)?sensor\.\w+)", text))
-        assert named[file] <= set(published)
-    assert named["configuration.yaml"] | named["dashboard.yaml"] == set(published), "every entity is shown"
-    for name, each in published.items():
-        kind, _, entity = name.partition(".")
-        assert each["object_id"] == each["unique_id"] == entity
-        assert f"homeassistant/{kind}/{NODE}/{entity.removeprefix(NODE + '_')}/config" in discovery(NODE, "x")
-
-
-def test_automations_wait_for_states_that_come() -> None:
-    alarm = discovery(NODE, "Front door")[f"homeassistant/binary_sensor/{NODE}/alarm/config"]
-    # Home Assistant itself says "on", "off" and "unavailable"; payloads say which of them.
-    states = {alarm["payload_on"], alarm["payload_off"], "unavailable"}
-    assert {state_of({"alarm": each})["alarm"] for each in (0, 1)} == states - {"unavailable"}
-    automations = read_yaml("configuration.yaml")["automation"]
-    waited = [trigger["to"] for each in automations for trigger in each["triggers"]]
-    assert waited == ["on", "off", "unavailable"], "words, not what YAML makes of on and off"
-    assert len({each["id"] for each in automations}) == len(automations)
-    for each in automations:
-        assert set(each) == {"id", "alias", "triggers", "actions"}
-        assert all(trigger["entity_id"] == alarm["default_entity_id"] for trigger in each["triggers"])
-    gauges = [card for card in read_yaml("dashboard.yaml")["views"][0]["cards"] if card["type"] == "gauge"]
-    (gauge,) = gauges
-    accuracy = state_of({"expected_accuracy": 0.93})["expected_accuracy"]
-    assert gauge["min"] <= accuracy <= gauge["max"] == 100 and accuracy == 93
 
 
 def test_every_example_has_a_row_and_a_page_of_about_ten_lines() -> None:

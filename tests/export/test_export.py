@@ -201,6 +201,16 @@ def test_a_name_that_c_does_not_promise_to_hold_is_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_names_of_classes_stand_in_one_file_and_in_plain_comments(form):
+    evil = ["*/ x /*", "*\\", "??/", "# x", "`id`", "$(id)", '"', "\u00e9", "]]", "{name}"]
+    plain = [re.sub(r"[^A-Za-z0-9 .,:;_+=()-]", "_", name) for name in evil]
+    found, expected = (sources(CASES["named"].replace(names=names), form=form) for names in (evil, plain))
+    assert {file for file in found if found[file] != expected[file]} == {
+        file for file in found if file.endswith(("monitor_names.h", "src/lib.rs"))
+    }
+
+
 @needs_cc
 @pytest.mark.parametrize("name", ["monitor", "ring", "row", "status", "step", "count", "value"])
 def test_names_that_the_host_program_uses_itself(tmp_path, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tcuq.fleet import store
+from tcuq import Params
+from tcuq.fleet import Fleet, store
 
 fcntl = pytest.importorskip("fcntl")
 
@@ -66,3 +68,44 @@ def test_a_lock_that_names_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "fcntl", held)
     with pytest.raises(ValueError, match=r"in use by process \?, expected one writer"):
         store.locked(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["state", "decisions", "versions", "requests", "HEAD.part", "LOCK"])
+def test_a_link_in_the_folder_of_a_fleet_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    """`clean` emptied the folder behind a link, and the lock truncated the file behind one."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "theirs.npz").write_text("kept")
+    for folder in (tmp_path / "old", *([tmp_path / "new"] if name != "requests" else [])):
+        if folder.name == "old":
+            Fleet(Params(classes=3), folder).close()
+            place = folder / name
+            if place.is_dir():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+        else:
+            folder.mkdir()
+        (folder / name).symlink_to(outside / "theirs.npz" if "." in name or name == "LOCK" else outside)
+        with pytest.raises(ValueError, match=rf"{name} is a symbolic link, expected only plain files"):
+            Fleet(Params(classes=3), folder)
+        assert [each.name for each in outside.iterdir()] == ["theirs.npz"]
+        assert (outside / "theirs.npz").read_text() == "kept"
+
+
+def test_a_link_to_a_state_of_a_fleet_is_refused(tmp_path: Path) -> None:
+    Fleet(Params(classes=3), tmp_path / "fleet").close()
+    (tmp_path / "fleet" / "decisions" / "00000001.npz").symlink_to(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"00000001.npz is a symbolic link"):
+        Fleet(Params(classes=3), tmp_path / "fleet")
+
+
+def test_links_that_come_later_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("kept")
+    for name in ("a.part", store.LOCK):
+        (tmp_path / name).symlink_to(tmp_path / "theirs")
+    with pytest.raises(OSError):
+        store.write_bytes(tmp_path / "a", b"new")
+    with pytest.raises(OSError):
+        store.locked(tmp_path)
+    assert (tmp_path / "theirs").read_text() == "kept"

@@ -279,8 +279,8 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
     with Fleet(PARAMS, folder) as fleet:
         with pytest.raises(ValueError, match=r"did not answer within 0\.05 s"):
             requests.ask(folder, {"pick": None}, wait=0.05)
-        assert list((folder / requests.FOLDER).iterdir()) == []  # the question is taken back
-        place = folder / requests.FOLDER
+        assert list((folder / requests.REQUESTS).iterdir()) == []  # the question is taken back
+        place = folder / requests.REQUESTS
         wrong = ["{", "[]", '{"pick": "x"}', '{"tell": 5}', "[" * 100_000, '{"pick": 1e999}', '{"pick": 3}']
         for number, text in enumerate(wrong):
             (place / f"{number}.ask.json").write_text(text)
@@ -307,7 +307,7 @@ def test_requests_that_cannot_be_answered(tmp_path: Path) -> None:
 def test_labels_and_hostile_days(tmp_path: Path) -> None:
     with Fleet(PARAMS, tmp_path / "f", labels_per_day=5) as fleet:
         fleet.take([events(["a", "b"], [0, 0], times=[1.7e9, 1.7e9 + DAY])])
-        place = tmp_path / "f" / requests.FOLDER
+        place = tmp_path / "f" / requests.REQUESTS
         place.mkdir(exist_ok=True)
         wrong = ['{"pick": 1e999}', '{"pick": "x"}', '{"pick": true}', '{"tell": [{}]}', '{"tell": [5]}']
         for number, text in enumerate(wrong):

@@ -12,7 +12,7 @@ from tcuq.fleet import requests
 
 
 def test_an_answer_that_nobody_took_is_removed_later(tmp_path: Path) -> None:
-    place = tmp_path / requests.FOLDER
+    place = tmp_path / requests.REQUESTS
     place.mkdir()
     for name, age in (("old.told.json", requests.KEPT + 60), ("new.told.json", 5)):
         (place / name).write_text("{}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sys
@@ -14,6 +15,7 @@ import pytest
 from fleet_stand_in import StandInFleet, places
 
 from tcuq import Monitor, Params
+from tcuq.fleet import Fleet, store
 from tcuq.fleet.events import Decided
 from tcuq.fleet.pump import pump
 from tcuq.fleet.sinks import FileSink, decision_lines, open_sink
@@ -181,3 +183,54 @@ def test_a_fleet_that_was_begun_anew_leaves_old_decisions_alone(tmp_path: Path) 
     with pytest.raises(ValueError, match=r"as it was before it was begun anew"):
         pump(fleet, FileSource(tmp_path / "e.jsonl"), FileSink(out, folder, "jsonl"))
     assert read(out) == before and len(before) == 20 and fleet.position is None
+
+
+class Acknowledging(FileSource):
+    """Looks at the disk whenever it hears that a batch is committed."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        super().__init__(path)
+        self.folder, self.seen = folder, 0
+
+    def committed(self, arrived: Any) -> None:
+        self.seen += arrived.count
+        with Fleet.open_read(self.folder) as looked:
+            assert sum(len(part) for _, parts in looked.commits() for part in parts) == self.seen
+        super().committed(arrived)
+
+
+def test_a_source_hears_of_a_batch_after_the_disk_has_it(tmp_path: Path, monkeypatch: Any) -> None:
+    """A broker that is acknowledged before the commit does not send again what a kill then loses."""
+    feed(tmp_path / "e.jsonl", 0, 20)
+    with Fleet(Params(classes=2), tmp_path / "fleet") as fleet:
+        source = Acknowledging(tmp_path / "e.jsonl", tmp_path / "fleet")
+        pump(fleet, source, count=5)
+        assert source.seen == 20
+        feed(tmp_path / "e.jsonl", 20, 5)
+
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(store, "write_head", full)
+        with pytest.raises(OSError):
+            pump(fleet, source, count=5)
+        assert source.seen == 20
+
+
+def test_decisions_that_were_taken_away_are_noticed(tmp_path: Path) -> None:
+    feed(tmp_path / "e.jsonl", 0, 20)
+    folder, params = tmp_path / "fleet", Params(classes=2)
+    with Fleet(params, folder) as fleet:
+        pump(fleet, FileSource(tmp_path / "e.jsonl"), count=5)
+    taken, *_ = sorted((folder / "decisions").iterdir())
+    content = taken.read_bytes()
+    taken.unlink()
+    with Fleet.open_read(folder) as looked, pytest.raises(ValueError, match="has 3 files, expected 4: "):
+        list(looked.commits())
+    with Fleet(params, folder) as fleet:
+        assert any("decisions were removed or lost there" in remark for remark in fleet.remarks)
+    taken.write_bytes(content)
+    with Fleet(params, folder, keep_decisions=2) as fleet:  # those that --keep removes are not missed
+        assert not fleet.remarks and len(list(fleet.commits())) == 2
+    with Fleet(params, folder) as fleet:
+        assert not fleet.remarks and len(list(fleet.commits())) == 2

@@ -40,7 +40,7 @@ def run(*args, **options):
 
 def test_a_page_metrics_and_a_signal(place):
     probs = steps_of(60)
-    process = run("m.json", "-", "--port", "0", "--title", "Front door", "--folder", "kept")
+    process = run("m.json", "-", "--port", "0", "--folder", "kept")
     said = []
     reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, b"")), daemon=True)
     reader.start()
@@ -54,7 +54,7 @@ def test_a_page_metrics_and_a_signal(place):
         with urllib.request.urlopen(f"{url}metrics") as answer:
             assert "tcuq_steps_total 60\n" in answer.read().decode()
         with urllib.request.urlopen(f"{url}about") as answer:
-            assert json.load(answer)["title"] == "Front door"
+            assert json.load(answer)["title"] == "standard input"
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     finally:
@@ -136,7 +136,6 @@ def test_logits_are_taken(place, monkeypatch):
         (["m.json", "tcp://127.0.0.1:9"], "is the device listening there"),
         (["m.json", "mqtt://127.0.0.1:9/x"], "is the broker running there"),
         (["m.json", "."], "is a folder"),
-        (["m.json", "in.log", "--save-every", "0"], "--save-every is 0"),
         (["m.json", "in.log", "--steps", "1:2"], "without --merge"),
         (["m.json", "in.log", "--merge", "x.npz"], "is not a folder of tcuq live"),
         (["m.json", "kept", "--merge", "x.csv"], "a log is written as"),
@@ -217,3 +216,13 @@ def test_a_port_that_is_taken(place, capsys):
         assert main(["live", "m.json", "in.log", "--port", str(taken.getsockname()[1])]) == 2
     found = capsys.readouterr().err.strip()
     assert len(found.splitlines()) == 1 and "port" in found
+
+
+def test_one_broken_line_is_one_line(place, monkeypatch, capsys):
+    read, write = os.pipe()
+    os.write(write, b"noise\n" + json_lines(steps_of(1)))
+    os.close(write)
+    with open(read) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert main(["live", "m.json", "-", "--no-page"]) == 0
+    assert "1 step, 0 abstentions, 0 alarms, 1 broken line; kept in m-live" in capsys.readouterr().err

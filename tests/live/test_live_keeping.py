@@ -62,6 +62,26 @@ def test_a_full_disk_loses_nothing_and_is_told_once(tmp_path, monkeypatch):
     assert np.array_equal(received(tmp_path), probs) and decided_alike(tmp_path, probs)
 
 
+def test_messages_are_acknowledged_when_the_disk_has_them(tmp_path, monkeypatch):
+    """Else a loss of power takes what the broker does not send again."""
+    happened, sync = [], os.fsync
+
+    def fsync(handle):
+        if os.readlink(f"/proc/self/fd/{handle}").endswith("received.jsonl"):
+            happened.append(len(received(tmp_path)))
+        sync(handle)
+
+    session = session_of(tmp_path, [])
+    monkeypatch.setattr("tcuq.live.journal.os.fsync", fsync)
+    for _ in range(2):
+        session.take([Chunk(json_lines(steps_of(10)), ack=lambda: happened.append("ack"))])
+    assert happened == [10, "ack", 20, "ack"]
+    session.take([Chunk(json_lines(steps_of(10)))])  # nobody waits for a word, so the disk has time
+    assert happened == [10, "ack", 20, "ack"]
+    monkeypatch.undo()
+    session.close()
+
+
 def test_messages_are_acknowledged_when_there_is_room_again(tmp_path, monkeypatch):
     probs, acks = steps_of(30), []
     session = session_of(tmp_path)
@@ -128,7 +148,7 @@ def test_a_state_that_cannot_be_saved_leaves_the_one_before(tmp_path, monkeypatc
     session.take([Chunk(json_lines(steps_of(10)))])
     before = (tmp_path / "session.json").read_text()
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tcuq.live.folder.write_whole", refuse)

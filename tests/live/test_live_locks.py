@@ -44,3 +44,26 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Folder(tmp_path / "file", PARAMS)
     with pytest.raises(ValueError, match=r"inner: Not a directory; choose another folder with --folder"):
         Folder(tmp_path / "file" / "inner", PARAMS)
+
+
+@pytest.mark.parametrize(
+    "name", [".lock", "received.jsonl", "decisions.jsonl", "marks.jsonl", "session.json"]
+)
+def test_a_link_in_the_folder_of_a_session_destroys_nothing_elsewhere(tmp_path: Path, name: str) -> None:
+    """A journal cut half a line off the file behind a link."""
+    (tmp_path / "theirs").write_text("kept")
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / name).symlink_to(tmp_path / "theirs")
+    with pytest.raises(ValueError, match=rf"{name} is a symbolic link, expected only plain files"):
+        Folder(tmp_path / "live", PARAMS)
+    assert (tmp_path / "theirs").read_text() == "kept"
+
+
+def test_links_that_come_later_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("kept")
+    folder = Folder(tmp_path / "live", PARAMS)
+    (tmp_path / "live" / "session.json").symlink_to(tmp_path / "theirs")
+    folder.save(folder.saved, b"")
+    folder.close()
+    assert (tmp_path / "theirs").read_text() == "kept"
+    assert not (tmp_path / "live" / "session.json").is_symlink()

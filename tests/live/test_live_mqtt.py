@@ -1,6 +1,5 @@
-"""MQTT: a topic as a source, which loses nothing when the watcher is killed, and Home Assistant."""
+"""MQTT: a topic as a source, which loses nothing when the watcher is killed."""
 
-import json
 import os
 import random
 import signal
@@ -15,9 +14,7 @@ from brokers import Mosquitto, Publisher
 from live_runs import PARAMS, decided_alike, json_lines, received, start_watching, steps_of, wait_until
 
 from tcuq.io.binary_frames import encode_posteriors
-from tcuq.live.home_assistant import HomeAssistant, discovery, state_of
 from tcuq.live.inbox import Chunk
-from tcuq.live.mqtt import Broker
 from tcuq.live.session import Session
 from tcuq.live.sources import open_source
 
@@ -102,7 +99,7 @@ def test_the_first_message_comes_again_after_a_kill(tmp_path, broker, device, co
         session = Session(PARAMS, tmp_path / "kept", "mqtt")
         source = open_source(f"{broker.url}/line/1")
         if not number:
-            session._acknowledge = lambda kept: None  # killed before it could
+            session._acknowledge = lambda: True  # killed before it could
         thread = threading.Thread(target=watched, args=(session, source, stop[-1][1]), daemon=True)
         thread.start()
         assert wait_until(lambda wanted=number: broker.subscriptions() > wanted)
@@ -202,50 +199,3 @@ def test_brokers_that_refuse(tmp_path):
             open_source(f"mqtt://me:wrong@127.0.0.1:{broker.port}/topic").open()
     finally:
         broker.stop()
-
-
-def test_home_assistant_finds_the_device(broker, device):
-    device.client.subscribe("homeassistant/#")
-    device.client.subscribe("tcuq/#")
-    status = {"connected": True, "risk": 0.25, "alarm": 0, "answer_name": "dog", "abstention_share": 0.1}
-    there = HomeAssistant(Broker.of(broker.url), "tcuq_1", "Front door", lambda: status)
-    topics = list(discovery("tcuq_1", "Front door"))
-    assert wait_until(lambda: set(topics) <= device.seen.keys() and "tcuq/tcuq_1/state" in device.seen)
-    assert wait_until(lambda: device.seen["tcuq/tcuq_1/availability"] == [b"online"])
-    config = json.loads(device.seen["homeassistant/binary_sensor/tcuq_1/alarm/config"][0])
-    assert config["device_class"] == "problem" and config["availability_topic"] == "tcuq/tcuq_1/availability"
-    assert config["device"]["name"] == "Front door" and config["unique_id"] == "tcuq_1_alarm"
-    assert json.loads(device.seen["tcuq/tcuq_1/state"][-1]) == {
-        "risk": 0.25,
-        "expected_accuracy": None,
-        "abstention_share": 10.0,
-        "answer": "dog",
-        "alarm": "off",
-    }
-    late = Publisher(broker.port)
-    late.client.subscribe("homeassistant/#")
-    assert wait_until(lambda: set(topics) <= late.retained)
-    late.close()
-    status = {**status, "alarm": 1, "connected": False}
-    assert wait_until(lambda: device.seen["tcuq/tcuq_1/availability"][-1] == b"offline")
-    assert wait_until(lambda: json.loads(device.seen["tcuq/tcuq_1/state"][-1])["alarm"] == "on")
-    there.close()
-
-
-def test_the_broker_says_when_the_program_is_gone(broker, device):
-    device.client.subscribe("tcuq/#")
-    there = HomeAssistant(Broker.of(broker.url), "tcuq_2", "x", lambda: {"connected": True})
-    assert wait_until(lambda: device.seen.get("tcuq/tcuq_2/availability") == [b"online"])
-    there._client.loop_stop()
-    there._client.socket().close()  # as a kill leaves it
-    assert wait_until(lambda: device.seen["tcuq/tcuq_2/availability"][-1] == b"offline")
-    there._closing.set()
-
-
-def test_values_of_sensors():
-    assert (
-        state_of({"risk": 0.123456, "expected_accuracy": 0.98765, "alarm": 2})["expected_accuracy"] == 98.77
-    )
-    assert state_of({})["risk"] is None and state_of({})["alarm"] == "off"
-    with pytest.raises(ValueError, match="node is"):
-        HomeAssistant(Broker("h", 1, False), "a/b", "x", dict)

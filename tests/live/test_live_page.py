@@ -324,7 +324,7 @@ def saved(folder: Path, ending: str) -> Path:
 
 
 def test_what_is_on_screen_can_be_saved(bench: Any, browser: Browser, tmp_path: Path) -> None:
-    feed = Feed(about(names=["a", '=cmd|"x"', "le,ft"], classes=3))
+    feed = Feed(about(names=["-1+cmd", '=cmd|"x"', "le,ft"], classes=3))
     feed.add_steps(*plain(0, 300, 0.125))
     feed.add_steps(*plain(300, 300, 0.75, prediction=1, flagged=True, abstain=True, alarm=2, reason="odds"))
     browser.downloads(tmp_path)

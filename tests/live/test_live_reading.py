@@ -136,7 +136,7 @@ def test_other_parameters_are_counted_and_not_read():
     reading = Reading(PARAMS)
     assert not reading.push(encode_posteriors(PRINT ^ 1, 1, 0, probs), 0.0)
     assert not reading.push(b'{"risk": 0, "threshold": 0, "answer": 0, "params": "00000001"}\n', 0.0)
-    assert reading.others == 2 and reading.broken == 0 and "00000001" in reading.why
+    assert reading.others == 2 and reading.broken == 0 and "00000001" in reading.other
 
 
 def test_frames_of_another_width():

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq import Monitor, Params
+from tcuq.fleet.broker import Broker
 from tcuq.io.binary_frames import encode_posteriors, encode_state
 from tcuq.live import links, server
 from tcuq.live.blocks import as_features, decision_values
@@ -28,6 +30,7 @@ from tcuq.live.inbox import Chunk, Event, Source
 from tcuq.live.journal import Journal, last_line_end, read_at
 from tcuq.live.links import Connection, Listener, Serial
 from tcuq.live.marks import labeled_log
+from tcuq.live.mqtt import Subscription
 from tcuq.live.session import Session
 from tcuq.live.sources import Growing
 
@@ -324,6 +327,35 @@ def test_steps_of_other_parameters_and_keys_of_ones_own_are_noted_once(tmp_path:
     assert session.telling.counts["others"] == 2 and session.step == 2
     assert sum("steps are left out" in text for text in notes) == 1
     assert sum("humidity" in text for text in notes) == 1
+
+
+def test_messages_that_are_too_large_are_counted(tmp_path: Path) -> None:
+    told: list[Any] = []
+    session = begun(tmp_path, told=told)
+    source = Subscription(Broker("localhost", 1883, False), "a", "b")
+    acks: list[int] = []
+    client = SimpleNamespace(ack=lambda mid, qos: acks.append(mid))
+    for mid in range(50):
+        payload = b"x" * ((1 << 20) + 1)
+        message = SimpleNamespace(payload=payload, retain=False, mid=mid, qos=1, dup=False)
+        source._on_message(client, None, message)
+    session.take(source.take(0))
+    session.close()
+    assert session.telling.counts["broken"] == 50 and acks == list(range(50))
+    large = [text for _, text, _ in told if "expected at most 1,048,576 bytes" in text]
+    assert 1 <= len(large) <= 3
+
+
+def test_the_reason_of_steps_left_out_is_theirs(tmp_path: Path) -> None:
+    """A broken line after them gave its own."""
+    told: list[Any] = []
+    session = begun(tmp_path, told=told)
+    [probs] = steps_of(1).tolist()
+    session.take([Chunk(json.dumps({"probs": probs, "params": "00000000"}).encode() + b"\nnoise\n")])
+    session.close()
+    texts = [text for _, text, _ in told]
+    assert any("left out: made with parameters 00000000" in text for text in texts)
+    assert any("could not be read: " in text and "noise" in text for text in texts)
 
 
 def test_late_steps_are_counted(tmp_path: Path) -> None:

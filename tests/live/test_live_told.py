@@ -12,6 +12,7 @@ import pytest
 from live_runs import PARAMS, json_lines, steps_of, wait_until
 
 from tcuq import EvidenceHead
+from tcuq.cli.edge import complain
 from tcuq.live.inbox import Chunk
 from tcuq.live.metrics import prometheus_text
 from tcuq.live.remarks import Remarks
@@ -92,6 +93,13 @@ class Hook(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.got.append((self.headers["Content-Type"], json.loads(body)))
         self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
+        if self.server.location:
+            self.send_header("Location", self.server.location)
+        self.end_headers()
+
+    def do_GET(self):
+        self.server.looked.append(self.path)
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_):
@@ -101,7 +109,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    made.got, made.answers = [], []
+    made.got, made.answers, made.looked, made.location = [], [], [], None
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield made
@@ -123,6 +131,41 @@ def test_an_alarm_is_posted_and_tried_again(server):
     assert wait_until(lambda: len(told) == 2)
     assert told[1] == "webhook: cleared could not be sent to 127.0.0.1 (status 404)" and len(server.got) == 4
     hook.close()
+
+
+def test_a_redirect_is_a_failure_and_not_followed(server):
+    """It was followed as GET without a body, and told as sent."""
+    told = []
+    server.location = f"http://127.0.0.1:{server.server_port}/elsewhere"
+    hook = Webhook(f"http://127.0.0.1:{server.server_port}/x", {}, told.append, first=0.02)
+    server.answers = [302]
+    hook({"event": "alarm"})
+    assert wait_until(lambda: told)
+    assert "could not be sent" in told[0] and "status 302, a redirect" in told[0]
+    assert len(server.got) == 1 and server.looked == []
+    hook.close()
+
+
+def test_control_characters_of_a_server_do_not_reach_the_terminal(tmp_path, capsys):
+    told = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            with listener.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(b"\x1b[2J\x1b]0;owned\x07\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        hook = Webhook(f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, told.append, first=60)
+        hook({"event": "alarm"})
+        thread.join()
+        hook.close(5)
+    assert wait_until(lambda: told) and told[0].isprintable()
+    Remarks([lambda kind, text, step: told.append(text)]).now("note", "a\x1b[2J", 1)
+    assert told[1].isprintable()
+    complain("tcuq", "a\x1b[2J")
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_an_answer_that_is_no_http_is_told():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import zlib
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from streams import int8_stream
 
 from tcuq import SIGNALS, EvidenceHead, Log, Monitor, Params, _core
+from tcuq.io import read_log
 from tcuq.monitor import signals as signals_
 from tcuq.monitor.alarm import alarm_from
 from tcuq.monitor.bank import Bank
@@ -251,3 +253,18 @@ def test_spread_is_that_of_the_reference() -> None:
     real = reference(params, probs)
     assert np.abs(signals - real.signals).max() <= 0.005 and np.abs(steps["risk"] - real.risk).max() <= 0.005
     assert real.signals[:, [SIGNALS.index(name) for name in names]].std(axis=0).min() > 0.01
+
+
+@pytest.mark.parametrize(
+    "read",
+    [Monitor(Params(classes=2)).load, Params.load, read_log, lambda path: read_log(path, format="csv")],
+)
+def test_a_number_is_no_path(read: Any) -> None:
+    """`Monitor.load(True)` read standard output, and closed it."""
+    handle, other = os.pipe()
+    os.close(other)
+    for number in (handle, True):
+        with pytest.raises(TypeError):
+            read(number)
+    os.fstat(handle)
+    os.close(handle)

@@ -55,7 +55,7 @@ def lines(folder: Path) -> list[bytes]:
 def served(demo: Path, folder: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Run `tcuq live` with the demo's monitor; yield its address, and where steps are written to."""
     command = [sys.executable, "-m", "tcuq", "live", str(demo / "params.json"), "-", "--port", "0"]
-    command += ["--folder", str(folder / "kept"), "--title", "Digits at the gate"]
+    command += ["--folder", str(folder / "kept")]
     told = folder / "told.txt"
     with told.open("wb") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=errors, stderr=errors)

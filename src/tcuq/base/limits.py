@@ -36,7 +36,7 @@ class Limits:
         Bytes of a file in JSON: parameters, the session of `tcuq live`, a fleet's HEAD.
     model : int, default 67108864
         Bytes of an int8 TFLite file or graph that becomes C.
-    message : int, default 16777216
+    message : int, default 1048576
         Bytes of an MQTT message.
     waiting : int, default 268435456
         Bytes of MQTT messages that wait to be taken.
@@ -65,7 +65,7 @@ class Limits:
     inputs: int = 1 << 36
     document: int = 1 << 24
     model: int = 1 << 26
-    message: int = 1 << 24
+    message: int = 1 << 20
     waiting: int = 1 << 28
     fields: int = 10_000
     nesting: int = 64
@@ -195,6 +195,22 @@ def limits_given(limits: Limits | None = None) -> Limits:
     return Limits.of(text) if text else Limits()
 
 
+def file_name(path: str | Path) -> str:
+    """Return the name of a file to open; a number, which `open` would take for an open file, is refused.
+
+    Examples
+    --------
+    >>> file_name(True)
+    Traceback (most recent call last):
+    ...
+    TypeError: path is True, expected the name of a file
+    """
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"path is {str(path)[:60]}, expected the name of a file") from None
+
+
 def read_limited(path: str | Path, name: str = "document", limits: Limits | None = None) -> bytes:
     """Return the bytes of a file; refuse one beyond a limit before it is read.
 
@@ -207,7 +223,7 @@ def read_limited(path: str | Path, name: str = "document", limits: Limits | None
     """
     given = limits_given(limits)
     most = getattr(given, name)
-    with open(path, "rb") as file:
+    with open(file_name(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > most else _up_to(file, most + 1)
     if max(size, len(content)) > most:

@@ -15,10 +15,13 @@ _ATTEMPTS = 20
 _WRITERS = 4
 """So many processes may write one file at once, and what any of them leaves when it is killed is found."""
 
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Flag that opens no symbolic link."""
+
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
+def write_whole(path: str | Path, content: str | bytes, links: bool = True) -> None:
     """Write a file so that a reader sees all of it or the previous one, whatever fails in between.
 
     The content is on the disk before it takes the name, and the name is before this returns: a loss of
@@ -31,6 +34,8 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         Target; its folder must exist.
     content : str or bytes
         Text is written as UTF-8.
+    links : bool
+        Follow symbolic links; else one is replaced by the file, and what it names stays as it is.
 
     Raises
     ------
@@ -40,7 +45,9 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
-        if target.exists() and not target.is_file():
+        if not links:
+            _replace(target, data)
+        elif target.exists() and not target.is_file():
             target.write_bytes(data)
         else:
             _replace(target.resolve(), data)  # a link stays a link to the new content
@@ -82,6 +89,32 @@ def make_folder(path: str | Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     for each in reversed(missing):
         sync_folder(each.parent)
+
+
+def refuse_links(folder: str | Path, *inside: str) -> None:
+    """Refuse a folder with a symbolic link in it: who writes or removes files there would do so elsewhere.
+
+    Parameters
+    ----------
+    folder : path
+        Itself it may be a link.
+    inside : str
+        Folders in it that are looked at as well.
+
+    Raises
+    ------
+    ValueError
+        In one line, naming the link.
+    """
+    for place in (Path(folder), *(Path(folder) / name for name in inside)):
+        if place.is_dir():
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        raise ValueError(
+                            f"{entry.path} is a symbolic link, expected only plain files and folders in "
+                            f"{folder}; remove the link, or choose another folder"
+                        )
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -28,6 +28,7 @@ typedef struct {
     uint8_t *fresh;   /* a record as a new monitor has it */
     size_t record;    /* bytes, a multiple of 8 */
     size_t count;
+    size_t room; /* records that there is memory for */
     int busy;
 } bank_t;
 
@@ -333,26 +334,46 @@ static PyObject *bank_reset(PyObject *object, PyObject *const *args, Py_ssize_t 
     return result;
 }
 
-/* Make room for `more` monitors behind those that are there: 0, or -1 with an exception. */
-static int extend(bank_t *self, size_t more)
+/* Have memory for `all` monitors; a bank that grows gets twice what it had, so that growing by one is cheap on
+ * average. Return 0, or -1 with an exception. */
+static int reserve(bank_t *self, size_t all)
 {
-    size_t all = self->count + more;
+    size_t room = self->room > all / 2u && self->room <= (size_t)PY_SSIZE_T_MAX / self->record / 2u ? 2u * self->room : all;
     uint8_t *records;
     size_t i;
-    if (more > UINT32_MAX || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
-        PyErr_Format(PyExc_ValueError, "%zu monitors and %zu more are too many", self->count, more);
-        return -1;
+    if (all <= self->room && self->records != NULL) {
+        return 0;
     }
-    records = PyMem_Realloc(self->records, all * self->record + 1u);
+    records = PyMem_Realloc(self->records, room * self->record + 1u);
+    if (records == NULL) {
+        room = all;
+        records = PyMem_Realloc(self->records, room * self->record + 1u);
+    }
     if (records == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     self->records = records;
+    self->room = room;
     for (i = 0; i < self->count; i++) {
         monitor_at(self, i)->ring = ring_of(records + i * self->record);
     }
-    for (; i < all; i++) {
+    return 0;
+}
+
+/* Add `more` monitors behind those that are there: 0, or -1 with an exception. */
+static int extend(bank_t *self, size_t more)
+{
+    size_t all = self->count + more;
+    size_t i;
+    if (more > UINT32_MAX || all > UINT32_MAX || all > (size_t)PY_SSIZE_T_MAX / self->record) {
+        PyErr_Format(PyExc_ValueError, "%zu monitors and %zu more are too many", self->count, more);
+        return -1;
+    }
+    if (reserve(self, all) < 0) {
+        return -1;
+    }
+    for (i = self->count; i < all; i++) {
         renew(self, i);
     }
     ALONE_BEGIN(self) /* sizes() may look at any time */

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .edge import UsageError, tell
+from .edge import UsageError, tell, tell_line
 from .words import spoken
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Skipped:
 def note(args: argparse.Namespace, message: str) -> None:
     """Print a remark that is not the result."""
     if not args.quiet:
-        tell(f"{args.program}: {' '.join(message.split())}")
+        tell_line(args.program, message)
 
 
 def answer(args: argparse.Namespace, found: dict[str, Any], text: str) -> None:

@@ -19,6 +19,9 @@ SIGPIPE = 13
 """Number of the signal on POSIX systems; Windows has none, and its status is the same."""
 
 
+MOST = 1 << 20
+"""Characters of a line, which those that write it keep far shorter."""
+
 _REMEDIES = {
     errno.ENOSPC: "; free some space, or write elsewhere",
     errno.EROFS: "; write elsewhere",
@@ -57,9 +60,16 @@ def tell(text: str, end: str = "\n") -> None:
         silence(sys.stderr)
 
 
+def tell_line(command: str, message: str) -> None:
+    """Print a message as one line on standard error; control characters in it never reach the terminal."""
+    from ..base.told import one_line
+
+    tell(one_line(f"{command}: {' '.join(message.split())}", MOST))
+
+
 def complain(command: str, message: str) -> int:
     """Print an error as one line and return the exit status of bad input."""
-    tell(f"{command}: {' '.join(message.split())}")
+    tell_line(command, message)
     return 2
 
 
@@ -78,7 +88,7 @@ def notes_as_lines(command: str, quiet: bool) -> None:
         if not issubclass(category, UserWarning):
             shown(message, category, *rest, **more)
         elif not quiet:
-            tell(f"{command}: {' '.join(str(message).split())}")
+            tell_line(command, str(message))
 
     warnings.showwarning = show
     if not sys.warnoptions:  # -W, and PYTHONWARNINGS, go first

@@ -71,13 +71,6 @@ def add(subparsers: Subparsers) -> None:
     )
     option("--follow", action="store_true", help="wait for more lines and files at the end of SOURCE")
     option("--batch", type=int, default=20_000, metavar="N", help="events in a commit (default: 20000)")
-    option("--every", type=float, default=1.0, metavar="S", help="seconds between commits (default: 1)")
-    option(
-        "--hold",
-        type=int,
-        metavar="N",
-        help="events held for each device while earlier ones may come (default: 8)",
-    )
     option("--closed", metavar="FILE", help="accept only the devices named in this file, one a line")
     option(
         "--labels-per-day",
@@ -111,16 +104,15 @@ def run_fleet(args: argparse.Namespace) -> int:
     from ..fleet.sinks import open_sink
     from ..fleet.sources import open_source
 
-    for name, value, least in (("--batch", args.batch, 1), ("--every", args.every, 0.01)):
-        if not least <= value <= 10**9:
-            raise UsageError(f"{name} is {value}, expected at least {least}")
+    if not 1 <= args.batch <= 10**9:
+        raise UsageError(f"--batch is {args.batch}, expected at least 1")
     least = 0 if args.out is None else 1
     if args.keep is not None and args.keep < least:
         raise UsageError(f"--keep is {args.keep}, expected at least {least}")
     folder = Path(args.folder)
     params = versions(args.params)
     source = open_source(args.source, folder, args.follow)
-    options = {"hold": args.hold, "labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
+    options = {"labels_per_day": args.labels_per_day, "keep_decisions": args.keep}
     given = {name: value for name, value in options.items() if value is not None}
     devices = None if args.closed is None else _names(args.closed)
     sink: Sink | None = None
@@ -147,7 +139,6 @@ def run_fleet(args: argparse.Namespace) -> int:
                     source,
                     sink,
                     count=args.batch,
-                    every=args.every,
                     flush=args.flush,
                     told=bar,
                     idle=idle,

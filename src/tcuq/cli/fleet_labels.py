@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.csv_text import csv_name, name_in_csv
 from .common import answer, note
 from .edge import UsageError
 from .parser import declare
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("device", "version", "boot", "seq", "time", "risk", "answer", "answer_name", "part", "label")
 """Of the file of steps to label; `label` is empty, to be filled in."""
+
+NAMES = ("device", "version", "answer_name")
+"""Columns of text that others chose."""
 
 EPOCH = date(1970, 1, 1)
 
@@ -96,7 +100,9 @@ def asked_text(rows: list[Mapping[str, Any]]) -> str:
     writer.writeheader()
     for row in rows:
         risk = row.get("risk")
-        writer.writerow({**row, "risk": f"{risk:.6f}" if isinstance(risk, float) else risk, "label": ""})
+        names = {key: csv_name(str(row[key])) for key in NAMES if key in row}
+        shown = f"{risk:.6f}" if isinstance(risk, float) else risk
+        writer.writerow({**row, **names, "risk": shown, "label": ""})
     return text.getvalue()
 
 
@@ -134,8 +140,9 @@ def _labels(reader: csv.DictReader[str], path: Path) -> list[dict[str, Any]]:
             place = {key: int(row[key]) for key in ("boot", "seq")}
         except (TypeError, ValueError):
             raise ValueError(f"{path}, line {reader.line_num}: boot or seq is no integer") from None
-        label = (row["label"] or "").strip()
-        rows.append({"device": row["device"], "version": row["version"], **place, "label": label or None})
+        names = {key: name_in_csv(row[key] or "") for key in ("device", "version")}
+        label = name_in_csv((row["label"] or "").strip())
+        rows.append({**names, **place, "label": label or None})
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import threading
 import time
@@ -17,6 +18,9 @@ from .parser import declare
 
 if TYPE_CHECKING:
     from .parser import Subparsers
+
+WORST = 20
+"""Devices that the page lists."""
 
 FRESH = 2.0
 """Seconds for which what was read of a fleet serves all who look."""
@@ -35,28 +39,23 @@ def add(actions: Subparsers) -> None:
     option = parser.add_argument
     add_folder(parser)
     option("-o", "--output", metavar="OUT.html", help="page to write")
-    option("--title", metavar="TEXT", help="title of the page (default: the name of the folder)")
-    option("--worst", type=int, default=20, metavar="N", help="worst devices to show (default: 20)")
     option("--serve", action="store_true", help="serve the page and /metrics until Ctrl-C")
     option(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="with --serve: address (default: 127.0.0.1)"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="with --serve: address (default: 127.0.0.1, this machine alone); another one needs a secret in "
+        "the variable TCUQ_TOKEN, which the page then asks for",
     )
     option("--port", type=int, default=8357, metavar="N", help="with --serve: port (default: 8357)")
-    option(
-        "--token",
-        metavar="SECRET",
-        help="with --serve: secret that the page asks for; needed with another --host",
-    )
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the page, or serve it."""
     if args.serve == (args.output is not None):
         raise UsageError("one of -o OUT.html and --serve is needed")
-    if not 1 <= args.worst <= 200:
-        raise UsageError(f"--worst is {args.worst}, expected 1 to 200")
-    title = args.title or Path(args.folder).resolve().name or "Fleet"
-    look = Look(args.folder, args.worst, clock(args), healthy(args))
+    title = Path(args.folder).resolve().name or "Fleet"
+    look = Look(args.folder, clock(args), healthy(args))
     return _serve(args, look, title) if args.serve else _write(args, look, title)
 
 
@@ -78,8 +77,6 @@ class Look:
     Parameters
     ----------
     folder : path
-    worst : int
-        Devices to list.
     clock : callable
         Tells the time up to which silence is judged, None for that of the last event.
     baseline : pair of float, optional
@@ -89,11 +86,10 @@ class Look:
     def __init__(
         self,
         folder: str,
-        worst: int,
         clock: Callable[[], float | None],
         baseline: tuple[float, float] | None = None,
     ) -> None:
-        self.folder, self.worst, self.clock, self.baseline = folder, worst, clock, baseline
+        self.folder, self.clock, self.baseline = folder, clock, baseline
         self._read: tuple[float, tuple[dict[str, Any], Any]] | None = None
         self._lock = threading.Lock()
 
@@ -110,7 +106,7 @@ class Look:
         from ..fleet.looks import histograms, timelines
 
         with Fleet.open_read(self.folder) as fleet:
-            summary = fleet.summary(self.clock(), self.worst, self.baseline)
+            summary = fleet.summary(self.clock(), WORST, self.baseline)
             if "histogram" not in summary:
                 summary["histogram"] = histograms(fleet)
             return summary, timelines(fleet, summary["worst"])
@@ -143,7 +139,7 @@ def _serve(args: argparse.Namespace, look: Look, title: str) -> int:
         None,
         host=args.host,
         port=args.port,
-        token=args.token,
+        token=os.environ.get("TCUQ_TOKEN") or None,
         metrics=lambda: metrics_text(look()[0]),
         views=views,
     )

@@ -48,17 +48,9 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--folder", metavar="DIR", help="where everything is kept, and continued (default: PARAMS-live)"
     )
-    parser.add_argument(
-        "--save-every",
-        type=int,
-        metavar="N",
-        default=1000,
-        help="save the state every N steps (default: 1000)",
-    )
     add_logits_options(parser, "SOURCE")
     page = parser.add_argument_group("page")
     page.add_argument("--open", action="store_true", help="open the page in a browser")
-    page.add_argument("--title", metavar="TEXT", help="name on the page (default: SOURCE)")
     page.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"port of the page (default: {PORT})"
     )
@@ -66,18 +58,11 @@ def add(subparsers: Subparsers) -> None:
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="address of the page (default: 127.0.0.1, this machine alone)",
-    )
-    page.add_argument(
-        "--token",
-        metavar="SECRET",
-        help="secret that the page asks for; needed with another --host (or set TCUQ_TOKEN)",
+        help="address of the page (default: 127.0.0.1, this machine alone); another one needs a secret in "
+        "the variable TCUQ_TOKEN, which the page then asks for",
     )
     page.add_argument("--no-page", action="store_true", help="keep and judge steps, without a page")
     tells = parser.add_argument_group("notifications")
-    tells.add_argument(
-        "--home-assistant", metavar="URL", help="publish to Home Assistant through this broker, mqtt://HOST"
-    )
     tells.add_argument("--webhook", metavar="URL", help="POST JSON here when an alarm is raised or ends")
     merge = parser.add_argument_group("recorded steps as a log")
     merge.add_argument(
@@ -101,8 +86,6 @@ def command(args: argparse.Namespace) -> int:
         return _merge(args, params)
     if args.steps is not None:
         raise UsageError("--steps is given without --merge")
-    if args.save_every < 1:
-        raise UsageError(f"--save-every is {args.save_every}, expected at least 1")
     with _ending() as stop:
         return _watch(args, params, stop)
 
@@ -121,8 +104,6 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
         params,
         folder,
         source.name,
-        title=args.title,
-        save_every=args.save_every,
         softmax=_softmax(args),
         tell=[lambda kind, text, step: _tell(args, kind, text, step)],
         decided=printer if args.json else None,
@@ -139,7 +120,7 @@ def _watch(args: argparse.Namespace, params: Params, stop: _Stop) -> int:
     with contextlib.ExitStack() as stack:
         stack.push(close)
         page = _serve(args, session, stack)
-        _connect(args, session, client, stack)
+        _connect(args, session, stack)
         begun = True
         if page:
             note(args, f"the page is at {page}")
@@ -171,7 +152,7 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
         telling.feed,
         host=args.host,
         port=args.port,
-        token=args.token or os.environ.get("TCUQ_TOKEN") or None,
+        token=os.environ.get("TCUQ_TOKEN") or None,
         mark=session.mark,
         metrics=lambda: prometheus_text(telling.status, telling.feed.about),
     )
@@ -183,24 +164,16 @@ def _serve(args: argparse.Namespace, session: Session, stack: contextlib.ExitSta
     return server.url
 
 
-def _connect(args: argparse.Namespace, session: Session, client: str, stack: contextlib.ExitStack) -> None:
+def _connect(args: argparse.Namespace, session: Session, stack: contextlib.ExitStack) -> None:
     """Connect what else is told of the session."""
     telling = session.telling
-    title = telling.feed.about["title"]
     if args.webhook is not None:
         from ..live.webhook import Webhook
 
-        told = {"title": title, "source": session.source, "params": session.params.fingerprint}
+        told = {"source": session.source, "params": session.params.fingerprint}
         hook = Webhook(args.webhook, told, lambda text: telling.remarks.now("webhook", text, session.step))
         telling.on_alarm.append(hook)
         stack.callback(hook.close)
-    if args.home_assistant is not None:
-        from ..fleet.broker import Broker
-        from ..live.home_assistant import HomeAssistant
-
-        node = client.replace("-live-", "_")
-        there = HomeAssistant(Broker.of(args.home_assistant), node, title, lambda: telling.status)
-        stack.callback(there.close)
 
 
 def _merge(args: argparse.Namespace, params: Params) -> int:
@@ -275,11 +248,15 @@ class _Printer:
 
 
 def _summary(args: argparse.Namespace, session: Session) -> None:
+    from ..report.text import NBSP, plural
+
     counts = session.telling.counts
-    share = f"{counts['abstained']:,} abstentions, {counts['alarms']:,} alarms, {counts['broken']:,} broken"
     lost = session.folder.lost
-    kept = f"kept in {session.folder.path}" + (f", but {lost:,} lines could not be written" if lost else "")
-    note(args, f"{counts['steps']:,} steps, {share} lines; {kept}")
+    kept = f"kept in {session.folder.path}"
+    kept += f", but {plural(lost, 'line')} could not be written" if lost else ""
+    told = {"steps": "step", "abstained": "abstention", "alarms": "alarm", "broken": "broken line"}
+    shown = ", ".join(plural(counts[name], one) for name, one in told.items())
+    note(args, f"{shown}; {kept}".replace(NBSP, " "))
 
 
 class _Stop:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..base.fixed import ONE
+from ..base.plain_text import plain_text
 from ..monitor.params import Params
 
 MAX_CLASS_NAME = 255
@@ -39,24 +40,9 @@ def string_of(text: str) -> str:
     >>> print(string_of('a "b"?'), string_of("Köln1"))
     "a \"b\"\?" "K\303\266ln1"
     """
-    return f'"{_escaped(text)}"'
-
-
-def note_of(text: str) -> str:
-    r"""Return a text that cannot end or begin a comment, nor anything else.
-
-    Examples
-    --------
-    >>> print(note_of("cat */ int x; /* dog"))
-    cat \052/ int x; /\052 dog
-    """
-    return _escaped(text).replace("*", r"\052")
-
-
-def _escaped(text: str) -> str:
     plain = {ord(sign): sign for sign in map(chr, range(32, 127))} | {34: r"\"", 92: r"\\", 63: r"\?"}
     # Half of a surrogate pair, which JSON can say, has no UTF-8.
-    return "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode("utf-8", "replace"))
+    return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode("utf-8", "replace")) + '"'
 
 
 def check_names(names: Sequence[str] | None) -> None:
@@ -154,7 +140,7 @@ def _by_class(params: Params, kind: str, name: str, values: Sequence[int], unit:
 
 
 def _class(params: Params, number: int) -> str:
-    return f"class {number}" + (f": {note_of(params.names[number])}" if params.names is not None else "")
+    return f"class {number}" + (f": {plain_text(params.names[number])}" if params.names is not None else "")
 
 
 def _continued(lines: list[str]) -> list[str]:

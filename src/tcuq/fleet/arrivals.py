@@ -25,6 +25,9 @@ KEYS = ("device", "boot", "seq", "probs", "features", "time", "version", "state"
 MOST_KINDS = 64
 """Kinds of bad input that are told apart."""
 
+MOST_BAD = 1000
+"""Bad steps of one line or message that are looked at; those behind are counted."""
+
 NO_TIME = math.inf
 """Stands for a time that is none: the fleet counts it as a bad time and takes the event without one."""
 
@@ -253,12 +256,21 @@ class Gathering:
     def add_content(
         self, content: Any, number: str, device: str | None = None, received: float | None = None
     ) -> None:
-        """Take one step or a list of them; a bad one is counted and the others are kept."""
-        for each in content if isinstance(content, list) else (content,):
+        """Take one step or a list of them; a bad one is counted and the others are kept.
+
+        After `MOST_BAD` bad ones the rest of the list is refused at once: rubbish must not take much time.
+        """
+        steps, bad = content if isinstance(content, list) else [content], 0
+        for place, each in enumerate(steps):
             try:
                 self.add_json(each, device, received)
             except Refused as error:
                 self.refuse(error.kind, f"{self.where}, {number}: {error}")
+                bad += 1
+                if bad == MOST_BAD and place + 1 < len(steps):
+                    message = f"{self.where}, {number}: the rest of a list with {bad} bad steps"
+                    self.refuse("after bad steps", message, len(steps) - place - 1)
+                    return
 
     def add_json(self, content: Any, device: str | None = None, received: float | None = None) -> None:
         """Take a step or a state as JSON gives it.

@@ -62,21 +62,19 @@ class Broker:
         if self.tls:
             client.tls_set()
 
-    def client(self, identity: str, keep: bool, **more: Any) -> Any:
+    def client(self, identity: str) -> Any:
         """Return a client that is not connected yet.
+
+        The broker keeps messages while it is away, and until each is acknowledged.
 
         Parameters
         ----------
         identity : str
             Name of the client at the broker.
-        keep : bool
-            The broker keeps messages while the client is away.
-        **more
-            Passed on to paho.
         """
         mqtt = needed("paho.mqtt.client", "tcuq[mqtt]", "MQTT")
         found = mqtt.Client(
-            mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=not keep, **more
+            mqtt.CallbackAPIVersion.VERSION2, client_id=identity, clean_session=False, manual_ack=True
         )
         self.identify(found)
         found.reconnect_delay_set(1, 5)

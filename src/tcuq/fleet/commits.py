@@ -53,6 +53,7 @@ class Commits:
         self._labels_file: dict[str, Any] | None = None
         self._lock: Any = None
         self._known_refused: Counter[str] = Counter()
+        self._files_of_decisions = 0  # those that are there at least, unless somebody took one away
 
     def open(
         self,
@@ -79,7 +80,11 @@ class Commits:
             self._load(head, given, known)
         self._add_versions(given, known)
         self._open_labels(labels)
-        if head is None or self._entries != head["versions"]:
+        if (why := self._missing()) is not None:
+            self.remarks.append(why)
+        stays = min(self._files_of_decisions, self.kept or ALL)
+        if head is None or self._entries != head["versions"] or stays != self._files_of_decisions:
+            self._files_of_decisions = stays
             self._write_head(self.number, self.position)
         store.clean(self.folder, self._named(), self.number)
         self._drop_decisions()
@@ -162,6 +167,7 @@ class Commits:
         self._known_refused = Counter(head["refused"])
         self._entries = [dict(entry) for entry in head["versions"]]
         self._labels_file = head["labels"]
+        self._files_of_decisions = head["decisions"]
         for entry in self._entries:
             name = entry["name"]
             if name not in given:
@@ -251,12 +257,14 @@ class Commits:
             labels = {"name": name, "bytes": size}
         if stale or labels != self._labels_file:
             sync_folder(self.folder / store.STATE)
-        kept = (self._entries, self._labels_file)
+        kept = (self._entries, self._labels_file, self._files_of_decisions)
         self._entries, self._labels_file = entries, labels
+        if decided and self.kept:
+            self._files_of_decisions = min(self._files_of_decisions + 1, self.kept)
         try:
             self._write_head(number, position)
         except BaseException:
-            self._entries, self._labels_file = kept
+            self._entries, self._labels_file, self._files_of_decisions = kept
             raise
         self._levels, self.number, self.position = levels, number, position
         self._known_refused, self.labels_stale = Counter(self.refused), False
@@ -269,7 +277,8 @@ class Commits:
 
     def _write_head(self, number: int, position: Any) -> None:
         head = {"commit": number, "position": position, "refused": dict(self.refused), **self._options}
-        store.write_head(self.folder, {**head, "versions": self._entries, "labels": self._labels_file})
+        head |= {"versions": self._entries, "labels": self._labels_file}
+        store.write_head(self.folder, {**head, "decisions": self._files_of_decisions})
 
     def _named(self) -> set[str]:
         files = {file["name"] for entry in self._entries for file in entry["files"]}
@@ -287,8 +296,22 @@ class Commits:
             (path for path in found if first <= int(path.stem) <= self.number), key=lambda p: int(p.stem)
         )
 
+    def _missing(self) -> str | None:
+        """Return a sentence on decisions that were taken away from the folder, None where all are there."""
+        there = len(self._decision_files())
+        if there >= self._files_of_decisions:
+            return None
+        return (
+            f"{self.folder / store.DECISIONS} has {there:,} files, expected {self._files_of_decisions:,}: "
+            "decisions were removed or lost there"
+        )
+
     def decisions(self, first: int) -> Iterator[tuple[int, list[Decided]]]:
-        """Yield committed decisions, from a commit on."""
+        """Yield committed decisions, from a commit on; raise where files of them are gone."""
+        why = self._missing()
+        # A writer with --keep removes old files while this one reads.
+        if why is not None and (store.read_head(self.folder) or {}).get("commit") == self.number:
+            raise ValueError(f"{why}; begin a new folder, or put them back")
         names = {name: lane.params.names for name, lane in self.lanes.items()}
         for path in self._decision_files(first):
             yield int(path.stem), read_decided(path, names)

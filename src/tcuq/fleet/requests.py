@@ -13,8 +13,8 @@ from typing import Any
 from ..base.json_text import from_json
 from ..base.limits import read_limited
 from ..base.whole_files import write_whole
+from .store import REQUESTS
 
-FOLDER = "requests"
 WAIT = 30.0
 """Seconds that an answer is waited for; a run answers after its next commit, or within a second."""
 
@@ -58,10 +58,10 @@ def _is_taken(error: ValueError) -> bool:
 
 def _handed_in(folder: Path, request: Mapping[str, Any], wait: float) -> dict[str, Any]:
     name = uuid.uuid4().hex
-    place = folder / FOLDER
+    place = folder / REQUESTS
     place.mkdir(exist_ok=True)
     asked, told = place / f"{name}.ask.json", place / f"{name}.told.json"
-    write_whole(asked, json.dumps(request))
+    write_whole(asked, json.dumps(request), links=False)
     until = time.monotonic() + wait
     while time.monotonic() < until:
         if told.exists():
@@ -80,7 +80,9 @@ def answer_requests(fleet: Any) -> int:
     A request whose process was killed before it read the answer leaves that; it is removed when nobody can
     wait for it any more.
     """
-    place = Path(fleet.folder) / FOLDER
+    place = Path(fleet.folder) / REQUESTS
+    if place.is_symlink():
+        return 0
     try:
         waiting = sorted(place.glob("*.ask.json"))
         left = sorted(place.glob("*.told.json"))
@@ -98,7 +100,9 @@ def answer_requests(fleet: Any) -> int:
             continue
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             found = {"error": " ".join(str(error).split())}
-        write_whole(place / path.name.replace(".ask.", ".told."), json.dumps(found, default=_plain))
+        write_whole(
+            place / path.name.replace(".ask.", ".told."), json.dumps(found, default=_plain), links=False
+        )
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     return len(waiting)

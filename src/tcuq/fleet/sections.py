@@ -38,7 +38,7 @@ def tiles(summary: Mapping[str, Any]) -> str:
             + (f"at most {share(alarm['baseline'])} when clean" if known(alarm.get("baseline")) else ""),
         ),
         ("Silent", count(summary.get("silent") or 0), "not heard of for long"),
-        ("Expected accuracy", share(_accuracy(summary)), "of the last steps, without labels"),
+        ("Expected accuracy", share(_accuracy(summary)), "of the last answers, estimated without labels"),
     ]
     if told and known(told.get("estimate")):
         interval = told.get("interval") or (None, None)

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..base.whole_files import make_folder, write_whole
+from ..base.whole_files import make_folder, refuse_links, write_whole
 from ..io.tables import decision_table, encode_table, package
 from ..monitor.steps import step_columns
 from .events import Decided
@@ -152,6 +152,7 @@ class FileSink:
     def begin(self, last: int) -> int:
         """Remove what does not belong to a commit; see `Sink`."""
         make_folder(self.out)
+        refuse_links(self.out)
         mark, owner = self.out / MARK, self._owner()
         found = mark.read_text(encoding="utf-8") if mark.exists() else None
         numbers = _numbers(self.out, self.format)
@@ -168,7 +169,7 @@ class FileSink:
             )
         if others:
             raise ValueError(f"{self.out}: holds decisions as {other}, expected this format or a new folder")
-        write_whole(mark, owner)
+        write_whole(mark, owner, links=False)
         for left in self.out.glob(".tcuq.*"):  # of a process that was killed while it wrote
             left.unlink()
         for number in numbers:

@@ -25,12 +25,12 @@ import numpy.typing as npt
 from ..base.json_text import from_json
 from ..base.limits import read_limited
 from ..base.told import one_line
-from ..base.whole_files import sync_folder
+from ..base.whole_files import NO_LINK, refuse_links, sync_folder
 
 FORMAT = "tcuq fleet"
 LAYOUT = 1
 HEAD, LOCK = "HEAD", "LOCK"
-STATE, DECISIONS, VERSIONS = "state", "decisions", "versions"
+STATE, DECISIONS, VERSIONS, REQUESTS = "state", "decisions", "versions", "requests"
 PART = ".part"
 """End of the name of a file that is being written."""
 
@@ -45,7 +45,8 @@ class _Stream:
 
 
 def make_folders(folder: Path) -> None:
-    """Make the folder of a fleet, and those in it, where they are not there."""
+    """Make the folder of a fleet, and those in it, where they are not there; refuse links among them."""
+    refuse_links(folder, STATE, DECISIONS, VERSIONS, REQUESTS)
     missing = [each for each in (folder, *folder.parents) if not each.is_dir()][::-1]
     missing += [
         each for each in (folder / name for name in (STATE, DECISIONS, VERSIONS)) if not each.is_dir()
@@ -56,9 +57,14 @@ def make_folders(folder: Path) -> None:
         sync_folder(parent)
 
 
+def _own(path: str, flags: int) -> int:
+    """Open a file, but not through a symbolic link."""
+    return os.open(path, flags | NO_LINK, 0o666)
+
+
 def _written(path: Path, fill: Any) -> int:
     part = path.with_name(path.name + PART)
-    with open(part, "wb", BUFFER) as file:
+    with open(part, "wb", BUFFER, opener=_own) as file:
         fill(file)
         file.flush()
         os.fsync(file.fileno())
@@ -180,6 +186,7 @@ def read_head(folder: Path) -> dict[str, Any] | None:
 def _check_head(path: Path, head: Mapping[str, Any]) -> None:
     """Refuse a HEAD whose values have other types than this package writes."""
     kinds: dict[str, Any] = {"commit": int, "refused": dict, "hold": int, "bridge": int, "versions": list}
+    kinds["decisions"] = int
     entry = {"name": str, "fingerprint": str, "params": str, "files": list, "feature_scale": (int, float)}
     file = {"name": str, "bytes": int}
 
@@ -215,7 +222,7 @@ def check_new(folder: Path) -> None:
 def locked(folder: Path) -> Any:
     """Return a file that keeps other writers out until it is closed, or this process ends."""
     path = folder / LOCK
-    file = open(path, "a+b")  # noqa: SIM115
+    file = open(path, "a+b", opener=_own)  # noqa: SIM115
     try:
         _lock(file)
     except OSError as error:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.csv_text import name_in_csv
 from ..base.fixed import ONE
 from ..base.limits import Limits, limits_given
 from ..base.told import as_one_line
@@ -227,7 +228,7 @@ def _csv_rows(lines: list[tuple[int, str]], where: str, told: Told) -> tuple[lis
             kept = [cells[place] for place in places]
             rows.append([_number(name, text) for name, text in zip(names, kept, strict=True)])
             if named is not None:
-                _told(told, rows[-1][names.index("answer")], cells[named])
+                _told(told, rows[-1][names.index("answer")], name_in_csv(cells[named]))
         except ValueError as error:
             raise ValueError(at_line(where, number, str(error))) from None
     return names, rows

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..base.csv_text import csv_name
 from ..monitor.monitor import STEP_DTYPE, reason_names
 from ..monitor.params import Params
 from ..monitor.signals import NUMBER, SIGNALS
@@ -287,8 +288,9 @@ def _csv_word(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6f}"
+    name = csv_name(value)
     # A name is printable, so only commas and quotes could be taken for something else.
-    return '"' + value.replace('"', '""') + '"' if "," in value or '"' in value else str(value)
+    return '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
 
 
 def encode_decisions(decisions: Decisions, format: str) -> bytes:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ..base.limits import Limits, limits_given
+from ..base.limits import Limits, file_name, limits_given
 from ..base.whole_files import write_whole
 
 FORMATS = ("csv", "jsonl", "npz", "parquet", "arrow")
@@ -133,7 +133,7 @@ def read_bytes(path: str | Path, limits: Limits | None = None, name: str = "file
             size = os.stat(path).st_size
             content = b""
             if size <= most:
-                with open(path, "rb") as file:
+                with open(file_name(path), "rb") as file:
                     content = _up_to(file, most + 1)
                 size = len(content)
             else:
@@ -218,7 +218,7 @@ def read_lines(path: str | Path, limits: Limits | None = None, whole: bool = Fal
         return
     if whole and os.path.isfile(path) and (size := os.stat(path).st_size) > given.file:
         raise ValueError(f"{shown(path)}: has {size:,} bytes, {given.beyond('file', size)}")
-    with open(path, "rb") as file:
+    with open(file_name(path), "rb") as file:
         yield from _lines(path, file, given, whole)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..base.json_text import from_json
 from ..base.limits import read_limited
 from ..base.told import one_line
-from ..base.whole_files import make_folder, write_whole
+from ..base.whole_files import NO_LINK, make_folder, refuse_links, write_whole
 from ..monitor.class_names import checked_names
 from ..monitor.params import Params
 from .journal import Journal
@@ -137,7 +137,8 @@ class Folder:
             raise ValueError(f"{self.path}: is a file, expected a folder (--folder)")
         try:
             make_folder(self.path)
-            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+            refuse_links(self.path)
+            self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | NO_LINK, 0o666)
         except OSError as error:
             raise ValueError(f"{self.path}: {error.strerror}; choose another folder with --folder") from None
         try:
@@ -178,6 +179,10 @@ class Folder:
         """Hand the logs to the system: a decision is never there before the step that it is about."""
         return self.received.flush() and self.decisions.flush()
 
+    def sync(self) -> bool:
+        """Wait until the disk has what was flushed; tell whether it does."""
+        return self.received.sync() and self.decisions.sync()
+
     def save(self, saved: Saved, state: bytes) -> None:
         """Save a state, after the logs that it belongs to.
 
@@ -188,13 +193,13 @@ class Folder:
         """
         if not self.flush():
             raise self.error or OSError("the logs cannot be written")
-        if not (self.received.sync() and self.decisions.sync()):
+        if not self.sync():
             raise self.error or OSError("the logs cannot be written")
         saved.received, saved.decisions = self.received.size, self.decisions.size
         saved.state = base64.b64encode(state).decode()
-        write_whole(self.path / SESSION, json.dumps(vars(saved)) + "\n")
+        write_whole(self.path / SESSION, json.dumps(vars(saved)) + "\n", links=False)
         if state:
-            write_whole(self.path / STATE, state)
+            write_whole(self.path / STATE, state, links=False)
         self.saved = saved
 
     def state(self) -> bytes:
@@ -222,7 +227,7 @@ class Folder:
 def check_free(path: Path) -> None:
     """Raise in one line where another program writes to a folder, before anything else is opened."""
     try:
-        handle = os.open(path / LOCK, os.O_RDWR)
+        handle = os.open(path / LOCK, os.O_RDWR | NO_LINK)
     except OSError:
         return
     try:

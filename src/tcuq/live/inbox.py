@@ -50,7 +50,7 @@ class Event:
     ----------
     kind : str
         ``"connected"``, ``"lost"`` (half a line is dropped), ``"ended"`` (nothing more will come),
-        ``"opened"`` (a file, at its beginning) or ``"note"``.
+        ``"opened"`` (a file, at its beginning), ``"refused"`` (counted as broken) or ``"note"``.
     text : str
     identity : str
         Of a file that was opened.

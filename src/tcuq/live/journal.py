@@ -7,6 +7,8 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
+from ..base.whole_files import NO_LINK
+
 BINARY = getattr(os, "O_BINARY", 0)
 """Windows changes line ends without it."""
 
@@ -46,7 +48,7 @@ class Journal:
 
     def __init__(self, path: str | Path, limit: int = LIMIT) -> None:
         self.path, self.limit = Path(path), limit
-        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY, 0o666)
+        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | NO_LINK, 0o666)
         size = os.fstat(self._handle).st_size
         self.size = last_line_end(self._handle, size)
         self.cut = size - self.size

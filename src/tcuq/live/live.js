@@ -2,12 +2,24 @@
 
 const root = document.documentElement;
 const find = (query, from) => (from || document).querySelector(query);
+// Nothing came for a while: the page says for how long, in place of "live".
+const QUIET = 10; // seconds
+function howLong(seconds) {
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]], [size, name] = units.find((unit) => seconds >= unit[0]) || units[3];
+  return Math.floor(seconds / size) + " " + name;
+}
+function stateOf(state, device, detail) {
+  if (state !== "here") return state;
+  if (device && device.kind === "lost") return "lost";
+  return detail.paused ? "paused" : detail.steps && detail.quiet >= QUIET ? "quiet" : "here";
+}
 function tellState(state, device, detail) {
   const words = {
+    quiet: "no step for " + howLong(detail.quiet),
     opening: "connecting\u2026", away: "connection lost, trying again\u2026", ended: "the program has ended",
     locked: "the token is no longer valid: open the new link", lost: "device lost, waiting for it", paused: "paused", here: "live",
   };
-  const shown = state !== "here" ? state : device && device.kind === "lost" ? "lost" : detail.paused ? "paused" : "here";
+  const shown = stateOf(state, device, detail);
   root.dataset.state = shown;
   put("#state", shown === "here" && !detail.steps ? "connected, no step yet" : words[shown]);
 }
@@ -23,9 +35,10 @@ function start() {
   });
   const inside = (step) => Math.max(0, Math.min(stream.steps - 1, Math.floor(step)));
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  let about = {}, columns = [], device = null, state = "opening", replace = false, rate = null;
+  let about = {}, columns = [], device = null, state = "opening", replace = false, first = true, rate = null;
   let acted = true, ink = palette(), frame = 0, drawn = -1e9, told = -1e9, px = null, pinned = null;
   const rateOf = makeRate();
+  let came = Date.now(); // when the last step did
 
   // A picture that is paused keeps its scale, whatever comes in behind it.
   const view = makeFollowing(stream, () => {
@@ -106,7 +119,7 @@ function start() {
 
   function draw(now) {
     frame = 0;
-    tellState(state, device, { paused: !view.following, steps: stream.steps });
+    tellState(state, device, { paused: !view.following, steps: stream.steps, quiet: (Date.now() - came) / 1000 });
     find("#waiting").hidden = stream.steps > 0;
     const pause = find('[data-act="pause"]');
     pause.setAttribute("aria-pressed", String(!view.following));
@@ -253,7 +266,7 @@ function start() {
       columns = said.columns;
       device = said.device;
       stream.names = about.names || [];
-      replace = !said.known;
+      replace = first = !said.known;
       document.title = (about.title || "Live") + " \u2013 tcuq";
       put("#title", about.title || "Live");
       const judged = about.decided_by === "device" ? "decided on the device" : "decided on this computer";
@@ -267,6 +280,9 @@ function start() {
       }
       const gone = stream.append(part, columns);
       if (pinned !== null) pinned = pinned >= gone && pinned - gone < stream.steps ? pinned - gone : null;
+      // What was there before this page was opened came when the server says; after that its own clock counts.
+      if (part.count) came = first ? Math.min(Date.now(), stream.time[stream.steps - 1] * 1000) : Date.now();
+      first = first && !part.count;
       stream.totals = part.totals;
       stream.addRemarks(part.remarks);
       const changed = part.remarks.findLast((remark) => remark.kind === "lost" || remark.kind === "connected");
@@ -279,6 +295,7 @@ function start() {
   setInterval(() => {
     if (state === "here") rate = rateOf(stream.totals.steps);
     tellCounts(stream, about, rate);
+    soon();
   }, 1000);
   soon();
 }

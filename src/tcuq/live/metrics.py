@@ -22,7 +22,10 @@ _COUNTS = {
 _GAUGES = {
     "risk": ("tcuq_risk", "Risk of the last step, 0 to 1."),
     "threshold": ("tcuq_threshold", "Threshold of the last step."),
-    "alarm": ("tcuq_alarm", "Alarm: 0 none, 1 risk or evidence has risen, 2 risk has fallen, 3 both."),
+    "alarm": (
+        "tcuq_alarm",
+        "Alarm: 0 none, 1 risk has risen or evidence has added up, 2 risk has fallen, 3 both.",
+    ),
     "expected_accuracy": ("tcuq_expected_accuracy", "Accuracy that the monitor expects, 0 to 1."),
     "abstention_share": ("tcuq_abstention_share", "Share of abstentions in the last 1,000 steps."),
     "time": ("tcuq_last_step_timestamp_seconds", "Time of the last step, Unix seconds."),

@@ -120,7 +120,7 @@ class Subscription(Source):
         self._link: Link | None = None
 
     def _open(self) -> None:
-        client = self._broker.client(self._identity, True, manual_ack=True)
+        client = self._broker.client(self._identity)
         client.on_message = self._on_message
 
         def connected(again: bool) -> None:
@@ -141,7 +141,7 @@ class Subscription(Source):
             return
         limits, size = limits_given(), len(message.payload)
         if size > limits.message:
-            self.put(Event("note", f"a message has {size:,} bytes, {limits.beyond('message', size)}"))
+            self.put(Event("refused", f"a message has {size:,} bytes, {limits.beyond('message', size)}"))
             client.ack(message.mid, message.qos)
             return
         payload = bytes(message.payload)

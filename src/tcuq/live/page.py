@@ -31,8 +31,8 @@ LEGEND = (
     ("risk", "risk (shade: lowest to highest)"),
     ("threshold", "threshold"),
     ("abstain", "not sure: abstained"),
-    ("rise", "alarm: risk rose"),
-    ("fall", "alarm: risk fell"),
+    ("rise", "alarm: risk has risen, or evidence has added up"),
+    ("fall", "alarm: risk has fallen"),
 )
 
 BUTTONS = (
@@ -66,7 +66,7 @@ SPOKEN = (
 
 ROWS = (
     ("persistence", "Persistence", "how long classes stay: 1 is for long"),
-    ("accuracy", "Expected accuracy", "of the next answers, as estimated without labels"),
+    ("accuracy", "Expected accuracy", "of the last answers, estimated without labels"),
 )
 
 TILES = (

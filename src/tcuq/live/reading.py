@@ -46,8 +46,8 @@ class Reading:
     ----------
     broken, others : int
         Lines and frames that could not be read; steps of a monitor with other parameters.
-    why : str
-        What was wrong with the last one of either.
+    why, other : str
+        What was wrong with the last one of each.
     notes : list of str
         What else is worth to know; whoever shows it empties it.
     names : tuple of str or None
@@ -65,7 +65,7 @@ class Reading:
         self._params, self._softmax, self._limits = params, softmax, limits_given(limits)
         self._fingerprint = int(params.fingerprint, 16)
         self.broken = self.others = 0
-        self.why = ""
+        self.why = self.other = ""
         self.notes: list[str] = []
         self.names: tuple[str, ...] | None = None
         self._told: set[str] = set()
@@ -95,11 +95,11 @@ class Reading:
 
     def prime(self, head: bytes) -> None:
         """Take what the beginning of a file says of the rest: columns, names, kind of numbers; no steps."""
-        counts = self.broken, self.others, self.why
+        counts = self.broken, self.others, self.why, self.other
         for item in Decoder(self._limits.live_line).push(head):
             if isinstance(item, Text) and (self._take_line(item.line, 0.0) or self._rows.done()):
                 break
-        self.broken, self.others, self.why = counts
+        self.broken, self.others, self.why, self.other = counts
         self._rows.done()
 
     def push(self, data: bytes, time: float) -> list[Got]:
@@ -142,7 +142,7 @@ class Reading:
 
     def _other(self, fingerprint: Any) -> None:
         self.others += 1
-        self.why = (
+        self.other = (
             f"made with parameters {one_line(str(fingerprint), 40)}, expected {self._params.fingerprint}"
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from ..base.told import one_line
+
 Tell = Callable[[str, str, int], None]
 """Takes kind, text and step of a remark."""
 
@@ -38,7 +40,8 @@ class Remarks:
         self._waiting: dict[str, tuple[int, str, int]] = {}
 
     def now(self, kind: str, text: str, step: int) -> None:
-        """Pass a remark on at once."""
+        """Pass a remark on at once; it may hold words of a device or a server, so it is made one line."""
+        text = one_line(text)
         for tell in self.tell:
             tell(kind, text, step)
 

@@ -5,9 +5,9 @@ const HEAD = [
   "abstain", "alarm", "warming_up", "reason", "persistence", "variety", "severity", "expected_accuracy", "marked_wrong",
 ];
 
-// A table program would run a text that begins like a formula.
+// A table program would run a text that begins like a formula; numbers may begin with a minus.
 function cell(value) {
-  const text = String(value), safe = /^([=@+\t\r]|-(?![\d.]))/.test(text) ? "'" + text : text;
+  const text = String(value), safe = typeof value === "string" && /^'*[=+\-@\t\r]/.test(text) ? "'" + text : text;
   return /[",\n\r]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
 }
 
@@ -19,7 +19,7 @@ function isoTime(seconds) {
 
 function csvOf(stream, from, to) {
   const rows = [HEAD.join(",")], bit = (flags, mask) => (flags & mask ? 1 : 0);
-  const digits = (value) => (Number.isFinite(value) ? String(Number(value.toFixed(6))) : "");
+  const digits = (value) => (Number.isFinite(value) ? Number(value.toFixed(6)) : "");
   for (let i = from; i < to; i++) {
     const flags = stream.flags[i], reason = stream.reasons[stream.reason[i]];
     rows.push([

@@ -250,7 +250,9 @@ def serve(
     if token is not None and not token:
         raise ValueError("token is empty, expected some characters")
     if token is None and not _is_local(host):
-        raise ValueError(f"host is {host}, expected a token with it: others than this machine could look")
+        raise ValueError(
+            f"host is {host}, expected a token with it (TCUQ_TOKEN): others than this machine could look"
+        )
     listener = _bound(host, port)
     listener.site = Site(feed, token, int(listener.server_address[1]), mark, metrics, tuple(views))
     return Server(listener, host)

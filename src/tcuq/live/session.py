@@ -36,7 +36,6 @@ class Session:
         What is kept, and where a session that was ended goes on.
     source : str
         Name of the source.
-    title : str, optional
     save_every : int
         Steps between two saved states.
     softmax : callable, optional
@@ -61,7 +60,6 @@ class Session:
         folder: str | Path,
         source: str,
         *,
-        title: str | None = None,
         save_every: int = 1000,
         softmax: Softmax | None = None,
         tell: Sequence[Tell] = (),
@@ -77,18 +75,18 @@ class Session:
         self._acks: list[Callable[[], None]] = []
         try:
             saved = self.folder.saved
-            self.telling = Telling(params, self._about(title or source), tell, saved.counts, saved.alarm)
+            self.telling = Telling(params, self._about(), tell, saved.counts, saved.alarm)
             self.stream = Stream(params, self.folder, key or source, self.telling, decided)
             self.stream.go_on(recover(self.folder, self.stream.judge, params))
         except BaseException:
             self.folder.close()
             raise
 
-    def _about(self, title: str) -> dict[str, Any]:
+    def _about(self) -> dict[str, Any]:
         params, saved = self.params, self.folder.saved
         names = params.names or checked_names(saved.names, params.classes)
         return {
-            "title": title,
+            "title": self.source,
             "source": self.source,
             "names": None if names is None else list(names),
             "classes": params.classes,
@@ -156,17 +154,19 @@ class Session:
                 self._acks.append(item.ack)
         self._take(got, at)
         self._tell_reading()
-        self._acknowledge(self.folder.flush())
+        self._acknowledge()
         if self.step - self.stream.saved_at >= self._save_every:
             self.stream.save()
         return ended
 
-    def _acknowledge(self, kept: bool) -> None:
-        """Tell a broker what is kept; what waits for room on the disk is told when it is written."""
+    def _acknowledge(self) -> bool:
+        """Write the logs, and tell a broker what the disk has; what waits for room is told later."""
+        kept = self.folder.flush() and (not self._acks or self.folder.sync())
         if kept:
             acks, self._acks = self._acks, []
             for ack in acks:
                 ack()
+        return kept
 
     def _take(self, got: list[Got], at: int | None) -> None:
         self.stream.take_names(self.reading.names)
@@ -177,6 +177,11 @@ class Session:
         if kind in ("lost", "ended"):
             got = got + self.reading.end(kind == "ended", time.time())
         self._take(got, at)
+        if kind == "refused":
+            self.telling.counts["broken"] += 1
+            self.telling.remarks.often("broken", event.text, self.step)
+            self.telling.refresh()
+            return
         if kind in ("lost", "ended"):
             self.telling.connected = False
             self.stream.interrupted()
@@ -199,7 +204,7 @@ class Session:
             text = f"could not be read: {reading.why}"
             self.telling.remarks.often("broken", text, self.step, broken)
         if others and not self._told_others:
-            self._remark("note", f"steps are left out: {reading.why}")
+            self._remark("note", f"steps are left out: {reading.other}")
         counts["broken"] += broken
         counts["others"] += others
         self._told_broken, self._told_others = reading.broken, reading.others
@@ -215,8 +220,7 @@ class Session:
     def tick(self) -> None:
         """Do what is due: joined remarks, and writing what could not be written before."""
         self.telling.remarks.flush()
-        wrote = self.folder.flush()
-        self._acknowledge(wrote)
+        wrote = self._acknowledge()
         self.telling.counts["unkept"] = self.folder.lost
         if not wrote and not self._full and self.folder.error is not None:
             self._full = True

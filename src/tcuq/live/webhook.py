@@ -13,9 +13,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .._version import VERSION
+from ..base.told import one_line
 
 TIMEOUT, TRIES, WAITING = 5.0, 5, 100
 """Seconds for one attempt, attempts a message, and messages that wait at most."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Take a redirect for a failure: a receiver does not choose where requests of this machine go."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 class Webhook:
@@ -84,10 +95,13 @@ class Webhook:
             except urllib.error.HTTPError as error:
                 why = f"status {error.code}"
                 error.close()
+                if 300 <= error.code < 400:
+                    why += ", a redirect, which is not followed: give the address that it leads to"
+                    break
                 if 400 <= error.code < 500 and error.code not in (408, 429):
                     break  # asking again would not help
             except (OSError, ValueError, http.client.HTTPException) as error:
-                why = str(getattr(error, "reason", error))[:100]
+                why = one_line(str(getattr(error, "reason", error)), 100)
             else:
                 self._tell(f"webhook: {what} was sent to {self._host}")
                 return
@@ -96,7 +110,7 @@ class Webhook:
     def _post(self, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "User-Agent": f"tcuq/{VERSION}"}
         request = urllib.request.Request(self._url, body, headers, method="POST")
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        with _OPENER.open(request, timeout=TIMEOUT) as answer:
             answer.read(1024)
 
 

@@ -22,6 +22,8 @@ class Emulated:
     harness_flash, harness_ram : (int, int), optional
         Begin and bytes of memories beyond those of the board, where the harness lies; without them it shares
         the board's.
+    input_end : int
+        Where the memory ends that holds the input.
     """
 
     machine: str
@@ -29,6 +31,7 @@ class Emulated:
     ram: int
     harness_flash: tuple[int, int] | None
     harness_ram: tuple[int, int] | None
+    input_end: int
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,7 @@ def board(name: str) -> Board:
             int(machine["ram"], 0),
             _region(machine["harness_flash"]),
             _region(machine["harness_ram"]),
+            int(machine["input_end"], 0),
         ),
         chip=None
         if chip is None

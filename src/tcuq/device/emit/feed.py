@@ -85,7 +85,8 @@ class Link:
                 raise ValueError("the board is gone")
             self._waiting += more
         line, _, self._waiting = self._waiting.partition(b"\n")
-        return line.decode("ascii", "replace").strip()
+        text = line.decode("ascii", "replace").strip()
+        return "".join(each if each.isprintable() else "?" for each in text)  # it is shown on a terminal
 
     def send(self, content: bytes) -> None:
         """Send bytes."""

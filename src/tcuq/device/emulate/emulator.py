@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -13,7 +14,10 @@ from ..tools import PACKAGE, call, path_of
 REGIONS = ("network", "rule")
 """Parts of a step that are counted; the firmware marks them."""
 
-STATUSES = {2: "refused its input", 3: "took a fault"}
+STATUSES = {"2": "refused its input", "3": "took a fault"}
+
+MOST_INPUT = (16 << 20) - 4
+"""Bytes of memory beyond the board's, but for the length; on the microbit what the image leaves of flash."""
 
 
 @dataclass
@@ -72,36 +76,43 @@ def emulate(
     kept : path, optional
         A folder that keeps the compiled plugin.
     """
-    machine = image.board.emulated.machine
-    command = [
-        path_of("qemu-system-arm"),
-        "-M",
-        machine,
-        "-display",
-        "none",
-        "-monitor",
-        "none",
-        "-serial",
-        "none",
-    ]
-    command += ["-semihosting-config", "enable=on,target=native", "-kernel", str(image.path)]
-    command += ["-singlestep"] if singly else []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "input.bin").write_bytes(data)
+        command = [*command_of(image, data, folder), *(["-singlestep"] if singly else [])]
         if counted:
             command += ["-plugin", f"{plugin(kept or folder)},out=counts.txt,{','.join(_marks(image))}"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=timeout)
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=folder, timeout=timeout
+            )
         except subprocess.TimeoutExpired:
             raise ValueError(f"the emulation of {image.path} did not end within {timeout:g} s") from None
-        if done.returncode != 0:
-            said = (
-                STATUSES.get(done.returncode) or f"ended with status {done.returncode}: {_last(done.stderr)}"
-            )
-            raise ValueError(f"the firmware {image.path} {said}")
-        lines = (folder / "output.txt").read_text("ascii").splitlines()
-        return Ran(lines, _read(folder / "counts.txt", image) if counted else {})
+        said, _, status = f"\n{done.stdout}".rpartition("\nexit ")
+        if done.returncode != 0 or status.strip() != "0":
+            why = STATUSES.get(status.strip()) or f"ended with status {done.returncode}: {_last(done.stderr)}"
+            raise ValueError(f"the firmware {image.path} {why}")
+        return Ran(said.splitlines()[1:], _read(folder / "counts.txt", image) if counted else {})
+
+
+def command_of(image: Image, data: bytes, folder: Path) -> list[str]:
+    """Write the input into a folder, and return the command that runs an image there.
+
+    A reset of the machine ends it. There is no semihosting and no network: what runs reaches no file of this
+    computer and no other machine.
+
+    Parameters
+    ----------
+    image : Image
+    data : bytes
+    folder : path
+    """
+    if len(data) > MOST_INPUT:
+        raise ValueError(f"the input has {len(data):,} bytes, expected at most {MOST_INPUT:,}")
+    at = image.board.emulated
+    (folder / "input.bin").write_bytes(data + struct.pack("<I", len(data)))
+    command = [path_of("qemu-system-arm"), "-M", at.machine, "-display", "none", "-monitor", "none"]
+    command += ["-nic", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.path)]
+    return [*command, "-device", f"loader,file=input.bin,addr={at.input_end - len(data) - 4:#x},force-raw=on"]
 
 
 def plugin(folder: Path) -> Path:

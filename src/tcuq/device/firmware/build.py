@@ -127,6 +127,7 @@ def memory(board: Board, wide: bool = False) -> str:
     REGION_ALIAS("HARNESS_CODE", FLASH)
     REGION_ALIAS("HARNESS_DATA", RAM)
     STACK_BYTES = 1024;
+    input_end = 0x40000;
     <BLANKLINE>
     """
     at = board.emulated
@@ -147,7 +148,8 @@ def memory(board: Board, wide: bool = False) -> str:
     ]
     code, data = ("HARNESS_FLASH", "HARNESS_RAM") if regions["HARNESS_RAM (rwx)"] else ("FLASH", "RAM")
     aliases = [f'REGION_ALIAS("HARNESS_CODE", {code})', f'REGION_ALIAS("HARNESS_DATA", {data})']
-    return "\n".join(["MEMORY", "{", *lines, "}", *aliases, f"STACK_BYTES = {board.stack_bytes};", ""])
+    symbols = [f"STACK_BYTES = {board.stack_bytes};", f"input_end = {at.input_end:#x};"]
+    return "\n".join(["MEMORY", "{", *lines, "}", *aliases, *symbols, ""])
 
 
 def fresh(folder: str | Path) -> Path:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The firmware's door to the computer that runs the emulator: a file that comes in, a file that goes out, marks for
+/* The firmware's door to the computer that runs the emulator: an input in memory, a UART that goes out, marks for
  * whoever counts instructions, and the depth of the stack. Files named harness*.c are linked outside the board's
  * memories wherever the machine has room there, so that they count in no size. */
 #ifndef HARNESS_H
@@ -11,7 +11,7 @@
 #define HARNESS_REFUSED 2 /* an input or parameters that make no sense */
 #define HARNESS_FAULT 3   /* the processor took a fault */
 
-/* Open input.bin for reading and output.txt for writing, both in the emulator's folder. */
+/* Find the input and switch on the output. */
 void harness_open(void);
 
 /* Fill `to` from the input. Return 1, or 0 when fewer bytes are left. */
@@ -22,7 +22,7 @@ void harness_text(const char *text);
 void harness_number(int32_t value);
 void harness_hex(const uint8_t *bytes, uint32_t count);
 
-/* End the emulation; what was written is on the disk then. */
+/* Write the status as the last line, and end the emulation. */
 void harness_exit(int status) __attribute__((noreturn));
 
 /* Paint the stack below the caller; return how far it was used from its top, in bytes, since then. */

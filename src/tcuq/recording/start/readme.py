@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._version import VERSION
+from ...base.plain_text import plain_text
 from ...base.platforms import PLATFORMS
 
 PAGE = """# A monitor for {model}
@@ -71,11 +72,11 @@ def readme(found: Mapping[str, Any]) -> str:
     return PAGE.format(
         export=_export(found),
         network=NETWORK if str(found["model"]).endswith(".tflite") else "",
-        model=found["model"],
+        model=plain_text(found["model"]),
         package=PLATFORMS[found["form"]],
         version=VERSION,
         seed=found["seed"],
-        data=found["data"],
+        data=plain_text(found["data"]),
         summary="\n".join(found["lines"]),
         meaning=MADE if found["made"] else REAL,
         judged=_judged(found),
@@ -102,7 +103,7 @@ def _judged(found: Mapping[str, Any]) -> str:
         f"{found['fit_examples']:,} examples were used to fit, {found['judge_examples']:,} others to judge."
     )
     if found["fit_kinds"] and set(found["fit_kinds"]).isdisjoint(found["judge_kinds"]):
-        fitted, judged = (", ".join(found[key]) for key in ("fit_kinds", "judge_kinds"))
+        fitted, judged = (", ".join(map(plain_text, found[key])) for key in ("fit_kinds", "judge_kinds"))
         text += f" The fit saw the shifts {fitted}; it is judged by others: {judged}."
     elif found["fit_kinds"]:
         text += " Both have the same kind of shift, as there is only one."
@@ -120,6 +121,6 @@ def _tables(found: Mapping[str, Any]) -> str:
         text += f"\n| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n"
         for name, row in rows.items():
             shares = [row[each] for each in ("wrong_model", "wrong_answers", "alarm_on") if each in row]
-            cells = [str(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
+            cells = [plain_text(name), f"{row['steps']:,}", *(f"{each:.1%}" for each in shares)]
             text += f"| {' | '.join(cells)} |\n"
     return text
