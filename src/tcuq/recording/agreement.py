@@ -39,7 +39,7 @@ def by_chance(log: Log) -> str | None:
         return None
     clean = np.ones(len(log), bool) if log.shifted is None else ~log.shifted
     right, chance = ~log.errors()[clean], 1 / log.classes
-    if not right.size or right.mean() > chance + 2 * (chance * (1 - chance) / right.size) ** 0.5:
+    if not right.size or right.mean() > chance + 3 * (chance * (1 - chance) / right.size) ** 0.5:
         return None
     what = "the range of the inputs (`input_range`) and the order of the classes (`names`)"
     return f"no better than chance; check {what}"

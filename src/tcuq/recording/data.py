@@ -138,12 +138,9 @@ def _file(path: Path, y: Any) -> Data:
         return _arrays(_npy(path), y, where)
     given = limits_given()
     content = read_bytes(path, given, "inputs")
-    found = arrays_of(content, where, (*INPUTS, *LABELS, *COLUMNS), (), given, "inputs")
-    x_name, y_name = (next((each for each in names if each in found), None) for names in (INPUTS, LABELS))
-    if x_name is None:
-        raise ValueError(
-            f"{where}: array 'x' is missing, expected inputs in x (or inputs), labels in y (or labels)"
-        )
+    found = arrays_of(content, where, (*INPUTS, *LABELS, *COLUMNS), (INPUTS,), given, "inputs")
+    x_name = next(each for each in INPUTS if each in found)
+    y_name = next((each for each in LABELS if each in found), "")
     more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
         if more["names"].ndim != 1:
@@ -152,7 +149,7 @@ def _file(path: Path, y: Any) -> Data:
             more["names"] = texts_of(more["names"])
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-    labels = found.get(y_name) if y is None and y_name is not None else y
+    labels = found.get(y_name) if y is None else y
     return _arrays(found[x_name], labels, where, **more)
 
 

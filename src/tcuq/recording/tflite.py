@@ -55,7 +55,9 @@ class TFLite:
             if quantized:
                 why = "fast kernels"
                 if wide and not fast:
-                    why = f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels "
+                    why = (
+                        f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels "
+                    )
                     why += "cannot do, runs on the fast ones"
                 self.info.notes.append(
                     f"{why}: single bits may differ from the reference kernels and from your device"

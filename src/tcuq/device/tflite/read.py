@@ -122,8 +122,8 @@ def _quantized(model: Model) -> None:
         if operator.code not in (*SUPPORTED, "DEQUANTIZE") and any(each in floats for each in left):
             raise ValueError(
                 f"operator {operator.number} ({operator.code}) computes in {left[0]}: the converter has no "
-                "int8 kernel of it and left it as it was. Replace the layer by supported ones and convert again; "
-                f"supported are {', '.join(SUPPORTED)}"
+                "int8 kernel of it and left it as it was. Replace the layer by supported ones and convert "
+                f"again; supported are {', '.join(SUPPORTED)}"
             )
     made = [number for operator in model.operators for number in operator.outputs]
     for number in (*model.inputs, *made):
