@@ -307,9 +307,12 @@ def test_the_command_checks(
     path.write_text(changed(measured))
     capsys.readouterr()
     assert run_bench(measured, monkeypatch, *where) == 1
-    assert capsys.readouterr().err.count("grown: ") == 1
-    assert run_bench(measured, monkeypatch, "--check", "--results", str(tmp_path)) == 1
-    assert "--results FOLDER is deprecated" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("stale: ") == 1
+    stale = copy.deepcopy(measured)
+    stale["measured"][0]["overhead"]["flash"] += 1  # less than what has always been called growth
+    path.write_text(json.dumps(stale))
+    assert run_bench(measured, monkeypatch, *where, "--quiet") == 1
+    assert "stale: stm32l432kc" in (said := capsys.readouterr().err) and " overhead flash: " in said
     path.write_text(changed(measured, compiler="another"))
     assert run_bench(measured, monkeypatch, *where) == 0
     assert "not compared: " in capsys.readouterr().err

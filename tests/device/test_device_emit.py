@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from device_emitted import BOARD, agree, fitting, image, lively, numbers, program, recorded, written
+from device_emitted import BOARD, agree, fitting, image, lively, program, recorded, written
 from device_graphs import Maker, graph_of, pictures, resnet8, whole
 
 from tcuq import Params
 from tcuq.cli import main
 from tcuq.device.emit import feed
-from tcuq.device.emit.application import Application, load_inputs, made_inputs, quantized
+from tcuq.device.emit.application import Application, made_inputs
 from tcuq.device.emit.image import build_package, flashable
 from tcuq.device.emit.package import emit
 from tcuq.device.emit.text import groups, texts
@@ -153,29 +153,6 @@ def test_the_self_check_finds_another_monitor(tmp_path: Path) -> None:
     (folder / "tcuq.c").write_text(text.replace(old, "out->risk = (uint16_t)1 +", 1))
     done = subprocess.run([program(made, folder)], capture_output=True, text=True)
     assert done.returncode == 1 and re.fullmatch(r"kws_selfcheck: [1-9]\d*\n", done.stderr)
-
-
-def test_inputs_of_ones_own(tmp_path: Path) -> None:
-    graph = graph_of()
-    tensor = graph.tensors[graph.input]
-    x = pictures(20)
-    np.savez(tmp_path / "x.npz", x=x)
-    assert np.array_equal(load_inputs(tmp_path / "x.npz", graph), x.reshape(20, -1))
-    real = (x.astype(np.float64) - tensor.zero) * tensor.scale
-    assert np.array_equal(quantized(real, graph), x.reshape(20, -1))
-    made = Application(graph, fitting(graph), "kws", x[:3].reshape(3, -1))
-    done = subprocess.run([program(made, written(made, tmp_path / "p"))], capture_output=True, text=True)
-    assert [numbers(line) for line in done.stdout.splitlines()] == recorded(made, x[:3])
-    for array, said in [
-        (x[:, :5], r"x: shape is \(20, 5, 12, 3\), expected \(inputs, 12, 12, 3\)"),
-        (x > 0, "x: values are bool, expected int8, or finite numbers"),
-        (np.full(x.shape, np.nan), "x: values are float64, expected int8, or finite numbers"),
-    ]:
-        with pytest.raises(ValueError, match=said):
-            quantized(array, graph)
-    np.savez(tmp_path / "two.npz", a=x, b=x)
-    with pytest.raises(ValueError, match="has arrays a, b, expected x"):
-        load_inputs(tmp_path / "two.npz", graph)
 
 
 # The image.
@@ -399,14 +376,11 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, capsys: pytest
         assert not (tmp_path / "out").exists()
     save_graph(tmp_path / "g.npz", graph)
     params.save(tmp_path / "p.json")
-    np.savez(tmp_path / "x.npz", x=np.zeros((2, 3), np.int8))
     for options, said in [
         (["--name", "while"], "a word that C or C++ uses already"),
         (["--name", "board"], "name is 'board', expected another than board and example"),
         (["--name", "a" * 21], "at most 20 characters"),
         (["--board", "microbit"], "expected netduinoplus2, or none for a package without a start-up"),
-        (["--inputs", str(tmp_path / "x.npz")], "shape is (2, 3), expected (inputs, 12, 12, 3)"),
-        (["--inputs", str(tmp_path / "none.npz")], "none.npz"),
     ]:
         assert main(["device", "emit", *where, *options]) == 2
         err = capsys.readouterr().err
@@ -456,7 +430,7 @@ def test_the_header_has_the_scale_of_the_input() -> None:
 
 
 def test_inputs_are_quantized_alike_everywhere(tmp_path: Path) -> None:
-    """As recorded, as stored in flash, as sent over the wire: halves and all."""
+    """As recorded, as sent over the wire: halves and all."""
     graph = graph_of()
     tensor = graph.tensors[graph.input]
     made = application()
@@ -465,12 +439,12 @@ def test_inputs_are_quantized_alike_everywhere(tmp_path: Path) -> None:
     x = np.resize(halves, (4, *tensor.shape))
     np.save(tmp_path / "x.npy", x)
     sent = b"".join(feed.read_inputs(tmp_path / "x.npy", tensor.size, folder))
-    kept = quantized(x, graph)
-    assert sent == kept.tobytes() == recording(x, Format(tensor.scale, tensor.zero), np.int8)[0].tobytes()
+    format = Format(tensor.scale, tensor.zero)
+    assert sent == recording(x, format, np.int8)[0].tobytes()
     pixels = np.resize(np.arange(2), (3, *tensor.shape)).astype(np.uint8)
     np.savez(tmp_path / "p.npz", x=pixels, y=np.zeros(3))
     sent = b"".join(feed.read_inputs(tmp_path / "p.npz", tensor.size, folder))
-    assert sent == quantized(pixels, graph).tobytes()
+    assert sent == recording(pixels, format, np.int8)[0].tobytes()
     np.save(tmp_path / "bad.npy", x > 0)
     with pytest.raises(ValueError, match="values are bool, expected int8, or finite numbers"):
         feed.read_inputs(tmp_path / "bad.npy", tensor.size, folder)
@@ -485,12 +459,8 @@ def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         feed.read_inputs(tmp_path / "odd.npz", tensor.size, folder)
     far = np.full((3, *tensor.shape), 1e6, np.float32)
     np.save(tmp_path / "far.npy", far)
-    for refused in (
-        lambda: feed.read_inputs(tmp_path / "far.npy", tensor.size, folder),
-        lambda: quantized(far, graph),
-    ):
-        with pytest.raises(ValueError, match=r"values range from 1e\+06 to 1e\+06, expected"):
-            refused()
+    with pytest.raises(ValueError, match=r"values range from 1e\+06 to 1e\+06, expected"):
+        feed.read_inputs(tmp_path / "far.npy", tensor.size, folder)
     (tmp_path / "bad.npz").write_bytes(b"PK\3\4garbagegarbage")
     with pytest.raises(ValueError, match="is no NPZ or NPY file, or is damaged"):
         feed.read_inputs(tmp_path / "bad.npz", tensor.size, folder)

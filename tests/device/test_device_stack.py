@@ -161,6 +161,13 @@ def test_no_stack_is_deeper_than_its_bound(name: str, firmware: str) -> None:
     assert 200 < found["ram"]["stack"] <= found["ram"]["stack_bound"] <= found["ram"]["stack"] + 300
 
 
+@pytest.mark.parametrize("name", ["microbit", "stm32l432kc"])
+def test_measuring_the_stack_takes_none_of_it(name: str) -> None:
+    """The smallest firmware: its own frames are less than what a compiler may save to measure them."""
+    found, _ = measure(Firmware("label", shape=(2, 0)), board(name), np.zeros((2, 2), np.int8))
+    assert 0 < found["ram"]["stack"] <= found["ram"]["stack_bound"] < 64
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [resnet8(), dscnn()])
 def test_whole_networks_keep_to_the_bound(make: Maker) -> None:

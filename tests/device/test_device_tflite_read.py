@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chain_tflite import write_chain
 from places import ROOT
 
 from tcuq.device.tflite.flatbuffer import MOST_ITEMS, root
@@ -225,3 +226,21 @@ def test_a_vector_longer_than_the_file() -> None:
     struct.pack_into("<I", content, begin - 4, 3000)
     with pytest.raises(ValueError, match=r"3000 values from byte \d+ on are needed, the file has"):
         read_model(bytes(content))
+
+
+def test_what_the_converter_left_in_float_is_named(tmp_path: Path) -> None:
+    """Full integer quantization was asked for, and cannot help with an operator that has no int8 kernel."""
+    pytest.importorskip("ai_edge_litert", reason="the test writes its models with ai-edge-litert")
+    steps = [("DEQUANTIZE", "float32"), ("ELU", "float32"), ("QUANTIZE", "int8"), ("SOFTMAX", "int8")]
+    path = write_chain(tmp_path / "elu.tflite", 4, steps)
+    said = r"operator 1 \(ELU\) computes in float32: .* supported are ADD"
+    with pytest.raises(ValueError, match=said) as error:
+        load_model(path)
+    assert "full integer" not in str(error.value)
+
+
+def test_a_streaming_model_is_told_what_to_do(tmp_path: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="the test writes its models with ai-edge-litert")
+    path = write_chain(tmp_path / "two.tflite", 4, [("SOFTMAX", "int8")], subgraphs=2)
+    with pytest.raises(ValueError, match="has 2 subgraphs: .* as streaming models do.* monitor alone"):
+        load_model(path)

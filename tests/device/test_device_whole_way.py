@@ -11,10 +11,12 @@ from device_emitted import agree
 from tiny_models import MODELS, bars
 
 import tcuq
-from tcuq.device.emit.application import Application, quantized
+from tcuq.device.emit.application import Application
 from tcuq.device.tflite.importing import import_model
 from tcuq.device.tools import missing
 from tcuq.export.transcript import step_fields, take
+from tcuq.recording.inputs import quantized
+from tcuq.recording.model import Format
 
 pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tcuq[tflite]'")
 STEPS = 200
@@ -35,6 +37,8 @@ def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
     rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
     wanted = take(tcuq.Monitor(params), log.probs[:STEPS], rows).fields.tolist()
     graph = import_model(path).graph
-    agree(Application(graph, params, "whole"), quantized(x[:STEPS], graph), wanted, tmp_path)
+    taken = graph.tensors[graph.input]
+    rows, _ = quantized(x[:STEPS].reshape(STEPS, -1), Format(taken.scale, taken.zero), np.int8)
+    agree(Application(graph, params, "whole"), rows, wanted, tmp_path)
     columns = dict(zip(step_fields(), np.array(wanted).T, strict=True))
     assert set(columns["abstain"]) == {0, 1} and len(set(columns["answer"])) > 2

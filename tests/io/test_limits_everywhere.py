@@ -235,7 +235,7 @@ def test_models_graphs_and_projections(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     says(refusal(lambda: load_graph(huge)), "model", "has 1,099,511,627,776 bytes")
     says(refusal(lambda: load_projection(huge, PARAMS)), "model")
-    says(refusal(lambda: open_data(huge, None, "x", None, Asked())), "inputs")
+    says(refusal(lambda: open_data(huge, None, Asked())), "inputs")
 
 
 def test_a_live_stream_without_line_ends_stays_small() -> None:

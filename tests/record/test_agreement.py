@@ -15,7 +15,7 @@ from tcuq.cli import main
 from tcuq.recording.agreement import by_chance, other_order
 
 BARS = "import sys\nfrom tiny_models import bar_net\ndef net(x):\n    return bar_net(x)\n"
-HINT = "check the scale of the inputs (--scale) and the order of the classes (--names)"
+HINT = "check the range of the inputs (--input-range) and the order of the classes (--names)"
 
 
 @pytest.fixture
@@ -111,13 +111,19 @@ def test_chance_is_that_of_clean_steps() -> None:
     assert by_chance(tcuq.Log(right, labels=np.zeros(80, int))) is not None
 
 
-def test_start_says_it_as_well(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    x, y = bars(600, noise=0.95)
-    np.savez("data.npz", x=x, y=(y + 1) % 3)
-    assert main(["start", "bars_net:net", "data.npz", "-o", "out", "--run-length", "100"]) == 0
-    said = capsys.readouterr().err
-    assert (
-        "in another order of the classes" in said
-        and f"tcuq: the model is no better than chance; {HINT}" in said
-    )
-    assert "in another order of the classes" in Path("out", "README.md").read_text()
+@pytest.mark.parametrize("quiet", [True, False])
+def test_start_says_it_in_its_first_line(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    monkeypatch.setattr("tcuq.recording.start.run.sources", lambda *args: {"monitor.c": ""})
+    x, y = bars(600, noise=0.85)
+    for labels, said in (
+        ((y + 1) % 3, "the labels look permuted: "),
+        (np.random.default_rng(0).integers(0, 3, 600), f"the model is no better than chance; {HINT}"),
+    ):
+        np.savez("data.npz", x=x, y=labels)
+        more = ["--force", *["--quiet"] * quiet]
+        assert main(["start", "bars_net:net", "data.npz", "-o", "out", *more]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("Verdict ") and f"DO NOT USE THIS MONITOR: {said}" in out.splitlines()[0]
+        assert said in Path("out", "README.md").read_text()

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tiny_models import MODELS, NAMES, bars, write_onnx, write_pictures
 import tcuq
 from tcuq.cli import main
 from tcuq.io import read_log
+from tcuq.recording.options import RecordOptions
 
 NET = "import numpy as np\ndef net(x):\n    return np.full((len(x), 3), 1 / 3), x.reshape(len(x), -1)\n"
 
@@ -58,7 +60,18 @@ def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[
     pytest.importorskip("onnxruntime", reason="ONNX: pip install 'tcuq[onnx]'")
     write_onnx(place / "m.onnx", softmax=False)
     Path("names.txt").write_text("\n".join(NAMES) + "\n")
-    args = ["m.onnx", "data.npz", "-o", "dev.npz", "--logits", "--names", "names.txt", "--scale", "1/2"]
+    args = [
+        "m.onnx",
+        "data.npz",
+        "-o",
+        "dev.npz",
+        "--logits",
+        "--names",
+        "names.txt",
+        "--input-range",
+        "0",
+        "0.5",
+    ]
     assert main(["record", *args, "--features", "sums", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["inferences"], found["features"], found["names"]) == (60, 8, list(NAMES))
@@ -72,9 +85,11 @@ def test_options_reach_the_recording(place: Path, capsys: pytest.CaptureFixture[
 def test_a_folder_and_a_function_of_ones_own(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_pictures(place / "pictures")
     assert main(["record", "own_net:net", "pictures", "-o", "dev.npz", "--input-shape", "8,8,1"]) == 0
-    assert capsys.readouterr().err.startswith("tcuq: files are mixed, as a folder is no stream; --in-order ")
+    assert capsys.readouterr().err.startswith(
+        "tcuq: files are mixed, as a folder is no stream; pass a stream "
+    )
     assert read_log("dev.npz").names == NAMES
-    more = ["--input-shape", "4,4", "--in-order", "--no-features", "--quiet"]
+    more = ["--input-shape", "4,4", "--features", "none", "--quiet"]
     assert main(["record", "own_net:net", "pictures", "-o", "dev.npz", *more]) == 0
     assert capsys.readouterr() == ("", "") and read_log("dev.npz").features is None
 
@@ -99,9 +114,9 @@ def test_errors_are_one_line_and_nothing_is_written(place: Path, capsys: pytest.
         (["own_net:net", "bare"], "bare: holds no class folders"),
         (["own_net:net", "far.npz"], "far.npz: label 3 of input 3, expected 0 to 2"),
         (["raw:net", "data.npz"], "Are these logits? Pass --logits."),
-        (["own_net:net", "data.npz", "--x", "X"], "array 'X' is missing"),
-        (["own_net:net", "data.npz", "--scale", "a/b"], "expected a number such as 0.5 or 1/255"),
-        (["own_net:net", "data.npz", "--batch", "0"], "batch is 0, expected 1 to 1000000"),
+        (["m.joblib", "data.npz"], "m.joblib: is a joblib file, expected module:name"),
+        (["own_net:net", "data.npz", "--labels", "y.csv"], "y.csv: labels in a file of their own are .npy"),
+        (["own_net:net", "data.npz", "--input-range", "1", "0"], "input_range is 1 to 0, expected two"),
         (["own_net:net", "data.npz", "--names", "a,b"], "pass --names in the order of these"),
         (["own_net:net", "data.npz", "--features", "h"], "let it return (posteriors, features)"),
         (["own_net:net", "data.npz", "--stream", "slow"], "stream is 'slow', expected mixed"),
@@ -123,9 +138,10 @@ def test_the_command_offers_what_python_offers() -> None:
 
     actions: Any = build_parser()._subparsers._group_actions[0].choices["record"]._actions  # type: ignore
     offered = {action.dest for action in actions} - {"help", "json", "quiet", "output", "data"}
-    python = set(inspect.signature(tcuq.record).parameters) - {"x", "y", "progress"}
-    assert offered == python
-    assert set(RECORDING) == python - {"model", "x_name", "y_name"}
+    python = set(inspect.signature(tcuq.record).parameters) - {"x", "y", "progress", "options"}
+    python |= {field.name for field in fields(RecordOptions)} - {"batch"}
+    assert offered - {"labels"} == python
+    assert set(RECORDING) == python - {"model", "fast"}
 
 
 def test_the_page_on_recording_documents_the_options() -> None:
@@ -133,12 +149,11 @@ def test_the_page_on_recording_documents_the_options() -> None:
     documented = set(re.findall(r"`(--[a-z-]+)", page))
     assert {
         "--features",
-        "--no-features",
-        "--scale",
+        "--input-range",
         "--names",
         "--logits",
         "--fast",
-        "--in-order",
+        "--labels",
         "--stream",
         "--shifts",
         "--steps",

@@ -10,12 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import MODELS, NAMES, bars, write_pictures
+from tiny_models import MODELS, NAMES, bar_net, bars, write_pictures
 
 import tcuq
 
 X, Y = bars(50)
 SHAPE = (8, 8, 1)
+
+
+def mixed(labels: Any) -> Any:
+    """Return the order in which files of a folder are read."""
+    order = np.argsort(labels, kind="stable")
+    return order[np.random.default_rng(0).permutation(len(order))]
 
 
 def same(x: Any) -> Any:
@@ -43,13 +49,12 @@ def test_npz_with_all_that_a_log_takes(tmp_path: Path) -> None:
 
 
 def test_npz_with_other_names(tmp_path: Path) -> None:
-    np.savez(tmp_path / "data.npz", pictures=X, digits=Y)
-    log = tcuq.record(same, tmp_path / "data.npz", x_name="pictures", y_name="digits")
+    np.savez(tmp_path / "data.npz", inputs=X, labels=Y)
+    log = tcuq.record(same, tmp_path / "data.npz")
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
+    np.savez(tmp_path / "data.npz", pictures=X)
     with pytest.raises(ValueError, match="array 'x' is missing"):
         tcuq.record(same, tmp_path / "data.npz")
-    with pytest.raises(ValueError, match=r"array 'digit' is missing.* Is 'digits' meant"):
-        tcuq.record(same, tmp_path / "data.npz", x_name="pictures", y_name="digit")
 
 
 def test_npy_is_read_piece_by_piece(tmp_path: Path) -> None:
@@ -62,8 +67,8 @@ def test_npy_is_read_piece_by_piece(tmp_path: Path) -> None:
         assert not isinstance(x, np.memmap) or x.shape[0] <= 8
         return same(x)
 
-    log = tcuq.record(model, tmp_path / "x.npy", y_name=str(tmp_path / "y.npy"), batch=8)
-    assert sizes == [8] * 6 + [2]
+    log = tcuq.record(model, tmp_path / "x.npy", tmp_path / "y.npy", batch=8)
+    assert sizes[-7:] == [8] * 6 + [2]
     np.testing.assert_array_equal(log.features, X.reshape(50, -1))
     assert log.labels is not None and log.labels.tolist() == Y.tolist()
 
@@ -111,7 +116,7 @@ def test_progress_begins_with_0_and_ends_with_all() -> None:
         (np.full((2, 3), np.nan), None, "x: x holds NaN or infinity"),
         (X, Y[:3], "x: y has 3 labels, x has 50 inputs"),
         (X, np.eye(3)[Y], r"y has shape \(50, 3\), expected one class an input; for one-hot rows, y.argmax"),
-        (X, Y + 1, r"x: label 3 of input \d+, expected 0 to 2, as same has 3 classes"),
+        (X, Y + 1, r"x: label 3 of input \d+, expected 0 to 2, as same has 3 classes; classes count from 0"),
         (X, Y + 0.5, "x: y is float64, expected whole numbers of classes"),
         (X, np.array(NAMES)[Y], "pass `names` in the order of the outputs"),
         ("data.txt", None, "data.txt: extension '.txt' is unknown, expected .npz, .npy, a folder"),
@@ -139,17 +144,12 @@ class TestPictures:
         return tmp_path / "pictures"
 
     def test_pixels_names_and_order(self, folder: Path) -> None:
-        log = tcuq.record(same, folder, input_shape=SHAPE, in_order=True)
+        log = tcuq.record(same, folder, input_shape=SHAPE)
         x, y = bars(12)
-        order = np.argsort(y, kind="stable")
-        assert log.names == NAMES and log.notes == ()
+        order = mixed(y)
+        assert log.names == NAMES and "mixed" in log.notes[0]
         assert log.labels is not None and log.labels.tolist() == y[order].tolist()
         np.testing.assert_allclose(log.features, np.round(x[order] * 255).reshape(12, -1) / 255, atol=1e-6)
-
-    def test_files_are_mixed_the_same_way_each_time(self, folder: Path) -> None:
-        one, two = (tcuq.record(same, folder, input_shape=SHAPE) for _ in range(2))
-        np.testing.assert_array_equal(one.features, two.features)
-        assert one.labels is not None and (np.diff(one.labels) < 0).any() and "mixed" in one.notes[0]
 
     @pytest.mark.parametrize("shape", [(8, 8), (1, 8, 8), (8, 8, 3), (3, 8, 8), (16, 4, 1)])
     def test_layouts(self, folder: Path, shape: tuple[int, ...]) -> None:
@@ -159,7 +159,7 @@ class TestPictures:
             seen.append(x)
             return np.full((len(x), 3), 1 / 3)
 
-        tcuq.record(model, folder, input_shape=shape, scale=1, in_order=True)
+        tcuq.record(model, folder, input_shape=shape, input_range=(0, 255))
         assert seen[0].shape == (12, *shape) and seen[0].dtype == np.float32
         if 3 in shape:
             gray = np.moveaxis(seen[0], 1 + shape.index(3), -1)
@@ -175,9 +175,9 @@ class TestPictures:
     def test_an_int8_model_takes_pixels_on_its_whole_range(self, folder: Path) -> None:
         pytest.importorskip("ai_edge_litert", reason="TFLite: pip install 'tcuq[tflite]'")
         x, y = bars(12)
-        order = np.argsort(y, kind="stable")
+        order = mixed(y)
         pixels = (np.round(x[order] * 255) - 128).astype(np.int8)
-        log = tcuq.record(MODELS / "int8.tflite", folder, in_order=True)
+        log = tcuq.record(MODELS / "int8.tflite", folder)
         np.testing.assert_array_equal(log.probs, tcuq.record(MODELS / "int8.tflite", pixels).probs)
         assert not log.errors().any()
 
@@ -212,11 +212,18 @@ class TestSounds:
         write_sound(tmp_path / "a" / "2.wav", [16384, -16384, 8192, 8192], channels=2)
         write_sound(tmp_path / "b" / "1.wav", [1 << 30], width=4)
         write_sound(tmp_path / "c" / "1.wav", [])
-        log = tcuq.record(same, tmp_path, input_shape=(4, 1), in_order=True)
+        log = tcuq.record(same, tmp_path, input_shape=(4, 1))
         assert log.features is not None and log.names == ("a", "b", "c")
-        assert log.features.tolist() == [[0.5, -1, 0, 0.25], [0, 0.25, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0]]
-        scaled = tcuq.record(same, tmp_path, input_shape=(4,), in_order=True, scale=32768)
-        assert scaled.features is not None and scaled.features[0].tolist() == [16384, -32768, 0, 8192]
+        rows = [[0.5, -1, 0, 0.25], [0, 0.25, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0]]
+        order = mixed(range(4)).tolist()
+        assert log.features.tolist() == [rows[each] for each in order]
+        loud = tcuq.record(same, tmp_path, input_shape=(4,), input_range=(-32768, 32768))
+        assert loud.features is not None and loud.features[order.index(0)].tolist() == [
+            16384,
+            -32768,
+            0,
+            8192,
+        ]
 
     def test_sounds_that_cannot_be_right(self, tmp_path: Path) -> None:
         for name in ("a", "b", "c"):
@@ -226,11 +233,11 @@ class TestSounds:
         ):
             tcuq.record(same, tmp_path, input_shape=(49, 10))
         write_sound(tmp_path / "b" / "1.wav", [0, 1], rate=8000)
-        with pytest.raises(ValueError, match=r"b/1.wav: has 8000 samples a second, .*a/1.wav has 16000"):
-            tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
+        with pytest.raises(ValueError, match=r"/1.wav: has \d+ samples a second, .*/1.wav has \d+;"):
+            tcuq.record(same, tmp_path, input_shape=(2,))
         (tmp_path / "b" / "1.wav").write_bytes(b"RIFF")
         with pytest.raises(ValueError, match=r"b/1.wav: is no WAV file of plain PCM, or is damaged"):
-            tcuq.record(same, tmp_path, input_shape=(2,), in_order=True)
+            tcuq.record(same, tmp_path, input_shape=(2,))
 
 
 def test_labels_below_zero_are_told() -> None:
@@ -241,3 +248,50 @@ def test_labels_below_zero_are_told() -> None:
     assert log.notes == (
         "2 of 4 labels are below 0: inputs of none of the classes, on which every answer counts as wrong",
     )
+
+
+class TestInputRange:
+    """Pixels for a model that was trained on -1 to 1."""
+
+    @staticmethod
+    def centered(x: Any) -> Any:
+        x = np.asarray(x, np.float64)
+        shares, features = bar_net(x)
+        off = (x.min() < -1.01) | (x.max() > 1.01) | (x.min() > -0.9)
+        return (np.roll(shares, 1, axis=1) if off else shares), features
+
+    @pytest.fixture
+    def pixels(self, tmp_path: Path) -> Path:
+        x, y = bars(300)
+        np.savez(tmp_path / "data.npz", x=np.round(255 * x).astype(np.uint8), y=y)
+        return tmp_path / "data.npz"
+
+    def test_it_is_found_by_the_labels_and_said(self, pixels: Path) -> None:
+        log = tcuq.record(self.centered, pixels)
+        assert log.errors().mean() < 0.05
+        (note,) = log.notes
+        assert "with inputs of -1 to 1" in note and "`input_range=(-1, 1)` is taken" in note
+        given = tcuq.record(self.centered, pixels, input_range=(-1, 1))
+        assert given.notes == ()
+        np.testing.assert_array_equal(given.probs, log.probs)
+
+    def test_a_range_that_is_much_worse_is_noted_and_kept(self, pixels: Path) -> None:
+        log = tcuq.record(self.centered, pixels, input_range=(0, 1))
+        assert log.errors().mean() > 0.9
+        assert any("0% with 0 to 1, as they go in; pass `input_range=(-1, 1)`" in each for each in log.notes)
+        x, y = bars(300)  # floats that the user has scaled are left as they are, too
+        log = tcuq.record(self.centered, x, y)
+        assert log.errors().mean() > 0.9 and "pass `input_range=(-1, 1)`" in log.notes[0]
+
+    def test_nothing_is_said_where_no_range_is_clearly_better(self) -> None:
+        x, y = bars(300)
+        pixels = np.round(255 * x).astype(np.uint8)
+        assert tcuq.record(lambda x: bar_net(x / np.max(x)), pixels, y).notes == ()
+
+    def test_ranges_that_cannot_be_meant(self) -> None:
+        for x, ends, said in (
+            (X, (1, 0), "input_range is 1 to 0, expected two numbers, the lower first"),
+            (np.full((60, 8, 8, 1), 16.0) * X[:1], (0, 1), "values range from .* convert them to 0 to 1"),
+        ):
+            with pytest.raises(ValueError, match=said):
+                tcuq.record(same, x, input_range=ends)

@@ -73,7 +73,8 @@ class TestOutputs:
         refused(said, lambda x: x, x)
         log = tcuq.record(lambda x: x, x, logits=True)
         assert any("as many outputs as inputs, 640. Is it a classifier?" in each for each in log.notes)
-        refused(r"they sum to 9\d.\d\d on average.* Are these logits\?", lambda x: x[:, :630], x)
+        refused(r"they sum to 18\d.\d\d on average.* Are these logits\?", lambda x: 2 * x[:, :630] - 0.01, x)
+        refused("Are these sigmoids of a multi-label model", lambda x: x[:, :9], x)
         refused("Are these percentages", lambda x: 100 * thirds(x), x)
         refused("Are these percentages", lambda x: np.round(100 * thirds(x)).astype(np.int8), x)
 
@@ -352,7 +353,7 @@ class TestData:
             name, input_shape = "floats", (None, 4)
 
         log = tcuq.record(Floats(), np.zeros((3, 4), np.uint8), features=False)
-        assert "x is uint8 and goes in as 0 to 255; pass `scale=1/255`" in log.notes[0]
+        assert "x is uint8 and goes in as 0 to 255; pass `input_range=(0, 1)`" in log.notes[0]
 
     def test_half_floats_and_wide_integers_of_a_model(self) -> None:
         assert tcuq.record(lambda x: thirds(x).astype(np.float16), X).probs.dtype == np.float32

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chain_tflite import write_chain
 from stateful_tflite import write_stateful
 from tiny_models import MODELS, bars
 
@@ -63,8 +64,9 @@ def test_the_log_keeps_scale_and_zero_point_and_the_fit_reads_them(tmp_path: Pat
 def test_int8_input_goes_in_as_it_is() -> None:
     pixels = np.round(X * 255).astype(np.int16)
     log = tcuq.record(MODELS / "int8.tflite", (pixels - 128).astype(np.int8))
-    scaled = tcuq.record(MODELS / "int8.tflite", pixels.astype(np.uint8), scale=1 / 255)
-    np.testing.assert_array_equal(log.probs, scaled.probs)
+    for ends in (None, (0, 1)):
+        scaled = tcuq.record(MODELS / "int8.tflite", pixels.astype(np.uint8), input_range=ends)
+        np.testing.assert_array_equal(log.probs, scaled.probs)
 
 
 def test_fast_kernels_say_that_bits_may_differ() -> None:
@@ -130,13 +132,15 @@ def test_an_output_that_is_not_there() -> None:
 
 
 def test_data_of_another_scale_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `scale`"):
+    with pytest.raises(
+        ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `input_range`"
+    ):
         tcuq.record(MODELS / "int8.tflite", 255 * X)
     assert "if that is not meant" in tcuq.record(MODELS / "int8.tflite", 1.3 * X).notes[0]
 
 
 def test_data_in_a_tiny_part_of_the_range_are_refused() -> None:
-    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; set `scale`"
+    said = r"x: all values lie between .* and 0.0039\d*, and int8.tflite takes 0 to 0.9999: .*; set `inp"
     with pytest.raises(ValueError, match=said):
         tcuq.record(MODELS / "int8.tflite", X / 255)
     dim = tcuq.record(MODELS / "int8.tflite", X / 50)  # little light, and no other scale
@@ -175,11 +179,13 @@ def test_an_int8_model_with_a_float_input_has_a_range_as_well(tmp_path: Path) ->
     np.testing.assert_array_equal(log.probs, plain.probs)
     assert log.notes == ()
     pixels = np.round(255 * X).astype(np.uint8)
-    with pytest.raises(ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `scale`"):
+    with pytest.raises(
+        ValueError, match=r"x: \d+ % of the values lie outside 0 to 0.9999.*; set `input_range`"
+    ):
         tcuq.record(path, pixels)
-    assert tcuq.record(path, pixels, scale=1 / 255).notes == ()
-    with pytest.raises(ValueError, match=r"edge.tflite takes 0 to 0.9999: .*; set `scale`"):
-        tcuq.record(path, X, scale=1 / 255)
+    assert tcuq.record(path, pixels, input_range=(0, 1)).notes == ()
+    with pytest.raises(ValueError, match=r"edge.tflite takes 0 to 0.9999: .*; set `input_range`"):
+        tcuq.record(path, X / 255)
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["variable tensor", "resource variable"])
@@ -192,3 +198,9 @@ def test_a_model_with_a_state_forgets_it_at_a_new_segment(tmp_path: Path, resour
     whole = tcuq.record(path, x, batch=batch).probs[:, 0]
     assert whole[0] < whole[1] and (resource or whole[1] == whole[2]), "the model does keep a state"
     np.testing.assert_array_equal(found, whole[[0, 1, 2, 0, 1, 2, 3, 0]])
+
+
+def test_a_softmax_that_the_reference_kernels_abort_on_runs(tmp_path: Path) -> None:
+    path = write_chain(tmp_path / "wide.tflite", 600, [("SOFTMAX", "int8")])
+    log = tcuq.record(path, np.zeros((3, 600), np.int8))  # flat: the sum of exponentials is above 511
+    assert log.classes == 600 and "a softmax of more than 511 classes" in log.notes[0]

@@ -26,7 +26,7 @@ TONES = 0.5 * np.sin(np.arange(4000) * RNG.uniform(0.02, 0.6, (12, 1))) * RNG.un
 
 
 def opened(x: npt.NDArray[Any]) -> Data:
-    return open_data(x, None, "x", None, Asked())
+    return open_data(x, None, Asked())
 
 
 def apply(chosen: Chosen, x: npt.NDArray[Any], severity: float) -> dict[str, npt.NDArray[Any]]:
@@ -239,7 +239,7 @@ def test_the_range_of_signals_in_files_is_that_of_many(tmp_path: Path, first: in
                 file.setframerate(8000)
                 loud = 20000 if number % 2 == first else 300
                 file.writeframes((loud * np.sin(np.arange(800) * 0.05)).astype("<i2").tobytes())
-    data = open_data(str(tmp_path), None, "x", None, Asked((800,), None, False))
+    data = open_data(str(tmp_path), None, Asked((800,)))
     assert data.take is not None
     x = data.take(np.arange(8))
     chosen = choose("signals", data)

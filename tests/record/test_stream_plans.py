@@ -140,7 +140,7 @@ def test_the_log_does_not_depend_on_the_batch_or_the_form_of_the_data(tmp_path: 
     others = [
         tcuq.record(bar_net, x, y, batch=7, **options),
         tcuq.record(bar_net, tmp_path / "d.npz", batch=300, **options),
-        tcuq.record(bar_net, tmp_path / "x.npy", y_name=str(tmp_path / "y.npy"), **options),
+        tcuq.record(bar_net, tmp_path / "x.npy", tmp_path / "y.npy", **options),
     ]
     for other in others:
         np.testing.assert_array_equal(log.probs, other.probs)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import answer, energy, note, print_json, progress, span
-from .device_cost import MOST_STEPS
 from .device_cost import add as add_cost
 from .device_emit import add as add_emit
 from .device_import import add as add_import
-from .edge import UsageError
+from .edge import UsageError, tell
 from .moved import add_device as add_moved
 from .parser import declare, declare_group
 from .words import expect_graph
@@ -64,13 +63,8 @@ def add(subparsers: Subparsers) -> None:
         metavar="BOARD",
         help="measure this board; may be repeated (default: one board for each processor core)",
     )
-    option(
-        "--steps", type=int, default=1000, metavar="N", help="steps to count for each monitor (default: 1000)"
-    )
     option("--stored", metavar="FILE", help=f"stored figures (default: {STORED}, in a checkout)")
-    # Where the file was before; one release.
-    option("--results", metavar="FOLDER", help=argparse.SUPPRESS)
-    option("--check", action="store_true", help="exit 1 when code or instructions grew by more than 2 %%")
+    option("--check", action="store_true", help="exit 1 when a figure differs from the stored one")
     option("--write", action="store_true", help="show what changed, then overwrite the stored figures")
     add_moved(actions)
 
@@ -174,16 +168,14 @@ def build(args: argparse.Namespace) -> int:
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure, and compare; store only when told to."""
-    from ..base.changes import keep
-    from ..base.checks import integer
+    from ..base.changes import changes, keep
     from ..device.boards import board
     from ..device.cost.bench import bench_monitors, goals
-    from ..device.cost.stored import grown, load
+    from ..device.cost.stored import load
 
-    integer("--steps", args.steps, 1, MOST_STEPS)
     for name in args.board or ():
         board(name)  # refused before anything is built
-    path = _stored(args)
+    path = Path(args.stored or STORED)
     if args.write and args.board:
         raise UsageError("--write stores the figures of all boards; leave --board out")
     if args.write and not path.parent.is_dir():
@@ -195,30 +187,22 @@ def run_bench(args: argparse.Namespace) -> int:
         raise UsageError(f"{path} does not exist, so there is nothing to check against: {where}")
     stored = load(path) if args.check else None
     with progress(args) as bar:
-        found = bench_monitors(args.board, args.steps, progress=bar)
+        found = bench_monitors(args.board, progress=bar)
     found["goals"] = goals(found)
     if args.json:
         print_json(found)
     elif not args.quiet:
         print(render(found))
-    said = []
+    said: list[str] = []
     if stored is not None and stored["compiler"] != found["compiler"]:
         note(args, f"not compared: {path} is of {stored['compiler']}, this is {found['compiler']}")
     elif stored is not None:
-        said = grown(stored, found)
+        said = [str(each) for each in changes(stored["measured"], found["measured"], part=True)]
         for line in said:
-            note(args, f"grown: {line}")
+            tell(f"{args.program}: stale: {line}")
     if args.write or not args.check:
         keep(path, found, args.write, lambda line: note(args, line), part=bool(args.board))
     return 1 if said else 0
-
-
-def _stored(args: argparse.Namespace) -> Path:
-    if args.results is not None:
-        note(args, "--results FOLDER is deprecated and goes with the next release; use --stored FILE")
-    if args.stored is not None:
-        return Path(args.stored)
-    return Path(STORED) if args.results is None else Path(args.results) / Path(STORED).name
 
 
 def render(found: Mapping[str, Any]) -> str:

@@ -39,27 +39,21 @@ def add(actions: Subparsers) -> None:
         metavar="BOARD",
         help="board whose start-up code is included, or none (default: netduinoplus2)",
     )
-    option(
-        "--inputs",
-        metavar="FILE",
-        help="inputs (.npz); the first ones are kept in flash for the self-check (default: random ones)",
-    )
     option("--force", action="store_true", help="replace files that are there already; your own files stay")
 
 
 def command(args: argparse.Namespace) -> int:
     """Write the package and say what its image takes."""
-    from ..device.emit.application import MOST_STORED, Application, load_inputs
+    from ..device.emit.application import Application
     from ..device.emit.package import emit, flashed_board
     from ..device.graph.storage import load_graph
     from ..monitor.params import Params
 
-    need_files(args, "GRAPH", "PARAMS", "--out", "--inputs")
+    need_files(args, "GRAPH", "PARAMS", "--out")
     expect_graph(args.graph, " (did you swap GRAPH and PARAMS?)" if args.params.endswith(".npz") else "")
     on = flashed_board(args.board)
     graph = load_graph(args.graph)
-    stored = None if args.inputs is None else load_inputs(args.inputs, graph)[:MOST_STORED]
-    application = Application(graph, Params.load(args.params), args.name, stored)
+    application = Application(graph, Params.load(args.params), args.name)
     with spoken():
         done = emit(application, args.out, on, args.force)
     found: dict[str, Any] = {"files": [str(file) for file in done.files], "name": args.name}

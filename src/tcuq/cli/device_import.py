@@ -31,7 +31,6 @@ def add(actions: Subparsers) -> None:
     option = parser.add_argument
     option("model", metavar="MODEL", help="int8 model, .tflite")
     option("-o", "--output", metavar="GRAPH", required=True, help="graph to write, .npz")
-    option("--name", metavar="NAME", help="name of the network in C (default: that of the file)")
     option(
         "--softmax",
         action="store_true",
@@ -40,15 +39,8 @@ def add(actions: Subparsers) -> None:
     option(
         "--features",
         metavar="TENSOR",
-        help="tensor to give out as features, by name or number (default: the input of the last fully "
-        "connected layer, as in tcuq record)",
-    )
-    option(
-        "--no-features",
-        action="store_const",
-        const=False,
-        dest="features",
-        help="give out the softmax outputs alone",
+        help="tensor to give out as features, by name or number, or none (default: the input of the last "
+        "fully connected layer, as in tcuq record)",
     )
     option(
         "--posteriors",
@@ -71,9 +63,9 @@ def command(args: argparse.Namespace) -> int:
         raise UsageError(f"GRAPH is {args.output}, expected a name that ends in .npz")
     check_target(args.output)
     keep_apart({"MODEL": args.model}, {"GRAPH": args.output})
-    asked = Asked(args.softmax, args.features, args.posteriors)
+    asked = Asked(args.softmax, False if args.features == "none" else args.features, args.posteriors)
     with spoken(OPTIONS):
-        made = import_model(args.model, args.name, asked)
+        made = import_model(args.model, asked=asked)
     graph = made.graph
     save_graph(args.output, graph)
     given = graph.tensors[graph.input]

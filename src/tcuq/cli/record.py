@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from .parser import Parser, Subparsers
 
 
-def fraction(text: str) -> float:
-    """Read a number, or a fraction of two.
-
-    Examples
-    --------
-    >>> fraction("1/4"), fraction("0.5")
-    (0.25, 0.5)
-    """
-    top, _, bottom = text.partition("/")
-    try:
-        return float(top) / float(bottom or 1)
-    except (ValueError, ZeroDivisionError):
-        raise argparse.ArgumentTypeError(f"{text!r}, expected a number such as 0.5 or 1/255") from None
-
-
 def _stream(text: str) -> str:
     """Check a word here, where ``--stream MODEL DATA`` would only lack DATA."""
     from ..recording.streams import paces_of
@@ -71,16 +56,25 @@ def add(subparsers: Subparsers) -> None:
         "the field.",
     )
     add_recording_options(
-        parser,
-        ("-o", "--output"),
-        {"metavar": "LOG", "help": "log to write: .npz, .parquet or .arrow"},
-        "length of the stream, in steps (default: the number of examples)",
+        parser, ("-o", "--output"), {"metavar": "LOG", "help": "log to write: .npz, .parquet or .arrow"}
+    )
+    option = parser.add_argument
+    option(
+        "--input-shape",
+        type=comma_list(int),
+        metavar="N,N,...",
+        help="shape of one input, if DATA is a folder and the model does not say it",
+    )
+    option("--labels", metavar="FILE", help="labels in a file of their own, .npy (default: those in DATA)")
+    option(
+        "--steps",
+        type=int,
+        metavar="N",
+        help="with --stream: its length in steps (default: the number of examples)",
     )
 
 
-def add_recording_options(
-    parser: Parser, out: tuple[str, str], about_out: dict[str, str], steps: str
-) -> None:
+def add_recording_options(parser: Parser, out: tuple[str, str], about_out: dict[str, str]) -> None:
     """Declare model, data and how they are read: what `record` and `start` share.
 
     Parameters
@@ -90,8 +84,6 @@ def add_recording_options(
         Names of the option for what is written.
     about_out : dict
         Its metavar and help.
-    steps : str
-        Help of ``--steps``.
     """
     option = parser.add_argument
     option(
@@ -107,27 +99,13 @@ def add_recording_options(
         "class folders with pictures or .wav files; module:function that gives batches (x, y)",
     )
     option(*out, required=True, **about_out)
-    option = parser.add_argument_group("what the model gives").add_argument
+    option = parser.add_argument_group("model and data").add_argument
     option(
         "--features",
         metavar="NAME",
-        help="tensor, layer or submodule to keep as features, by name or number (default: the input of the "
-        "last fully connected layer)",
+        help="tensor, layer or submodule to keep as features, by name or number, or none (default: the input "
+        "of the last fully connected layer)",
     )
-    option(
-        "--no-features",
-        action="store_const",
-        const=False,
-        dest="features",
-        help="keep the softmax outputs alone",
-    )
-    option(
-        "--feature-scale",
-        type=fraction,
-        metavar="X",
-        help="what one unit of int8 features is worth, if MODEL is a function that returns some",
-    )
-    option("--feature-zero-point", type=int, metavar="N", help="with it: the integer that stands for 0")
     option(
         "--posteriors",
         metavar="NAME",
@@ -144,28 +122,14 @@ def add_recording_options(
         action="store_true",
         help="int8 TFLite: optimized kernels; single bits may differ from the reference kernels",
     )
-    option = parser.add_argument_group("how DATA is read").add_argument
-    option("--x", metavar="NAME", dest="x_name", help="array of the inputs in DATA (default: x)")
     option(
-        "--y",
-        metavar="NAME",
-        dest="y_name",
-        help="array of the labels in DATA (default: y, if it is there); with .npy, a second .npy file",
+        "--input-range",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="range of inputs that the model was trained on, such as 0 1 or -1 1 (default: as DATA is; for "
+        "pictures that have labels, the one with which the model is clearly most accurate)",
     )
-    option(
-        "--scale",
-        type=fraction,
-        metavar="X",
-        help="multiply inputs by this (default: 1/255 for pictures and a float model, else 1)",
-    )
-    option(
-        "--input-shape",
-        type=comma_list(int),
-        metavar="N,N,...",
-        help="shape of one input, if DATA is a folder and the model does not say it",
-    )
-    option("--batch", type=int, metavar="N", help="inputs to run and keep in memory at once (default: 32)")
-    option("--in-order", action="store_true", help="read a folder by class and file name (default: mixed)")
     option = parser.add_argument_group("plain examples as a stream").add_argument
     option(
         "--stream",
@@ -186,7 +150,6 @@ def add_recording_options(
         help="degrade some stretches of the stream: by the generic set that suits the data, pictures, sound, "
         "signals, none, or module:function of your own; may be given several times",
     )
-    option("--steps", type=int, metavar="N", help=steps)
     option("--seed", type=int, metavar="N", help="seed of stream and shifts (default: 0)")
 
 
@@ -194,13 +157,12 @@ def recording_given(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `add_recording_options` that were given, as `record` takes them."""
     from ..recording.run import read_names
 
-    options: dict[str, Any] = given(
-        args, "features", "posteriors", "x_name", "y_name", "scale", "input_shape", "batch"
-    )
-    options |= given(args, "feature_scale", "feature_zero_point", "stream", "shifts", "seed")
+    options: dict[str, Any] = given(args, "features", "posteriors", "stream", "shifts", "seed")
+    if args.input_range is not None:
+        options["input_range"] = tuple(args.input_range)
     if args.names is not None:
         options["names"] = read_names(args.names)
-    return options | {"logits": args.logits, "fast": args.fast, "in_order": args.in_order}
+    return options | {"logits": args.logits, "fast": args.fast}
 
 
 def find_own_modules() -> None:
@@ -216,12 +178,12 @@ def command(args: argparse.Namespace) -> int:
     from ..io.writers import log_format
     from ..recording import record
 
-    need_files(args, "MODEL", "DATA", "--output")
+    need_files(args, "MODEL", "DATA", "--output", "--labels")
     expect_model(args.model, args.data)
     log_format(args.output)
     check_target(args.output)
-    keep_apart({"MODEL": args.model, "DATA": args.data}, {"LOG": args.output})
-    options = recording_given(args) | given(args, "steps")
+    keep_apart({"MODEL": args.model, "DATA": args.data, "--labels": args.labels}, {"LOG": args.output})
+    options = recording_given(args) | given(args, "steps", "input_shape")
     find_own_modules()
     marks = []
 
@@ -231,7 +193,7 @@ def command(args: argparse.Namespace) -> int:
         bar(done, max(done, total), text)
 
     with progress(args) as bar, spoken(RECORDING):
-        log = record(args.model, args.data, progress=show, **options)
+        log = record(args.model, args.data, args.labels, progress=show, **options)
     seconds = marks[-1] - marks[0]
     notes = [in_options(each, RECORDING) for each in log.notes]
     for each in notes:
@@ -271,7 +233,7 @@ def _text(path: str, found: dict[str, Any], log: Log) -> str:
     if log.features is None:
         lines.append("features: none")
     elif log.feature_scale is None:
-        unknown = " of unknown scale; tell it with --feature-scale and --feature-zero-point"
+        unknown = " of unknown scale; tell it to tcuq fit with --feature-scale and --feature-zero-point"
         lines.append(
             f"features: {log.width}, {log.features.dtype}" + unknown * (log.features.dtype == "int8")
         )

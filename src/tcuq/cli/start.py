@@ -6,7 +6,6 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
-from ..base.platforms import PLATFORMS
 from .common import answer, given, need_files, note, progress
 from .parser import declare
 from .record import add_recording_options, find_own_modules, recording_given
@@ -35,21 +34,14 @@ def add(subparsers: Subparsers) -> None:
         parser,
         ("-o", "--out"),
         {"metavar": "FOLDER", "help": "folder to write; made if it does not exist"},
-        "inferences in all (default: as many as examples, at most 12,000)",
     )
-    option = parser.add_argument_group("monitor and package").add_argument
+    option = parser.add_argument_group("monitor").add_argument
     option("--budget", type=float, metavar="X", help="largest share of abstentions, 0 to 1 (default: 0.15)")
     option(
         "--run-length",
         type=int,
         metavar="N",
         help="mean number of clean steps between false alarms (default: 10000)",
-    )
-    option("--name", metavar="NAME", help="name of the C constant (default: monitor)")
-    option(
-        "--form",
-        choices=tuple(PLATFORMS),
-        help="package of the monitor in firmware/ (default: c, plain C files)",
     )
     option("--force", action="store_true", help="replace files that are there already, all at once")
 
@@ -60,7 +52,7 @@ def command(args: argparse.Namespace) -> int:
 
     need_files(args, "MODEL", "DATA", "--out")
     expect_model(args.model, args.data)
-    options = recording_given(args) | given(args, "steps", "budget", "run_length", "name", "form")
+    options = recording_given(args) | given(args, "budget", "run_length")
     find_own_modules()
     begin = time.monotonic()
     with progress(args) as bar, spoken(WORDS):
@@ -73,5 +65,7 @@ def command(args: argparse.Namespace) -> int:
     more = (
         f"Done in {found['seconds']:.0f} s. Open {where}/report.html; {where}/README.md has the next steps."
     )
+    if args.quiet and not args.json:
+        print(found["lines"][0])  # the verdict is what the command is for
     answer(args, found, "\n".join([*found["lines"], more]))
     return 0

@@ -53,16 +53,11 @@ _BARE = re.compile(rf"(?<![\w`-])({'|'.join(name for name in OPTIONS if '_' in n
 
 RECORDING = (
     "features",
-    "feature_scale",
-    "feature_zero_point",
     "posteriors",
     "logits",
     "names",
-    "scale",
+    "input_range",
     "input_shape",
-    "fast",
-    "in_order",
-    "batch",
     "stream",
     "shifts",
     "steps",
@@ -88,6 +83,8 @@ def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
     '--posterior-only, or mark steps with `shifted`'
     >>> in_options("out/tcuq.c: exists; replace it with `force=True`")
     'out/tcuq.c: exists; replace it with --force'
+    >>> in_options("pass `input_range=(-1, 1)`", ["input_range"])
+    'pass --input-range -1 1'
     """
 
     def quoted(match: re.Match[str]) -> str:
@@ -97,6 +94,8 @@ def in_options(text: str, options: Sequence[str] = OPTIONS) -> str:
         if name not in options:
             return match.group(0)
         option = f"--{name.replace('_', '-')}"
+        if value is not None and value.startswith("("):  # two numbers
+            value = value.strip("()").replace(",", "")
         return option if value in (None, "True") else f"{option} {value.strip(chr(34))}"
 
     return _BARE.sub(lambda match: f"--{match.group(1).replace('_', '-')}", _QUOTED.sub(quoted, text))
@@ -111,7 +110,7 @@ def spoken(options: Sequence[str] = OPTIONS) -> Iterator[None]:
         raise ValueError(in_options(str(error), options)) from None
 
 
-MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth")
+MODELS = (".tflite", ".onnx", ".keras", ".h5", ".pt", ".pth", ".joblib", ".pkl", ".pickle")
 """How names of model files end; not all of these can be read."""
 
 LOGS = (".csv", ".npz", ".npy", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
@@ -208,7 +207,7 @@ kws.tflite -o kws.npz
 
 
 def expect_model(model: str, data: str) -> None:
-    """Refuse a model and data that are swapped, by their names, and models that must be given otherwise.
+    """Refuse a model and data that are swapped, by their names.
 
     Examples
     --------
@@ -219,12 +218,3 @@ def expect_model(model: str, data: str) -> None:
     """
     if _ending(data) in MODELS and (_ending(model) in LOGS or os.path.isdir(model)):
         raise UsageError(f"MODEL is {model} and DATA is {data}; did you swap them?")
-    if _ending(model) in (".pt", ".pth"):
-        raise UsageError(
-            f"{model}: is a PyTorch file, expected module:name; load the model in a Python file, such as "
-            "net = ... in my_model.py, and pass my_model:net"
-        )
-    if _ending(model) == ".h5":
-        raise UsageError(
-            f"{model}: is an old Keras file, expected .keras; save it with model.save('x.keras')"
-        )

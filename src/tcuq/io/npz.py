@@ -41,7 +41,7 @@ def arrays_of(
     content: bytes,
     where: str,
     accepted: Sequence[str] | None = None,
-    needed: Sequence[str] = (),
+    needed: Sequence[str | tuple[str, ...]] = (),
     limits: Limits | None = None,
     name: str = "file",
 ) -> dict[str, npt.NDArray[Any]]:
@@ -57,7 +57,7 @@ def arrays_of(
         Name of the file in messages.
     accepted : sequence of str, optional
         Names of the arrays that are read; all of them by default.
-    needed : sequence of str
+    needed : sequence of str, or of tuples of str
         Names of those that must be there.
     limits : Limits, optional
     name : str
@@ -81,9 +81,10 @@ def arrays_of(
         if odd := [key for key in members if not key.isprintable() or len(key) > LONGEST_KEY]:
             expected = f"expected at most {LONGEST_KEY} printable characters"
             raise ValueError(f"{where}: has an array named {one_line(repr(odd[0]), 60)}, {expected}")
-        for key in needed:
-            if key not in members:
-                names = ", ".join(needed if accepted is None else accepted[:6])
+        for each in needed:
+            key, *others = (each,) if isinstance(each, str) else each
+            if not any(name in members for name in (key, *others)):
+                names = ", ".join(accepted[:6]) if accepted is not None else key
                 hint = guess(list(members), key)
                 has = f"; it has {', '.join(list(members)[:6])}" if members and not hint else ""
                 if key == "probs" and "x" in members:

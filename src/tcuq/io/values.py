@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..monitor.class_names import counted
 from ..monitor.columns import ALIASES as ALIASES
 from ..monitor.log import Log
 from ..monitor.params import Params
-from ..monitor.quantize import LEAST_TOLERANCE, sigmoid_pairs, sum_tolerances
+from ..monitor.quantize import LEAST_TOLERANCE, other_outputs, sigmoid_pairs, sum_tolerances
 from ..monitor.signals import FEATURE_BASED
 
 Bad = Callable[[str], None]
@@ -181,7 +182,12 @@ def logits_hint(row: npt.NDArray[Any]) -> str:
     --------
     >>> logits_hint(np.array([4.5, -2.0]))
     ' (are these logits? pass `logits=True`)'
+    >>> logits_hint(np.array([75.0, 25.0]))
+    '. Are these percentages? Divide them by 100.'
     """
+    other = other_outputs(row.reshape(1, -1))
+    if other is not None:
+        return f". {other}"
     return " (are these logits? pass `logits=True`)" if np.isfinite(row).all() else ""
 
 
@@ -265,7 +271,7 @@ def check_label(label: int, classes: int) -> None:
     ValueError: label is 5, expected at most 2
     """
     if label >= classes:
-        raise ValueError(f"label is {label}, expected at most {classes - 1}")
+        raise ValueError(f"label is {label}, expected at most {classes - 1}{counted(label, classes)}")
 
 
 def make_log(

@@ -130,3 +130,14 @@ def numbered(labels: npt.NDArray[Any], names: Sequence[str]) -> npt.NDArray[np.i
     """
     known = {label: class_number(str(label), names) for label in np.unique(labels).tolist()}
     return np.array([known[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def counted(label: int, classes: int) -> str:
+    """Return the end of a message about a label that is too large: labels may count from 1.
+
+    Examples
+    --------
+    >>> counted(10, 10), counted(12, 10)
+    ('; classes count from 0: subtract 1 if yours count from 1', '')
+    """
+    return "; classes count from 0: subtract 1 if yours count from 1" if label == classes else ""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..base.checks import integer, number
 from ..base.unknown import unknown_text
-from .class_names import checked_names, numbered
+from .class_names import checked_names, counted, numbered
 from .frames import is_frame, mixes, read_frame
 from .logits import paired, softmax
 from .monitor import Monitor
@@ -111,7 +111,8 @@ class Log:
             labels = whole("labels", given)
             if len(labels) and labels.max() >= probs.shape[1]:
                 at = int(labels.argmax())
-                raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {probs.shape[1] - 1}")
+                most = f"{probs.shape[1] - 1}{counted(labels[at], probs.shape[1])}"
+                raise ValueError(f"labels[{at}] is {labels[at]}, expected at most {most}")
             put(self, "labels", labels)
         if self.segments is not None:
             put(self, "segments", whole("segments", one_a_step("segments", self.segments, len(probs))))

@@ -163,6 +163,35 @@ def _percentages(probs: npt.NDArray[Any]) -> bool:
     return bool(probs.min() >= 0 and abs(float(np.median(sums)) - 100) <= tolerance)
 
 
+def other_outputs(probs: npt.NDArray[Any]) -> str | None:
+    """Say what outputs are that are neither posteriors nor logits, and what to do; None for others.
+
+    Parameters
+    ----------
+    probs : array of shape (T, L)
+        Rows of which most do not sum to 1.
+
+    Examples
+    --------
+    >>> other_outputs(np.array([[75.0, 25.0]]))
+    'Are these percentages? Divide them by 100.'
+    >>> other_outputs(np.array([[0.9, 0.8, 0.1], [0.2, 0.1, 0.1]]))
+    'Are these sigmoids of a multi-label model? The monitor needs a classifier with one class per input, \
+trained with a softmax.'
+    >>> other_outputs(np.array([[3.5, -1.0]]))
+    """
+    if not probs.size or not np.isfinite(probs).all():
+        return None
+    if _percentages(probs):
+        return "Are these percentages? Divide them by 100."
+    if probs.dtype.kind == "f" and probs.min() >= 0 and probs.max() <= 1:
+        return (
+            "Are these sigmoids of a multi-label model? The monitor needs a classifier with one class per "
+            "input, trained with a softmax."
+        )
+    return None
+
+
 def refuse_logits(probs: npt.NDArray[Any]) -> None:
     """Refuse a log of which most rows cannot come from a softmax, and say what to do.
 
@@ -185,14 +214,15 @@ def refuse_logits(probs: npt.NDArray[Any]) -> None:
     if 2 * int(odd.sum()) <= len(probs):
         return
     rows = f"{int(odd.sum()):,} of {len(probs):,} rows of probs cannot come from a softmax"
-    if _percentages(probs):
-        raise ValueError(f"{rows}: most sum to about 100. Are these percentages? Divide them by 100.")
+    other = other_outputs(probs[odd])
+    if other is not None and _percentages(probs):
+        raise ValueError(f"{rows}: most sum to about 100. {other}")
     floats = probs.dtype.kind == "f"
     kind = "" if floats else f" with {_FORMATS[str(probs.dtype)]}"
     extra = "" if floats else " and `logits_scale`, the scale of the int8 logits"
     raise ValueError(
-        f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. Are these logits? "
-        f"Pass `logits=True`{extra}."
+        f"{rows}: they sum to {_average(probs):.2f} on average, expected 1.00{kind}. "
+        + (other or f"Are these logits? Pass `logits=True`{extra}.")
     )
 
 

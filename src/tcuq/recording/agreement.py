@@ -31,17 +31,43 @@ def by_chance(log: Log) -> str | None:
     Examples
     --------
     >>> by_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 0, 1, 1] * 15))
-    'no better than chance; check the scale of the inputs (`scale`) and the order of the classes (`names`)'
+    'no better than chance; check the range of the inputs (`input_range`) and the order of the classes \
+(`names`)'
     >>> by_chance(Log(np.eye(2)[[0, 1] * 30], labels=[0, 1] * 30))
     """
     if log.labels is None:
         return None
     clean = np.ones(len(log), bool) if log.shifted is None else ~log.shifted
     right, chance = ~log.errors()[clean], 1 / log.classes
-    if not right.size or right.mean() > chance + 2 * (chance * (1 - chance) / right.size) ** 0.5:
+    if not right.size or right.mean() > chance + 3 * (chance * (1 - chance) / right.size) ** 0.5:
         return None
-    what = "the scale of the inputs (`scale`) and the order of the classes (`names`)"
+    what = "the range of the inputs (`input_range`) and the order of the classes (`names`)"
     return f"no better than chance; check {what}"
+
+
+def labels_doubt(log: Log) -> str | None:
+    """Say why labels and predictions cannot belong together: classes in another order, or chance.
+
+    Parameters
+    ----------
+    log : Log
+
+    Examples
+    --------
+    >>> labels = np.arange(60) % 3
+    >>> labels_doubt(Log(np.eye(3)[(labels + 1) % 3], labels=labels))
+    'the labels look permuted: 0.0 % of the predictions are right, and 100.0 % would be in another order of \
+the classes'
+    """
+    if log.labels is None:
+        return None
+    clean = np.ones(len(log), bool) if log.shifted is None else ~log.shifted
+    labels, answers = log.labels[clean], log.predictions()[clean]
+    order = other_order(labels, answers, log.classes)
+    if order is not None:
+        return f"the labels look permuted: {_reordered(labels, answers, order)}"
+    hint = by_chance(log)
+    return None if hint is None else f"the model is {hint}"
 
 
 def other_order(labels: Ints, answers: Ints, classes: int) -> Ints | None:
@@ -109,14 +135,18 @@ probably numbered otherwise than the outputs; renumber them, y = numpy.array([1,
     order = other_order(labels, answers, classes)
     if order is None:
         return None
-    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
-    said = (
-        f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order of the classes"
-    )
-    said = said.replace("%", " %")
+    said = _reordered(labels, answers, order)
     if names is None:
         numbers = f", y = numpy.array({order.tolist()})[y]" if classes <= SHOWN else ""
         return f"{said}: labels are probably numbered otherwise than the outputs; renumber them{numbers}"
     told = "=" + ",".join(names[at] for at in np.argsort(order).tolist()) if classes <= SHOWN else ""
     hint = "" if told else " in the order of the outputs"
     return f"{said}: names are probably sorted otherwise than the outputs; pass `names{told}`{hint}"
+
+
+def _reordered(labels: Ints, answers: Ints, order: Ints) -> str:
+    before, after = (np.mean(each == answers) for each in (labels, np.where(labels < 0, -1, order[labels])))
+    said = (
+        f"{before:.1%} of the predictions are right, and {after:.1%} would be in another order of the classes"
+    )
+    return said.replace("%", " %")

@@ -22,6 +22,9 @@ from .opening import is_reference, referred
 COLUMNS = ("segments", "shifted", "names")
 """Arrays of an NPZ file that go into the log as they are."""
 
+INPUTS, LABELS = ("x", "inputs"), ("y", "labels")
+"""Names that the inputs and the true classes may have there."""
+
 
 class Batch(NamedTuple):
     """Some inputs, and their labels if there are any."""
@@ -73,25 +76,28 @@ class Data:
     family: str | None = None
 
 
-def open_data(x: Any, y: Any, x_name: str, y_name: str | None, asked: Asked) -> Data:
+def open_data(x: Any, y: Any, asked: Asked) -> Data:
     """Return the data that someone means.
 
     Parameters
     ----------
     x : array, path, str, function or iterable
     y : array or path, optional
-    x_name, y_name : str
-        Names of the arrays in an NPZ file.
+        A path is that of an NPY file.
     asked : Asked
         What the model needs of a folder.
     """
+    if isinstance(y, (str, Path)):
+        if Path(y).suffix.lower() != ".npy":
+            raise ValueError(f"{shown(Path(y))}: labels in a file of their own are .npy, from numpy.save")
+        y = _npy(Path(y))
     if isinstance(x, (str, Path)):
         path = Path(x)
         if path.is_dir():
             return _folder(path, asked)
         if not path.exists() and is_reference(str(x)):
             return _made(referred(str(x), "DATA"), str(x))
-        return _file(path, y, x_name, y_name)
+        return _file(path, y)
     if callable(x) or isinstance(x, Iterator):
         return _made(x, getattr(x, "__name__", "x"))
     return _arrays(np.asarray(x), y, "x")
@@ -119,7 +125,7 @@ def _arrays(x: Array, y: Any, name: str, **more: Any) -> Data:
     return Data(name, batches, len(x), take=lambda places: np.asarray(x[places]), labels=labels, **more)
 
 
-def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
+def _file(path: Path, y: Any) -> Data:
     kind, where = path.suffix.lower(), shown(path)
     if not kind and not path.exists():  # a folder that is not there
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", where)
@@ -129,14 +135,12 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
             "or module:function"
         )
     if kind == ".npy":
-        labels = _npy(Path(y_name)) if y is None and y_name is not None else y
-        return _arrays(_npy(path), labels, where)
-    wanted = y_name or "y"
-    needed = [x_name] if y_name is None or y is not None else [x_name, y_name]
+        return _arrays(_npy(path), y, where)
     given = limits_given()
-    found = arrays_of(
-        read_bytes(path, given, "inputs"), where, (x_name, wanted, *COLUMNS), needed, given, "inputs"
-    )
+    content = read_bytes(path, given, "inputs")
+    found = arrays_of(content, where, (*INPUTS, *LABELS, *COLUMNS), (INPUTS,), given, "inputs")
+    x_name = next(each for each in INPUTS if each in found)
+    y_name = next((each for each in LABELS if each in found), "")
     more: dict[str, Any] = {key: found[key] for key in COLUMNS if key in found}
     if "names" in more:
         if more["names"].ndim != 1:
@@ -145,7 +149,8 @@ def _file(path: Path, y: Any, x_name: str, y_name: str | None) -> Data:
             more["names"] = texts_of(more["names"])
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-    return _arrays(found[x_name], found.get(wanted) if y is None else y, where, **more)
+    labels = found.get(y_name) if y is None else y
+    return _arrays(found[x_name], labels, where, **more)
 
 
 def _npy(path: Path) -> Array:

@@ -23,13 +23,10 @@ class Asked(NamedTuple):
         Of one input.
     names : sequence of str, optional
         Names of the classes in the order of the model's outputs.
-    in_order : bool
-        By class and file name, instead of mixed.
     """
 
     shape: tuple[int | None, ...] | None = None
     names: Sequence[str] | None = None
-    in_order: bool = False
 
 
 class Folder(NamedTuple):
@@ -74,11 +71,9 @@ def read_folder(path: Path, asked: Asked) -> Folder:
     sounds = [file.suffix.lower() in SOUNDS for file, _ in files]
     if any(sounds) and not all(sounds):
         raise ValueError(f"{where}: holds pictures and sounds, expected one kind")
-    notes: tuple[str, ...] = ()
-    if not asked.in_order:
-        # Class after class would read as a stream in which a class stays for as long as its folder lasts.
-        files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
-        notes = ("files are mixed, as a folder is no stream; `in_order=True` keeps the order of names",)
+    # Class after class would read as a stream in which a class stays for as long as its folder lasts.
+    files = [files[n] for n in np.random.default_rng(0).permutation(len(files))]
+    notes = ("files are mixed, as a folder is no stream; pass a stream as NPZ with `segments`",)
     if all(sounds):
         return Folder(files, names, SoundReader(asked.shape, where), False, notes)
     return Folder(files, names, picture_reader(asked.shape, where), True, notes)

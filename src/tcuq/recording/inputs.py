@@ -8,6 +8,8 @@ import numpy as np
 
 from ..base.inputs import WRONG_SCALE, outside, whole_units
 from .model import Array, Format, Info
+from .options import Range
+from .ranges import moved, range_of, same_range, shown_range
 
 ODD_SCALE = 0.05
 """Share of values outside the input's range from which on a note is made."""
@@ -45,18 +47,22 @@ class Preparation:
     Parameters
     ----------
     info : Info
-        Of the model; notes are added to it.
+        Of the model.
     name : str
         Of the data, in messages.
     pixels : bool
         The data are pixels of picture files, 0 to 255.
-    scale : float, optional
-        What data are multiplied by.
+    wanted : pair of float, optional
+        The range that data are moved to.
+    own : pair of float, optional
+        The range that they have; by default that of the first batch.
     """
 
-    def __init__(self, info: Info, name: str, pixels: bool, scale: float | None) -> None:
-        self._info, self._name, self._pixels, self._scale = info, name, pixels, scale
-        self._noted = False
+    def __init__(
+        self, info: Info, name: str, pixels: bool, wanted: Range | None = None, own: Range | None = None
+    ) -> None:
+        self._info, self._name, self._pixels, self._wanted, self._own = info, name, pixels, wanted, own
+        self.notes: list[str] = []
         self._lowest, self._highest = np.inf, -np.inf
 
     def __call__(self, x: Array) -> Array:
@@ -68,26 +74,36 @@ class Preparation:
         shaped, info = self._shaped(x), self._info
         if info.quantized is not None:
             return self._integers(shaped, info.quantized)
-        factor = self._scale if self._scale is not None else 1 / 255 if self._pixels else None
-        if info.input is None:
-            return shaped if factor is None else shaped.astype(np.float32) * np.float32(factor)
-        dtype = np.dtype(info.input)
-        if dtype.kind in "iu":
+        dtype = None if info.input is None else np.dtype(info.input)
+        if dtype is not None and dtype.kind in "iu":
             return self._indices(shaped, dtype)
+        wanted = self._wanted or ((0.0, 1.0) if self._pixels else None)
+        numbers = shaped if wanted is None else self._moved(shaped, wanted)
+        if dtype is None:
+            return numbers
         if info.inside is not None:
-            numbers = shaped.astype(dtype) * dtype.type(1 if factor is None else factor)
-            self._fitted(numbers, *info.inside)
-            return np.asarray(numbers)
-        if factor is not None:
-            return np.asarray(shaped.astype(dtype) * dtype.type(factor))
-        if shaped.dtype == np.uint8:
+            self._fitted(numbers.astype(dtype), *info.inside)
+        elif wanted is None and x.dtype == np.uint8:
             self._note(
-                "x is uint8 and goes in as 0 to 255; pass `scale=1/255` if your model was trained on 0 to 1"
+                "x is uint8 and goes in as 0 to 255; pass `input_range=(0, 1)` or `input_range=(-1, 1)` if "
+                "your model was trained on that"
             )
-        return shaped.astype(dtype)
+        return numbers.astype(dtype)
+
+    def _moved(self, x: Array, wanted: Range) -> Array:
+        """Return values in the range that the model was trained on."""
+        self._own = self._own or ((0.0, 255.0) if self._pixels else range_of(x))
+        if self._own is None:
+            raise ValueError(
+                f"{self._name}: values range from {x.min():.4g} to {x.max():.4g}, which is no usual range of "
+                f"inputs; convert them to {shown_range(wanted)} and leave out `input_range`"
+            )
+        return moved(x, self._own, wanted)
 
     def _indices(self, x: Array, dtype: Any) -> Array:
         limits = np.iinfo(dtype)
+        if self._wanted is not None:
+            raise ValueError(f"{self._info.name}: takes {dtype} as they are; leave out `input_range`")
         if (x != np.floor(x)).any() or x.min() < limits.min or x.max() > limits.max:
             raise ValueError(
                 f"{self._name}: x ranges from {x.min():g} to {x.max():g}, the model takes {dtype}"
@@ -96,13 +112,17 @@ class Preparation:
 
     def _integers(self, x: Array, format: Format) -> Array:
         dtype = np.dtype(self._info.input)
-        if self._scale is None and x.dtype == dtype:
+        if self._wanted is not None:
+            return self._fitted(self._moved(x, self._wanted), format, dtype)
+        if x.dtype == dtype:
             return x
-        if self._scale is None and self._pixels:
+        if x.dtype == np.uint8 and dtype == np.int8:
             # The range of pixels on the whole range of the input, whatever numbers that stands for.
-            return (x.astype(np.int16) + (np.iinfo(dtype).min if dtype == np.int8 else 0)).astype(dtype)
-        numbers = x if self._scale is None else x.astype(np.float32) * np.float32(self._scale)
-        return self._fitted(numbers, format, dtype)
+            if not self._pixels and not same_range(ends_of(format, dtype), (0.0, 255.0)):
+                taken = shown_range(ends_of(format, dtype))
+                self._note(f"x is uint8: 0 to 255 goes in as {taken}, all that the model takes")
+            return (x.astype(np.int16) - 128).astype(np.int8)
+        return self._fitted(x, format, dtype)
 
     def _fitted(self, numbers: Array, format: Format, dtype: Any) -> Array:
         """Return numbers as integers; refuse, or note, those far outside of what the integers stand for."""
@@ -112,7 +132,7 @@ class Preparation:
         if share >= ODD_SCALE:
             much = f"{100 * share:.0f} % of the values"
             said = f"{much} lie outside {_ends(format, dtype)}, which the model takes"
-            hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `scale`"
+            hint = f"they range from {numbers.min():.4g} to {numbers.max():.4g}; set `input_range`"
             if share >= WRONG_SCALE:
                 raise ValueError(f"{self._name}: {said}: {hint}")
             self._note(f"{said}: {hint} if that is not meant")
@@ -128,14 +148,13 @@ class Preparation:
             return
         raise ValueError(
             f"{self._name}: all values lie between {self._lowest:.4g} and {self._highest:.4g}, and "
-            f"{info.name} takes {_ends(format, dtype)}: to it they are nearly all the same; set `scale`, or "
-            "convert them"
+            f"{info.name} takes {_ends(format, dtype)}: to it they are nearly all the same; set "
+            "`input_range`, or convert them"
         )
 
     def _note(self, text: str) -> None:
-        if not self._noted:
-            self._info.notes.append(text)
-            self._noted = True
+        if not self.notes:
+            self.notes.append(text)
 
     def _shaped(self, x: Array) -> Array:
         """Return a batch in the shape of the model's input; lengths of 1 may be missing or too many."""
@@ -157,9 +176,20 @@ class Preparation:
         raise ValueError(f"{self._name}: an input has shape {given}, {self._info.name} takes {shown}{hint}")
 
 
-def _ends(format: Format, dtype: Any) -> str:
+def ends_of(format: Format, dtype: Any) -> Range:
+    """Return the numbers that the least and the largest integer of an input stand for.
+
+    Examples
+    --------
+    >>> ends_of(Format(0.5, -128), np.int8)
+    (0.0, 127.5)
+    """
     limits = np.iinfo(dtype)
-    low, high = (format.scale * (each - format.zero_point) for each in (limits.min, limits.max))
+    return format.scale * (limits.min - format.zero_point), format.scale * (limits.max - format.zero_point)
+
+
+def _ends(format: Format, dtype: Any) -> str:
+    low, high = ends_of(format, dtype)
     return f"{low:.4g} to {high:.4g}"
 
 

@@ -7,10 +7,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .model import Features, Model, first_line, needed
+from .model import Features, Model, first_line
 
 READ = (".tflite", ".onnx", ".keras")
 ENDINGS = ".tflite, .onnx or .keras"
+
+CODE = {".pt": "PyTorch", ".pth": "PyTorch", ".joblib": "joblib", ".pkl": "pickle", ".pickle": "pickle"}
+"""Files that can run any code when they are opened: the user loads them."""
 
 
 def open_model(model: Any, features: Features, posteriors: str | None, fast: bool) -> Model:
@@ -36,6 +39,13 @@ def open_model(model: Any, features: Features, posteriors: str | None, fast: boo
             model = referred(str(model), "MODEL")
         else:
             kind = path.suffix.lower()
+            if kind in CODE:
+                raise ValueError(
+                    f"{path}: is a {CODE[kind]} file, expected module:name; load the model in a Python file, "
+                    "such as net = ... in my_model.py, and pass my_model:net"
+                )
+            if kind == ".h5":
+                raise ValueError(f"{path}: is an old Keras file; save it with model.save('x.keras')")
             if path.is_dir():
                 raise ValueError(f"{path}: is a folder, expected a model file ({ENDINGS}) or module:name")
             if not path.exists() and kind in ("", *READ):
@@ -59,12 +69,28 @@ def _from_file(path: Path, kind: str, features: Features, posteriors: str | None
         return ONNX(path, features, posteriors)
     from .keras import Keras
 
-    models = needed("keras", "keras", "a .keras model").models
+    models = _keras().models
     try:
         loaded = models.load_model(path, compile=False)
     except (ValueError, OSError, TypeError, KeyError) as error:
         raise ValueError(f"{path.name}: is no Keras model, or is truncated: {first_line(error)}") from None
     return Keras(loaded, features)
+
+
+def _keras() -> Any:
+    """Import Keras; it fails as an ImportError, too, where the package is there and its backend is not."""
+    try:
+        return import_module("keras")
+    except ImportError as error:
+        missing = str(getattr(error, "name", "") or "").partition(".")[0]
+        if missing in ("", "keras"):
+            raise ValueError(
+                "a .keras model needs Keras and a backend; install them with: pip install keras tensorflow"
+            ) from None
+        raise ValueError(
+            f"a .keras model needs a backend of Keras, and {missing} is not installed: pip install {missing}"
+            ", or choose one that is with the environment variable KERAS_BACKEND: tensorflow, jax or torch"
+        ) from None
 
 
 def _from_object(model: Any, features: Features) -> Model:

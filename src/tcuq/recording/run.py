@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
-
 from ..base.limits import read_limited
 from ..monitor.log import Log
-from .model import Features
+from .options import RecordOptions
 from .session import Progress, open_session
 from .shifts.chosen import Shifts
 from .streams import paces_of
@@ -20,26 +17,14 @@ from .streams.made import asks_for_stream, streamed
 def record(
     model: Any,
     x: Any,
-    y: npt.ArrayLike | None = None,
+    y: Any = None,
     *,
-    features: Features = None,
-    posteriors: str | None = None,
-    logits: bool = False,
-    names: Sequence[str] | None = None,
-    scale: float | None = None,
-    input_shape: Sequence[int] | None = None,
-    x_name: str = "x",
-    y_name: str | None = None,
-    batch: int = 32,
-    fast: bool = False,
-    in_order: bool = False,
-    feature_scale: float | None = None,
-    feature_zero_point: int | None = None,
     stream: bool | str | None = None,
     shifts: Shifts = None,
     steps: int | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Log:
     """Run a model over data and return a log, ready for `tcuq.fit`.
 
@@ -50,39 +35,11 @@ def record(
         ``predict_proba``; a function that returns posteriors, or posteriors and features, of a batch; or
         ``"module:name"`` of one of these objects.
     x : array, path, function or iterator
-        Inputs, one a row. An ``.npz`` file with ``x`` and, if you have them, ``y``, ``segments``, ``shifted``
-        and ``names``; an ``.npy`` file; a folder of class folders with pictures or WAV files; a function, or
-        ``"module:function"``, that gives batches (x, y).
-    y : array, optional
-        True classes; those of a file or folder are found there.
-    features : str, int or False, optional
-        The tensor to keep as features, by name or number (PyTorch: a submodule, Keras: a layer). By default
-        the input of the last fully connected layer. False leaves features out.
-    posteriors : str, optional
-        Name of the output with the posteriors, where a model has several outputs.
-    logits : bool, default False
-        The model has no softmax: apply one.
-    names : sequence of str, optional
-        Names of the classes in the order of the model's outputs. A folder has them in alphabetical order.
-    scale : float, optional
-        What inputs are multiplied by. By default pictures by 1/255 for float models, and onto the whole range
-        of an integer input; other data are taken as they are.
-    input_shape : sequence of int, optional
-        Shape of one input, where a folder is read for a model that does not say it.
-    x_name : str, default "x"
-        Name of the array of inputs in an NPZ file.
-    y_name : str, optional
-        Name of the array of labels in an NPZ file; ``"y"`` by default, if it is there. For an NPY file, a
-        second NPY file.
-    batch : int, default 32
-        Inputs that are run, and kept in memory, at once.
-    fast : bool, default False
-        For int8 TFLite models: optimized kernels in place of the reference kernels. Bits may differ.
-    in_order : bool, default False
-        Read a folder by class and file name, in place of mixed.
-    feature_scale, feature_zero_point : float, int, optional
-        For a function that returns int8 features: what one unit is worth, and the integer that stands for 0;
-        both or neither. A TFLite model says its own.
+        Inputs, one a row. An ``.npz`` file with ``x`` (or ``inputs``) and, if you have them, ``y`` (or
+        ``labels``), ``segments``, ``shifted`` and ``names``; an ``.npy`` file; a folder of class folders with
+        pictures or WAV files; a function, or ``"module:function"``, that gives batches (x, y).
+    y : array or path, optional
+        True classes, or an ``.npy`` file of them; those of an NPZ file or folder are found there.
     stream : bool or str, optional
         Arrange plain examples as a stream. True or "mixed": stretches of several paces. "dwell=16": a class
         stays for 16 steps on average; "held=8": one example, shaken a little; "shuffled"; or a list of these
@@ -97,6 +54,9 @@ def record(
         Of the stream and its shifts; default 0.
     progress : callable, optional
         Called with inputs done, inputs in all (0 if not known) and a text; first with 0 when all is loaded.
+    **options : any
+        Of `RecordOptions`: `features` (which tensor), `posteriors` (which output), `logits`, `names` (of
+        the classes), `input_range` (that the model was trained on), `input_shape`, `batch` and `fast`.
 
     Returns
     -------
@@ -114,28 +74,14 @@ def record(
     >>> log.probs.tolist(), log.width, log.labels.tolist()
     ([[0.75, 0.25], [0.5, 0.5]], 2, [0, 1])
     """
-    wanted: dict[str, Any] = {
-        "features": features,
-        "posteriors": posteriors,
-        "logits": logits,
-        "names": names,
-        "scale": scale,
-        "input_shape": input_shape,
-        "x_name": x_name,
-        "y_name": y_name,
-        "batch": batch,
-        "fast": fast,
-        "in_order": in_order,
-        "feature_scale": feature_scale,
-        "feature_zero_point": feature_zero_point,
-    }
+    wanted = RecordOptions(**options)
     if not asks_for_stream(stream, shifts):
         for name, value in (("steps", steps), ("seed", seed)):
             if value is not None:
                 raise ValueError(f"{name} is {value}, which is for a stream; pass `stream` as well")
-        return open_session(model, x, y, **wanted).log(progress=progress)
+        return open_session(model, x, y, wanted).log(progress=progress)
     paces = paces_of(stream or True)
-    session = open_session(model, x, y, **wanted)
+    session = open_session(model, x, y, wanted)
     usual, info = stream in (None, True, "mixed"), session.model.info
     made = streamed(session.data, paces, usual, shifts, steps, seed or 0, info)
     return session.log(made, progress)

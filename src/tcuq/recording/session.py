@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..base.checks import integer, number
-from ..monitor.class_names import numbered
+from ..monitor.class_names import counted, numbered
 from ..monitor.log import Log
 from .agreement import SHOWN, order_note
 from .data import Batch, Data, open_data
 from .folders import Asked
-from .inputs import Preparation, with_ones
-from .model import Array, Features, Format, Info, Model
+from .inputs import Preparation, ends_of, with_ones
+from .model import Array, Info, Model
 from .opening import open_model
+from .options import Range, RecordOptions
 from .outputs import ENOUGH, are_posteriors, features_of, like_inputs, numbers_of, posteriors, refuse_model
+from .ranges import FEWEST, TRIED, clearly_better, range_of, shown_range
+from .shifts.form import family_of
 
 Progress = Callable[[int, int, str], None]
 """Called with inputs done, inputs in all (0 if not known) and a text."""
@@ -33,32 +34,28 @@ class Session:
     ----------
     model : Model
     data : Data
-    scale : float, optional
-    logits : bool
-    names : sequence of str, optional
-    batch : int
-        As of `tcuq.record`.
-    format : Format, optional
-        Of int8 features, where the user says it and not the model.
+    options : RecordOptions
+    own : pair of float, optional
+        The range of the data, where it is known before they are read.
+    notes : tuple of str
+        On the range of the inputs.
     """
 
     model: Model
     data: Data
-    scale: float | None
-    logits: bool
-    names: Sequence[str] | None
-    batch: int
-    format: Format | None = None
+    options: RecordOptions
+    own: Range | None = None
+    notes: tuple[str, ...] = ()
 
     def log(self, data: Data | None = None, progress: Progress | None = None) -> Log:
         """Run the model over its data, or over others of the same kind, and return the log."""
         data, info = data or self.data, self.model.info
-        prepare = Preparation(info, data.name, data.pixels, self.scale)
-        kept = _Kept(info, data, self.logits, self.names, self.format)
+        prepare = Preparation(info, data.name, data.pixels, self.options.input_range, self.own)
+        kept = _Kept(info, data, self.options)
         if progress is not None:
             progress(0, data.total, "inferences")
         reset: Callable[[], None] | None = getattr(self.model, "reset", None)  # of one that keeps a state
-        for part in data.batches(self.batch):
+        for part in data.batches(self.options.batch):
             for fresh, piece in _at_segments(part, kept.count, data.segments if reset else None):
                 if fresh and reset is not None:
                     reset()
@@ -66,55 +63,76 @@ class Session:
             if progress is not None:
                 progress(kept.count, data.total, "inferences")
         prepare.finish()
+        kept.notes = [*self.notes, *prepare.notes, *kept.notes]
         return kept.log()
 
 
-def open_session(
-    model: Any,
-    x: Any,
-    y: npt.ArrayLike | None = None,
-    *,
-    features: Features = None,
-    posteriors: str | None = None,
-    logits: bool = False,
-    names: Sequence[str] | None = None,
-    scale: float | None = None,
-    input_shape: Sequence[int] | None = None,
-    x_name: str = "x",
-    y_name: str | None = None,
-    batch: int = 32,
-    fast: bool = False,
-    in_order: bool = False,
-    feature_scale: float | None = None,
-    feature_zero_point: int | None = None,
-) -> Session:
-    """Open a model and data; `tcuq.record` says what the arguments are."""
-    size = integer("batch", batch, 1, 1_000_000)
-    factor = None if scale is None else number("scale", scale, -1e30, 1e30)
-    ready = open_model(model, features, posteriors, fast)
+def open_session(model: Any, x: Any, y: Any, options: RecordOptions) -> Session:
+    """Open a model and data, and settle the range of the inputs.
+
+    Parameters
+    ----------
+    model, x, y
+        As of `tcuq.record`.
+    options : RecordOptions
+    """
+    ready = open_model(model, options.features, options.posteriors, options.fast)
     info = ready.info
-    format = _told_format(info, feature_scale, feature_zero_point)
-    if input_shape is not None:
-        info.shape = tuple(integer("input_shape", each, 1, 1 << 30) for each in input_shape)
+    if options.input_shape is not None:
+        info.shape = tuple(options.input_shape)
     texts = info.classes if info.classes and all(isinstance(each, str) for each in info.classes) else None
-    data = open_data(x, y, x_name, y_name, Asked(info.shape, names or texts, in_order))
+    data = open_data(x, y, Asked(info.shape, options.names or texts))
     take = data.take
     if take is not None:  # what befalls an input depends on its shape: pictures may lack their one channel
         data = replace(data, take=lambda places: with_ones(take(places), info.shape))
-    return Session(ready, data, factor, logits, names, size, format)
+    return _with_range(Session(ready, data, options))
 
 
-def _told_format(info: Info, scale: float | None, zero_point: int | None) -> Format | None:
-    """Return the format of int8 features that the user says, for a model that does not say it."""
-    if scale is None and zero_point is None:
-        return None
-    if scale is None or zero_point is None:
-        raise ValueError("feature_scale and feature_zero_point go together; one is missing")
-    if info.features is not None:
-        raise ValueError(f"{info.name}: has features of {info.features}; leave out `feature_scale`")
-    return Format(
-        number("feature_scale", scale, 1e-30, 1e30), integer("feature_zero_point", zero_point, -128, 127)
-    )
+def _with_range(session: Session) -> Session:
+    """Compare ranges of inputs by labels: choose one for plain pixels, else say that another is better."""
+    data, info, given = session.data, session.model.info, session.options.input_range
+    if data.take is None or (data.family == "sound" and given is None):
+        return session
+    places = np.arange(count := min(TRIED, data.total)) * data.total // count
+    sample = data.take(places)
+    own = (0.0, 255.0) if data.pixels else (-1.0, 1.0) if data.family == "sound" else range_of(sample)
+    session = replace(session, own=own)
+    pictures = sample.dtype == np.uint8 or family_of(sample.shape[1:], sample.dtype) == "pictures"
+    format = info.quantized
+    done = format is not None and sample.dtype == info.input and given is None  # quantized by the user
+    if data.labels is None or own is None or count < FEWEST or not pictures or done:
+        return session
+    plain = sample.dtype == np.uint8 and given is None
+    like = given or ((0.0, 1.0) if data.pixels else own)
+    if plain and format is not None:
+        like = ends_of(format, info.input)
+    labels = data.labels[places]
+
+    def batches(size: int) -> Iterator[Batch]:
+        for start in range(0, count, size):
+            yield Batch(sample[start : start + size], labels[start : start + size])
+
+    some = replace(data, batches=batches, total=count, segments=None, shifted=None)
+
+    def accuracy(tried: Range | None) -> float:
+        try:
+            log = replace(session, options=replace(session.options, input_range=tried)).log(some)
+        except ValueError:  # out of the model's range; what concerns all ranges comes again in the run
+            return 0.0
+        return float(1 - log.errors().mean())
+
+    best = clearly_better(accuracy, given, like, count)
+    if (reset := getattr(session.model, "reset", None)) is not None:
+        reset()
+    if best is None:
+        return session
+    right = f"{best.accuracy:.0%} of {count} examples are right with inputs of {shown_range(best.range)}"
+    option = f"`input_range=({best.range[0]:g}, {best.range[1]:g})`"
+    if not plain:
+        note = f"{right}, and {best.before:.0%} with {shown_range(like)}, as they go in; pass {option}"
+        return replace(session, notes=(note,))
+    note = f"{right}, {best.before:.0%} with {shown_range(like)}: {option} is taken"
+    return replace(session, options=replace(session.options, input_range=best.range), notes=(note,))
 
 
 def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tuple[bool, Batch]]:
@@ -140,20 +158,19 @@ def _at_segments(part: Batch, start: int, segments: Array | None) -> Iterator[tu
 class _Kept:
     """What has been recorded so far."""
 
-    def __init__(
-        self, info: Info, data: Data, logits: bool, names: Sequence[str] | None, told: Format | None
-    ) -> None:
-        self.info, self.data, self.logits, self.told = info, data, logits, told
+    def __init__(self, info: Info, data: Data, options: RecordOptions) -> None:
+        self.info, self.data, self.logits = info, data, options.logits
         own = None if info.classes is None else [str(each) for each in info.classes]
         plain = own == [str(each) for each in range(len(own or ()))]
-        self.given = names is not None
-        self.names = names or data.names or (None if plain else own)
+        self.given = options.names is not None
+        self.names = options.names or data.names or (None if plain else own)
+        self.notes: list[str] = []
         self.count, self.classes, self.by_name = 0, 0, data.folder
         self.probs: list[Array] = []
         self.features: list[Array] = []
         self.labels: list[Array] = []
         self.format = info.features
-        self.twice = logits
+        self.twice = options.logits
 
     def add(self, part: Batch, model: Model, prepare: Preparation) -> None:
         """Run one batch."""
@@ -171,8 +188,7 @@ class _Kept:
             raise ValueError(f"{self.info.name}: gives {changed}, expected the same number for all inputs")
         self.probs.append(np.array(probs))  # a model may use its memory again
         if found.features is not None:
-            self._refuse_told(str(found.features.dtype))
-            rows, self.format = features_of(found.features, self.told or self.info.features)
+            rows, self.format = features_of(found.features, self.info.features)
             self.features.append(rows)
         if part.y is not None:
             self.labels.append(self._numbers(part.y, len(part.x)))
@@ -192,7 +208,7 @@ class _Kept:
                 raise ValueError(f"{self.info.name}: has no softmax, and {doubt}") from None
             raise
         if self.logits and doubt:
-            self.info.notes.append(f"{self.info.name}: {doubt}")
+            self.notes.append(f"{self.info.name}: {doubt}")
         if self.names is not None and len(self.names) != self.classes:
             some = ", ".join(self.names[:SHOWN]) + ", ..." * (len(self.names) > SHOWN)
             said = (
@@ -202,13 +218,6 @@ class _Kept:
                 raise ValueError(f"{said}only {self.classes} outputs. Is it the model for these data?")
             raise ValueError(
                 f"{said}{self.classes} outputs; pass `names` in the order of these, one an output"
-            )
-
-    def _refuse_told(self, kind: str) -> None:
-        """Refuse a scale that was told for what is not int8."""
-        if self.told is not None and kind != "int8":
-            raise ValueError(
-                f"{self.info.name}: its features are {kind}, expected int8 with `feature_scale`; leave it out"
             )
 
     def _numbers(self, labels: Array, count: int) -> Array:
@@ -229,7 +238,7 @@ class _Kept:
             at = int(found.argmax())
             raise ValueError(
                 f"{where}: label {found[at]} of input {self.count + at}, expected 0 to {self.classes - 1}, "
-                f"as {self.info.name} has {self.classes} classes"
+                f"as {self.info.name} has {self.classes} classes{counted(int(found[at]), self.classes)}"
             )
         return found.astype(np.int64)
 
@@ -246,13 +255,11 @@ class _Kept:
                     f"{where}: {rows:,} of {self.count:,} inputs have {key}, expected all or none"
                 )
             columns[key] = np.concatenate(parts) if parts else None
-        if not self.features:
-            self._refuse_told("missing")
         if self.features and self.format is not None:
             columns |= {"feature_scale": self.format.scale, "feature_zero_point": self.format.zero_point}
         probs = np.concatenate(self.probs)
         refuse_model(probs, self.info.name)
-        notes = [*self.data.notes, *self.info.notes]
+        notes = [*self.data.notes, *self.info.notes, *self.notes]
         strangers = 0 if columns["labels"] is None else int((columns["labels"] < 0).sum())
         if strangers:
             said = f"{strangers:,} of {self.count:,} labels are below 0"

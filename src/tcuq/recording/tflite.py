@@ -22,6 +22,10 @@ def format_of(details: dict[str, Any]) -> Format | None:
     return Format(float(scale), int(zero_point)) if scale else None
 
 
+WIDEST_SOFTMAX = 511
+"""Classes of an int8 softmax that LiteRT's reference kernel can sum; on a larger sum it ends the process."""
+
+
 class TFLite:
     """A ``.tflite`` file, ready to run.
 
@@ -44,12 +48,19 @@ class TFLite:
         self._again = litert, content, kinds.BUILTIN_REF
         self._runner = self._load(*self._again)
         quantized = any(d["dtype"] == np.int8 for d in self._runner.get_tensor_details())
-        if fast or not quantized:
+        wide = self._wide_softmax()
+        if fast or wide or not quantized:
             self._again = litert, content, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             self._runner = self._load(*self._again)
             if quantized:
+                why = "fast kernels"
+                if wide and not fast:
+                    why = (
+                        f"a softmax of more than {WIDEST_SOFTMAX} classes, which LiteRT's reference kernels "
+                    )
+                    why += "cannot do, runs on the fast ones"
                 self.info.notes.append(
-                    "fast kernels: single bits may differ from the reference kernels and from your device"
+                    f"{why}: single bits may differ from the reference kernels and from your device"
                 )
         inputs = self._runner.get_input_details()
         if len(inputs) != 1:
@@ -82,6 +93,14 @@ class TFLite:
                 f"{first_line(error)}"
             ) from None
         return found
+
+    def _wide_softmax(self) -> bool:
+        tensors = {int(each["index"]): each for each in self._runner.get_tensor_details()}
+        made = [op["outputs"][0] for op in self._runner._get_ops_details() if op["op_name"] == "SOFTMAX"]
+        return any(
+            tensors[int(each)]["dtype"] == np.int8 and tensors[int(each)]["shape"][-1] > WIDEST_SOFTMAX
+            for each in made
+        )
 
     def _inside(self) -> tuple[Format, Any] | None:
         """Return what a float input becomes at once in a model that is int8 inside."""

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...base.inputs import WRONG_SCALE, outside, whole_units
-from ...base.limits import limits_given, read_limited
 from ...export import check_name
-from ...io.npz import arrays_of
 from ...monitor.params import Params
 from ..firmware.firmware import posteriors
 from ..generate.source import takes_random
@@ -20,8 +14,8 @@ from ..graph import oracle
 from ..graph.model import Graph
 from ..graph.steps import Int8
 
-MADE, MOST_STORED = 2, 16
-"""Inputs in flash: how many are made up, and how many a user may give."""
+MADE = 2
+"""Inputs in flash, for the self-check and the demonstration."""
 MOST_NAME = 20
 RESERVED = ("board", "example")
 """Names whose files or functions a package has already."""
@@ -39,8 +33,6 @@ class Application:
     params : Params
     name : str
         Begins all names of the package.
-    stored : int8 array (inputs, bytes), optional
-        Inputs that are kept in flash for the self-check and the demonstration; made up by default.
 
     Raises
     ------
@@ -51,7 +43,6 @@ class Application:
     graph: Graph
     params: Params
     name: str = "app"
-    stored: Int8 | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -66,7 +57,7 @@ class Application:
     @property
     def inputs(self) -> Int8:
         """The inputs in flash."""
-        return made_inputs(self.graph, MADE) if self.stored is None else self.stored
+        return made_inputs(self.graph, MADE)
 
     def digests(self) -> list[int]:
         """Return what the self-check expects of every stored input: a digest of posterior and features."""
@@ -152,55 +143,3 @@ def made_inputs(graph: Graph, count: int, seed: int = 0) -> Int8:
     size = graph.tensors[graph.input].size
     raw = np.random.PCG64(seed).random_raw(count * size)
     return (np.asarray(raw >> np.uint64(56), np.int64) - 128).astype(np.int8).reshape(count, size)
-
-
-def load_inputs(path: str | Path, graph: Graph) -> Int8:
-    """Return the inputs of a file for a network.
-
-    Parameters
-    ----------
-    path : path
-        NPZ with an array `x`, or with one array alone: int8 as the network takes it, or real numbers, which
-        are quantized by the scale of the network's input.
-    graph : Graph
-
-    Returns
-    -------
-    int8 array (inputs, bytes)
-    """
-    given = limits_given()
-    arrays = arrays_of(read_limited(path, "inputs", given), str(path), limits=given, name="inputs")
-    if "x" not in arrays and len(arrays) != 1:
-        raise ValueError(f"{path}: has arrays {', '.join(arrays) or 'none'}, expected x")
-    found = arrays["x"] if "x" in arrays else next(iter(arrays.values()))
-    return quantized(found, graph, str(path))
-
-
-def quantized(values: npt.NDArray[Any], graph: Graph, where: str = "x") -> Int8:
-    """Return rows of int8 for a network; other numbers than int8 are quantized, as `tcuq record` does it.
-
-    Parameters
-    ----------
-    values : array (inputs, ...)
-    graph : Graph
-    where : str
-        For messages.
-    """
-    tensor = graph.tensors[graph.input]
-    if values.ndim < 2 or len(values) == 0 or values[0].size != tensor.size:
-        raise ValueError(
-            f"{where}: shape is {values.shape}, expected (inputs, {', '.join(map(str, tensor.shape))})"
-        )
-    rows = values.reshape(len(values), -1)
-    if rows.dtype == np.int8:
-        return np.ascontiguousarray(rows)
-    if rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
-        raise ValueError(f"{where}: values are {rows.dtype}, expected int8, or finite numbers")
-    units = whole_units(rows, tensor.scale, tensor.zero)
-    if outside(units, -128, 127) >= WRONG_SCALE:
-        low, high = (tensor.scale * (each - tensor.zero) for each in (-128, 127))
-        raise ValueError(
-            f"{where}: values range from {rows.min():.4g} to {rows.max():.4g}, "
-            f"expected {low:.4g} to {high:.4g}"
-        )
-    return np.clip(units, -128, 127).astype(np.int8)

@@ -422,3 +422,6 @@ _CHECKS: dict[str, tuple[int, int, Callable[[Operator, list[Tensor | None], Tens
     "SQUEEZE": (1, 1, _squeezed),
 }
 """Fewest and most inputs of each operator, and what else must hold."""
+
+SUPPORTED = tuple(_CHECKS)
+"""Names of the operators that are compiled."""

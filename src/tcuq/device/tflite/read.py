@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...base.limits import Limits, limits_given, read_limited
-from .check import check
+from .check import SUPPORTED, check
 from .edges import without_edges, without_shapes
 from .flatbuffer import Table, root
 from .model import NO_TENSOR, Model, Operator, Tensor
@@ -101,16 +101,34 @@ def _model(content: bytes) -> Model:
     model = without_edges(without_shapes(Model(tensors, operators, inputs, outputs)))
     _quantized(model)
     if len(graphs) > 1:
-        raise ValueError(f"has {len(graphs)} subgraphs, expected one")
+        raise ValueError(
+            f"has {len(graphs)} subgraphs: it branches or keeps a state between calls, as streaming models do"
+            ", and only models without are compiled. Run it in TFLite Micro and watch its outputs with the "
+            "monitor alone: tcuq record, tcuq fit, tcuq export"
+        )
     return check(model)
 
 
 def _quantized(model: Model) -> None:
-    """Refuse models of floats before anything else is said about them."""
+    """Refuse models of floats before anything else is said about them.
+
+    A converter leaves operators in float that it has no int8 kernel for, between DEQUANTIZE and QUANTIZE: to
+    ask for full integer quantization again would not help.
+    """
+    floats = ("float32", "float16", "uint8", "int16")
+    partly = any(each.code in ("QUANTIZE", "DEQUANTIZE") for each in model.operators)
+    for operator in model.operators if partly else ():
+        left = [model.tensors[number].dtype for number in operator.outputs]
+        if operator.code not in (*SUPPORTED, "DEQUANTIZE") and any(each in floats for each in left):
+            raise ValueError(
+                f"operator {operator.number} ({operator.code}) computes in {left[0]}: the converter has no "
+                "int8 kernel of it and left it as it was. Replace the layer by supported ones and convert "
+                f"again; supported are {', '.join(SUPPORTED)}"
+            )
     made = [number for operator in model.operators for number in operator.outputs]
     for number in (*model.inputs, *made):
         tensor = model.tensors[number]
-        if tensor.dtype in ("float32", "float16", "uint8", "int16"):
+        if tensor.dtype in floats:
             raise ValueError(f"tensor {number} {tensor.title} is {tensor.dtype}; {HINT}")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..model import Array, Info
+from ..ranges import range_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,9 +19,6 @@ CHANNELS = (1, 3, 4)
 
 SMALLEST = 8
 """Pixels of a side, from which on two or three dimensions may be a picture."""
-
-RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
-"""Ranges that pictures usually have; the first that holds all values is taken."""
 
 FAMILIES = ("pictures", "sound", "signals")
 
@@ -160,16 +158,9 @@ def _pictures(sample: Array, pixels: bool, where: str) -> Form:
 
 
 def _range(sample: Array, pixels: bool) -> tuple[float, float]:
-    if pixels or sample.dtype == np.uint8:
+    if pixels:
         return 0.0, 255.0
-    if sample.dtype == np.int8:
-        return -128.0, 127.0
-    low, high = float(sample.min()), float(sample.max())
-    for least, most in RANGES:
-        wide = most - least <= 2 or high - low >= (most - least) / 8  # else standardized values are pixels
-        if least - 1e-3 <= low and high <= most + 1e-3 and wide:
-            return least, most
-    return low, high
+    return range_of(sample) or (float(sample.min()), float(sample.max()))
 
 
 def _sound(sample: Array, pixels: bool, where: str) -> Form:

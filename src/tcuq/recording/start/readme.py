@@ -7,7 +7,6 @@ from typing import Any
 
 from ..._version import VERSION
 from ...base.plain_text import plain_text
-from ...base.platforms import PLATFORMS
 
 PAGE = """# A monitor for {model}
 
@@ -25,7 +24,8 @@ Made by `tcuq start` (tcuq {version}, seed {seed}) from {data}.
 | --- | --- |
 | `report.html` | the judged stream, step by step: open it in a browser |
 | `monitor.json` | the monitor: `tcuq run`, `tcuq inspect` and `tcuq export` read it |
-| `firmware/` | the monitor as {package}, with an example and a self-check; its README says how to build it |
+| `firmware/` | the monitor as C files in one folder, with an example and a self-check; its README says \
+how to build it |
 | `dev.npz`, `test.npz` | what the model said on the steps to fit and on those to judge |
 | `decisions.csv` | what the monitor decided on `test.npz` |
 
@@ -73,7 +73,6 @@ def readme(found: Mapping[str, Any]) -> str:
         export=_export(found),
         network=NETWORK if str(found["model"]).endswith(".tflite") else "",
         model=plain_text(found["model"]),
-        package=PLATFORMS[found["form"]],
         version=VERSION,
         seed=found["seed"],
         data=plain_text(found["data"]),
@@ -87,9 +86,7 @@ def readme(found: Mapping[str, Any]) -> str:
 
 def _export(found: Mapping[str, Any]) -> str:
     """Return the command that writes ``firmware`` as it was written, of other parameters."""
-    words = [f"tcuq export own.json firmware --name {found['name']}"]
-    if found["form"] != "c":
-        words.append(f"--form {found['form']}")
+    words = ["tcuq export own.json firmware --name monitor"]
     if found["logits_scale"] is not None:
         words.append(f"--logits-scale {found['logits_scale']!r}")
     return " ".join([*words, "--force"])

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...base.checks import integer, known
+from ...base.checks import integer
 from ...base.whole_folders import recover, refuse_fixed, write_folder
-from ...export import FORMS, check_name, refuse_other_form, sources
+from ...export import FORMS, refuse_other_form, sources
 from ...fitting import fit
 from ...io.decisions import Decisions, encode_decisions
 from ...io.npz import encode_log
@@ -19,12 +19,13 @@ from ...monitor.log import Log, watch
 from ...monitor.monitor import Monitor
 from ...monitor.params import Params
 from ...report.page import render
-from ..agreement import by_chance
+from ..agreement import labels_doubt
+from ..options import RecordOptions
 from ..session import Progress, Session, open_session
 from ..shifts import choose, listed
 from ..shifts.chosen import Shifts
 from ..streams import arrange, joined, paces_of
-from ..streams.made import MOST_STEPS, fitting_paces, refuse_unfit, without_order
+from ..streams.made import fitting_paces, refuse_unfit, without_order
 from .judge import by_part, judge
 from .parts import FEWEST, plan_parts, split_examples, split_stream, steps_for
 from .readme import readme
@@ -44,6 +45,11 @@ class Recorded(NamedTuple):
     stay: float = 1.0
 
 
+PLAIN = (
+    "inputs are taken as plain examples, shuffled into a made stream; if they were recorded in this order, "
+    "add an array `segments` to the NPZ file (zeros, or the number of the recording) to keep it"
+)
+
 ENOUGH = 50
 """Errors from which on a fit that fails does so for another reason than too few of them."""
 
@@ -56,12 +62,9 @@ def start(
     *,
     stream: bool | str | None = None,
     shifts: Shifts = True,
-    steps: int | None = None,
     seed: int | None = None,
     budget: float = 0.15,
     run_length: int = 10_000,
-    name: str = "monitor",
-    form: str = "c",
     force: bool = False,
     progress: Progress | None = None,
     **options: Any,
@@ -86,24 +89,18 @@ def start(
         As of `tcuq.record`; by default as it suits the data.
     shifts : bool, str, callable or sequence, default True
         As of `tcuq.record`.
-    steps : int, optional
-        Inferences in all; by default one an example, at most 12,000.
     seed : int, optional
         Of the split, the streams and the fit; default 0.
     budget : float, default 0.15
         Largest share of abstentions, 0 to 1.
     run_length : int, default 10000
         Wanted mean number of clean steps between false alarms.
-    name : str, default "monitor"
-        Name of the C constant, as of `tcuq.export.export`.
-    form : str, default "c"
-        Package of the monitor in ``firmware``, as of `tcuq.export.export`.
     force : bool, default False
         Replace files that are there already.
     progress : callable, optional
         Called with what is done, what there is to do, and a text.
     **options : any
-        More of `tcuq.record`: features, logits, names, scale, input_shape, batch and so on.
+        More of `tcuq.record`: features, logits, names, input_range, input_shape, batch and so on.
 
     Returns
     -------
@@ -132,30 +129,34 @@ def start(
     target = check_folder(out, force)
     # What would be refused at the end is refused before the model runs.
     paces_of(stream or True)
-    check_name(name)
-    FORMS[known("form", form, FORMS)].check_name(name)
-    refuse_other_form(target / "firmware", FORMS[form])
+    refuse_other_form(target / "firmware", FORMS["c"])
     integer("run_length", run_length, 10, 10_000_000)
     Params(classes=2, budget=budget)
     tell = progress or (lambda done, total, text: None)
-    session = open_session(model, x, y, **options)
+    session = open_session(model, x, y, RecordOptions(**options))
     own = session.data.segments is not None or session.data.shifted is not None
     if own:
         asked = shifts is not True and listed(shifts)
-        if stream is not None or asked or steps is not None:
+        if stream is not None or asked:
             raise ValueError(
                 f"{session.data.name}: has segments or shifted, so it is a stream already; leave out "
-                "`stream`, `shifts` and `steps`"
+                "`stream` and `shifts`"
             )
         recorded = _own_stream(session, tell)
     else:
-        recorded = _made_stream(session, stream, shifts, steps, seed, tell)
+        recorded = _made_stream(session, stream, shifts, seed, tell)
+    features = recorded.dev.features
+    if features is not None and features.dtype == np.int8 and recorded.dev.feature_scale is None:
+        raise ValueError(
+            f"{session.model.info.name}: its features are int8 of unknown scale; return them as floats, or "
+            "use tcuq record, and tcuq fit with --feature-scale and --feature-zero-point"
+        )
     params = _fitted(recorded.dev, tell, budget=budget, run_length=run_length, seed=seed)
     tell(0, 1, "judging")
     decided, signals = watch(Monitor(params), recorded.test, signals=True)
     scale = _logits_scale(session, recorded.dev)
     found = _findings(session, recorded, params, decided, seed)
-    found |= {"form": form, "name": name, "logits_scale": scale}
+    found["logits_scale"] = scale
 
     tell(0, 1, "writing")
     title = f"{session.model.info.name}: judged on held-out steps"
@@ -168,7 +169,7 @@ def start(
         "report.html": render(decided, params, recorded.test, signals, title),
         "README.md": readme(found),
     }
-    for file, text in sources(params, name, form, scale).items():
+    for file, text in sources(params, "monitor", "c", scale).items():
         contents[f"firmware/{file}"] = text
     found["files"] = _put(target, contents)
     return found
@@ -224,20 +225,22 @@ def _teaches(log: Log, labels: npt.NDArray[Any]) -> bool:
 
 
 def _made_stream(
-    session: Session, stream: bool | str | None, shifts: Shifts, steps: int | None, seed: int, tell: Progress
+    session: Session, stream: bool | str | None, shifts: Shifts, seed: int, tell: Progress
 ) -> Recorded:
     """Run the model once over the streams of both parts."""
     data = session.data
     refuse_unfit(data, FEWEST)
     usual = stream in (None, True, "mixed")
     paces, notes = fitting_paces(data, paces_of(stream or True), usual)
-    length = steps_for(data.total) if steps is None else integer("steps", steps, FEWEST, MOST_STEPS)
+    length = steps_for(data.total)
     examples = split_examples(data, seed)
     held = any(each.word == "held" for each in paces)
     chosen = choose(shifts, data, examples[0], session.model.info, held)
     parts = plan_parts(data, examples, paces, chosen, length, seed)
     plan = joined(parts.fit, parts.judge)
     notes = (*without_order(data.notes), *notes, *chosen.notes, *parts.notes)
+    if not data.folder and stream is None:
+        notes = (PLAIN, *notes)
     log = session.log(replace(arrange(data, plan, chosen, seed), notes=notes), tell)
     cut = len(parts.fit)
     facts = {
@@ -276,9 +279,7 @@ def _findings(
         **judge(params, test, decided, seed, recorded.stay),
         "notes": list((params.notes.get("fit") or {}).get("warnings", ())),
     }
-    hint = by_chance(recorded.dev)
-    if hint is not None:
-        found["notes"].append(f"the model is {hint}")
+    found["labels_doubt"] = labels_doubt(recorded.dev)
     if test.kinds is not None:
         rows = by_part(test, decided, test.kinds)
         found["by_kind"] = {_kind_name(number, recorded.kinds): row for number, row in rows.items()}
@@ -297,4 +298,6 @@ def _kind_name(number: int, names: tuple[str, ...]) -> str:
 def _logits_scale(session: Session, log: Log) -> float | None:
     """Return the scale of int8 logits, so that the package has their softmax."""
     format = session.model.info.probs
-    return format.scale if session.logits and format is not None and log.probs.dtype == np.int8 else None
+    return (
+        format.scale if session.options.logits and format is not None and log.probs.dtype == np.int8 else None
+    )

@@ -15,6 +15,7 @@ def summary(found: Mapping[str, Any]) -> list[str]:
         What `tcuq.recording.start.start` returns, without the text.
     """
     rows = [
+        ("Verdict", verdict(found)),
         ("Fitted on", f"{found['fit_steps']:,} steps{_kinds(found, 'fit_kinds')}"),
         ("Judged on", f"{found['steps']:,} {_others(found)}{_kinds(found, 'judge_kinds')}"),
     ]
@@ -31,7 +32,6 @@ def summary(found: Mapping[str, Any]) -> list[str]:
                 f"off by {100 * found['expected_off']:.1f} points on average over 200 steps",
             )
         )
-    rows.append(("Verdict", verdict(found)))
     width = max(len(name) for name, _ in rows) + 2
     return [f"{name:<{width}}{text}" for name, text in rows]
 
@@ -86,8 +86,7 @@ def _errors(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 def alarm_words(found: Mapping[str, Any]) -> str:
     """Say when the alarm came and when it should not have come."""
     if not found["has_alarm"]:
-        more = f", or show yours more often (--steps {2 * (found['fit_steps'] + found['steps'])})"
-        return f"none: too few clean steps to set one; pass more examples{more * found['made']}"
+        return "none: too few clean steps to set one; pass more examples"
     if "shifts" not in found:
         return f"on during {found['alarm_on']:.1%} of the steps; how many of them are shifted is not marked"
     times = f"{found['false_alarms']} false alarm{'s' * (found['false_alarms'] != 1)}"
@@ -111,6 +110,8 @@ def verdict(found: Mapping[str, Any]) -> str:
     >>> verdict({**wrong, "gain": -0.02, "gain_low": -0.03, "gain_high": -0.01})
     'better than confidence: 2.0 points fewer errors among the surest 85% (95% interval 1.0 to 3.0)'
     """
+    if found.get("labels_doubt"):
+        return f"DO NOT USE THIS MONITOR: {found['labels_doubt']}"
     if "gain" not in found:
         return "open: only labels can tell whether the monitor ranks errors better than confidence"
     if found["wrong_model"] == found["wrong_answers"] == 0:

@@ -80,7 +80,7 @@ def no_room(chosen: Chosen, *plans: Plan) -> tuple[str, ...]:
     missing = [kind.name for number, kind in enumerate(chosen.kinds, 1) if number not in shown]
     if not missing:
         return ()
-    return (f"the stream is too short to show {', '.join(missing)}; more `steps` make room",)
+    return (f"the stream is too short to show {', '.join(missing)}; more examples, or `steps`, make room",)
 
 
 def without_order(notes: Sequence[str]) -> tuple[str, ...]:
