@@ -14,7 +14,7 @@ import tcuq
 from tcuq.device.emit.application import Application, quantized
 from tcuq.device.tflite.importing import import_model
 from tcuq.device.tools import missing
-from tcuq.export.transcript import step_fields, take
+from tcuq.export.transcript import STEP_FIELDS, taken
 
 pytest.importorskip("ai_edge_litert", reason="LiteRT is missing: pip install 'tcuq[tflite]'")
 STEPS = 200
@@ -33,8 +33,8 @@ def test_log_package_and_firmware_of_a_tflite_model_decide_alike(
     params = tcuq.fit(log, warmup=20, run_length=100, explain=False, drop_unused=False)
     assert bool(params.features) == (features is None)
     rows = log.probs[:STEPS, :0] if log.features is None else log.features[:STEPS]
-    wanted = take(tcuq.Monitor(params), log.probs[:STEPS], rows).fields.tolist()
+    wanted = taken(tcuq.Monitor(params), log.probs[:STEPS], rows)[0].tolist()
     graph = import_model(path).graph
     agree(Application(graph, params, "whole"), quantized(x[:STEPS], graph), wanted, tmp_path)
-    columns = dict(zip(step_fields(), np.array(wanted).T, strict=True))
+    columns = dict(zip(STEP_FIELDS, np.array(wanted).T, strict=True))
     assert set(columns["abstain"]) == {0, 1} and len(set(columns["answer"])) > 2
