@@ -24,6 +24,12 @@ STRETCHES = 16
 LENGTHS = (64, 256)
 """Steps of a stretch, tried in turn until every alarm has been raised and cleared."""
 
+EVERY = 16
+"""Steps from one saved state to the next."""
+
+TRIED, RESET = 10, 3
+"""Stretches from one state that is also changed to the next, and from one reset to the next."""
+
 LARGEST_STATE = 8192
 """A saved state of more bytes is not checked."""
 
@@ -194,12 +200,12 @@ class SelfCheck:
         for length in LENGTHS:
             probs, features = _inputs(params, length)
             monitor, parts, states = Monitor(params), [], 0
-            for stretch in range(STRETCHES):
+            for step in range(0, len(probs), EVERY):
                 if self.saves:
-                    states = self._saved(monitor.save(), stretch, states)
-                if stretch % 4 == 3:
+                    states = self._saved(monitor.save(), step % (TRIED * length) == 0, states)
+                if step % (RESET * length) == 0:
                     monitor.reset()
-                rows = slice(stretch * length, (stretch + 1) * length)
+                rows = slice(step, step + EVERY)
                 parts.append(taken(monitor, probs[rows], features[rows]))
             fields, signals = (np.concatenate(each) for each in zip(*parts, strict=True))
             alarm, late = fields[:, STEP_FIELDS.index("alarm")], params.warmup or 0
@@ -208,10 +214,10 @@ class SelfCheck:
                 break
         return fields, signals, states
 
-    def _saved(self, state: bytes, stretch: int, crc: int) -> int:
+    def _saved(self, state: bytes, tried: bool, crc: int) -> int:
         """Add a saved state, and what becomes of changed ones, to a CRC."""
-        crc = zlib.crc32(state, crc)
-        if stretch % 10:
+        crc = zlib.crc32(state[:-4], crc)
+        if not tried:
             return crc
         other, at = Monitor(self.contents.params), 0
         while at < len(state) - 4:
@@ -262,6 +268,7 @@ class SelfCheck:
     def source(self) -> str:
         """Return the text of its source."""
         contents, params, before = self.contents, self.contents.params, self._before()
+        length = self.steps // STRETCHES
         den = params.integers()["level_den"]
         low, high = (round(bound * den) for bound in params.debt_bounds)
         return banner() + render(
@@ -272,7 +279,10 @@ class SelfCheck:
             passed=", features" * bool(params.features),
             buffer=f"    int8_t features[{contents.macro}_FEATURES];\n" * bool(params.features),
             tables="".join(_rows(f"{contents.name}_check_{table}", rows) for _, table, rows, _ in before),
-            stretch=self.steps // STRETCHES,
+            stretch=length,
+            every=EVERY,
+            tried=TRIED * length,
+            reset=RESET * length,
             even=256 // params.classes,
             span=_span(params.classes),
             features=contents.fill(_FEATURES, zero=params.feature_zero_point) if params.features else "",
