@@ -73,7 +73,6 @@ def test_moved_modules_are_reached_with_a_warning() -> None:
         "log",
         "params",
         "quantize",
-        "reference",
         "signals",
         "state",
     ):

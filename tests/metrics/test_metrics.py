@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as other
 
@@ -18,7 +18,6 @@ from tcuq import metrics as m
 from tcuq.metrics.inputs import wholes
 
 NAN, INF = math.nan, math.inf
-few = settings(max_examples=60, deadline=None)
 scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40)
 bits = st.lists(st.booleans(), min_size=1, max_size=30)
 
@@ -72,7 +71,6 @@ def test_a_recall_met_exactly_is_met() -> None:
     assert m.fpr_at_tpr(score, truth) == 0 and m.fpr_at_tpr(score, truth, 0.951) == 1
 
 
-@few
 @given(scored)
 def test_auroc_counts_pairs_and_turns_around(rows: list[tuple[int, bool]]) -> None:
     score, truth = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
@@ -126,7 +124,6 @@ def slow_curve(rows: list[tuple[int, bool]]) -> list[Fraction]:
     ]
 
 
-@few
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.integers(0, 12))
 def test_selective_risk_is_the_mean_over_tie_orders(rows: list[tuple[int, bool]], twelfths: int) -> None:
     score, wrong = [r[0] for r in rows], [r[1] for r in rows]
@@ -219,7 +216,6 @@ def test_calibration_errors(seed: int, bins: int) -> None:
     assert table.count @ np.nan_to_num(table.accuracy) == pytest.approx(right.sum())
 
 
-@few
 @given(scored, st.integers(1, 20))
 def test_calibration_errors_stay_in_range(rows: list[tuple[int, bool]], bins: int) -> None:
     top, right = np.array([r[0] / 6 for r in rows]), np.array([r[1] for r in rows])
@@ -288,7 +284,6 @@ def test_threshold_spread_is_pooled() -> None:
         m.threshold_spread([1.0, INF], [slice(0, 2)])
 
 
-@few
 @given(bits)
 def test_worst_windows(events: list[bool]) -> None:
     n = len(events)
@@ -340,7 +335,6 @@ def slow_detection(alarm: list[int], shifted: list[int], segments: list[int]) ->
     return tuple(r[0] for r in rows), tuple(r[1] for r in rows), already, false, shifted.count(0)
 
 
-@few
 @given(st.lists(st.tuples(*[st.sampled_from([0, 0, 1, 2])] * 2, st.integers(0, 1)), min_size=1, max_size=25))
 def test_detection_step_by_step(rows: list[tuple[int, int, int]]) -> None:
     alarm, shifted, segments = ([r[i] for r in rows] for i in range(3))
